@@ -1,6 +1,6 @@
 /**
  * `npm run test:postgres`: the whole HTTP suite on a PostgreSQL that the run starts, each sandbox in a namespace of its own,
- * and what only several nodes and both adapters together can show.
+ * the mutations of the store, and what only several nodes and both adapters together can show.
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
@@ -24,7 +24,7 @@ const slow = [
 
 export default defineConfig({
   test: {
-    include: ['tests/http/**/*.test.ts', 'tests/postgres/**/*.test.ts'],
+    include: ['tests/http/**/*.test.ts', 'tests/postgres/**/*.test.ts', 'tests/mutations/store.test.ts'],
     // Files of SQLite, and the plans of its queries.
     exclude: ['tests/http/{query-plans,schema-versions,privacy}.test.ts'],
     sequence: { sequencer: slowestFirst(slow) },

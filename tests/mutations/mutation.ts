@@ -1,12 +1,19 @@
 /**
- * A mutation: one fault put into the emulator on purpose, as an edit of its source. The suites of `svc qa` are run
- * against the broken emulator, and must notice. An edit whose text is not found exactly once is an error, so that none
- * of them is ever without effect unseen.
+ * A fault put into the emulator on purpose, as an edit of its source. An edit whose text is not found exactly once is an
+ * error, so that none of them is ever without effect unseen.
  */
-export interface Mutation {
+export interface Edit {
   name: string
   /** The fault of the emulator in one sentence, as an integrator would describe it. */
   wrong: string
+  /** Relative to the repository. */
+  file: string
+  from: string
+  to: string
+}
+
+/** A fault that the suites of `svc qa`, which are run against the broken emulator, must notice. */
+export interface Mutation extends Edit {
   /** The class of check that should notice. */
   about:
     | 'shape'
@@ -22,16 +29,12 @@ export interface Mutation {
     | 'config'
     | 'faults'
     | 'renderer'
-  /** Relative to the repository. */
-  file: string
-  from: string
-  to: string
   /** Prefix of the ids of cases that run first, since cases in a browser take seconds each. */
   noticed_by?: string
 }
 
 /** The source with the edit made. @throws Error when the text is not there exactly once */
-export function edited({ name, file, from, to }: Mutation, source: string): string {
+export function edited({ name, file, from, to }: Edit, source: string): string {
   const count = source.split(from).length - 1
   if (count === 1) return source.replace(from, () => to)
   throw new Error(`mutation ${name}: ${file} holds its text ${count} times, not once. Update the mutation.`)
