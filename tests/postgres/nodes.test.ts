@@ -142,11 +142,63 @@ test('moves of the clock at the same moment add up, on whatever node each was ma
   }
 })
 
-test('an engine without LISTEN: changes of another node and its decisions are seen by polling', async () => {
+test('a node that listens sees what is announced, one with svc_listen=off what the counters tell', async () => {
+  const { store = '' } = await storeOfItsOwn()
+  await using on = await team(1, store)
+  await using off = await team(1, `${store}?svc_listen=off`, { namespace: on.namespace })
+  const [listening, polling] = [on, off].map(({ nodes: [node] }) => async () => {
+    return (await connect(node!).accept('clock.show')).body.offset_ms
+  })
+  const client = new pg.Client({ connectionString: store, options: `-c search_path="svc_${on.namespace}"` })
+  await client.connect()
+  /** Behind the back of both nodes. */
+  const moveClock = (offset_ms: number) =>
+    client.query("INSERT INTO meta VALUES ('clock', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value", [
+      JSON.stringify({ offset_ms, frozen_at_ms: null }),
+    ])
+  try {
+    await moveClock(3_600_000)
+    await client.query(
+      `SELECT pg_notify($1, 'another - clock - ' || concat_ws(' ', last_seq, events, events_dropped,
+      last_dropped_seq, exchanges, exchanges_dropped, changes)) FROM head`,
+      [`svc_${on.namespace}`],
+    )
+    await expect.poll(listening!, { interval: 20 }).toBe(3_600_000)
+    const polls = new Set<string>()
+    while (polls.size < 4) {
+      const { rows } = await client.query<{ at: string }>(`SELECT max(query_start)::text AS at FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE 'SELECT generation, generation_seq%'`)
+      polls.add(rows[0]!.at)
+    }
+    expect(await polling!()).toBe(0)
+    await moveClock(7_200_000)
+    await client.query('UPDATE head SET changes = changes + 1')
+    await expect.poll(polling!, { interval: 20 }).toBe(7_200_000)
+    expect(await listening!()).toBe(3_600_000)
+  } finally {
+    await client.end()
+  }
+})
+
+test('an engine without LISTEN: changes of another node and its decisions are seen by polling, also by a busy node', async () => {
   await using on = await team(2, `${url}?svc_listen=off`, { decision_latency_ms: 300 })
   const [one, other] = on.nodes.map((node) => connect(node))
-  await one!.accept('faults.add', { body: { path: '/v1/projects/*', status: 503 } })
-  await expect.poll(async () => (await other!.accept('faults.list')).body.items.length, { interval: 20 }).toBe(1)
+  let isOver = false
+  // Its own commits return counters that hold the change already.
+  const busy = Array.from({ length: 4 }, async () => {
+    while (!isOver) await other!.accept('jobs.create', { as: key, body: asked() })
+  })
+  try {
+    for (let added = 1; added <= 3; added++) {
+      await one!.accept('faults.add', { body: { path: '/v1/projects/*', status: 503 } })
+      await expect
+        .poll(async () => (await other!.accept('faults.list')).body.items.length, { interval: 20 })
+        .toBe(added)
+    }
+  } finally {
+    isOver = true
+    await Promise.all(busy)
+  }
   const { slot_ids } = (await one!.accept('jobs.create', { as: key, body: asked() })).body
   const started = performance.now()
   const query = { wait_ms: 20_000 }
@@ -192,6 +244,27 @@ test('sandbox ps, sandbox status and doctor name the namespace, its nodes, and t
   for (const text of texts) expect(text).not.toContain('secret@')
   expect(texts[0]).toContain(on.nodes[1]!.url)
   expect(texts[1]).toContain('2 nodes share it')
+})
+
+test('integrity compares the counters with their rows: a chain that lost its end, one of another hash, an event too many', async () => {
+  await using on = await team(1)
+  const api = connect(on.nodes[0]!)
+  for (let count = 0; count < 2; count++) await api.accept('placements.create', { as: key, body: asked() })
+  const problems = async () => (await api.accept('sandbox.integrity')).body.database.problems
+  expect(await problems()).toEqual([])
+  const client = new pg.Client({ connectionString: url, options: `-c search_path="svc_${on.namespace}"` })
+  await client.connect()
+  try {
+    await client.query('UPDATE chain SET hash = sha256(hash) WHERE project_id = 1; UPDATE head SET last_seq = 1')
+    expect(await problems()).toEqual([
+      'the chain of project 1 is at entry 2, its evidence at 2 with another hash',
+      'the last event is 2, the counter of events is at 1',
+    ])
+    await client.query('DELETE FROM evidence WHERE seq = 2; UPDATE head SET last_seq = 2')
+    expect(await problems()).toEqual(['the chain of project 1 is at entry 2, its evidence at 1'])
+  } finally {
+    await client.end()
+  }
 })
 
 test('a start reads its own namespace only: one that cannot be read does not prevent it', async () => {

@@ -41,6 +41,22 @@ export function evidenceTable(connection: Connection): EvidenceStore {
   }
 }
 
+/**
+ * Resolves to the counters that do not match their rows, which the next write would go on from: those of the chains, and
+ * the last number of an event. Pages are for PostgreSQL to check.
+ */
+export async function counterProblems({ read }: Connection): Promise<string[]> {
+  const rows = await read<{ problem: string }>(`
+    SELECT 'the chain of project ' || chain.project_id || ' is at entry ' || chain.seq || ', its evidence at '
+      || coalesce(last.seq, 0) || CASE WHEN chain.seq = last.seq THEN ' with another hash' ELSE '' END AS problem
+    FROM chain LEFT JOIN LATERAL (SELECT seq, hash FROM evidence WHERE evidence.project_id = chain.project_id
+      ORDER BY seq DESC LIMIT 1) last ON true
+    WHERE chain.seq <> coalesce(last.seq, 0) OR chain.hash IS DISTINCT FROM last.hash
+    UNION ALL SELECT 'the last event is ' || last.seq || ', the counter of events is at ' || last_seq
+    FROM head, (SELECT max(seq) AS seq FROM event) last WHERE last.seq > last_seq LIMIT 20`)
+  return rows.map(({ problem }) => problem)
+}
+
 function toRow<Row extends Stored>(stored: Row): Omit<Row, 'hash'> & { hash: string } {
   const hash = requiredBytes(stored.hash, 'a hash of evidence').toString('hex')
   return { ...stored, entry: requiredText(stored.entry, 'an entry of evidence'), hash }

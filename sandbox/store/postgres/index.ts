@@ -9,7 +9,7 @@ import { billingTable } from './billing.ts'
 import { callbackTable } from './callbacks.ts'
 import { consentTable } from './consent.ts'
 import { eventTable } from './events.ts'
-import { evidenceTable } from './evidence.ts'
+import { counterProblems, evidenceTable } from './evidence.ts'
 import { type Connection, groupCommit, type Head, headColumns } from './group-commit.ts'
 import { migrations } from './migrations.ts'
 import { joinNodes, type Nodes } from './nodes.ts'
@@ -234,7 +234,7 @@ async function composeStore(
     // The database recovers by itself from an unclean end, and checks its pages as it reads them.
     checkUncleanEnd: async () => {},
     warnings: () => [],
-    integrityProblems: async () => [],
+    integrityProblems: () => counterProblems(connection),
     reset: (at_ms) => replace('sandbox.reset', at_ms, async () => {}),
     async largestId() {
       const [row] = await connection.read<{ id: number }>(largestIdText)

@@ -99,24 +99,27 @@ export async function joinNodes(
   }
 
   const poll = async () => {
-    let seen = events.head()
+    let seen = await readState()
     isLive = true
-    while (!link.isBroken() && !isClosed) {
+    events.onHead(seen)
+    events.onChange({ kind: 'resumed' })
+    for (;;) {
+      await pause(poll_ms)
+      if (isClosed) return
       const head = await readState()
-      const known = events.head()
-      if (head.last_seq > Math.max(seen.last_seq, known.last_seq)) {
+      // Compared with the last poll: the counters that a commit of this node returns hold the changes of others already.
+      if (head.last_seq > seen.last_seq) {
         const rows = await link.query<{ slot_id: number }>(
           "SELECT slot_id FROM event WHERE seq > $1 AND seq <= $2 AND type = 'placement.decided' AND slot_id IS NOT NULL LIMIT 5000",
           [seen.last_seq, head.last_seq],
         )
         if (rows.length > 0) events.onChange({ kind: 'decided', slot_ids: rows.map(({ slot_id }) => slot_id) })
       }
-      if (head.changes > Math.max(seen.changes, known.changes)) {
+      if (head.changes > seen.changes) {
         for (const kind of ['projects', 'clock', 'faults'] as const) events.onChange({ kind })
       }
-      if (head.last_seq > known.last_seq) events.onHead(head)
+      if (head.last_seq > events.head().last_seq) events.onHead(head)
       seen = head
-      await pause(poll_ms)
     }
   }
 

@@ -63,9 +63,11 @@ export type SandboxInfo = z.infer<typeof SandboxInfo>
 export const Integrity = assumedObject('A93', {
   ok: z.boolean().describe('Whether the database and every evidence chain hold.'),
   database: assumedObject('A93', {
-    ok: z.boolean().describe('Whether SQLite found no problem.'),
-    problems: z.array(z.string()).describe('Problems that SQLite found, at most 20 lines.'),
-  }).describe('quick_check of SQLite.'),
+    ok: z.boolean().describe('Whether no problem was found.'),
+    problems: z.array(z.string()).describe('Problems that were found, at most 20 lines.'),
+  }).describe(
+    'Of a file the quick_check of SQLite; of PostgreSQL, which checks its pages itself, whether the counters of chains and events match their rows.',
+  ),
   evidence: assumed(EvidenceVerification, 'A77', 'The evidence chains, as evidence/verify returns them.'),
 })
 export type Integrity = z.infer<typeof Integrity>
@@ -99,7 +101,8 @@ export const endpoints = declareEndpoints({
     ...reading,
     path: '/_sandbox/integrity',
     summary: 'Check the database',
-    description: 'Runs the quick_check of SQLite and verifies the evidence chains. Reads the whole database.',
+    description:
+      'Runs the quick_check of SQLite, or compares the counters of a PostgreSQL store with its rows, and verifies the evidence chains. Reads the whole database.',
     response: Integrity,
   },
   'sandbox.reset': {

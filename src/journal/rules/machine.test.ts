@@ -237,6 +237,10 @@ describe('the sandbox', () => {
     expect(ofSandbox('database', { ...shared, integrity: { failure: 'no answer' } })).toMatchObject([
       { level: 'problem', fix: 'Check that PostgreSQL runs there, then: svc sandbox status' },
     ])
+    const damaged = { ...whole, database: { ok: false, problems: ['the chain of project 1 is at entry 2'] } }
+    expect(ofSandbox('database', { ...shared, integrity: damaged })).toMatchObject([
+      { level: 'problem', fix: 'Restore a snapshot of the namespace, or empty it: svc sandbox reset' },
+    ])
   })
 
   test('its evidence was changed', () => {

@@ -183,13 +183,14 @@ export const sandboxRules = ruleSet('sandbox', {
     severity: 'error',
     fix: 'Start with another --db.',
     judge({ integrity, info, command_name }) {
-      const fix =
-        info.nodes == null
-          ? `Keep the file if you need it, then start with another --db, or empty it: ${command_name} sandbox reset`
-          : `Check that PostgreSQL runs there, then: ${command_name} sandbox status`
+      const isFile = info.nodes == null
+      const emptyIt = `or empty it: ${command_name} sandbox reset`
+      const ofFile = `Keep the file if you need it, then start with another --db, ${emptyIt}`
       if ('failure' in integrity) {
+        const fix = isFile ? ofFile : `Check that PostgreSQL runs there, then: ${command_name} sandbox status`
         return found([{ message: `${info.database} could not be checked: ${integrity.failure}`, fix }], '')
       }
+      const fix = isFile ? ofFile : `Restore a snapshot of the namespace, ${emptyIt}`
       const { database, evidence } = integrity
       const [first] = database.problems
       const broken = evidence.chains.filter(({ broken_at }) => broken_at !== null)
