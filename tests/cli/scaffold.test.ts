@@ -403,7 +403,8 @@ async function onTerminal(turns: readonly (readonly [on: string | RegExp, keys: 
   const command = `stty cols 80 rows 24; trap : INT; "${process.execPath}" "${join(root, 'bin/svc.js')}" init; echo "code $?"`
   const child = spawn('script', ['--quiet', '--flush', '--command', command, '/dev/null'], {
     cwd,
-    env: { PATH: process.env.PATH, SVC_HOME: join(cwd, '.home'), TERM, NO_COLOR: '1', SHELL: '/bin/sh' },
+    // With CI set, Ink would show nothing before the answer.
+    env: { PATH: process.env.PATH, SVC_HOME: join(cwd, '.home'), TERM, NO_COLOR: '1', CI: '1', SHELL: '/bin/sh' },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   let all = ''
