@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { addToSessions, addTraffic } from '../reliability/large-state.ts'
 import { type Asked, readers, requestsOf, unplaced } from '../reliability/list-requests.ts'
 import type { Call } from './call.ts'
-import { edit, fill, folder, type Stage, stage } from './stage.ts'
+import { beacon, edit, fill, folder, key, type Stage, stage } from './stage.ts'
 
 /** Tables that grow with traffic. */
 const large = 'job|slot|beacon|aside_beacon|session_beacon|evidence|event|exchange|consent|session|activation'
@@ -180,32 +180,63 @@ async function whole({ api }: Stage, id: 'placements.list' | 'beacons.list', que
   }
 }
 
-test('of a single row is made once, not for each value', async () => {
+test('that is used again is made once, whatever its values: of requests that write, and of lists', async () => {
   using place = folder()
   const database = join(place.path, 'sandbox.db')
-  const count = 12
   {
     await using on = await stage({ database })
-    for (let fills = 0; fills < count; fills++) await fill(on.api, { format: 'banner' })
-  }
-  // Nothing is cached after a start. The driver compiles a function for the rows of a statement whenever it was planned.
-  await using on = await stage({ database })
-  const { items } = (await (await fetch(`${on.sandbox.url}/_sandbox/placements?limit=${count}`)).json()) as {
-    items: { slot_id: string }[]
-  }
-  expect(items).toHaveLength(count)
-  const own = globalThis.Function
-  let compiled = 0
-  try {
-    globalThis.Function = new Proxy(own, {
-      apply: (target, self, args) => (compiled++, Reflect.apply(target, self, args)),
-    })
-    for (const { slot_id } of items) {
-      expect((await fetch(`${on.sandbox.url}/_sandbox/placements/${slot_id}`)).status).toBe(200)
+    for (let fills = 0; fills < 3; fills++) {
+      await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, await fill(on.api), 'render') })
     }
-  } finally {
-    globalThis.Function = own
   }
-  expect(compiled).toBeGreaterThan(0)
-  expect(compiled).toBeLessThan(count)
+  const used = new Map<string, unknown[]>()
+  const { prepare } = Database.prototype
+  try {
+    Database.prototype.prepare = function (this: Database.Database, sql: string) {
+      const statement = prepare.call(this, sql)
+      if (this.name !== database) return statement
+      for (const method of ['get', 'all', 'iterate'] as const) {
+        const own = statement[method]
+        statement[method] = ((...values: unknown[]) => {
+          used.set(sql, values)
+          return Reflect.apply(own, statement, values)
+        }) as never
+      }
+      return statement
+    } as typeof prepare
+    // Nothing is cached after a start.
+    await using on = await stage({ database })
+    const { body } = await on.api.accept('placements.list', { query: { session_id: 'sess_1' } })
+    const { slot_id } = body.items[0]!
+    const filled = await fill(on.api)
+    await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render') })
+    for (const query of [{}, { slot_id }, { session_id: 'sess_1', since: 0 }, { client_id: 'proj_demo' }]) {
+      await on.api.accept('beacons.list', { query })
+    }
+    await on.api.accept('placements.explain', { params: { slot_id } })
+    await on.api.accept('evidence.list', { query: { client_id: 'proj_demo' } })
+  } finally {
+    Database.prototype.prepare = prepare
+  }
+  // The driver compiles a function for the rows of a query whenever that was planned.
+  const compiled = new Map<string, number>()
+  const own = globalThis.Function
+  edit(database, (db) => {
+    for (const [sql, values] of used) {
+      const statement = db.prepare(sql)
+      if (!statement.reader) continue
+      let count = 0
+      try {
+        globalThis.Function = new Proxy(own, {
+          apply: (target, self, args) => (count++, Reflect.apply(target, self, args)),
+        })
+        for (let run = 0; run < 3; run++) statement.all(...values)
+      } finally {
+        globalThis.Function = own
+      }
+      if (count > 0) compiled.set(sql, count)
+    }
+  })
+  expect(compiled.size).toBeGreaterThan(20)
+  expect([...compiled].filter(([, count]) => count > 1)).toEqual([])
 })

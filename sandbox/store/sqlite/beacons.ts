@@ -32,12 +32,12 @@ export function beaconTable(
     `INSERT INTO beacon (${columns}) SELECT ?, id, ?, ?, ?, ?, ?, ?, ? FROM slot WHERE id = ?
      ON CONFLICT (slot_id, beacon_id) DO NOTHING`,
   )
-  const bySlot = db.prepare<[number, number], StoredBeacon>(
-    `SELECT ${columns} FROM beacon WHERE slot_id = ? ORDER BY id LIMIT ?`,
+  const bySlot = db.prepare<[number], StoredBeacon>(
+    `SELECT ${columns} FROM beacon WHERE slot_id = ? ORDER BY id LIMIT ${maxJudged}`,
   )
-  const judged = db.prepare<[number, number], Stored<AcceptedBeacon>>(
+  const judged = db.prepare<[number], Stored<AcceptedBeacon>>(
     `SELECT id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
-     WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ?`,
+     WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ${maxJudged}`,
   )
   const find = db.prepare<[number, string], StoredBeacon>(
     `SELECT ${columns} FROM beacon WHERE slot_id = ? AND beacon_id = ?`,
@@ -50,7 +50,7 @@ export function beaconTable(
     `INSERT INTO aside_beacon (${unacceptedColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const unacceptedBySlot = db.prepare<[number], UnacceptedBeaconRow>(
-    `SELECT ${unacceptedColumns} FROM aside_beacon WHERE slot_id = +? ORDER BY id`,
+    `SELECT ${unacceptedColumns} FROM aside_beacon WHERE slot_id = ? ORDER BY id`,
   )
 
   const insertOfSession = db.prepare(
@@ -89,7 +89,7 @@ export function beaconTable(
   const judgedOf = (slot_id: number): readonly AcceptedBeacon[] => {
     const cached = recent.get(slot_id)
     if (cached !== undefined) return cached
-    const set = judged.all(slot_id, maxJudged).map(withMeasurements)
+    const set = judged.all(slot_id).map(withMeasurements)
     cacheRow(recent, cacheSize, slot_id, set)
     return set
   }
@@ -148,7 +148,7 @@ export function beaconTable(
         const type = verdict === 'duplicate' ? 'beacon.duplicate' : 'beacon.rejected'
         events.append({ type, at_ms, project_id, slot_id, ref })
       }),
-    beaconsOf: async (slot_id) => read(() => bySlot.all(slot_id, maxJudged).map(withMeasurements)),
+    beaconsOf: async (slot_id) => read(() => bySlot.all(slot_id).map(withMeasurements)),
     findBeacon: async (slot_id, beacon_id) => read(() => found(find.get(slot_id, beacon_id))),
     beaconById: async (id) => read(() => found(byId.get(id))),
     unacceptedBeaconsOf: async (slot_id) => read(() => unacceptedBySlot.all(slot_id)),

@@ -26,14 +26,14 @@ export function* countBilling(
   mostSelected: number,
 ): Generator<void, BillingCounts> {
   const counts = countBeacons(scope, rules, newest)
-  const beaconsOf = db.prepare<[number, number], StoredBeacon>(
+  const beaconsOf = db.prepare<[number], StoredBeacon>(
     `SELECT id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
-     WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ?`,
+     WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ${maxJudged}`,
   )
   for (const slots of slotsInScope(db, scope, mostSelected)) {
     for (const slot of slots) {
       if (rules[slot.project_id] === undefined) continue
-      const beacons = beaconsOf.all(slot.id, maxJudged).map(({ measurements, ...beacon }) => ({
+      const beacons = beaconsOf.all(slot.id).map(({ measurements, ...beacon }) => ({
         ...beacon,
         measurements: measurements === null ? null : parseRow<AcceptedBeacon['measurements']>(measurements),
       }))

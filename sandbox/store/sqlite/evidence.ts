@@ -21,7 +21,7 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
     'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?',
   )
   const bySlot = db.prepare<[number], Stored>(
-    'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE slot_id = +? ORDER BY seq',
+    'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE slot_id = ? ORDER BY seq',
   )
   const heads = new Map<number, { seq: number; hash: string }>()
 

@@ -9,6 +9,7 @@ import type { BillingCounts } from '../store.ts'
 import { countBilling } from './billing.ts'
 import { prepareEvent } from './events.ts'
 import type { FileWork, Replaced, Replacement } from './file-work.ts'
+import { planOnce } from './open.ts'
 import { applySeed, replaceTables } from './state.ts'
 
 /* What each row must keep to beyond its schema: times, JSON objects, words and references. */
@@ -66,7 +67,7 @@ const references = [
 const mostSelected = 100_000
 
 const work = workerData as FileWork
-const db = new Database(work.path, { readonly: work.kind !== 'replace', timeout: 2000 })
+const db = planOnce(new Database(work.path, { readonly: work.kind !== 'replace', timeout: 2000 }))
 try {
   parentPort!.postMessage(done(work))
 } finally {

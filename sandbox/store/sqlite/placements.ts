@@ -41,13 +41,11 @@ export function placementTable(
   const dropTopic = db.prepare(
     "UPDATE job SET facts = json_remove(facts, '$.derived_topic') WHERE id = (SELECT job_id FROM slot WHERE id = ?)",
   )
-  // Where there is a join, or an index of a part of the table, SQLite plans a query again for each value of `= ?`, at ten
-  // times the cost of the query. `= +?` is planned once, to the same plan.
   const findJob = db.prepare<[number], Omit<JobRow, 'facts'> & { facts: string }>(
     `SELECT job.id, job.project_id, session.session_id, job_type, mode, key_id, job.created_at_ms, facts
-     FROM job LEFT JOIN session ON session.id = job.session WHERE job.id = +?`,
+     FROM job LEFT JOIN session ON session.id = job.session WHERE job.id = ?`,
   )
-  const findStored = db.prepare<[number], StoredSlot>(`${joined} WHERE slot.id = +?`)
+  const findStored = db.prepare<[number], StoredSlot>(`${joined} WHERE slot.id = ?`)
   const pending = db.prepare<[number], { id: number; due_at_ms: number }>(
     'SELECT id, due_at_ms FROM slot WHERE decided_at_ms IS NULL AND due_at_ms <= ? ORDER BY due_at_ms',
   )

@@ -46,7 +46,7 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
     'SELECT id, project_id, class, mode, revoked_at_ms FROM api_key WHERE hash = ?',
   )
   const activationById = db.prepare<[number], NewActivation & { revoked_at_ms: number | null }>(
-    'SELECT activation.*, api_key.revoked_at_ms FROM activation LEFT JOIN api_key ON api_key.id = key_id WHERE activation.id = +?',
+    'SELECT activation.*, api_key.revoked_at_ms FROM activation LEFT JOIN api_key ON api_key.id = key_id WHERE activation.id = ?',
   )
   const insertActivation = db.prepare(
     'INSERT INTO activation (id, project_id, key_id, mode, hash, origin, slot_id, created_at_ms, expires_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
