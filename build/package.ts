@@ -1,7 +1,7 @@
 /**
  * `npm run package -- --target linux-x64 --out DIR` writes `DIR/svc-<version>-linux-x64`: the package and its runtime in
- * one file. The runtime is the registry's own Node for that platform, without its symbols. A program for macOS gets an
- * ad-hoc signature, without which it would not start; its symbols need `llvm-strip`, or on macOS its own `strip`.
+ * one file. The runtime is the registry's own Node for that platform, without its symbols where a `strip` is installed. A
+ * program for macOS gets an ad-hoc signature, without which it would not start.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -19,7 +19,6 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { withoutSymbols } from './elf.ts'
 import { signAdHoc } from './mach-o.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -92,11 +91,16 @@ try {
     env: { ...process.env, HOME: home },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  const advice = name.startsWith('darwin') ? stripMachO(file) : ''
-  if (name.startsWith('darwin')) writeFileSync(file, signAdHoc(readFileSync(file), 'svc'))
+  if (name.startsWith('darwin')) {
+    strip(file, target.pkg, '-x')
+    writeFileSync(file, signAdHoc(readFileSync(file), 'svc'))
+  }
   const bytes = readFileSync(file)
-  if (bytes.length > largest_bytes)
-    throw new Error(`The program for ${name} has ${bytes.length} bytes, ${largest_bytes} are allowed. ${advice}`.trim())
+  if (bytes.length > largest_bytes) {
+    throw new Error(
+      `The program for ${name} has ${bytes.length} bytes, ${largest_bytes} are allowed. Did strip and llvm-strip work?`,
+    )
+  }
   const sum = createHash('sha256').update(bytes).digest('hex')
   checkFormat(name, bytes)
   writeFileSync(`${file}.sha256`, `${sum}  ${basename(file)}\n`)
@@ -131,7 +135,7 @@ function stagePackage({ addon, pkg }: Target): string {
   for (const path of ['lib', 'package.json', 'LICENSE', `prebuilds/${addon}.node`]) {
     cpSync(join(root, database, path), join(stage, database, path), { recursive: true })
   }
-  if (pkg.startsWith('linux')) stripElf(join(stage, database, `prebuilds/${addon}.node`))
+  if (pkg.startsWith('linux')) strip(join(stage, database, `prebuilds/${addon}.node`), pkg, '--strip-unneeded')
   cpSync(join(import.meta.dirname, 'binding.cjs'), join(stage, database, 'lib/binding.js'))
   for (const path of withDependencies('pg')) {
     cpSync(join(root, path), join(stage, path), { recursive: true, filter: (file) => !unusedAtRunTime.test(file) })
@@ -178,21 +182,14 @@ function fetchNode({ node, pkg }: Target, cache: string): void {
   mkdirSync(dirname(executable), { recursive: true })
   renameSync(join(unpacked, isWindows ? 'package/bin/node.exe' : 'package/bin/node'), executable)
   chmodSync(executable, 0o755)
-  if (pkg.startsWith('linux')) stripElf(executable)
+  if (pkg.startsWith('linux')) strip(executable, pkg)
   const archive = isWindows ? `${folder}.zip` : `${folder}.tar.gz`
   for (const path of [`${executable}.ok`, archive, `${archive}.ok`]) writeFileSync(path, '')
 }
 
-function stripElf(file: string): void {
-  writeFileSync(file, withoutSymbols(readFileSync(file)))
-}
-
-/** Removes the symbols of a program for macOS. Returns what to do where that is not possible, else nothing. */
-function stripMachO(file: string): string {
-  const program = process.platform === 'darwin' ? 'strip' : 'llvm-strip'
-  const { error, status, stderr } = spawnSync(program, ['-x', file], { encoding: 'utf8' })
-  if (status === 0) return ''
-  const advice = error === undefined ? stderr.trim() : `Install ${program} (it comes with LLVM) and build it again.`
-  console.error(`${basename(file)} keeps its symbols. ${advice}`)
-  return advice
+/** Removes symbols, 18 to 22 MB that only a debugger reads. Without a `strip` for the platform they stay. */
+function strip(file: string, platform: string, what = '--strip-all'): void {
+  const programs = platform === here ? ['strip', 'llvm-strip'] : ['llvm-strip']
+  const isDone = programs.some((program) => spawnSync(program, [what, file], { stdio: 'pipe' }).status === 0)
+  if (!isDone) console.error(`No ${programs.join(' or ')} for ${platform}: ${basename(file)} keeps its symbols.`)
 }
