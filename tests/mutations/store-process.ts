@@ -1,7 +1,7 @@
 /**
- * A process that holds each mutant of a store against the rules: `node store-process.ts ADAPTER [URL]`, with the URL of a
- * PostgreSQL server. Prints a line of JSON for the store without a mutation, whose name is `none`, and for each mutation:
- * its name, and the rules that it breaks, with the reason. A mutant that does not open ends the process.
+ * A process that holds a store against all rules, and each mutant of it against the rule that is about it:
+ * `node store-process.ts ADAPTER [URL]`, with the URL of a PostgreSQL server. Prints a line of JSON for each: its name, `none`
+ * without a mutation, and the rules that it breaks, with the reason. A mutant that does not open ends the process.
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
@@ -31,16 +31,16 @@ const waiting = `
     UNION SELECT late.pid FROM waiting, late WHERE waiting.pid = ANY(pg_blocking_pids(late.pid)))
   SELECT count(*)::int AS count FROM waiting`
 
-await check('none', [])
-for (const mutation of storeMutations[adapter]) await check(mutation.name, [mutation])
+await check('none', [], Object.keys(rules))
+for (const mutation of storeMutations[adapter]) await check(mutation.name, [mutation], [mutation.noticed_by])
 
-async function check(name: string, edits: readonly Edit[]): Promise<void> {
+async function check(name: string, edits: readonly Edit[], about: readonly string[]): Promise<void> {
   const { close, ...nodes } = await (adapter === 'sqlite' ? openFile(name, edits) : openNodes(name, edits))
   const broken: Record<string, string> = {}
   try {
-    for (const [rule, hold] of Object.entries(rules)) {
+    for (const rule of about) {
       const late = new Promise((_, reject) => setTimeout(reject, longest_ms, new Error('no end')).unref())
-      await Promise.race([hold(nodes), late]).catch((error: unknown) => {
+      await Promise.race([rules[rule]!(nodes), late]).catch((error: unknown) => {
         broken[rule] = String(error)
       })
     }
