@@ -98,7 +98,7 @@ try {
   const bytes = readFileSync(file)
   if (bytes.length > largest_bytes) {
     throw new Error(
-      `The program for ${name} has ${bytes.length} bytes, ${largest_bytes} are allowed. Did strip and llvm-strip work?`,
+      `The program for ${name} has ${bytes.length} bytes, ${largest_bytes} are allowed: are its symbols gone?`,
     )
   }
   const sum = createHash('sha256').update(bytes).digest('hex')
@@ -191,5 +191,7 @@ function fetchNode({ node, pkg }: Target, cache: string): void {
 function strip(file: string, platform: string, what = '--strip-all'): void {
   const programs = platform === here ? ['strip', 'llvm-strip'] : ['llvm-strip']
   const isDone = programs.some((program) => spawnSync(program, [what, file], { stdio: 'pipe' }).status === 0)
-  if (!isDone) console.error(`No ${programs.join(' or ')} for ${platform}: ${basename(file)} keeps its symbols.`)
+  if (isDone) return
+  const advice = platform === here ? 'Install binutils, or LLVM' : 'Install LLVM'
+  console.error(`No ${programs.join(' or ')} for ${platform}: ${basename(file)} keeps its symbols. ${advice}.`)
 }
