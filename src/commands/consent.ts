@@ -25,6 +25,7 @@ export const consent: Noun = {
     }),
     withdraw(),
     endpointCommand('consent.list', {
+      empty: 'No consent yet. Store one: svc consent set --session-id ID --decision granted',
       name: 'show',
       examples: ['consent show', 'consent show --session-id sess_1 -o jsonl'],
       columns,

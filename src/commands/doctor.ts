@@ -14,7 +14,7 @@ import {
 } from '../journal/facts/machine.ts'
 import { gatherServed } from '../journal/facts/served-files.ts'
 import { readJournal } from '../journal/read.ts'
-import { repeatable } from './flag-values.ts'
+import { repeatable, sinceText } from './flag-values.ts'
 
 /** How many of the newest requests are checked. */
 const limit = 1_000
@@ -25,7 +25,7 @@ export const doctor: Command = {
   details:
     'Check this computer, the running sandbox, and in its journal (the newest 1 000 requests) the points that matter when you migrate: key type, allowed origins, project config, beacon field names, error envelopes. Nothing is changed. Exit code 5 when there is a problem.',
   options: [
-    new Option('--since <span>', 'only requests since: 10m, 2h, or epoch milliseconds'),
+    new Option('--since <span>', 'only requests since: 10m, 2h, or epoch milliseconds').argParser(sinceText),
     repeatable('--serve-dir <dir-or-url>', 'look for secret keys in the files that browsers load'),
   ],
   examples: ['doctor', 'doctor --since 10m', 'doctor --serve-dir dist -o json'],

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { formatTime } from '../cli/output/time.ts'
 import { CliError } from '../cli/run/errors.ts'
-import { parseDuration } from '../foundation/duration.ts'
+import { parseDuration, parseSince } from '../foundation/duration.ts'
 
 /** A flag that may be given several times. Its value is the list of all that were given. */
 export function repeatable(flags: string, description: string): Option {
@@ -39,6 +39,12 @@ export function durationMs(text: string): number {
   if (duration_ms === null || duration_ms === 0)
     throw new InvalidArgumentError('It must be a duration such as 20s or 2m.')
   return duration_ms
+}
+
+/** Reads the start of a filter, which the sandbox counts from its own clock. */
+export function sinceText(text: string): string {
+  if (parseSince(text) === null) throw new InvalidArgumentError('It must be epoch milliseconds or a span such as 10m.')
+  return text
 }
 
 /**

@@ -7,6 +7,7 @@ export const keys: Noun = {
   summary: 'List, create and revoke the keys of a project',
   commands: [
     endpointCommand('keys.list', {
+      empty: 'The project has no key. Create one: svc keys create',
       details: 'Without client_id: the project in use.',
       examples: ['keys list', 'keys list proj_other -o jsonl'],
       defaultParam: projectInUse,

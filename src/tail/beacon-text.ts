@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { consentLine } from '../cli/output/placement-summary.ts'
 import type { Style } from '../cli/output/style.ts'
-import { alignPairs, cutText, formatValue, padEnd, textWidth } from '../cli/output/text.ts'
+import { alignPairs, brokenLines, cutText, formatValue, hangingLines, padEnd, textWidth } from '../cli/output/text.ts'
 import { formatTime } from '../cli/output/time.ts'
 import { maxJudged } from '../contract/beacon-verdict.ts'
 import type { PlacementDetail } from '../contract/control/placements.ts'
@@ -96,22 +96,21 @@ export function detailLines({ item: beacon, slot, request }: Details<TailBeacon>
   const sent = exchangeLines(request, style)
   return [
     style.bold('Beacon'),
-    ...indented(
-      alignPairs(
+    ...alignPairs(
+      [
+        ['id', formatValue(beacon.beacon_id)],
         [
-          ['id', formatValue(beacon.beacon_id)],
-          [
-            'event',
-            `${formatValue(beacon.event)} of ${beacon.format === null ? 'no known format' : `a ${beacon.format}`}`,
-          ],
-          ['verdict', verdictPaint(beacon, style)(verdictText(beacon))],
-          ['would bill', beacon.would_bill ? `yes, as ${formatValue(beacon.metric)}` : 'no'],
-          ['session', `${formatValue(beacon.session_id)} of ${formatValue(beacon.client_id)}`],
-          ['occurred', timeText(beacon.occurred_at_ms)],
-          ['received', timeText(beacon.received_at_ms)],
+          'event',
+          `${formatValue(beacon.event)} of ${beacon.format === null ? 'no known format' : `a ${beacon.format}`}`,
         ],
-        style,
-      ),
+        ['verdict', verdictPaint(beacon, style)(verdictText(beacon))],
+        ['would bill', beacon.would_bill ? `yes, as ${formatValue(beacon.metric)}` : 'no'],
+        ['session', `${formatValue(beacon.session_id)} of ${formatValue(beacon.client_id)}`],
+        ['occurred', timeText(beacon.occurred_at_ms)],
+        ['received', timeText(beacon.received_at_ms)],
+      ],
+      style,
+      '  ',
     ),
     '',
     // Of a refused beacon what was sent is what matters; of others the turn it belongs to.
@@ -132,9 +131,9 @@ function slotLines(beacon: TailBeacon, slot: SlotState, style: Style): string[] 
     case 'loaded':
       return [
         `${style.bold('Slot')} ${slot.detail.slot_id}`,
-        ...indented(timeline(slot.detail, style)),
+        ...timeline(slot.detail, style),
         '',
-        `${style.bold('Consent')}  ${consentLine(slot.detail.consent) ?? 'none'}`,
+        ...hangingLines(`${style.bold('Consent')}  `, consentLine(slot.detail.consent) ?? 'none', style.columns),
         ...evidenceLines(beacon, slot.detail, style),
       ]
   }
@@ -153,14 +152,22 @@ function timeline(detail: PlacementDetail, style: Style): string[] {
     ['click', first('click')],
   ]
   const lines = steps.map(([name, at_ms]) => {
-    if (at_ms === null) return style.dim(`○ ${name.padEnd(14)}-`)
+    if (at_ms === null) return style.dim(`  ○ ${name.padEnd(14)}-`)
     const after = decided_at_ms === null || name === 'decision' ? '' : `  +${at_ms - decided_at_ms} ms`
-    return `${style.green('●')} ${name.padEnd(14)}${timeOfDay(at_ms)}${style.dim(after)}`
+    return `  ${style.green('●')} ${name.padEnd(14)}${timeOfDay(at_ms)}${style.dim(after)}`
   })
-  const most = maxJudged
-  if (detail.beacons.filter(({ verdict }) => verdict === 'accepted').length >= most)
-    lines.push(style.yellow(`Only its first ${most} accepted beacons: svc beacons list --slot-id ${detail.slot_id}`))
-  return detail.billing === null ? lines : [...lines, style.dim(formatValue(detail.billing.explanation))]
+  const prose = (text: string, paint: (line: string) => string) => hangingLines('  ', text, style.columns).map(paint)
+  const isCut = detail.beacons.filter(({ verdict }) => verdict === 'accepted').length >= maxJudged
+  return [
+    ...lines,
+    ...(isCut
+      ? prose(
+          `Only its first ${maxJudged} accepted beacons: svc beacons list --slot-id ${detail.slot_id}`,
+          style.yellow,
+        )
+      : []),
+    ...(detail.billing === null ? [] : prose(formatValue(detail.billing.explanation), style.dim)),
+  ]
 }
 
 const BeaconEntry = z.object({ beacon_id: z.string(), consent_revision: z.int().nullable() })
@@ -172,9 +179,10 @@ function evidenceLines(beacon: TailBeacon, { evidence }: PlacementDetail, style:
     const { data } = BeaconEntry.safeParse(kind === 'beacon' ? parseJson(entry) : null)
     if (data?.beacon_id !== beacon.beacon_id) continue
     const revision = formatValue(data?.consent_revision)
+    const where = `entry ${seq}, ${formatTime(at_ms)}, consent revision ${revision}`
     return [
-      `${style.bold('Evidence')} entry ${seq}, ${formatTime(at_ms)}, consent revision ${revision}`,
-      style.dim(`         ${hash}`),
+      ...hangingLines(`${style.bold('Evidence')} `, where, style.columns),
+      ...brokenLines('         ', hash, style.columns).map(style.dim),
     ]
   }
   return [`${style.bold('Evidence')} none for this beacon`]
@@ -184,8 +192,4 @@ function evidenceLines(beacon: TailBeacon, { evidence }: PlacementDetail, style:
 function timeText(epoch_ms: number | null): string {
   const isDate = epoch_ms !== null && Math.abs(epoch_ms) <= 8.64e15
   return isDate ? formatTime(epoch_ms) : formatValue(epoch_ms)
-}
-
-function indented(lines: readonly string[]): string[] {
-  return lines.map((line) => `  ${line}`)
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { jsonText } from '../cli/output/printable.ts'
 import type { Style } from '../cli/output/style.ts'
-import { formatValue, hangingLines } from '../cli/output/text.ts'
+import { brokenLines, formatValue, hangingLines } from '../cli/output/text.ts'
 import { isObject, parseJson } from '../foundation/json.ts'
 import type { RequestState } from './source.ts'
 
@@ -18,8 +18,7 @@ export function exchangeLines(request: RequestState, style: Style, is_whole = fa
   const { request_id, status, request_headers, request_body, response_headers, response_body } = request.detail
   const refusal = Refusal.safeParse(parseJson(response_body ?? '')).data
   const failed = refusal?.fields ?? []
-  // The screen leaves one column free, so that the terminal never scrolls.
-  const columns = style.columns === undefined ? undefined : style.columns - 1
+  const { columns } = style
   return [
     ...(is_whole
       ? []
@@ -49,8 +48,8 @@ export function exchangeLines(request: RequestState, style: Style, is_whole = fa
 }
 
 function headerLines(headers: Readonly<Record<string, string>>, style: Style): string[] {
-  return Object.entries(headers).map(
-    ([name, value]) => `  ${style.cyan(formatValue(name))}${style.dim(':')} ${formatValue(value)}`,
+  return Object.entries(headers).flatMap(([name, value]) =>
+    brokenLines(`  ${style.cyan(formatValue(name))}${style.dim(':')} `, formatValue(value), style.columns),
   )
 }
 
@@ -59,18 +58,20 @@ const Refusal = z.object({
   hint: z.string().nullable().default(null),
 })
 
-/** Returns the body with a mark at each of its fields that was refused. A body that is no JSON is shown as text. */
+/** Returns the body with a mark at each of its fields that was refused. A body that is not JSON is shown as text. */
 function bodyLines(body: string | null, failed: ReadonlySet<string>, style: Style): string[] {
   if (body === null || body === '') return [style.dim('  no body')]
   const value = parseJson(body)
-  if (!isObject(value)) return body.split('\n').map((line) => `  ${formatValue(line)}`)
+  if (!isObject(value)) return body.split('\n').flatMap((line) => brokenLines('  ', formatValue(line), style.columns))
   return Object.entries(value).flatMap(([name, field]) => {
     const isFailed = failed.has(name)
     const [first = '', ...rest] = jsonText(field, 2).split('\n')
-    const line = `${formatValue(name)}: ${first}`
+    const label = `${formatValue(name)}:`
     return [
-      isFailed ? style.red(`  ✗ ${line}`) : `    ${style.dim(`${formatValue(name)}:`)} ${first}`,
-      ...rest.map((more) => `    ${more}`),
+      ...(isFailed
+        ? brokenLines('  ✗ ', `${label} ${first}`, style.columns).map(style.red)
+        : brokenLines(`    ${style.dim(label)} `, first, style.columns)),
+      ...rest.flatMap((more) => brokenLines('    ', more, style.columns)),
     ]
   })
 }

@@ -1,6 +1,7 @@
 import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
 import { plainStyle } from '../cli/output/style.ts'
+import type { RequestDetail } from '../contract/control/requests.ts'
 import { beaconSource } from './beacon-source.ts'
 import { beaconLine, columnHead } from './beacon-text.ts'
 import { lastMinute, rate } from './counts.ts'
@@ -15,6 +16,7 @@ import {
   type TailAction,
   type TailState,
 } from './model.ts'
+import { screenLines } from './screen.ts'
 
 const start_ms = 1_769_860_800_000
 
@@ -176,5 +178,39 @@ test('the columns of a line stay aligned when an identifier has wide characters'
     const line = beaconLine(beacon(1, { session_id }), 120, plainStyle, false)
     const before = line.slice(0, line.indexOf('✓'))
     expect(stringWidth(before), line).toBe(head.indexOf('verdict'))
+  }
+})
+
+test('the details are as wide as the terminal is now, not as it was at the start', () => {
+  const hint =
+    'Use the asset token of the decision, which the frame reads from its own address, and never an older one.'
+  const response_body = JSON.stringify({
+    hint,
+    fields: [{ path: 'metadata.colour', message: 'is not a field of the contract', expected: 'no such field' }],
+  })
+  const detail = {
+    request_id: 'req_00000000001',
+    at_ms: start_ms,
+    method: 'POST',
+    path: '/v1/beacons',
+    status: 400,
+    request_headers: {},
+    request_body: JSON.stringify({ asset_token: 'ast_'.repeat(40), metadata: { colour: 'x'.repeat(120) } }),
+    response_headers: {},
+    response_body,
+  } as unknown as RequestDetail
+  const state = stateAfter(
+    arrive([beacon(1, { verdict: 'rejected', reason_code: 'field_unknown', slot_id: null })]),
+    { type: 'details' },
+    { type: 'request', seq: 1, request: { status: 'loaded', detail } },
+  )
+  const atStart = { ...plainStyle, columns: 80 }
+  for (const columns of [50, 79, 119]) {
+    const { body } = screenLines(state, 'http://127.0.0.1:4010', { columns, rows: 100 }, atStart)
+    expect(body.filter((line) => stringWidth(line) > columns)).toEqual([])
+    expect(body.join(' ').replace(/\s+/g, ' ')).toContain(hint)
+    expect(body.join('').replace(/\s+/g, '')).toContain('ast_'.repeat(40))
+    const widest = Math.max(...body.map((line) => stringWidth(line)))
+    expect(widest).toBe(columns)
   }
 })

@@ -104,7 +104,8 @@ function detailLines({ item, request }: Details<TailRequest>, style: Style): str
         ['slot', item.slot_id],
       ],
       style,
-    ).map((line) => `  ${line}`),
+      '  ',
+    ),
     '',
     ...exchangeLines(request, style, true),
   ]

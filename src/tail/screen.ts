@@ -4,6 +4,7 @@ import { cutText, formatValue } from '../cli/output/text.ts'
 import { lastMinute, minute_s, rate } from './counts.ts'
 import { keyHelp } from './keys.ts'
 import { capacity, cursorOf, filterFields, type TailState } from './model.ts'
+import type { Details, TailSource } from './source.ts'
 
 export interface ScreenSize {
   columns: number
@@ -59,13 +60,18 @@ function bodyLines(state: TailState, size: ScreenSize, style: Style): string[] {
         ...listLines(state, size.columns, page - filterRows - filterFields(state.source).length, style),
       ]
     case 'details': {
-      const lines = state.source.details(screen, style)
+      const lines = detailsOf(state.source, screen, size, style)
       const top = topOf(screen.scroll, lines.length, page)
       return lines.slice(top, top + page)
     }
     default:
       return listLines(state, size.columns, page, style)
   }
+}
+
+/** Returns the lines of the details in the width that the screen has now: `style` has that of the start. */
+function detailsOf(source: TailSource, details: Details, { columns }: ScreenSize, style: Style): string[] {
+  return source.details(details, { ...style, columns })
 }
 
 /** Returns the first line that is shown: scrolling ends when the last one is visible. */
@@ -77,7 +83,7 @@ function topOf(scroll: number, lines: number, page: number): number {
 function visibleLines(state: TailState, size: ScreenSize, style: Style): string | null {
   const { screen } = state
   if (screen.name !== 'details') return null
-  const { length } = state.source.details(screen, style)
+  const { length } = detailsOf(state.source, screen, size, style)
   const page = pageOf(state, size)
   const top = topOf(screen.scroll, length, page)
   return length <= page ? null : `${top + 1} to ${top + page} of ${length} lines`

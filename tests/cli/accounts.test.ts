@@ -95,7 +95,7 @@ key_00000000007  secret       test  2026-01-31T12:00:00.000Z  -
 `)
     const read = `projects config proj_strict --client-id proj_strict --secret-key ${key}`
     expect((await cli.svc(read)).code).toBe(0)
-    expect((await cli.svc(`keys revoke ${key_id}`)).stdout).toContain('revoked_at_ms  2026-01-31T12:00:00.000Z')
+    expect((await cli.svc(`keys revoke ${key_id}`)).stdout).toContain('revoked at  2026-01-31T12:00:00.000Z')
     const refused = await cli.svc(read)
     expect(refused.code).toBe(4)
     expect(refused.stderr).toContain('The key has been revoked.')

@@ -94,7 +94,7 @@ describe('sandbox stop', () => {
     await using cli = await startTestCli()
     await cli.sandbox.close()
     const note = `${cli.sandbox.url} has ended. Left alone: pid ${process.pid}, which is another process now.\n`
-    expect(await stop(cli)).toEqual({ code: 7, stdout: '', stderr: note + noSandboxText, ended: [] })
+    expect(await stop(cli)).toEqual({ code: 7, stdout: '', stderr: note + nothingToStop, ended: [] })
   })
 
   test('leaves a process alone when something else responds there, or nothing in time', {
@@ -142,9 +142,23 @@ describe('sandbox stop', () => {
     writeFileSync(locatorFile(cli, process.pid + 1), JSON.stringify({ ...own, url: newer.url }))
     const { code, stderr, ended } = await stop(cli)
     expect({ code, ended }).toEqual({ code: 2, ended: [] })
-    expect(stderr).toContain('Choose one with --base-url URL')
+    expect(stderr).toContain('2 sandboxes are running: ')
+    expect(stderr).toContain('Or every one: svc sandbox stop --all.')
     const { port } = new URL(cli.sandbox.url)
     expect(await stop(cli, `--base-url http://localhost:${port}`)).toMatchObject({ code: 0, ended: [process.pid] })
+  })
+
+  test('without a sandbox, or at another address, there is nothing to stop', async () => {
+    const env = { SVC_HOME: temporaryDirectory() }
+    const failure = (stderr: string) => ({ code: 7, stdout: '', stderr })
+    expect(await svc('sandbox stop', { env })).toEqual(failure(nothingToStop))
+    await using cli = await startTestCli()
+    const { code, stderr, ended } = await stop(cli, '--base-url http://127.0.0.1:1')
+    expect({ code, stderr, ended }).toEqual({
+      code: 7,
+      stderr: `error: No sandbox is running at http://127.0.0.1:1.\nhint: Running: ${cli.sandbox.url}.\n`,
+      ended: [],
+    })
   })
 })
 
@@ -163,11 +177,11 @@ test('every name of loopback finds the sandbox, and its keys are used', async ()
   expect(JSON.parse(other.stdout)).toEqual({ SVC_BASE_URL: `http://localhost:${port + 1}` })
 })
 
+const nothingToStop = 'error: No sandbox is running.\nhint: There is nothing to stop.\n'
 const noSandboxText = 'error: No sandbox is running.\nhint: Start one: svc start. Or name a service: --base-url URL.\n'
 
 test.each([
   'sandbox status',
-  'sandbox stop',
   'sandbox info',
   'sandbox reset',
   'sandbox export',
@@ -214,7 +228,11 @@ test('a sandbox that does not respond is reported, with exit code 7', async () =
 describe('sandbox logs', () => {
   test('--no-follow prints the latest requests, oldest first, and ends', async () => {
     await using cli = await startTestCli()
-    expect(await cli.svc('sandbox logs --no-follow')).toEqual({ code: 0, stdout: '', stderr: 'The list is empty.\n' })
+    expect(await cli.svc('sandbox logs --no-follow')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'The journal is empty. Send a request: svc placements create\n',
+    })
     for (let turn = 1; turn <= 22; turn++) await cli.svc(`placements create --session s${turn} -o none`)
     const all = JSON.parse((await cli.svc('requests list -o json')).stdout) as { items: RequestItem[] }
     const ids = (stdout: string) =>

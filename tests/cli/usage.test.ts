@@ -218,7 +218,7 @@ describe('a usage error', () => {
     ],
     [
       'placements list --limit 0',
-      "Option '--limit <n>' argument '0' is invalid. It must be at least 1.",
+      "Option '--limit <n>' argument '0' is invalid. It must be a whole number from 1 to 1000.",
       'Add --help to see what it takes.',
     ],
     [
@@ -229,7 +229,44 @@ describe('a usage error', () => {
     [
       'placements create --set nonsense',
       '--set nonsense is not path=value.',
-      'For example: --set slot_hint.max_width=300',
+      'Write a field and its value, such as a.b=2.',
+    ],
+    [
+      'beacons send --event render --occurred-at noon',
+      "Option '--occurred-at <text>' argument 'noon' is invalid. It must be an RFC 3339 time, such as 2026-01-31T12:00:00.000Z.",
+      'Add --help to see what it takes.',
+    ],
+    [
+      'beacons send --event render --seq x',
+      "Option '--seq <n>' argument 'x' is invalid. It must be a whole number, at least 0.",
+      'Add --help to see what it takes.',
+    ],
+    [
+      'doctor --since soon',
+      "Option '--since <span>' argument 'soon' is invalid. It must be epoch milliseconds or a span such as 10m.",
+      'Add --help to see what it takes.',
+    ],
+    [
+      'evidence verify --public-key x',
+      '--public-key is for an export.',
+      'Name its file: svc evidence verify FILE --public-key KEY',
+    ],
+    [
+      'requests find --header x',
+      '--header x is not name=value.',
+      'For example: --header content-type=application/json',
+    ],
+    [
+      'completion fissh',
+      "'fissh' is invalid for <shell>. Allowed choices are bash, zsh, fish, powershell.",
+      'Did you mean fish?',
+    ],
+    ['qa observe --reporter x', "There is no reporter 'x'.", 'There are list, dot, junit, json, tap, html.'],
+    ['qa observe --browser-path x', '--browser-path needs a page.', 'Name it: --url http://localhost:3000'],
+    [
+      'qa run nowhere.yaml',
+      'nowhere.yaml:1:1: There is no such file. Check the path.',
+      'For an example of a suite: svc qa show formats',
     ],
     ['placements list -o yaml', '--output: must be one of text, json, jsonl, none.', 'See svc help settings.'],
     ['placements list -o jsno', '--output: must be one of text, json, jsonl, none.', 'Did you mean json?'],

@@ -21,9 +21,8 @@ async function listOf(result: RunResult, withSuites = true): Promise<string> {
 
 test('all is well: a line a suite, and the totals', async () => {
   const cases = [item(), item({ name: 'another' }), item({ suite: 'consent', name: 'denied', duration_ms: 1_900 })]
-  expect(
-    await listOf(run(cases)),
-  ).toBe(`svc qa  3 cases against a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key
+  expect(await listOf(run(cases))).toBe(`svc qa  3 cases
+against a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key
 
 ✓ beacons  2 passed  24 ms
 ✓ consent  1 passed  1.90 s
@@ -47,9 +46,8 @@ test('a failure: by name at once, in full at the end', async () => {
       duration_ms: 0,
     }),
   ]
-  expect(
-    await listOf(run(cases)),
-  ).toBe(`svc qa  3 cases against a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key
+  expect(await listOf(run(cases))).toBe(`svc qa  3 cases
+against a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key
 
 ✗ beacons  1 failed, 1 passed  46 ms
     ✗ a beacon bills once  34 ms

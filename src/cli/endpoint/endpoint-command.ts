@@ -4,10 +4,12 @@ import type { ResponseMeta } from '../../client/client.ts'
 import type { CallInput } from '../../client/exchange.ts'
 import type { Output as Response } from '../../contract/endpoint.ts'
 import type { Contract, EndpointId } from '../../contract/index.ts'
+import { formatDuration } from '../../foundation/duration.ts'
 import { isObject } from '../../foundation/json.ts'
 import type { Style } from '../output/style.ts'
 import { type Column, printTable } from '../output/table.ts'
-import { describeValue } from '../output/text.ts'
+import { fieldLines, formatValue, isTime } from '../output/text.ts'
+import { timeText } from '../output/time.ts'
 import type { Command, CommandInput } from '../run/command.ts'
 import { CliError, didYouMean, noSandbox } from '../run/errors.ts'
 import type { Session } from '../run/session.ts'
@@ -36,6 +38,8 @@ export interface EndpointCommand<Id extends EndpointId> {
   fromPackage?: () => Promise<Response<Contract[Id]>>
   /** Columns of a list. */
   columns?: readonly Column[]
+  /** The note below a list that is empty although nothing filters it, with the command that adds an item. */
+  empty?: string
   /** The tables that `text` prints. */
   tables?: Command['tables']
   text?: (
@@ -86,11 +90,14 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
         const fromPackage = hasService ? undefined : extra.fromPackage
         // Reported before an argument that only a sandbox can make good: its last placement, its project.
         if (!hasService && fromPackage === undefined) throw noSandbox()
+        const sent = fromPackage ? {} : await (extra.input ?? inputOf)(session, input)
         const { data, meta } = fromPackage
           ? { data: await fromPackage(), meta: noMeta }
-          : await callEndpoint(session, id, await (extra.input ?? inputOf)(session, input))
+          : await callEndpoint(session, id, sent)
         await extra.after?.(session, data, meta)
-        printResponse(session, endpoint, extra, data, meta, input.options)
+        if (extra.columns !== undefined && isPage(data)) {
+          printPage(session, data, extra.columns, emptyNote(sent.query ?? {}, extra.empty))
+        } else printResponse(session, endpoint, extra, data, meta, input.options)
         return extra.exitCode?.(data) ?? 0
       }),
   }
@@ -191,7 +198,7 @@ async function paramsOf(
 function printResponse<Id extends EndpointId>(
   session: Session,
   { response }: EndpointFacts,
-  { columns, text }: EndpointCommand<Id>,
+  { text }: EndpointCommand<Id>,
   data: Response<Contract[Id]>,
   meta: ResponseMeta,
   options: CommandInput['options'],
@@ -200,9 +207,23 @@ function printResponse<Id extends EndpointId>(
   // `text` reads fields that only a response which keeps to the contract is sure to have.
   const isAsAgreed = meta.differences.length === 0
   if (response.media_type !== undefined) out.document(String(data), response.media_type)
-  else if (columns !== undefined && isPage(data)) printPage(session, data, columns)
   else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, meta, style, session, options))
-  else out.data(data, (style) => describeValue(data, style))
+  else out.data(data, (style) => describeRecord(data, style))
+}
+
+/** Returns a response as indented `name  value` lines for reading: `ttl_ms: 15552000000` as `ttl  180d`. */
+export function describeRecord(value: unknown, style: Style): string[] {
+  return fieldLines(value, style, (name, field) => {
+    const [, base = name, unit] = style.view.time === 'ms' ? [] : (/^(.+)_(ms|s)$/.exec(name) ?? [])
+    const label = base.replaceAll('_', ' ')
+    if (typeof field === 'boolean') return { label, text: field ? 'yes' : 'no' }
+    if (typeof field !== 'number') return { label, text: formatValue(field) }
+    if (isTime(name)) return { label, text: timeText(field, style) }
+    if (unit === undefined || field < 0) return { label: name.replaceAll('_', ' '), text: formatValue(field) }
+    const span_ms = unit === 's' ? field * 1_000 : field
+    const isWhole = Number.isInteger(span_ms)
+    return { label, text: isWhole ? formatDuration(span_ms, 5) : `${Math.round(span_ms * 10) / 10}ms` }
+  })
 }
 
 interface Page {
@@ -211,11 +232,17 @@ interface Page {
   next_cursor?: string | null | undefined
 }
 
-/** Prints one page of a list as a table, and notes how to get the next one. */
-export function printPage({ out, host }: Session, page: Page, columns: readonly Column[]): void {
+/** Returns the note below an empty list: where flags filter it, an item may be there all the same. */
+export function emptyNote(filters: object, empty = 'The list is empty.'): string {
+  const isFiltered = Object.entries(filters).some(([name, value]) => name !== 'limit' && value !== undefined)
+  return isFiltered ? 'Nothing matches. Leave out a flag to see more.' : empty
+}
+
+/** Prints one page of a list as a table, and notes how to get the next one, or why there is none. */
+export function printPage({ out, host }: Session, page: Page, columns: readonly Column[], empty: string): void {
   const { items, next_cursor = null } = page
   printTable(out, page, items, columns)
-  if (items.length === 0) out.note('The list is empty.')
+  if (items.length === 0) out.note(empty)
   if (next_cursor !== null && host.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
 }
 

@@ -71,8 +71,9 @@ function fieldOf(schema: z.ZodType): Field {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      for (const { _zod } of zodSchema._zod.def.checks ?? []) {
-        const { check, error } = _zod.def as { check: string; error?: (issue: object) => unknown }
+      // A format such as a time is a schema that is its own check.
+      for (const { _zod } of [zodSchema, ...(zodSchema._zod.def.checks ?? [])]) {
+        const { check, error } = _zod.def as { check?: string; error?: (issue: object) => unknown }
         const message = check === 'string_format' ? error?.({}) : undefined
         if (typeof message === 'string') jsonSchema.problem = message
       }

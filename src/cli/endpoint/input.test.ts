@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { plainStyle } from '../output/style.ts'
+import { describeValue } from '../output/text.ts'
+import { describeRecord } from './endpoint-command.ts'
 import { endpoints } from './facts.ts'
 import { assign, type Body, variantOf } from './input.ts'
 
@@ -63,4 +66,30 @@ describe('--set path=value', () => {
   test('rejects an array index that leaves a gap', () => {
     expect(() => assigned('overrides.allowed_formats.3=clip')).toThrow('there is no such place in the array')
   })
+})
+
+test('a response is described for reading: spans and times with their unit, a body with its names as they are', () => {
+  const value = {
+    created_at_ms: 1_769_860_800_000,
+    revoked_at_ms: null,
+    is_current: true,
+    consent: { ttl_ms: 15_552_000_000, heartbeat_interval_ms: 10_000 },
+    offset_ms: -500,
+    retry_after_s: 90,
+    duration_ms: 3.26,
+  }
+  expect(describeRecord(value, plainStyle)).toEqual([
+    'created at   2026-01-31T12:00:00.000Z',
+    'revoked at   -',
+    'is current   yes',
+    'consent',
+    '  ttl                 180d',
+    '  heartbeat interval  10s',
+    'offset ms    -500',
+    'retry after  1m 30s',
+    'duration     3.3ms',
+  ])
+  const inMs = { ...plainStyle, view: { ...plainStyle.view, time: 'ms' as const } }
+  expect(describeRecord({ created_at_ms: 7, ttl_ms: 8 }, inMs)).toEqual(['created at ms  7', 'ttl ms         8'])
+  expect(describeValue({ is_current: true, ttl_ms: 8 }, plainStyle)).toEqual(['is_current  true', 'ttl_ms      8'])
 })

@@ -95,13 +95,20 @@ function parseFlag(field: Field, text: string): unknown {
 
 function numberProblem({ type, minimum = -Infinity, maximum = Infinity }: Field, text: string): string | null {
   const value = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isNaN(value)) return 'must be a number'
-  if (type === 'integer' && !Number.isSafeInteger(value)) return 'must be a whole number'
-  if (value < minimum) return `must be at least ${minimum}`
-  return value > maximum ? `must be at most ${maximum}` : null
+  const isKind = type === 'integer' ? Number.isSafeInteger(value) : Number.isFinite(value)
+  if (isKind && value >= minimum && value <= maximum) return null
+  return `must be a ${type === 'integer' ? 'whole number' : 'number'}${rangeText(minimum, maximum)}`
+}
+
+/** Returns the range of a number, in words that follow it. The limits of safe integers are not worth naming. */
+function rangeText(minimum: number, maximum: number): string {
+  const hasLeast = minimum > Number.MIN_SAFE_INTEGER
+  if (maximum < Number.MAX_SAFE_INTEGER) return hasLeast ? ` from ${minimum} to ${maximum}` : `, at most ${maximum}`
+  return hasLeast ? `, at least ${minimum}` : ''
 }
 
 function textProblem({ minLength = 0, maxLength = Infinity, pattern, problem }: Field, text: string): string | null {
+  if (text === '' && minLength === 1) return 'cannot be empty'
   if (text.length < minLength) return `must be at least ${minLength} characters`
   if (text.length > maxLength) return `must be at most ${maxLength} characters`
   if (pattern === undefined || new RegExp(pattern).test(text)) return null
@@ -220,7 +227,7 @@ function parseData(text: string): unknown {
       'usage',
       'data_malformed',
       `--data is not JSON: ${(error as Error).message}.`,
-      'For example: --data \'{"job_type":"chat"}\' or --data @body.json',
+      'Quote it for the shell, as in --data \'{"name":"value"}\', or name a file: --data @body.json',
     )
   }
 }
@@ -243,7 +250,7 @@ export function readAssignment(assignment: string, schema: Field | undefined): {
       'usage',
       'set_malformed',
       `--set ${assignment} is not path=value.`,
-      'For example: --set slot_hint.max_width=300',
+      'Write a field and its value, such as a.b=2.',
     )
   }
   return { path, value: valueAt(schema, path, assignment.slice(equals + 1)) }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { plainStyle, type Style } from './style.ts'
 import { type Column, tableLines } from './table.ts'
-import { alignPairs, cutText } from './text.ts'
+import { alignPairs, brokenLines, cutText } from './text.ts'
 import { timeText } from './time.ts'
 
 const style = (columns?: number): Style => ({ ...plainStyle, columns })
@@ -86,4 +86,10 @@ test('wide characters and emoji take two columns, and are never cut in two', () 
     '茶と珈琲',
     '👩‍👩‍👧…',
   ])
+})
+
+test('a body that is broken at a width loses nothing', () => {
+  expect(brokenLines('body: ', 'a  b 茶と珈琲', 11)).toEqual(['body: a  b ', '      茶と', '      珈琲'])
+  expect(brokenLines('body: ', 'a  b 茶と珈琲', undefined)).toEqual(['body: a  b 茶と珈琲'])
+  expect(brokenLines('', '', 10)).toEqual([''])
 })

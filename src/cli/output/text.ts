@@ -9,18 +9,23 @@ import { timeText } from './time.ts'
 const leastProse = 30
 
 /**
- * Returns `name  value` lines with the values in one column; on a terminal a long one goes on below. Rows without a value are
- * left out.
+ * Returns `name  value` lines with the values in one column, after an indent; on a terminal a long one goes on below. Rows
+ * without a value are left out.
  */
-export function alignPairs(rows: readonly (readonly [name: string, value: string | null])[], style: Style): string[] {
+export function alignPairs(
+  rows: readonly (readonly [name: string, value: string | null])[],
+  style: Style,
+  indent = '',
+): string[] {
   const shown = rows.filter((row): row is readonly [string, string] => row[1] !== null)
   const width = widest(shown.map(([name]) => name))
-  const room = style.columns === undefined ? 0 : style.columns - width - 2
+  const room = style.columns === undefined ? 0 : style.columns - indent.length - width - 2
   return shown.flatMap(([name, value]) => {
     const text = oneLine(value)
     const isLong = room >= leastProse && text.length > room && textWidth(stripVTControlCharacters(text)) > room
     const [first = '', ...rest] = isLong && text === stripVTControlCharacters(text) ? wrap(text, room) : [text]
-    return [`${style.dim(padEnd(name, width))}  ${first}`, ...rest.map((line) => ' '.repeat(width + 2) + line)]
+    const below = indent + ' '.repeat(width + 2)
+    return [`${indent}${style.dim(padEnd(name, width))}  ${first}`, ...rest.map((line) => below + line)]
   })
 }
 
@@ -62,6 +67,30 @@ export function hangingLines(head: string, text: string, width: number | undefin
   return wrap(text, width - indent).map((line, index) => (index === 0 ? head : ' '.repeat(indent)) + line)
 }
 
+/**
+ * Returns a text after a head, broken where `width` columns are full, its further lines below its first character. Unlike
+ * words that are wrapped nothing of it changes, and nothing is too long: for bodies, hashes and tokens.
+ */
+export function brokenLines(head: string, text: string, width: number | undefined): string[] {
+  if (width === undefined) return [head + text]
+  const indent = textWidth(stripVTControlCharacters(head))
+  const room = Math.max(1, width - indent)
+  if (textWidth(text) <= room) return [head + text]
+  graphemes ??= new Intl.Segmenter()
+  const lines = ['']
+  let left = room
+  for (const { segment } of graphemes.segment(text)) {
+    const taken = textWidth(segment)
+    if (taken > left) {
+      lines.push('')
+      left = room
+    }
+    lines[lines.length - 1] += segment
+    left -= taken
+  }
+  return lines.map((line, index) => (index === 0 ? head : ' '.repeat(indent)) + line)
+}
+
 /** Returns the text with blanks up to a width. */
 export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - textWidth(text)))
@@ -76,22 +105,31 @@ function widest(texts: readonly string[]): number {
   return Math.max(0, ...texts.map((text) => textWidth(text)))
 }
 
-/** Returns any JSON value as indented `name  value` lines. */
+/** Returns any JSON value as indented `name  value` lines, its names as they are: for bodies. */
 export function describeValue(value: unknown, style: Style): string[] {
-  if (Array.isArray(value)) return value.flatMap((item) => describeItem(item, style))
-  if (typeof value !== 'object' || value === null) return [formatValue(value)]
-  const fields = Object.entries(value)
-  const width = widest(fields.filter(([, field]) => !isNested(field)).map(([name]) => oneLine(name)))
-  return fields.flatMap(([name, field]) =>
-    isNested(field)
-      ? [style.dim(oneLine(name)), ...describeValue(field, style).map((line) => `  ${line}`)]
-      : [`${style.dim(padEnd(oneLine(name), width))}  ${formatField(name, field, style)}`],
-  )
+  return fieldLines(value, style, (name, field) => ({
+    label: name,
+    text: typeof field === 'number' && isTime(name) ? timeText(field, style) : formatValue(field),
+  }))
 }
 
-/** Returns the value of a field on one line; epoch milliseconds as a time. */
-function formatField(name: string, value: unknown, style: Style): string {
-  return typeof value === 'number' && isTime(name) ? timeText(value, style) : formatValue(value)
+/** How a field is written: its label, and its value where that is on the same line. */
+export type FieldText = (name: string, value: unknown) => { label: string; text: string }
+
+/** Returns any JSON value as indented lines, each field as `fieldText` has it. */
+export function fieldLines(value: unknown, style: Style, fieldText: FieldText): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => itemLines(item, style, fieldText))
+  if (typeof value !== 'object' || value === null) return [formatValue(value)]
+  const rows = Object.entries(value).map(([name, field]) => {
+    const { label, text } = fieldText(name, field)
+    return { label: oneLine(label), text, nested: isNested(field) ? fieldLines(field, style, fieldText) : null }
+  })
+  const width = widest(rows.filter(({ nested }) => nested === null).map(({ label }) => label))
+  return rows.flatMap(({ label, text, nested }) =>
+    nested === null
+      ? [`${style.dim(padEnd(label, width))}  ${text}`]
+      : [style.dim(label), ...nested.map((line) => `  ${line}`)],
+  )
 }
 
 /** Returns a number of bytes in a unit that is easy to read: `912 bytes`, `16 kB`, `1.2 MB`. */
@@ -115,8 +153,8 @@ export function formatValue(value: unknown): string {
   return oneLine(String(value))
 }
 
-function describeItem(item: unknown, style: Style): string[] {
-  const [first = '', ...rest] = describeValue(item, style)
+function itemLines(item: unknown, style: Style, fieldText: FieldText): string[] {
+  const [first = '', ...rest] = fieldLines(item, style, fieldText)
   return [`- ${first}`, ...rest.map((line) => `  ${line}`)]
 }
 

@@ -229,7 +229,10 @@ const maxListedChoices = 14
 
 /** Returns commander's `error: unknown option '--formt'\n(Did you mean --format?)` as an error of this program. */
 function usageError({ code, message }: CommanderError): CliError {
-  const [what = '', suggestion] = message.replace(/^error: /, '').split('\n')
+  const [what = '', suggestion] = message
+    .replace(/^error: /, '')
+    .replace(/^command-argument value ('.*') is invalid for argument '(.+?)'/, '$1 is invalid for <$2>')
+    .split('\n')
   const [, given = '', listed = ''] = /'([^']*)' is invalid.* Allowed choices are (.*)\.$/.exec(what) ?? []
   const choices = listed === '' ? [] : listed.split(', ')
   const text =

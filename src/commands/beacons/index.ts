@@ -36,6 +36,7 @@ export const beacons: Noun = {
         ),
     }),
     endpointCommand('beacons.list', {
+      empty: 'No beacon was received yet. Send some: svc trigger',
       examples: ['beacons list', 'beacons list --verdict rejected --since 10m -o jsonl'],
       columns: [
         { name: 'when', field: 'received_at_ms', kind: 'time', paint: paintDim },

@@ -1,7 +1,6 @@
 import { Argument } from 'commander'
-import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { callEndpoint, describeRecord, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { paintStatus, paintWord } from '../../cli/output/table.ts'
-import { describeValue } from '../../cli/output/text.ts'
 import type { Noun } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
@@ -15,6 +14,7 @@ export const callbacks: Noun = {
   commands: [
     listen,
     endpointCommand('callbacks.list', {
+      empty: 'There is no callback yet. Create one: svc jobs create --callback-url URL',
       examples: ['callbacks list', 'callbacks list --status failed -o json'],
       columns: [
         { name: 'slot', field: 'slot_id', kind: 'id' },
@@ -33,7 +33,7 @@ export const callbacks: Noun = {
       examples: ['callbacks resend', 'callbacks resend -o json'],
       async run(session, { args }) {
         const item = await resend(session, args[0] ?? (await newest(session)))
-        session.out.data(item, (style) => describeValue(item, style))
+        session.out.data(item, (style) => describeRecord(item, style))
         return item.status === 'delivered' ? 0 : 5
       },
     }),

@@ -5,7 +5,7 @@ import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { type Column, paintDim, tableLines } from '../../cli/output/table.ts'
 import type { Command, Noun } from '../../cli/run/command.ts'
-import { exitCodes } from '../../cli/run/errors.ts'
+import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import type { EvidenceVerification } from '../../contract/control/evidence.ts'
 import { exportEvidence, linesOf, tamperEvidence } from './export.ts'
 import { createEvidenceReader } from './export-format.ts'
@@ -22,6 +22,7 @@ export const evidence: Noun = {
   summary: 'Check and export the evidence that billing is based on',
   commands: [
     endpointCommand('evidence.list', {
+      empty: 'There is no evidence yet. Create a placement: svc placements create',
       examples: ['evidence list', 'evidence list --kind consent -o jsonl'],
       columns: [
         { name: 'when', field: 'at_ms', kind: 'time', paint: paintDim },
@@ -54,6 +55,10 @@ function verify(): Command {
     ...live,
     async run(session, input) {
       const [file] = input.args
+      if (file === undefined && input.options.publicKey !== undefined) {
+        const hint = 'Name its file: svc evidence verify FILE --public-key KEY'
+        throw new CliError('usage', 'argument_missing', '--public-key is for an export.', hint)
+      }
       if (file === undefined) return live.run(session, input)
       const public_key = (input.options.publicKey as string | undefined) ?? null
       const reader = createEvidenceReader({ sha256Hex, isSigned }, public_key)

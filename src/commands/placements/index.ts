@@ -57,6 +57,7 @@ export const placements: Noun = {
   commands: [
     create,
     endpointCommand('placements.list', {
+      empty: 'There is no placement yet. Create one: svc placements create',
       examples: ['placements list', 'placements list --fill false --since 10m -o jsonl'],
       columns: [
         { name: 'when', field: 'created_at_ms', kind: 'time', paint: paintDim },

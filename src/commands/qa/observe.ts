@@ -18,7 +18,7 @@ import type { Watched } from '../../journal/observe.ts'
 import { readJournal } from '../../journal/read.ts'
 import type { RunResult } from '../../qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
-import { durationMs } from '../flag-values.ts'
+import { durationMs, sinceText } from '../flag-values.ts'
 import { createReporter, qaFailure, reporterOption } from './reporters.ts'
 import { suiteFailure } from './suites.ts'
 import { browserPathOption, browserProgram, startBrowser } from './targets.ts'
@@ -58,7 +58,9 @@ export const observe: Command = {
     new Option('--interactive', 'open a window: you use the page, and end with Ctrl-C'),
     new Option('--headed', 'the same as --interactive'),
     new Option('--for <span>', 'how long to watch: 20s, 2m; with --url 20s unless --interactive').argParser(durationMs),
-    new Option('--since <span>', 'judge what the journal already has: 10m, 2h, or epoch milliseconds'),
+    new Option('--since <span>', 'judge what the journal already has: 10m, 2h, or epoch milliseconds').argParser(
+      sinceText,
+    ),
     browserPathOption,
     new Option('--strict', 'fail on warnings too'),
     reporterOption,
@@ -73,6 +75,8 @@ export const observe: Command = {
   async run(session, { options, args, passthrough }) {
     const given = options as unknown as ObserveFlags
     checkFlags(session, given, args.flat(), passthrough ?? [])
+    // Reports what is wrong with the names before anything is watched.
+    await createReporter(session, given.reporter)
     const drive = await loadDrive(session, given.steps)
     const flags = { ...given, drive, interrupt: interruptOf(session), started_at_ms: session.host.now() }
     return passthrough?.length ? observeProgram(session, flags, passthrough) : observeService(session, flags)
@@ -303,7 +307,8 @@ function checkFlags(
     throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
   }
   const headed = headedFlag(flags)
-  const needsPage = headed ?? (steps === undefined ? null : '--steps')
+  const ofPage = { '--steps': steps, '--browser-path': flags.browserPath }
+  const needsPage = headed ?? Object.entries(ofPage).find(([, value]) => value !== undefined)?.[0] ?? null
   if (needsPage !== null && url === undefined) {
     throw problem('url_missing', `${needsPage} needs a page.`, 'Name it: --url http://localhost:3000')
   }

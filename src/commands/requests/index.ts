@@ -1,11 +1,11 @@
-import { callEndpoint, endpointCommand, printPage } from '../../cli/endpoint/endpoint-command.ts'
+import { callEndpoint, emptyNote, endpointCommand, printPage } from '../../cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues } from '../../cli/endpoint/input.ts'
 import { type Column, paintDim, paintReason, paintStatus } from '../../cli/output/table.ts'
 import type { Noun } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { nextCursor } from '../../client/client.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
-import { listOptions, listQuery, matchOf, matchOptions } from './match.ts'
+import { emptyJournal, listOptions, listQuery, matchOf, matchOptions } from './match.ts'
 import { replay } from './replay.ts'
 import { show } from './show.ts'
 import { tail } from './tail.ts'
@@ -66,7 +66,7 @@ async function printFullPage(
     items.push(...data.items)
     const next_cursor = nextCursor(data, (input as { cursor?: string }).cursor)
     if (next_cursor === null || items.length >= limit) {
-      printPage(session, { items, next_cursor }, columns)
+      printPage(session, { items, next_cursor }, columns, emptyNote(wanted, emptyJournal))
       return 0
     }
     input = { ...wanted, limit: limit - items.length, cursor: next_cursor }

@@ -10,6 +10,9 @@ import { pathPattern, withoutQuery } from '../../foundation/http.ts'
 import { repeatable } from '../flag-values.ts'
 import { namedProject } from '../projects.ts'
 
+/** The note below a list of the journal that nothing filters. */
+export const emptyJournal = 'The journal is empty. Send a request: svc placements create'
+
 /** Returns the filters of the list, by field name. */
 export function listOptions(): Map<string, Option> {
   return endpointOptions('requests.list').query
@@ -72,7 +75,7 @@ function projectFilter(session: Session): { client_id?: string } {
 function split(flag: string, text: string): [string, string] {
   const equals = text.indexOf('=')
   if (equals > 0) return [text.slice(0, equals), text.slice(equals + 1)]
-  const hint = 'For example: --body event=visible'
+  const hint = `For example: ${flag} ${flag === '--body' ? 'event=visible' : 'content-type=application/json'}`
   throw new CliError('usage', 'match_malformed', `${flag} ${text} is not name=value.`, hint)
 }
 

@@ -1,6 +1,6 @@
 /** `svc requests show`: one request of the journal with its response, or the curl command that sends it again. */
 import { Option } from 'commander'
-import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { callEndpoint, describeRecord, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { shellMediaType } from '../../cli/output/quoting.ts'
 import { describeValue } from '../../cli/output/text.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
@@ -14,11 +14,18 @@ const showDetail = endpointCommand('requests.show', {
   details: 'Without request_id: the request of your last placement.',
   examples: ['requests show', 'requests show --curl', 'requests show -o json'],
   defaultParam: (session) => lastPlacement(session, 'request_id'),
-  text: ({ request_body, response_body, ...detail }, _, style) =>
-    describeValue(
-      { ...detail, request_body: jsonOrText(request_body), response_body: jsonOrText(response_body) },
+  text: ({ request_headers, request_body, response_headers, response_body, ...detail }, _, style) => [
+    ...describeRecord(detail, style),
+    ...describeValue(
+      {
+        request_headers,
+        request_body: jsonOrText(request_body),
+        response_headers,
+        response_body: jsonOrText(response_body),
+      },
       style,
     ),
+  ],
 })
 
 export const show: Command = {

@@ -4,6 +4,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Option } from 'commander'
+import { emptyNote } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { paintStatus } from '../../cli/output/table.ts'
 import { cutText, formatValue, padEnd } from '../../cli/output/text.ts'
@@ -15,7 +16,7 @@ import { type Client, nextCursor } from '../../client/client.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
 import { connect, follow, type Interruption, noteOf } from '../../tail/feed.ts'
 import type { TailMessage } from '../../tail/store.ts'
-import { listOptions, listQuery } from './match.ts'
+import { emptyJournal, listOptions, listQuery } from './match.ts'
 
 const options = listOptions()
 for (const name of ['limit', 'cursor', 'until', 'after', 'details', 'foreign']) options.delete(name)
@@ -69,7 +70,7 @@ export const logs: Command = {
     if (input.options.follow !== false) return untilCtrlC(printFollowed(session, query, latest))
     const items = await latestRequests(session.client(), query, latest, session.signal)
     for (const item of items) print(session, item)
-    if (items.length === 0) session.out.note('The list is empty.')
+    if (items.length === 0) session.out.note(emptyNote(query, emptyJournal))
     return 0
   },
 }

@@ -10,7 +10,7 @@ import type { Session } from '../../cli/run/session.ts'
 import { nextCursor } from '../../client/client.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/control/requests.ts'
 import { wholeNumber } from '../flag-values.ts'
-import { matchOf, matchOptions } from './match.ts'
+import { emptyJournal, matchOf, matchOptions } from './match.ts'
 
 export const count = endpointCommand('requests.count', {
   details: 'Prints the number for the whole journal.',
@@ -38,7 +38,7 @@ export const nearest = endpointCommand('requests.nearest', {
     session.out.list(data, data.items, () =>
       data.items.flatMap((miss) => [describe(miss), ...failedLines(miss).map((line) => `  ${line}`)]),
     )
-    if (data.items.length === 0) session.out.note('The list is empty.')
+    if (data.items.length === 0) session.out.note(emptyJournal)
     return 0
   },
 })

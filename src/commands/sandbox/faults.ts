@@ -36,7 +36,11 @@ export const faults: CommandGroup = {
         'sandbox faults add --path /v1/never --effect drop --served -o json',
       ],
     }),
-    endpointCommand('faults.list', { examples: ['sandbox faults list', 'sandbox faults list -o json'], columns }),
+    endpointCommand('faults.list', {
+      empty: 'No fault yet. Add one: svc sandbox faults add --path /v1/placements --times 2',
+      examples: ['sandbox faults list', 'sandbox faults list -o json'],
+      columns,
+    }),
     endpointCommand('faults.remove', {
       examples: ['sandbox faults remove flt_1', 'sandbox faults remove flt_2 -o json'],
       text: removed,

@@ -5,7 +5,7 @@ import { type Locator, removeLocator, runningSandboxes } from '../../cli/process
 import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { commandClient } from '../../cli/run/command-client.ts'
-import { CliError, noSandbox } from '../../cli/run/errors.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
 import { version } from '../../cli/run/program-info.ts'
 import type { Session } from '../../cli/run/session.ts'
@@ -76,10 +76,15 @@ async function stateOf(sandbox: Locator, host: Host, allow_http: boolean): Promi
 function chooseOne({ settings: { source, base_url } }: Session, running: readonly Locator[]): Locator {
   const isNamed = source.base_url !== 'sandbox' && source.base_url !== 'default'
   const [chosen, ...others] = isNamed ? running.filter(({ url }) => isSameService(url, base_url)) : running
-  if (chosen === undefined) throw noSandbox()
+  const urls = running.map(({ url }) => url).join(', ')
+  if (chosen === undefined) {
+    const message = isNamed ? `No sandbox is running at ${base_url}.` : 'No sandbox is running.'
+    const hint = urls === '' ? 'There is nothing to stop.' : `Running: ${urls}.`
+    throw new CliError('unreachable', 'sandbox_missing', message, hint)
+  }
   if (others.length === 0) return chosen
-  const message = `Several sandboxes are running: ${running.map(({ url }) => url).join(', ')}.`
-  const hint = 'Choose one with --base-url URL, or stop them with --all.'
+  const message = `${running.length} sandboxes are running: ${urls}.`
+  const hint = `Stop one: svc sandbox stop --base-url ${chosen.url}. Or every one: svc sandbox stop --all.`
   throw new CliError('usage', 'sandbox_ambiguous', message, hint)
 }
 

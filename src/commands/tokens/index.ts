@@ -12,6 +12,7 @@ export const tokens: Noun = {
   summary: 'List, create and revoke the tokens of the control plane',
   commands: [
     endpointCommand('tokens.list', {
+      empty: 'No token was created. Create one: svc tokens create --name ci --role write',
       examples: ['tokens list', 'tokens list -o jsonl'],
       columns: [
         { name: 'name', kind: 'id' },
@@ -46,6 +47,7 @@ export const audit: Noun = {
   summary: 'See who changed what through the control plane',
   commands: [
     endpointCommand('audit.list', {
+      empty: 'Nothing was changed through the control plane yet.',
       examples: ['audit list', 'audit list --token ci -o jsonl'],
       columns: [
         { name: 'when', field: 'at_ms', kind: 'time', paint: paintDim },

@@ -38,7 +38,7 @@ export function createListReporter({ write, paint }: Destination): Reporter {
     start({ target, cases, suites = [] }) {
       for (const { name, cases } of suites) expected.set(name, cases)
       width = widthOf(expected.keys())
-      print([`${paint.bold('svc qa')}  ${plural(cases, 'case')} against ${targetText(target)}`, ''])
+      print([`${paint.bold('svc qa')}  ${plural(cases, 'case')}`, paint.dim(`against ${targetText(target)}`), ''])
     },
     case(result) {
       const { suite } = result

@@ -62,7 +62,9 @@ function loadFile(name: string, path: string): LoadedSuite {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw unreadable(name, `The file cannot be read: ${(error as NodeJS.ErrnoException).code}.`, 'Check the path.')
+    const { code } = error as NodeJS.ErrnoException
+    const message = code === 'ENOENT' ? 'There is no such file.' : `The file cannot be read: ${code}.`
+    throw unreadable(name, message, 'Check the path.')
   }
   return loadSuite(text, name, path.replace(/[^/\\]*$/, ''))
 }

@@ -17,7 +17,7 @@ const effects: readonly (readonly [effect: FaultEffect, label: string])[] = [
   ['drop', 'no response'],
   ['reset', 'a reset connection'],
   ['truncate', 'half of the response'],
-  ['garble', 'a response that is no JSON'],
+  ['garble', 'a response that is not JSON'],
   ['rewrite', 'other fields in the response'],
 ]
 
