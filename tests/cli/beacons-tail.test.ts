@@ -27,7 +27,9 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     const { terminal, beacon } = stage
     await shows(terminal, '● live', 'No beacon yet.', 'following')
     expect([terminal.isAlternate(), terminal.isCursorShown()]).toEqual([true, false])
-    expect(textOf(terminal)).toContain('render  visible  click  completion  heartbeat  play_started  play_completed')
+    await expect
+      .poll(() => textOf(terminal))
+      .toContain('render  visible  click  completion  heartbeat  play_started  play_completed')
 
     const slot = await stage.fill()
     await beacon(slot, 'render')
@@ -54,7 +56,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await shows(terminal, 'paused, 0 held')
     await beacon(slot, 'heartbeat')
     await shows(terminal, 'paused, 1 held', '5 beacons')
-    expect(listed(terminal)).toHaveLength(4)
+    await expect.poll(() => listed(terminal)).toHaveLength(4)
     terminal.type(' ')
     await expect.poll(() => listed(terminal).length).toBe(5)
 
@@ -65,7 +67,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await shows(terminal, '‹ rejected ›')
     terminal.type('f')
     await shows(terminal, 'only rejected')
-    expect(listed(terminal)).toEqual([expect.stringContaining('asset_token_invalid')])
+    await expect.poll(() => listed(terminal)).toEqual([expect.stringContaining('asset_token_invalid')])
     terminal.type('fl')
     terminal.type('f')
     await shows(terminal, 'None of 5 beacons passes the filter.', 'only render, rejected')
@@ -74,7 +76,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await shows(terminal, '/VISX')
     terminal.type(`${keys.backspace}I${keys.enter}`)
     await shows(terminal, 'only /VISI')
-    expect(listed(terminal)).toEqual([expect.stringContaining('visible')])
+    await expect.poll(() => listed(terminal)).toEqual([expect.stringContaining('visible')])
 
     terminal.type('?')
     await shows(terminal, 'replay: send this beacon again')
@@ -101,13 +103,13 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
       'Consent  granted, revision 1',
       'Evidence entry',
     )
-    expect(textOf(terminal)).toMatch(/Evidence entry \d+, .+Z, consent revision 1\n +[0-9a-f]{64}/)
+    await expect.poll(() => textOf(terminal)).toMatch(/Evidence entry \d+, .+Z, consent revision 1\n +[0-9a-f]{64}/)
 
     terminal.type('r')
     await shows(terminal, 'Sent again: duplicate, it was received before.')
     terminal.type('q')
     await shows(terminal, '2 beacons   1 duplicate')
-    expect(listed(terminal).at(-1)).toContain('= duplicate')
+    await expect.poll(() => listed(terminal).at(-1)).toContain('= duplicate')
 
     await stage.beacon(await stage.fill(), 'render')
     await shows(terminal, '3 beacons')
@@ -178,9 +180,12 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await stage.fill()
     await stage.reject()
     await shows(terminal, '2 requests   1 failed')
-    const [placed, refused] = listed(terminal)
-    expect(placed).toMatch(/^ {2}\d\d:\d\d:\d\d {2}POST {5}\/v1\/placements +200 {5}- {18,}[\d.]+$/)
-    expect(refused).toMatch(/POST {5}\/v1\/beacons +400 {5}asset_token_invalid {3}[\d.]+$/)
+    await expect
+      .poll(() => listed(terminal))
+      .toEqual([
+        expect.stringMatching(/^ {2}\d\d:\d\d:\d\d {2}POST {5}\/v1\/placements +200 {5}- {18,}[\d.]+$/),
+        expect.stringMatching(/POST {5}\/v1\/beacons +400 {5}asset_token_invalid {3}[\d.]+$/),
+      ])
 
     terminal.type(keys.enter)
     await shows(terminal, 'POST /v1/beacons', 'hint: ', 'Sent', 'beacon_id: "tail_rejected"', 'connection: keep-alive')
@@ -195,7 +200,7 @@ describe.each(isTmuxInstalled ? [script, tmux] : [script])('in a terminal of %s'
     await shows(terminal, '‹ 2xx ›')
     terminal.type('f')
     await shows(terminal, 'only 2xx')
-    expect(listed(terminal)).toHaveLength(1)
+    await expect.poll(() => listed(terminal)).toHaveLength(1)
     writeFileSync(join(stage.home, 'no-browser'), '')
     terminal.type('o')
     await shows(terminal, '/_sandbox/id/req_')

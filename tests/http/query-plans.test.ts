@@ -228,7 +228,10 @@ test('that is used again is made once, whatever its values: of requests that wri
       let count = 0
       try {
         globalThis.Function = new Proxy(own, {
-          apply: (target, self, args) => (count++, Reflect.apply(target, self, args)),
+          apply(target, self, args) {
+            count++
+            return Reflect.apply(target, self, args)
+          },
         })
         for (let run = 0; run < 3; run++) statement.all(...values)
       } finally {
