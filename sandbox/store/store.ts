@@ -568,6 +568,8 @@ export interface EvidenceListRow extends EvidenceRow {
 }
 
 export interface EvidenceStore {
+  /** Resolves to the position of the last entry of a project's chain; 0 without entries. */
+  lastEvidence(project_id: number): Promise<number>
   /** Resolves to a part of a project's chain, oldest first. */
   evidence(project_id: number, after_seq: number, limit: number): Promise<EvidenceRow[]>
   evidenceOf(slot_id: number): Promise<EvidenceRow[]>

@@ -12,6 +12,10 @@ const columns = 'seq, kind, ref, at_ms, entry, hash'
 export function evidenceTable(connection: Connection): EvidenceStore {
   const { read } = connection
   return {
+    async lastEvidence(project_id) {
+      const sql = 'SELECT coalesce(max(seq), 0) AS seq FROM evidence WHERE project_id = $1'
+      return (await read<{ seq: number }>(sql, [project_id]))[0]!.seq
+    },
     async evidence(project_id, after_seq, limit) {
       const rows = await read<Stored>(
         `SELECT ${columns} FROM evidence WHERE project_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,

@@ -31,6 +31,7 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
   }
 
   const methods: EvidenceStore = {
+    lastEvidence: async (project_id) => read(() => last.get(project_id)?.seq ?? 0),
     evidence: async (project_id, after_seq, limit) => read(() => after.all(project_id, after_seq, limit).map(toRow)),
     evidenceOf: async (slot_id) => read(() => bySlot.all(slot_id).map(toRow)),
     async listEvidence(query) {

@@ -48,9 +48,13 @@ test('Tab and the arrows reach every control of every view, each with a focus th
   for (const path of paths(await happen(inspector))) {
     await go(path)
     await page.locator('main :is(.panel, [role=row], .empty)').first().waitFor()
-    const { unreached, unseen, reached } = await walk(page, path !== '/')
-    expect([path, unreached, unseen]).toEqual([path, [], []])
-    expect(reached).toBeGreaterThan(3)
+    // A panel that is read meanwhile takes the focus away with what it replaces: then the walk begins again.
+    await expect
+      .poll(async () => {
+        const { unreached, unseen, reached } = await walk(page, path !== '/')
+        return { path, unreached, unseen, hasControls: reached > 3 }
+      })
+      .toEqual({ path, unreached: [], unseen: [], hasControls: true })
   }
 })
 
