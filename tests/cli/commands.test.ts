@@ -196,6 +196,8 @@ reason schema_invalid, request req_*
   test('name the program as it was called', async () => {
     const { stderr } = await cli.svc('health live --base-url http://127.0.0.1:1', { env: { npm_execpath: 'npm' } })
     expect(stderr).toContain('hint: Start a sandbox: npx svc start.')
+    const empty = await cli.svc('tokens list', { env: { npm_execpath: 'npm' } })
+    expect(empty.stderr).toContain('Create one: npx svc tokens create')
   })
 })
 

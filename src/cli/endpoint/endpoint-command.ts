@@ -96,7 +96,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
           : await callEndpoint(session, id, sent)
         await extra.after?.(session, data, meta)
         if (extra.columns !== undefined && isPage(data)) {
-          printPage(session, data, extra.columns, emptyNote(sent.query ?? {}, extra.empty))
+          printPage(session, data, extra.columns, emptyNote(session, sent.query ?? {}, extra.empty))
         } else printResponse(session, endpoint, extra, data, meta, input.options)
         return extra.exitCode?.(data) ?? 0
       }),
@@ -233,9 +233,9 @@ interface Page {
 }
 
 /** Returns the note below an empty list: where flags filter it, an item may be there all the same. */
-export function emptyNote(filters: object, empty = 'The list is empty.'): string {
+export function emptyNote({ command_name }: Session, filters: object, empty = 'The list is empty.'): string {
   const isFiltered = Object.entries(filters).some(([name, value]) => name !== 'limit' && value !== undefined)
-  return isFiltered ? 'Nothing matches. Leave out a flag to see more.' : empty
+  return isFiltered ? 'Nothing matches. Leave out a flag to see more.' : empty.replace(/\bsvc(?= [a-z])/, command_name)
 }
 
 /** Prints one page of a list as a table, and notes how to get the next one, or why there is none. */

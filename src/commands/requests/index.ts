@@ -66,7 +66,7 @@ async function printFullPage(
     items.push(...data.items)
     const next_cursor = nextCursor(data, (input as { cursor?: string }).cursor)
     if (next_cursor === null || items.length >= limit) {
-      printPage(session, { items, next_cursor }, columns, emptyNote(wanted, emptyJournal))
+      printPage(session, { items, next_cursor }, columns, emptyNote(session, wanted, emptyJournal))
       return 0
     }
     input = { ...wanted, limit: limit - items.length, cursor: next_cursor }
