@@ -139,7 +139,7 @@ export async function placementResponse(services: Services, slot: SlotRow, now_m
 
 const noToken = { token: '', hash: Buffer.alloc(0) }
 
-/** Returns the campaign and creative of a fill, at once when its market is at hand; null for a no-fill. */
+/** Returns the campaign and creative of a fill, without a promise when its market is in memory; null for a no-fill. */
 export function fillOf(services: Services, { outcome, catalogue }: DecisionFacts): Fill | null | Promise<Fill | null> {
   if (outcome.status === 'no_fill') return null
   const market = services.markets.at(catalogue)

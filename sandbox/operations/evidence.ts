@@ -111,7 +111,10 @@ async function verifyProject(services: VerifyServices, project: ProjectRow, veri
       return changed ?? { ...verified, broken_at: null, problem: null }
     }
     const rows = await store.evidence(project.id, entries, Math.min(chunk, last - entries))
-    if (rows.length === 0) last = entries
+    if (rows.length === 0) {
+      const broken_at = entries + 1
+      return { ...verified, broken_at, problem: `The entries from ${broken_at} to ${last} cannot be found.` }
+    }
     const result = verifyChain(rows, platform.sha256Hex, { entries, head: head ?? genesis })
     const intact = result.ok ? rows : rows.slice(0, result.broken_at - entries - 1)
     for (const row of intact) {

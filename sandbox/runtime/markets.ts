@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts'
 export interface Markets {
   readonly current: Market
   readonly catalogue_id: number
-  /** Returns the market that a decision was made with, at once when it is at hand; null when its catalogue is gone. */
+  /** Returns the market that a decision was made with, without a promise when it is in memory; null when its catalogue is gone. */
   at(catalogue_id: number): Market | null | Promise<Market | null>
   /** Clears the cache of older markets, when another state with catalogues of its own has replaced this one. */
   clearCache(): void

@@ -160,7 +160,7 @@ test('events arrive one by one, regardless of the chunks of the stream', async (
   expect(received).toEqual([event(1), event(2)])
 })
 
-test('a response that is no stream of events is told as such', async () => {
+test('a response that is not a stream of events is a ContractError', async () => {
   const { fetch } = respondingWith('<html></html>', 200, { 'content-type': 'text/html' })
   const events = createClient({ base_url: 'http://127.0.0.1:1', fetch }).events.stream()
   await expect(events.next()).rejects.toMatchObject({

@@ -328,7 +328,7 @@ export function explain(error: unknown, location: string): unknown {
         : 'Check user and password; the user must be allowed to create a schema in the database.'
     return new OpenError('database_unwritable', `${location} refused the sandbox: ${why}.`, hint, { cause: error })
   }
-  // An engine that lacks a type, a function or a feature, or does not know a word of the statement.
+  // An engine without a type, a function or a feature, or does not know a word of the statement.
   if (/^(0A000|42601|42704|42883)$/.test(code)) {
     return new OpenError(
       'database_unwritable',
