@@ -11,7 +11,7 @@ import { slowestFirst } from './tests/slowest-first.ts'
 export const matrices: readonly string[] = [
   'tests/mutations/**/*.test.ts',
   'tests/http/query-plans.test.ts',
-  'tests/reliability/{export,reset,unclean-end,damaged-files,fuzz,hostile-exports,hostile-output,key-destinations,odd-answers,kill,kill-reset,log-size,pauses,redaction}.test.ts',
+  'tests/reliability/{billing,export,reset,unclean-end,damaged-files,fuzz,hostile-exports,hostile-output,key-destinations,odd-answers,kill,kill-reset,log-size,pauses,redaction}.test.ts',
   'tests/browser/{lifecycle-leaks,viewability-cross-check}.test.ts',
   'tests/docs/programs.test.ts',
 ]

@@ -1,6 +1,6 @@
 /**
  * Lists and reports at 2.6 million beacons: how long each takes over HTTP, median and slowest of several calls, and how
- * many placements a second are left while a billing report is polled. Then what an insert pays for what these lists need:
+ * many placements a second are left beside the first billing report and while it is polled. Then what an insert pays for what these lists need:
  * rounds with and without it, in turn. `node bench/lists.ts`
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -23,7 +23,7 @@ const lists: Record<string, { query: string; limit_ms: number | null }> = {
   'beacons, a session that is nowhere': { query: 'beacons?session_id=nowhere', limit_ms },
   'beacons, an old session of 520,000': { query: 'beacons?session_id=old', limit_ms },
   'beacons, a busy session since 1 hour': { query: 'beacons?session_id=hot&since=1h', limit_ms },
-  'beacons, an old session since 1 hour': { query: 'beacons?session_id=old&since=1h', limit_ms: null },
+  'beacons, an old session since 1 hour': { query: 'beacons?session_id=old&since=1h', limit_ms },
   'beacons, since 1 minute': { query: 'beacons?since=1m', limit_ms },
   'beacons, since 1 hour': { query: 'beacons?since=1h', limit_ms },
   'beacons, since 100 days': { query: 'beacons?since=100d', limit_ms },
@@ -57,16 +57,28 @@ async function measureLists(database: string): Promise<void> {
   try {
     console.log(`${beacons.toLocaleString('en')} beacons`)
     for (const [name, { query, limit_ms: limit }] of Object.entries(lists)) {
-      const times: number[] = []
-      for (let call = 0; call < calls; call++) times.push(await timed(`${server.url}/_sandbox/${query}`))
+      const times = await timesOf(`${server.url}/_sandbox/${query}`)
       const verdict = limit === null ? '' : median(times) <= limit ? 'met' : `misses ${limit} ms`
       print(name, times, verdict)
     }
-    print('billing, everything', [await timed(`${server.url}/_sandbox/billing`)], '')
+    const billing = `${server.url}/_sandbox/billing`
+    const alone = await loadPlacements(server.url, 3_000)
+    const first = timed(billing)
+    const beside = await loadPlacements(server.url, 3_000)
+    print('billing, everything, first report', [await first], '')
+    print('billing, everything, nothing is new', await timesOf(billing), '')
+    const share = (100 * beside.per_second) / alone.per_second
+    console.log(`placements beside the first report: ${share.toFixed(0)} % of those without`)
     await measurePolling(server.url)
   } finally {
     await server.stop()
   }
+}
+
+async function timesOf(url: string): Promise<number[]> {
+  const times: number[] = []
+  for (let call = 0; call < calls; call++) times.push(await timed(url))
+  return times
 }
 
 /** Placements a second, alone and while the whole report is asked for again and again. */

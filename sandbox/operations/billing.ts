@@ -1,11 +1,13 @@
 /** GET /_sandbox/billing: what production would have billed (A75, A76, A78). */
-import type { BeaconItem } from '../../src/contract/control/beacons.ts'
-import { notCountedAtMost } from '../../src/contract/control/billing.ts'
+import type { BeaconItem, Verdict } from '../../src/contract/control/beacons.ts'
+import { type BillingReport, notCountedAtMost } from '../../src/contract/control/billing.ts'
+import { acceptMeanings } from '../../src/contract/error-codes.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { createTally } from '../domain/billing.ts'
 import { nextTurn } from '../runtime/waiters.ts'
+import type { BeaconScope, BillingCounts } from '../store/store.ts'
 import { acceptedItem, unacceptedItem, verdictsOf } from './beacons.ts'
-import { defined, fullPage, type Operation, projectFilter, sinceOf } from './context.ts'
+import { type Context, defined, fullPage, type Operation, projectFilter, type Services, sinceOf } from './context.ts'
 
 /** Slots whose beacons are judged before other requests get a turn. */
 const slotsAtOnce = 25
@@ -19,9 +21,25 @@ export const reportBilling: Operation<Contract['billing.report']> = async (servi
     since_ms: sinceOf(query.since, now_ms),
     until_ms: sinceOf(query.until, now_ms),
   })
+  const counts = await store.countBilling(scope, notCountedAtMost)
+  const known = reports.get(counts)
+  if (known !== undefined) return known
+  const report = await reportOf(services, context, scope, counts)
+  if (!context.signal().aborted) reports.set(counts, report)
+  return report
+}
+
+/** The store resolves to the same counts as long as nothing has changed that a report of them shows. */
+const reports = new WeakMap<BillingCounts, BillingReport>()
+
+async function reportOf(
+  { store }: Services,
+  context: Context,
+  scope: BeaconScope,
+  { counted, missed: reasons, newest }: BillingCounts,
+): Promise<BillingReport> {
   const tally = createTally()
   const missed = newestBeacons()
-  const { counted, missed: reasons, newest } = await store.countBilling(scope, notCountedAtMost)
   for (const { project_id, metric, count, ...facts } of counted) {
     tally.count(await store.projectById(project_id), facts, metric, count)
   }
@@ -34,9 +52,13 @@ export const reportBilling: Operation<Contract['billing.report']> = async (servi
     if (slot !== null && beacon !== undefined) missed.add(acceptedItem(slot, beacon, verdictsOf(slot, beacons).get(id)))
   }
   for (const verdict of ['rejected', 'duplicate'] as const) {
-    const { rows } = await fullPage(context, { limit: notCountedAtMost, before: null }, (part) =>
-      store.listBeacons({ ...part, ...scope, verdict }),
-    )
+    const count = reasons
+      .filter(({ reason_code }) => verdictOf(reason_code) === verdict)
+      .reduce((sum, reason) => sum + reason.count, 0)
+    // No more than there are: looking for another one would read the whole list.
+    if (count === 0) continue
+    const page = { limit: Math.min(count, notCountedAtMost), before: null }
+    const { rows } = await fullPage(context, page, (part) => store.listBeacons({ ...part, ...scope, verdict }))
     for (const row of rows) {
       if (row.kind !== 'unaccepted') continue
       const { client_id } = await store.projectById(row.beacon.project_id)
@@ -45,6 +67,11 @@ export const reportBilling: Operation<Contract['billing.report']> = async (servi
   }
   const report = tally.report()
   return { ...report, not_counted: { ...report.not_counted, beacons: missed.items() } }
+}
+
+function verdictOf(reason: BillingCounts['missed'][number]['reason_code']): Verdict {
+  if (reason === 'DUPLICATE') return 'duplicate'
+  return reason in acceptMeanings ? 'accepted' : 'rejected'
 }
 
 /** Collects the beacons that were received last. */

@@ -1,7 +1,12 @@
-/** Counts what production would bill, slot by slot, in the order in which slots and beacons are given. */
-import { type AcceptedBeacon, type BillingModel, judgeBeacons } from '../../src/contract/beacon-verdict.ts'
+/**
+ * Counts what production would bill, slot by slot. Counts are plain data: a thread gets them and sends them back, and a
+ * later report goes on from them. A slot that has new beacons is taken back with those it had, and counted with all.
+ */
+import { type AcceptedBeacon, type BillingModel, judgeBeacons, maxJudged } from '../../src/contract/beacon-verdict.ts'
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { Format } from '../../src/contract/fields.ts'
+import type { Measurements } from '../../src/contract/v1/beacons.ts'
+import { parseRow } from './rows.ts'
 import type { BeaconScope, BillingCounts, ProjectRow } from './store.ts'
 
 /** The settings of each project that a verdict depends on, by its id. */
@@ -21,6 +26,13 @@ export interface BilledSlot {
   currency: string
 }
 
+/** A beacon as it is read for a report, with its measurements where a verdict depends on them. */
+export type StoredBeacon = Omit<AcceptedBeacon, 'measurements'> & { measurements: string | null }
+
+/** The columns of a `StoredBeacon`, and which beacons may count: a view alone is judged by what was measured. */
+export const judgedColumns =
+  "id, event, occurred_at_ms, received_at_ms, CASE WHEN event = 'visible' THEN measurements END AS measurements"
+
 /** Returns the rules of projects. */
 export function billingRulesOf(projects: readonly ProjectRow[]): BillingRules {
   return Object.fromEntries(
@@ -29,55 +41,159 @@ export function billingRulesOf(projects: readonly ProjectRow[]): BillingRules {
 }
 
 type Missed = BillingCounts['missed'][number]['reason_code']
+type Missing = BillingCounts['newest'][number] & { received_at_ms: number }
 
-export interface BeaconCounts {
-  /** Judges the beacons of a slot and counts those in scope. */
-  judge(slot: BilledSlot, beacons: readonly AcceptedBeacon[]): void
-  miss(reason: Missed, count: number): void
-  result(): BillingCounts
+export interface Counts {
+  counted: Map<string, BillingCounts['counted'][number]>
+  missed: Map<Missed, number>
+  /** Rejected and duplicate beacons. */
+  unaccepted: Map<Missed, number>
+  /** The latest accepted beacons that do not count, by id: at least all that are later than `forgotten`. */
+  latest: Map<number, Missing>
+  /** The latest of those that were left out of `latest`. */
+  forgotten: Missing | null
+  /** How many of them are kept: more than a report names, since later beacons make some of them count. */
+  most_latest: number
+  /** How often anything has changed. */
+  changes: number
+  /** Whether a slot was left out, since its project is newer than the rules. */
+  is_partial: boolean
+}
+
+export function noCounts(most_latest: number): Counts {
+  return {
+    counted: new Map(),
+    missed: new Map(),
+    unaccepted: new Map(),
+    latest: new Map(),
+    forgotten: null,
+    most_latest,
+    changes: 0,
+    is_partial: false,
+  }
+}
+
+/** Judges the beacons of a slot and counts those in scope; takes them back again with `times` -1. */
+export function countSlot(
+  counts: Counts,
+  { since_ms = 0, until_ms = Number.MAX_SAFE_INTEGER }: BeaconScope,
+  rules: BillingRules,
+  slot: BilledSlot,
+  stored: readonly StoredBeacon[],
+  times: 1 | -1 = 1,
+): void {
+  const rule = rules[slot.project_id]
+  if (rule === undefined) {
+    counts.is_partial = true
+    return
+  }
+  const beacons = stored.slice(0, maxJudged).map(toAccepted)
+  if (beacons.length > 0) counts.changes++
+  const verdicts = judgeBeacons(rule.billing_model, slot, rule.viewability, beacons)
+  for (const { id, received_at_ms } of beacons) {
+    const { metric, reason_code } = verdicts.get(id)!
+    if (received_at_ms < since_ms || received_at_ms >= until_ms) continue
+    if (metric !== null) countMetric(counts, slot, metric, times)
+    else if (reason_code !== 'OK') {
+      add(counts.missed, reason_code, times)
+      if (times === -1) counts.latest.delete(id)
+      else addLatest(counts, { slot_id: slot.id, id, received_at_ms })
+    }
+  }
+}
+
+function toAccepted({ measurements, ...beacon }: StoredBeacon): AcceptedBeacon {
+  return {
+    ...beacon,
+    measurements: measurements === null ? null : parseRow<Measurements>(measurements),
+  }
+}
+
+function countMetric(
+  { counted }: Counts,
+  { project_id, format, gross_cpm, currency }: BilledSlot,
+  metric: BillingCounts['counted'][number]['metric'],
+  times: number,
+): void {
+  const name = `${project_id} ${format} ${gross_cpm} ${currency} ${metric}`
+  const known = counted.get(name)
+  if (known === undefined) counted.set(name, { project_id, format, gross_cpm, currency, metric, count: times })
+  else if (known.count + times === 0) counted.delete(name)
+  else known.count += times
+}
+
+function add(counts: Map<Missed, number>, reason: Missed, times: number): void {
+  const count = (counts.get(reason) ?? 0) + times
+  if (count === 0) counts.delete(reason)
+  else counts.set(reason, count)
+}
+
+/** Counts beacons that were rejected, or duplicates. */
+export function countUnaccepted(counts: Counts, reason: Missed, count: number): void {
+  counts.changes++
+  add(counts.unaccepted, reason, count)
+}
+
+function addLatest(counts: Counts, missing: Missing): void {
+  const { latest, most_latest, forgotten } = counts
+  if (forgotten !== null && byLateness(missing, forgotten) > 0) return
+  latest.set(missing.id, missing)
+  if (latest.size < 2 * most_latest) return
+  const sorted = [...latest.values()].sort(byLateness)
+  counts.forgotten = sorted[most_latest]!
+  for (const { id } of sorted.slice(most_latest)) latest.delete(id)
+}
+
+/** Later ones first. */
+function byLateness(a: Missing, b: Missing): number {
+  return b.received_at_ms - a.received_at_ms || b.id - a.id
+}
+
+/** Whether too few are left of the latest beacons that do not count to name the newest of them. */
+export function isShort({ latest, forgotten }: Counts, newest: number): boolean {
+  return forgotten !== null && latest.size < newest
 }
 
 /** @param newest how many of the latest beacons that do not count are named */
-export function countBeacons(scope: BeaconScope, rules: BillingRules, newest: number): BeaconCounts {
-  const { since_ms = 0, until_ms = Number.MAX_SAFE_INTEGER } = scope
-  const counted = new Map<string, BillingCounts['counted'][number]>()
-  const missed = new Map<Missed, number>()
-  let latest: (BillingCounts['newest'][number] & { received_at_ms: number })[] = []
-  const sortLatest = () => {
-    latest = latest.sort((a, b) => b.received_at_ms - a.received_at_ms || b.id - a.id).slice(0, newest)
-  }
-  const miss = (reason: Missed, count: number) => {
-    missed.set(reason, (missed.get(reason) ?? 0) + count)
-  }
+export function toBillingCounts({ counted, missed, unaccepted, latest }: Counts, newest: number): BillingCounts {
+  const reasons = new Map(missed)
+  for (const [reason, count] of unaccepted) add(reasons, reason, count)
   return {
-    judge(slot, beacons) {
-      const rule = rules[slot.project_id]
-      if (rule === undefined) return
-      const { project_id, format, gross_cpm, currency } = slot
-      const verdicts = judgeBeacons(rule.billing_model, slot, rule.viewability, beacons)
-      for (const { id, received_at_ms } of beacons) {
-        const { metric, reason_code } = verdicts.get(id)!
-        if (received_at_ms < since_ms || received_at_ms >= until_ms) continue
-        if (metric !== null) {
-          const name = `${project_id} ${format} ${gross_cpm} ${currency} ${metric}`
-          const known = counted.get(name)
-          if (known !== undefined) known.count++
-          else counted.set(name, { project_id, format, gross_cpm, currency, metric, count: 1 })
-        } else if (reason_code !== 'OK') {
-          miss(reason_code, 1)
-          latest.push({ slot_id: slot.id, id, received_at_ms })
-          if (latest.length >= 10 * newest) sortLatest()
-        }
-      }
-    },
-    miss,
-    result() {
-      sortLatest()
-      return {
-        counted: [...counted.values()],
-        missed: [...missed].map(([reason_code, count]) => ({ reason_code, count })),
-        newest: latest.map(({ slot_id, id }) => ({ slot_id, id })),
-      }
-    },
+    counted: [...counted.values()].map((row) => ({ ...row })),
+    missed: [...reasons].map(([reason_code, count]) => ({ reason_code, count })),
+    newest: [...latest.values()]
+      .sort(byLateness)
+      .slice(0, newest)
+      .map(({ slot_id, id }) => ({ slot_id, id })),
   }
+}
+
+/**
+ * How far a report of all time has come. Every slot up to `slot_id` is counted, with those of its beacons whose entry of
+ * evidence is at most `evidence_id`: entries are numbered in the order of commits, identifiers of beacons are not.
+ */
+export interface BillingProgress {
+  slot_id: number
+  evidence_id: number
+  /** As of where rejected and duplicate beacons are counted; what this is, each adapter decides. */
+  unaccepted_at: number
+  counts: Counts
+}
+
+/** A beacon of a slot that has new ones, with the number of its evidence where that is newer than the progress. */
+export type NumberedBeacon = StoredBeacon & { evidence_id: number | null }
+
+/** Counts a slot again, whose beacons up to `evidence_id` are to be in it. Those with a later number are left out. */
+export function countAgain(
+  { counts }: BillingProgress,
+  rules: BillingRules,
+  slot: BilledSlot,
+  beacons: readonly NumberedBeacon[],
+  evidence_id: number,
+): void {
+  const before = beacons.filter((beacon) => beacon.evidence_id === null)
+  const now = beacons.filter((beacon) => beacon.evidence_id === null || beacon.evidence_id <= evidence_id)
+  if (now.length === before.length) return
+  countSlot(counts, {}, rules, slot, before, -1)
+  countSlot(counts, {}, rules, slot, now)
 }

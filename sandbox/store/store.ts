@@ -508,8 +508,8 @@ export interface BillingCounts {
 
 export interface BeaconStore {
   /**
-   * Stores a beacon with its evidence and resolves to those of the slot's beacons that billing judges; null when the slot
-   * has a beacon of that beacon_id, or is gone.
+   * Stores a beacon with its evidence, which refers to it, and resolves to those of the slot's beacons that billing judges;
+   * null when the slot has a beacon of that beacon_id, or is gone.
    */
   recordBeacon(
     beacon: BeaconRow,
@@ -537,7 +537,8 @@ export interface BeaconStore {
 export interface BillingStore {
   /**
    * Counts what production would bill of the beacons in scope, with the settings that each project has now. Beside the
-   * counts it names the `newest` accepted beacons that do not count, newest first.
+   * counts it names the `newest` accepted beacons that do not count, newest first. Resolves to the same object as before
+   * as long as no beacon of the report and no project has changed.
    */
   countBilling(scope: BeaconScope, newest: number): Promise<BillingCounts>
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { beaconEventSpellings, beaconEvents } from '../../src/contract/v1/beacons.ts'
+import { createDice } from '../reliability/dice.ts'
 import type { Api, Call } from './call.ts'
 import {
   activate,
@@ -588,4 +589,37 @@ describe('rejected beacons', () => {
     const { body } = await on.api.accept('placements.explain', { params: { slot_id: filled.slot_id } })
     expect(body.beacons).toEqual([])
   })
+})
+
+test('those of a session since a time are the same however often the clock has moved back, page by page', async () => {
+  await using on = await stage({ rate_limit: 'off' })
+  const dice = createDice(5)
+  const start_ms = on.clock.now()
+  let now_ms = start_ms
+  for (let index = 0; index < 40; index++) {
+    now_ms = Math.max(start_ms, now_ms + dice.below(60_000) - 25_000)
+    await on.api.accept('clock.set', { body: { to_ms: now_ms } })
+    const body = asked({ session_id: dice.pick(['a', 'b']) })
+    const render = beacon(on.clock, await fill(on.api, { body }), 'render', { occurred_at_ms: now_ms })
+    await send(on.api, render)
+    if (dice.chance(0.4)) await send(on.api, render)
+  }
+  const { body: all } = await on.api.accept('beacons.list', { query: { session_id: 'a', limit: 1_000 } })
+  expect(all.items.length).toBeGreaterThan(15)
+  for (const since of [
+    start_ms,
+    now_ms,
+    now_ms + 1,
+    ...Array.from({ length: 12 }, () => start_ms + dice.below(600_000)),
+  ]) {
+    const items: unknown[] = []
+    const query: Record<string, string | number> = { session_id: 'a', since: String(since), limit: 3 }
+    for (let cursor: string | null = null; ; query.cursor = cursor) {
+      const { body } = await on.api.accept('beacons.list', { query })
+      items.push(...body.items)
+      cursor = body.next_cursor
+      if (cursor === null) break
+    }
+    expect(items, `since ${since - start_ms} ms`).toEqual(all.items.filter((item) => item.received_at_ms >= since))
+  }
 })

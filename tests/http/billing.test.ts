@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createDice } from '../reliability/dice.ts'
 import { asked, beacon, type Filled, fill, key, liveKey, otherKey, type Stage, stage } from './stage.ts'
 
 const seen = { measurements: { visible_ratio: 1, visible_ms: 5_000, page_visible: true } }
@@ -162,3 +163,71 @@ test('is filtered by project, session and time', async () => {
   expect(await counted({ since: '30s', client_id: 'proj_demo' })).toEqual(['demo viewable', 0])
   expect((await on.api.refuse('billing.report', { query: { until: 'later' } })).body.reason_code).toBe('schema_invalid')
 })
+
+describe('a report that goes on from an earlier one', () => {
+  test('is that of all beacons, whatever has happened meanwhile', async () => {
+    await using on = await stage({ rate_limit: 'off' })
+    await followReports(on, 12, 70)
+  })
+})
+
+/** Expects after each random step that a report is the same as one that is counted anew: of a span without a beginning. */
+async function followReports(on: Stage, seed: number, count: number): Promise<void> {
+  const dice = createDice(seed)
+  const now = async () => (await on.api.accept('clock.show')).body.now_ms
+  const slots: { filled: Filled; as: string; sent: Record<string, unknown>[] }[] = []
+
+  const place = async () => {
+    const isOther = dice.chance(0.3)
+    const [client_id, as] = isOther ? ['proj_other', otherKey] : ['proj_demo', key]
+    const body = asked({ client_id, session_id: `s${dice.below(3)}` })
+    slots.push({ filled: await fill(on.api, { as, body }), as, sent: [] })
+  }
+  const sendOne = async (now_ms: number) => {
+    const { filled, as, sent } = slots[Math.max(0, slots.length - 1 - dice.below(8))]!
+    const event = dice.pick(['render', 'visible', 'visible', 'click', 'heartbeat'])
+    const occurred_at_ms = now_ms + dice.pick([0, 0, 5_000, -10_000_000])
+    const measured = event === 'visible' ? dice.pick([seen, seen, glimpsed, {}]) : {}
+    const repeated = sent.length > 0 && dice.chance(0.2) ? dice.pick(sent) : null
+    const body = repeated ?? beacon(on.clock, filled, event, { occurred_at_ms, ...measured })
+    sent.push(body)
+    await on.api.send('POST', '/v1/beacons', { as, body: dice.chance(0.1) ? { ...body, event: 'click' } : body })
+  }
+  const send = async () => {
+    const now_ms = await now()
+    await Promise.all(Array.from({ length: slots.length === 0 ? 0 : 1 + dice.below(10) }, () => sendOne(now_ms)))
+  }
+  const steps: (() => Promise<unknown>)[] = [
+    place,
+    place,
+    send,
+    send,
+    send,
+    () => Promise.all([report(on), send(), report(on), place(), report(on, { client_id: 'proj_demo' })]),
+    async () => on.clock.advance(dice.below(20_000)),
+    async () => on.api.accept('clock.set', { body: { to_ms: (await now()) + dice.below(60_000) - 30_000 } }),
+  ]
+  const rare: (() => Promise<unknown>)[] = [
+    async () => {
+      const billing_model = dice.pick(['cpm_viewable', 'cpm_render', 'cpc'])
+      const body = { billing_model, publisher_share: dice.roll(), viewability: { ratio: dice.pick([0.05, 0.5]) } }
+      await on.api.accept('projects.update', { params: { client_id: dice.pick(['proj_demo', 'proj_other']) }, body })
+    },
+    () => on.api.accept('projects.create', { body: { client_id: `proj_${seed}_${slots.length}_${dice.below(1e9)}` } }),
+    () => on.api.accept('snapshots.save', { params: { name: 'early' }, body: { replace: true } }),
+    async () => {
+      slots.length = 0
+      await on.api.send('POST', '/_sandbox/snapshots/early/restore', { body: {} })
+    },
+    async () => {
+      slots.length = 0
+      await on.api.accept('sandbox.reset', { body: {} })
+    },
+  ]
+  for (let step = 0; step < count; step++) {
+    await dice.pick(dice.chance(0.1) ? rare : steps)()
+    for (const scope of [{}, { client_id: 'proj_other' }]) {
+      expect(await report(on, scope), `seed ${seed}, step ${step}`).toEqual(await report(on, { ...scope, since: '0' }))
+    }
+  }
+}

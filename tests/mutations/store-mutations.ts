@@ -18,6 +18,7 @@ const caps = 'the last fill that a cap leaves is made once'
 const pending = 'a pending decision is bound once'
 const events = 'events are numbered without a gap, in the same order on every node'
 const report = 'a report counts what is in its scope, each beacon once'
+const laterReport = 'a report that goes on from an earlier one is that of all beacons'
 const settings = 'settings are written only onto the revision that was read'
 const origin = 'a beacon token is bound to the origin of its first beacon'
 const claim = 'an attempt of a callback belongs to one node while its lease lasts'
@@ -25,7 +26,7 @@ const claim = 'an attempt of a callback belongs to one node while its lease last
 const compared =
   'if (present?.revision !== expected?.revision || present?.updated_at_ms !== expected?.updated_at_ms) return null'
 const comparedByRevision = 'if (present?.revision !== expected?.revision) return null'
-const ofProject = "filter.add('job.project_id = ?', scope.project_id)"
+const ofProject = "filter.add('job.project_id = ?', project_id)"
 
 export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>> = {
   sqlite: [
@@ -146,8 +147,32 @@ export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>>
       wrong: 'A report counts each reason once.',
       noticed_by: report,
       file: 'sandbox/store/sqlite/billing.ts',
-      from: 'counts.miss(reason_code, count)',
-      to: 'counts.miss(reason_code, 1)',
+      from: 'countUnaccepted(progress.counts, reason_code, count)',
+      to: 'countUnaccepted(progress.counts, reason_code, 1)',
+    },
+    {
+      name: 'slot_counted_twice',
+      wrong: 'A slot with a new beacon is counted beside what it was.',
+      noticed_by: laterReport,
+      file: 'sandbox/store/billing-counts.ts',
+      from: 'countSlot(counts, {}, rules, slot, before, -1)',
+      to: '',
+    },
+    {
+      name: 'report_of_old_beacons',
+      wrong: 'A report leaves out slots with new beacons that it has counted before.',
+      noticed_by: laterReport,
+      file: 'sandbox/store/sqlite/billing.ts',
+      from: 'id > progress.slot_id ? undefined : find(id)',
+      to: 'undefined as ReturnType<typeof find>',
+    },
+    {
+      name: 'report_of_old_rules',
+      wrong: 'A report goes on from one that was judged by other settings.',
+      noticed_by: laterReport,
+      file: 'sandbox/store/billing-reports.ts',
+      from: ' && areStill(kept.rules, rules)',
+      to: '',
     },
     {
       name: 'settings_not_compared',
@@ -308,8 +333,24 @@ export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>>
       wrong: 'A report counts each reason once.',
       noticed_by: report,
       file: 'sandbox/store/postgres/billing.ts',
-      from: 'miss(reason_code, count)\n',
-      to: 'miss(reason_code, 1)\n',
+      from: 'countUnaccepted(counts, reason_code, count)',
+      to: 'countUnaccepted(counts, reason_code, 1)',
+    },
+    {
+      name: 'unaccepted_of_old',
+      wrong: 'A report goes on with the rejected beacons of an earlier one.',
+      noticed_by: laterReport,
+      file: 'sandbox/store/postgres/billing.ts',
+      from: 'if (unaccepted_at > 0 && !head!.is_changed) return',
+      to: 'if (unaccepted_at > 0) return',
+    },
+    {
+      name: 'report_of_old_beacons',
+      wrong: 'A report leaves out slots with new beacons that it has counted before.',
+      noticed_by: laterReport,
+      file: 'sandbox/store/postgres/billing.ts',
+      from: '.filter((id) => id <= progress.slot_id)',
+      to: '.filter(() => false)',
     },
     {
       name: 'settings_not_compared',

@@ -3,7 +3,7 @@
  * Writes race in both ways that there are: `Promise.all` on one node, whose group commit takes them together, and `overlap`
  * on two nodes, whose transactions are under way at the same time.
  */
-import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { deepEqual, equal, notEqual, rejects } from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import type { ConsentRecord } from '../../sandbox/domain/consent.ts'
 import type { CapGuard, DecisionFacts, EvidenceDraft, ProjectRow, Store } from '../../sandbox/store/store.ts'
@@ -114,7 +114,7 @@ export const storeRules = {
   async 'a write that fails leaves nothing'({ one }) {
     const project = await newProject(one)
     const [slot_id] = (await place(one, project)).slot_ids
-    const failing = record(one, project, slot_id!, 'failing', 'render', failingEvidence)
+    const failing = record(one, project, slot_id!, 'failing', 'render', nextId(), failingEvidence)
     const [, sent] = await Promise.all([rejects(failing, /cannot be built/), record(one, project, slot_id!, 'sent')])
     equal(sent?.length, 1)
     deepEqual(
@@ -243,6 +243,57 @@ export const storeRules = {
     deepEqual((await one.countBilling({ ...scope, since_ms: now_ms + 1 }, 5)).counted, [])
   },
 
+  async 'a report that goes on from an earlier one is that of all beacons'({ one, other, overlap }) {
+    const project = await newProject(one)
+    const scope = { project_id: project.id }
+    const sorted = async (store: Store, since: { since_ms?: number } = {}) => {
+      const { counted, missed, newest } = await store.countBilling({ ...scope, ...since }, 3)
+      const texts = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).sort()
+      return [texts(counted), texts(missed), newest]
+    }
+    const compare = async () => {
+      for (const store of [one, other]) deepEqual(await sorted(store), await sorted(store, { since_ms: 0 }))
+    }
+    const { slot_ids } = await place(one, project, { slots: 8 })
+    const [first, second, third] = slot_ids as [number, number, number]
+    await compare()
+    for (const slot_id of slot_ids) await record(one, project, slot_id, 'click', 'click')
+    await compare()
+    // A render makes clicks count that did not: those that were named are fewer than before, and others move up.
+    for (const slot_id of slot_ids.slice(3)) {
+      await record(other, project, slot_id, 'render')
+      await compare()
+    }
+    const late = nextId()
+    await overlap(
+      () => record(one, project, first, 'render'),
+      () => record(other, project, second, 'render'),
+    )
+    await compare()
+    await record(one, project, second, 'late', 'click', late)
+    await record(other, project, third, 'seen', 'visible')
+    // More beacons than are judged together, of which the first by their identifiers count.
+    const early = nextId()
+    await Promise.all(Array.from({ length: 505 }, (_, index) => record(one, project, third, `many ${index}`, 'click')))
+    await compare()
+    await record(other, project, third, 'early', 'render', early)
+    await compare()
+    const refused = { slot_id: third, beacon_id: 'x', event: 'click', occurred_at_ms: now_ms } as const
+    for (const store of [one, other]) {
+      const verdict = { verdict: 'rejected', reason_code: 'beacon_stale', received_at_ms: now_ms } as const
+      await store.recordUnaccepted({ id: nextId(), project_id: project.id, ...refused, ...verdict })
+      await compare()
+    }
+    const same = await one.countBilling(scope, 3)
+    await record(one, project, second, 'alive', 'heartbeat')
+    equal(await one.countBilling(scope, 3), same)
+    await one.saveSettings(project.id, 1, { ...defaultSettings, publisher_share: 0.1 })
+    notEqual(await one.countBilling(scope, 3), same)
+    const patient = { ...defaultSettings, viewability: { ...defaultSettings.viewability, duration_ms: 500 } }
+    await one.saveSettings(project.id, 2, patient)
+    deepEqual(await sorted(one), await sorted(one, { since_ms: 0 }))
+  },
+
   async 'settings are written only onto the revision that was read'({ one, other, overlap }) {
     const { id } = await newProject(one)
     const save = (store: Store, revision: number, label_text: string) =>
@@ -331,8 +382,7 @@ async function newProject(store: Store): Promise<ProjectRow> {
   return (await store.insertProject(`proj_${nextId()}`, defaultSettings, [], now_ms))!
 }
 
-function evidence(kind: EvidenceDraft['kind']): EvidenceDraft {
-  const ref = nextId()
+function evidence(kind: EvidenceDraft['kind'], ref = nextId()): EvidenceDraft {
   return { kind, ref, at_ms: now_ms, build: (seq) => JSON.stringify({ seq, ref }) }
 }
 
@@ -392,11 +442,13 @@ function record(
   slot_id: number,
   beacon_id: string,
   event: BeaconEvent = 'render',
-  draft = evidence('beacon'),
+  id = nextId(),
+  draft = evidence('beacon', id),
 ) {
   const times = { occurred_at_ms: now_ms, received_at_ms: now_ms }
-  const body = { body_sha256: sha256Hex(beacon_id), measurements: null, extras: '{}' }
-  return store.recordBeacon({ id: nextId(), slot_id, beacon_id, event, ...times, ...body }, project_id, draft)
+  const measurements = event === 'visible' ? { visible_ratio: 0.9, visible_ms: 900 } : null
+  const body = { body_sha256: sha256Hex(beacon_id), measurements, extras: '{}' }
+  return store.recordBeacon({ id, slot_id, beacon_id, event, ...times, ...body }, project_id, draft)
 }
 
 /** Resolves when both nodes know the last event: each knows those of the other a moment after their commit. */

@@ -1,11 +1,21 @@
 /**
- * Counts what production would bill, slot by slot, in pieces: each is one statement, and no transaction spans the whole
- * report. One report at a time on a node: those with the same scope that wait share it.
+ * Counts what production would bill, slot by slot, in pieces: each is a few statements, and no transaction spans the whole
+ * report. One at a time on a node. Other nodes write meanwhile: what a statement may see and what not is decided by the
+ * number of the evidence of each beacon, which is given in the order of commits.
  */
-import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
-import { type BilledSlot, billingRulesOf, countBeacons } from '../billing-counts.ts'
-import { parseRow } from '../rows.ts'
+import {
+  type BilledSlot,
+  type BillingProgress,
+  type BillingRules,
+  countAgain,
+  countSlot,
+  countUnaccepted,
+  judgedColumns,
+  type NumberedBeacon,
+} from '../billing-counts.ts'
+import { billingReports, isOfAllTime } from '../billing-reports.ts'
 import type { BeaconScope, BillingCounts, BillingStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
@@ -14,50 +24,108 @@ import { createFilter, sessionsNamed } from './rows.ts'
 /** Slots, with their beacons, and unaccepted beacons of one piece. */
 const slotsAtOnce = 300
 const unacceptedAtOnce = 20_000
+/** Entries of evidence that are looked at in one piece, and how many of them may be of beacons. */
+const entriesAtOnce = 5_000
+const newBeaconsAtOnce = 300
+/** How long a report waits after each piece while others write, as a multiple of the time that the piece took. */
+const rest = 1
 
-type StoredBeacon = Omit<AcceptedBeacon, 'measurements'> & { slot_id: number; measurements: string | null }
+const last_id = Number.MAX_SAFE_INTEGER
 
-export function billingTable({ read }: Connection, projects: ProjectTable): BillingStore {
-  const waiting = new Map<string, Promise<BillingCounts>>()
+export function billingTable({ read }: Pick<Connection, 'read'>, projects: ProjectTable): BillingStore {
   let last: Promise<unknown> = Promise.resolve()
 
-  const report = async (scope: BeaconScope, newest: number): Promise<BillingCounts> => {
-    const counts = countBeacons(scope, billingRulesOf(await projects.methods.listProjects()), newest)
-    const filter = createFilter()
-    filter.add('job.project_id = ?', scope.project_id)
-    filter.add(`job.session IN (${sessionsNamed})`, scope.session_id)
-    const { since_ms, until_ms } = scope
-    if (since_ms !== undefined) {
-      filter.add(
-        'EXISTS (SELECT 1 FROM beacon WHERE beacon.slot_id = slot.id AND received_at_ms >= ? AND received_at_ms < ?)',
-        since_ms,
-        until_ms ?? Number.MAX_SAFE_INTEGER,
-      )
+  const goOn = async (scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<BillingProgress> => {
+    const begun = await lastEntry()
+    if (!isOfAllTime(scope)) progress.evidence_id = last_id
+    else if (progress.slot_id === 0) progress.evidence_id = begun
+    for (let known = begun; progress.slot_id < last_id || progress.evidence_id < begun; ) {
+      const started = performance.now()
+      const now = await lastEntry()
+      const isCaughtUp = !isOfAllTime(scope) || (await countAgainAfter(scope, rules, progress, now))
+      if (isCaughtUp && progress.slot_id < last_id) await countNext(scope, rules, progress)
+      if (now !== known) await sleep(rest * (performance.now() - started))
+      known = now
     }
-    const slotText = `SELECT slot.id, job.project_id, slot.format, slot.width, slot.height, slot.duration_ms, slot.gross_cpm, slot.currency
-      FROM slot JOIN job ON job.id = slot.job_id WHERE slot.id > $1 AND slot.format IS NOT NULL AND ${filter.where(3)} ORDER BY slot.id LIMIT $2`
-    for (let after = 0; ; ) {
-      const slots = await read<BilledSlot>(slotText, [after, slotsAtOnce, ...filter.values])
-      const beacons = await read<StoredBeacon>(
-        `SELECT judged.* FROM unnest($1::bigint[]) wanted (slot_id) CROSS JOIN LATERAL
-         (SELECT slot_id, id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
-          WHERE beacon.slot_id = wanted.slot_id AND event <> 'heartbeat' ORDER BY id LIMIT $2) judged`,
-        [slots.map(({ id }) => id), maxJudged],
-      )
-      const bySlot = new Map<number, AcceptedBeacon[]>(slots.map(({ id }) => [id, []]))
-      for (const { slot_id, measurements, ...beacon } of beacons) {
-        const parsed = measurements === null ? null : parseRow<AcceptedBeacon['measurements']>(measurements)
-        bySlot.get(slot_id)?.push({ ...beacon, measurements: parsed as AcceptedBeacon['measurements'] })
-      }
-      for (const slot of slots) counts.judge(slot, bySlot.get(slot.id)!)
-      if (slots.length < slotsAtOnce) break
-      after = slots.at(-1)!.id
-    }
-    await countUnaccepted(scope, counts.miss)
-    return counts.result()
+    await countUnacceptedInScope(scope, progress)
+    return progress
   }
 
-  const countUnaccepted = async (scope: BeaconScope, miss: (reason: Missed, count: number) => void) => {
+  const lastEntry = async (): Promise<number> => {
+    const [row] = await read<{ id: number }>('SELECT coalesce(max(id), 0) AS id FROM evidence')
+    return row!.id
+  }
+
+  /** Counts slots again whose beacons are newer than the progress, up to an entry. Resolves to whether those are all. */
+  const countAgainAfter = async (
+    scope: BeaconScope,
+    rules: BillingRules,
+    progress: BillingProgress,
+    now: number,
+  ): Promise<boolean> => {
+    const end = Math.min(now, progress.evidence_id + entriesAtOnce)
+    const found = await read<{ id: number; slot_id: number }>(
+      "SELECT id, slot_id FROM evidence WHERE id > $1 AND id <= $2 AND kind = 'beacon' ORDER BY id LIMIT $3",
+      [progress.evidence_id, end, newBeaconsAtOnce],
+    )
+    const evidence_id = found.length < newBeaconsAtOnce ? end : found.at(-1)!.id
+    const ids = [...new Set(found.map(({ slot_id }) => slot_id))].filter((id) => id <= progress.slot_id)
+    if (ids.length > 0) {
+      const { text, values } = slotsOf(scope, 2)
+      const slots = await read<BilledSlot>(`${text} AND slot.id = ANY ($1::bigint[])`, [ids, ...values])
+      const beacons = await beaconsOf(laterOfSlots, slots, progress.evidence_id)
+      for (const slot of slots) countAgain(progress, rules, slot, beacons.get(slot.id) ?? [], evidence_id)
+    }
+    progress.evidence_id = evidence_id
+    return evidence_id === now
+  }
+
+  /** Counts the next slots, without beacons that are newer than the progress. */
+  const countNext = async (scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<void> => {
+    const { text, values } = slotsOf(scope, 3)
+    const slots = await read<BilledSlot>(`${text} AND slot.id > $1 ORDER BY slot.id LIMIT $2`, [
+      progress.slot_id,
+      slotsAtOnce,
+      ...values,
+    ])
+    const beacons = await beaconsOf(laterOfAll, slots, progress.evidence_id)
+    for (const slot of slots) {
+      const old = (beacons.get(slot.id) ?? []).filter(({ evidence_id }) => evidence_id === null)
+      countSlot(progress.counts, scope, rules, slot, old)
+    }
+    progress.slot_id = slots.length < slotsAtOnce ? last_id : slots.at(-1)!.id
+  }
+
+  const beaconsOf = async (later: string, slots: readonly BilledSlot[], evidence_id: number) => {
+    const rows = await read<NumberedBeacon & { slot_id: number }>(
+      `WITH wanted AS (SELECT unnest($1::bigint[]) AS slot_id), later AS MATERIALIZED (${later})
+       SELECT wanted.slot_id, judged.*, later.id AS evidence_id FROM wanted CROSS JOIN LATERAL
+       (SELECT ${judgedColumns} FROM beacon WHERE beacon.slot_id = wanted.slot_id AND event <> 'heartbeat'
+        ORDER BY id LIMIT $3 + (SELECT count(*) FROM later WHERE later.slot_id = wanted.slot_id)) judged
+       LEFT JOIN later ON later.ref = judged.id ORDER BY judged.id`,
+      [slots.map(({ id }) => id), evidence_id, maxJudged],
+    )
+    const bySlot = new Map<number, NumberedBeacon[]>()
+    for (const { slot_id, ...beacon } of rows) {
+      const known = bySlot.get(slot_id)
+      if (known === undefined) bySlot.set(slot_id, [beacon])
+      else known.push(beacon)
+    }
+    return bySlot
+  }
+
+  /**
+   * Counts rejected and duplicate beacons again when there are new ones: nodes commit them in another order than that of
+   * their identifiers, and only their events, of which old ones are removed, have numbers in the order of commits.
+   */
+  const countUnacceptedInScope = async (scope: BeaconScope, progress: BillingProgress): Promise<void> => {
+    const { counts, unaccepted_at } = progress
+    const [head] = await read<{ last_seq: number; is_changed: boolean }>(
+      `SELECT last_seq, last_dropped_seq > $1 OR EXISTS (SELECT 1 FROM event
+         WHERE seq > $1 AND type IN ('beacon.rejected', 'beacon.duplicate')) AS is_changed FROM head`,
+      [unaccepted_at],
+    )
+    if (unaccepted_at > 0 && !head!.is_changed) return
     const filter = createFilter()
     filter.add('aside_beacon.project_id = ?', scope.project_id)
     filter.add(`job.session IN (${sessionsNamed})`, scope.session_id)
@@ -70,32 +138,58 @@ export function billingTable({ read }: Connection, projects: ProjectTable): Bill
     const text = `SELECT aside_beacon.reason_code, count(*) AS count FROM aside_beacon ${joins}
       WHERE aside_beacon.id > $1 AND aside_beacon.id <= $2 AND ${filter.where(3)}
       GROUP BY aside_beacon.reason_code ORDER BY aside_beacon.reason_code COLLATE "C"`
-    for (let after = 0; after < Number.MAX_SAFE_INTEGER; ) {
+    const before = JSON.stringify([...counts.unaccepted].sort())
+    const { changes } = counts
+    counts.unaccepted = new Map()
+    for (let after = 0; after < last_id; ) {
       const [nth] = await read<{ id: number }>(
         `SELECT id FROM aside_beacon WHERE id > $1 ORDER BY id LIMIT 1 OFFSET ${unacceptedAtOnce - 1}`,
         [after],
       )
-      const end = nth?.id ?? Number.MAX_SAFE_INTEGER
+      const end = nth?.id ?? last_id
       const rows = await read<{ reason_code: Missed; count: number }>(text, [after, end, ...filter.values])
-      for (const { reason_code, count } of rows) miss(reason_code, count)
+      for (const { reason_code, count } of rows) countUnaccepted(counts, reason_code, count)
       after = end
     }
+    const isSame = before === JSON.stringify([...counts.unaccepted].sort())
+    counts.changes = isSame ? changes : changes + 1
+    progress.unaccepted_at = head!.last_seq
   }
 
-  return {
-    countBilling(scope, newest) {
-      const name = JSON.stringify([scope, newest])
-      const shared = waiting.get(name)
-      if (shared !== undefined) return shared
-      const counted = last.then(() => {
-        waiting.delete(name)
-        return report(scope, newest)
-      })
-      waiting.set(name, counted)
-      last = counted.catch(() => {})
-      return counted
+  return billingReports({
+    listProjects: projects.methods.listProjects,
+    async generation() {
+      const [row] = await read<{ generation: number }>('SELECT generation FROM state')
+      return row!.generation
     },
+    goOn(scope, rules, progress) {
+      const result = last.then(() => goOn(scope, rules, progress))
+      last = result.catch(() => {})
+      return result
+    },
+  })
+}
+
+/** The beacons of the slots whose evidence is newer than an entry, by slot or by number: there are few after the last. */
+const laterOfSlots = `SELECT evidence.slot_id, evidence.ref, evidence.id FROM wanted
+  JOIN evidence ON evidence.slot_id = wanted.slot_id WHERE evidence.kind = 'beacon' AND evidence.id > $2`
+const laterOfAll = "SELECT slot_id, ref, id FROM evidence WHERE kind = 'beacon' AND id > $2"
+
+/** Returns a query of the filled slots that may have beacons in scope; its first parameter has this number. */
+function slotsOf({ project_id, session_id, since_ms, until_ms }: BeaconScope, first: number) {
+  const filter = createFilter()
+  filter.add('job.project_id = ?', project_id)
+  filter.add(`job.session IN (${sessionsNamed})`, session_id)
+  if (since_ms !== undefined) {
+    filter.add(
+      'EXISTS (SELECT 1 FROM beacon WHERE beacon.slot_id = slot.id AND received_at_ms >= ? AND received_at_ms < ?)',
+      since_ms,
+      until_ms ?? last_id,
+    )
   }
+  const text = `SELECT slot.id, job.project_id, slot.format, slot.width, slot.height, slot.duration_ms, slot.gross_cpm, slot.currency
+    FROM slot JOIN job ON job.id = slot.job_id WHERE slot.format IS NOT NULL AND ${filter.where(first)}`
+  return { text, values: filter.values }
 }
 
 type Missed = BillingCounts['missed'][number]['reason_code']

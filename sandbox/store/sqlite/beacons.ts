@@ -207,6 +207,9 @@ function sourceOf(db: Database.Database, table: 'beacon' | 'aside_beacon', query
 /** Entries of `session_beacon` of which one part compares the times. */
 const entriesAtOnce = 20_000
 
+/** Entries of an index of times that one part may read to find out where the beacons of a time are: some milliseconds. */
+const mostInTime = 500_000
+
 /** Returns the next beacons of a session below `end` that were received in time, newest first. */
 function idsOfSession(
   db: Database.Database,
@@ -215,23 +218,41 @@ function idsOfSession(
   end: number,
 ) {
   const is_accepted = Number(table === 'beacon')
-  const entries = since_ms > 0 || until_ms < Number.MAX_SAFE_INTEGER ? entriesAtOnce : mostFound
+  const isTimed = since_ms > 0 || until_ms < Number.MAX_SAFE_INTEGER
+  const inTime = isTimed ? idsInTime(db, table, since_ms, until_ms) : { first: 0, last: Number.MAX_SAFE_INTEGER }
+  const below = Math.min(end, inTime.last + 1)
+  if (below <= inTime.first) return { ids: [], next: null }
   const start =
     db
-      .prepare<[number, number, string], number | null>(
-        `SELECT max((SELECT id FROM session_beacon WHERE session = named.id AND is_accepted = ? AND id < ?
-           ORDER BY id DESC LIMIT 1 OFFSET ${entries - 1})) FROM (${sessionsNamed}) named`,
+      .prepare<[number, number, number, string], number | null>(
+        `SELECT max((SELECT id FROM session_beacon WHERE session = named.id AND is_accepted = ? AND id >= ? AND id < ?
+           ORDER BY id DESC LIMIT 1 OFFSET ${(isTimed ? entriesAtOnce : mostFound) - 1})) FROM (${sessionsNamed}) named`,
       )
       .pluck()
-      .get(is_accepted, end, session_id!) ?? 0
+      .get(is_accepted, inTime.first, below, session_id!) ?? inTime.first
   const ids = db
     .prepare<(string | number)[], number>(
       `SELECT id FROM session_beacon WHERE session IN (${sessionsNamed}) AND is_accepted = ? AND id >= ? AND id < ?
          AND received_at_ms >= ? AND received_at_ms < ? ORDER BY id DESC LIMIT ${mostFound}`,
     )
     .pluck()
-    .all(session_id!, is_accepted, start, end, since_ms, until_ms)
-  return { ids, next: (ids.length < mostFound ? start : ids.at(-1)!) || null }
+    .all(session_id!, is_accepted, start, below, since_ms, until_ms)
+  const next = ids.length < mostFound ? start : ids.at(-1)!
+  return { ids, next: next > inTime.first ? next : null }
+}
+
+/**
+ * Returns between which ids the rows of a time are: the clock may have moved back, so that they need not be in the order of
+ * their times. Those of all rows when there are too many to look at.
+ */
+function idsInTime(db: Database.Database, table: string, since_ms: number, until_ms: number) {
+  const { count, first, last } = db
+    .prepare<[number, number], { count: number; first: number | null; last: number | null }>(
+      `SELECT count(*) AS count, min(id) AS first, max(id) AS last
+       FROM (SELECT id FROM ${table} WHERE received_at_ms >= ? AND received_at_ms < ? LIMIT ${mostInTime + 1})`,
+    )
+    .get(since_ms, until_ms)!
+  return count > mostInTime ? { first: 0, last: Number.MAX_SAFE_INTEGER } : { first: first ?? 0, last: last ?? -1 }
 }
 
 function withMeasurements<Row extends { measurements: string | null }>(stored: Row) {

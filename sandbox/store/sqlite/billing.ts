@@ -1,51 +1,114 @@
 /**
  * Counts what production would bill, slot by slot. A generator, so that it can run as a whole on a thread (file-worker.ts)
- * or in pieces between other requests. Each slot is read with its beacons as they are at that moment: no transaction spans
- * the whole report, which would keep the log from being started over.
+ * or in pieces between other requests. A piece sees the rows as of one moment; no transaction spans the whole report, which
+ * would keep the log from being started over.
  */
 import type Database from 'better-sqlite3'
-import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
-import { type BilledSlot, type BillingRules, countBeacons } from '../billing-counts.ts'
-import { parseRow } from '../rows.ts'
+import {
+  type BilledSlot,
+  type BillingProgress,
+  type BillingRules,
+  countAgain,
+  countSlot,
+  countUnaccepted,
+  judgedColumns,
+  type NumberedBeacon,
+  type StoredBeacon,
+} from '../billing-counts.ts'
+import { isOfAllTime } from '../billing-reports.ts'
 import type { BeaconScope, BillingCounts } from '../store.ts'
 import { createFilter, sessionsNamed, slotsOfSession } from './rows.ts'
-
-type StoredBeacon = Omit<AcceptedBeacon, 'measurements'> & { measurements: string | null }
 
 /** Slots that are counted in one piece. */
 const slotsAtOnce = 50
 /** Rejected and duplicate beacons that are counted in one piece. */
 const unacceptedAtOnce = 5_000
-/** @param mostSelected rows that an index may find in one go; with more, slots are read in the order of ids */
+/** Entries of evidence that are looked at in one piece, and how many of them may be of beacons. */
+const entriesAtOnce = 1_000
+const newBeaconsAtOnce = 50
+
+const last_id = Number.MAX_SAFE_INTEGER
+
+/**
+ * Goes on with a report; each piece is to see one state of the rows.
+ * @param mostSelected rows that an index may find in one go; with more, slots are read in the order of ids
+ */
 export function* countBilling(
   db: Database.Database,
   scope: BeaconScope,
   rules: BillingRules,
-  newest: number,
+  progress: BillingProgress,
   mostSelected: number,
-): Generator<void, BillingCounts> {
-  const counts = countBeacons(scope, rules, newest)
-  const beaconsOf = db.prepare<[number], StoredBeacon>(
-    `SELECT id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
-     WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ${maxJudged}`,
-  )
-  for (const slots of slotsInScope(db, scope, mostSelected)) {
-    for (const slot of slots) {
-      if (rules[slot.project_id] === undefined) continue
-      const beacons = beaconsOf.all(slot.id).map(({ measurements, ...beacon }) => ({
-        ...beacon,
-        measurements: measurements === null ? null : parseRow<AcceptedBeacon['measurements']>(measurements),
-      }))
-      counts.judge(slot, beacons)
+): Generator<void, void> {
+  if (isOfAllTime(scope)) yield* countNew(db, scope, rules, progress)
+  else {
+    const beaconsOf = judgedBeacons(db)
+    for (const slots of slotsInScope(db, scope, mostSelected)) {
+      for (const slot of slots) countSlot(progress.counts, scope, rules, slot, beaconsOf.all(slot.id))
+      yield
     }
+  }
+  yield* countUnacceptedInScope(db, scope, progress)
+}
+
+function judgedBeacons(db: Database.Database) {
+  return db.prepare<[number], StoredBeacon>(
+    `SELECT ${judgedColumns} FROM beacon WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ${maxJudged}`,
+  )
+}
+
+/** Counts slots that were not reached yet, and again those that have new beacons, as of when it begins or later. */
+function* countNew(
+  db: Database.Database,
+  scope: BeaconScope,
+  rules: BillingRules,
+  progress: BillingProgress,
+): Generator<void, void> {
+  const lastEntry = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM evidence').pluck()
+  const newBeacons = db.prepare<[number, number], { id: number; slot_id: number }>(
+    `SELECT id, slot_id FROM evidence WHERE id > ? AND id <= ? AND kind = 'beacon' ORDER BY id LIMIT ${newBeaconsAtOnce}`,
+  )
+  const nextSlots = slotsAfter(db, scope)
+  const find = slotById(db, scope)
+  const beaconsOf = judgedBeacons(db)
+  const numbered = numberedBeacons(db)
+  const target = lastEntry.get()!
+  if (progress.slot_id === 0) progress.evidence_id = target
+  for (;;) {
+    const last = Math.min(lastEntry.get()!, progress.evidence_id + entriesAtOnce)
+    const found = newBeacons.all(progress.evidence_id, last)
+    const evidence_id = found.length < newBeaconsAtOnce ? last : found.at(-1)!.id
+    const slots = new Set(found.map(({ slot_id }) => slot_id))
+    for (const id of slots) {
+      const slot = id > progress.slot_id ? undefined : find(id)
+      if (slot !== undefined) countAgain(progress, rules, slot, numbered(id, progress.evidence_id), evidence_id)
+    }
+    progress.evidence_id = evidence_id
+    if (evidence_id === lastEntry.get()! && progress.slot_id < last_id) {
+      const { slots: next, end } = nextSlots(progress.slot_id)
+      for (const slot of next) countSlot(progress.counts, {}, rules, slot, beaconsOf.all(slot.id))
+      progress.slot_id = end
+    }
+    if (progress.slot_id === last_id && progress.evidence_id >= target) return
     yield
   }
-  for (const { reason_code, count } of unacceptedInScope(db, scope)) {
-    if (count === 0) yield
-    else counts.miss(reason_code, count)
+}
+
+/** Returns a function that reads the beacons of a slot, each with the number of its evidence if that is later than one. */
+function numberedBeacons(db: Database.Database) {
+  const later = db.prepare<[number, number], { id: number; ref: number }>(
+    "SELECT id, ref FROM evidence WHERE slot_id = ? AND id > ? AND kind = 'beacon'",
+  )
+  const first = db.prepare<[number, number], StoredBeacon>(
+    `SELECT ${judgedColumns} FROM beacon WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ?`,
+  )
+  return (slot_id: number, evidence_id: number): NumberedBeacon[] => {
+    const numbers = new Map(later.all(slot_id, evidence_id).map(({ id, ref }) => [ref, id]))
+    return first
+      .all(slot_id, maxJudged + numbers.size)
+      .map((beacon) => ({ ...beacon, evidence_id: numbers.get(beacon.id) ?? null }))
   }
-  return counts.result()
 }
 
 const slotColumns =
@@ -53,21 +116,43 @@ const slotColumns =
 
 /** Yields the filled slots that may have beacons in scope, oldest first. */
 function* slotsInScope(db: Database.Database, scope: BeaconScope, mostSelected: number): Generator<BilledSlot[]> {
-  const filter = createFilter()
-  filter.add('job.project_id = ?', scope.project_id)
-  filter.add(`+job.session IN (${sessionsNamed})`, scope.session_id)
-  const conditions = `slot.format IS NOT NULL AND ${filter.where()}`
   const selected = selectedSlots(db, scope, mostSelected)
   if (selected !== null) {
-    const find = db.prepare<(string | number)[], BilledSlot>(
-      `SELECT ${slotColumns} FROM slot CROSS JOIN job ON job.id = slot.job_id WHERE slot.id = ? AND ${conditions}`,
-    )
+    const find = slotById(db, scope)
     for (let first = 0; first < selected.length; first += slotsAtOnce) {
-      yield selected.slice(first, first + slotsAtOnce).flatMap((id) => find.get(id, ...filter.values) ?? [])
+      yield selected.slice(first, first + slotsAtOnce).flatMap((id) => find(id) ?? [])
     }
     return
   }
-  // Read in the order of ids, whatever the filters match: a piece is a number of slots that are read, not found.
+  const next = slotsAfter(db, scope)
+  for (let after = 0; after < last_id; ) {
+    const { slots, end } = next(after)
+    yield slots
+    after = end
+  }
+}
+
+function slotFilter({ project_id, session_id }: BeaconScope) {
+  const filter = createFilter()
+  filter.add('job.project_id = ?', project_id)
+  filter.add(`+job.session IN (${sessionsNamed})`, session_id)
+  return { conditions: `slot.format IS NOT NULL AND ${filter.where()}`, values: filter.values }
+}
+
+function slotById(db: Database.Database, scope: BeaconScope) {
+  const { conditions, values } = slotFilter(scope)
+  const find = db.prepare<(string | number)[], BilledSlot>(
+    `SELECT ${slotColumns} FROM slot CROSS JOIN job ON job.id = slot.job_id WHERE slot.id = ? AND ${conditions}`,
+  )
+  return (id: number) => find.get(id, ...values)
+}
+
+/**
+ * Returns a function that reads the next slots in the order of ids, whatever the filters match: a piece is a number of slots
+ * that are read, not found. `end` is the last of them, or beyond all when there are no more.
+ */
+function slotsAfter(db: Database.Database, scope: BeaconScope) {
+  const { conditions, values } = slotFilter(scope)
   const nth = db
     .prepare<[number, number], number>('SELECT id FROM slot WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
     .pluck()
@@ -75,10 +160,9 @@ function* slotsInScope(db: Database.Database, scope: BeaconScope, mostSelected: 
     `SELECT ${slotColumns} FROM slot CROSS JOIN job ON job.id = slot.job_id
      WHERE slot.id > ? AND slot.id <= ? AND ${conditions} ORDER BY slot.id`,
   )
-  for (let after = 0; after < Number.MAX_SAFE_INTEGER; ) {
-    const end = nth.get(after, slotsAtOnce - 1) ?? Number.MAX_SAFE_INTEGER
-    yield between.all(after, end, ...filter.values)
-    after = end
+  return (after: number) => {
+    const end = nth.get(after, slotsAtOnce - 1) ?? last_id
+    return { slots: between.all(after, end, ...values), end }
   }
 }
 
@@ -103,11 +187,15 @@ function selectedSlots(
   return slots('SELECT slot_id FROM beacon WHERE received_at_ms >= ? AND received_at_ms < ?', since_ms, end)
 }
 
-/** Yields how many beacons in scope were rejected or duplicates, by reason; a count of 0 ends a piece. */
-function* unacceptedInScope(
+/**
+ * Counts the beacons in scope that were rejected or duplicates, from where an earlier report ended. The process that owns
+ * the rows numbers each of them as it queues its write, so they are committed in the order of ids.
+ */
+function* countUnacceptedInScope(
   db: Database.Database,
   scope: BeaconScope,
-): Generator<{ reason_code: BillingCounts['missed'][number]['reason_code']; count: number }> {
+  progress: BillingProgress,
+): Generator<void, void> {
   const filter = createFilter()
   filter.add('aside_beacon.project_id = ?', scope.project_id)
   filter.add(`+job.session IN (${sessionsNamed})`, scope.session_id)
@@ -120,17 +208,22 @@ function* unacceptedInScope(
   const nth = db
     .prepare<[number, number], number>('SELECT id FROM aside_beacon WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
     .pluck()
-  const between = db.prepare<
-    (string | number)[],
-    { reason_code: BillingCounts['missed'][number]['reason_code']; count: number }
-  >(
+  const last = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM aside_beacon').pluck()
+  const between = db.prepare<(string | number)[], UnacceptedCount>(
     `SELECT aside_beacon.reason_code, count(*) AS count FROM aside_beacon ${joins}
      WHERE aside_beacon.id > ? AND aside_beacon.id <= ? AND ${filter.where()} GROUP BY aside_beacon.reason_code`,
   )
-  for (let after = 0; after < Number.MAX_SAFE_INTEGER; ) {
-    const end = nth.get(after, unacceptedAtOnce - 1) ?? Number.MAX_SAFE_INTEGER
-    yield* between.all(after, end, ...filter.values)
-    yield { reason_code: 'DUPLICATE', count: 0 }
-    after = end
+  for (const target = last.get()!; progress.unaccepted_at < target; ) {
+    const end = nth.get(progress.unaccepted_at, unacceptedAtOnce - 1) ?? last.get()!
+    for (const { reason_code, count } of between.all(progress.unaccepted_at, end, ...filter.values)) {
+      countUnaccepted(progress.counts, reason_code, count)
+    }
+    progress.unaccepted_at = end
+    yield
   }
+}
+
+interface UnacceptedCount {
+  reason_code: BillingCounts['missed'][number]['reason_code']
+  count: number
 }

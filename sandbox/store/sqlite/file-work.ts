@@ -3,21 +3,21 @@
  * database at one point in time, so that requests go on meanwhile.
  */
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { latest_ms } from '../../../src/contract/control/clock.ts'
-import { type BillingRules, billingRulesOf } from '../billing-counts.ts'
-import { type BeaconScope, type BillingCounts, type Seed, StorageError } from '../store.ts'
+import type { BillingProgress, BillingRules } from '../billing-counts.ts'
+import { isOfAllTime, noProgress } from '../billing-reports.ts'
+import { type BeaconScope, type Seed, StorageError } from '../store.ts'
 import { countBilling } from './billing.ts'
 import { type Connection, readFailure } from './group-commit.ts'
-import type { ProjectTable } from './projects.ts'
 
 export type FileWork =
   | { kind: 'copy'; path: string; to: string }
   | ({ kind: 'replace'; path: string } & Replacement)
   | { kind: 'check'; path: string; pragma: Check; limit: number }
   | { kind: 'rows'; path: string; latest_ms: number }
-  | { kind: 'billing'; path: string; scope: BeaconScope; rules: BillingRules; newest: number }
+  | { kind: 'billing'; path: string; scope: BeaconScope; rules: BillingRules; progress: BillingProgress }
 
 /** `quick_check` reads every page; `integrity_check` also compares each index with its table. */
 export type Check = 'quick_check' | 'integrity_check'
@@ -75,44 +75,37 @@ export async function findRowProblem(path: string): Promise<string | null> {
 const mostPieces = 20
 /** Rows that an index may find in one go. */
 const mostSelected = 1_000
+/** How long a report of a database in memory waits after each piece, as a multiple of the time that the piece took. */
+const rest = 1
 
 /**
- * Billing reports beside the requests: a small one in pieces between them, a large one on a thread, one at a time. Calls
- * with the same scope that wait for the thread share a report: it has not started, so it sees what they have seen.
+ * Returns a function that goes on with a billing report beside the requests: a little in pieces between them, much on a
+ * thread, one report at a time.
  * @param path the file; null for a database in memory, of which no other thread can read
  */
-export function billingReports({ db, read }: Connection, path: string | null, projects: ProjectTable) {
-  const waiting = new Map<string, Promise<BillingCounts>>()
+export function billingWork({ db, read }: Connection, path: string | null) {
   let last: Promise<unknown> = Promise.resolve()
 
-  const rulesOf = async (): Promise<BillingRules> => billingRulesOf(await projects.methods.listProjects())
-
-  const onThread = (file: string, scope: BeaconScope, newest: number): Promise<BillingCounts> => {
-    const name = JSON.stringify([scope, newest])
-    const shared = waiting.get(name)
-    if (shared !== undefined) return shared
-    const report = last.then(async () => {
-      waiting.delete(name)
-      const work: FileWork = { kind: 'billing', path: file, scope, rules: await rulesOf(), newest }
-      return run<BillingCounts>(work).catch((error: unknown) => {
-        throw readFailure(error)
-      })
+  const onThread = (work: FileWork): Promise<BillingProgress> => {
+    const result = last.then(() => run<BillingProgress>(work))
+    last = result.catch(() => {})
+    return result.catch((error: unknown) => {
+      throw readFailure(error)
     })
-    waiting.set(name, report)
-    last = report.catch(() => {})
-    return report
   }
 
-  return async (scope: BeaconScope, newest: number): Promise<BillingCounts> => {
-    const pieces = countBilling(db, scope, await rulesOf(), newest, mostSelected)
+  return async (scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<BillingProgress> => {
+    const pieces = countBilling(db, scope, rules, progress, mostSelected)
     for (let piece = 0; ; piece++) {
-      const { done, value } = read(() => pieces.next())
-      if (done === true) return value
-      if (path !== null && piece >= mostPieces) {
-        pieces.return({ counted: [], missed: [], newest: [] })
-        return onThread(path, scope, newest)
+      const started = performance.now()
+      if (read(() => pieces.next()).done === true) return progress
+      if (piece < mostPieces) await nextTurn()
+      else if (path === null) await sleep(rest * (performance.now() - started))
+      else {
+        pieces.return()
+        const anew = isOfAllTime(scope) ? progress : noProgress(progress.counts.most_latest)
+        return onThread({ kind: 'billing', path, scope, rules, progress: anew })
       }
-      await nextTurn()
     }
   }
 }

@@ -5,7 +5,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import type { BillingCounts } from '../store.ts'
+import type { BillingProgress } from '../billing-counts.ts'
 import { countBilling } from './billing.ts'
 import { prepareEvent } from './events.ts'
 import type { FileWork, Replaced, Replacement } from './file-work.ts'
@@ -66,6 +66,10 @@ const references = [
 /** Rows that an index may find for a report: here nothing waits meanwhile. */
 const mostSelected = 100_000
 
+/** Milliseconds of a report after which it looks whether others have committed, and for how many it then rests for each. */
+const slice_ms = 10
+const rest = 1.5
+
 const work = workerData as FileWork
 const db = planOnce(new Database(work.path, { readonly: work.kind !== 'replace', timeout: 2000 }))
 try {
@@ -74,18 +78,36 @@ try {
   db.close()
 }
 
-function done(work: FileWork): string[] | BillingCounts | Replaced {
+function done(work: FileWork): string[] | BillingProgress | Replaced {
   if (work.kind === 'replace') return replace(work)
-  if (work.kind === 'billing') {
-    for (const pieces = countBilling(db, work.scope, work.rules, work.newest, mostSelected); ; ) {
-      const { done: isDone, value } = pieces.next()
-      if (isDone) return value
-    }
-  }
+  if (work.kind === 'billing') return bill(work)
   if (work.kind === 'copy') return copy(work.to)
   if (work.kind === 'check') return check(work.pragma, work.limit)
   const problem = rowProblem(db, work.latest_ms)
   return problem === null ? [] : [problem]
+}
+
+/** Each piece is a transaction, so that it sees one state of the rows. */
+function bill({ scope, rules, progress }: Extract<FileWork, { kind: 'billing' }>): BillingProgress {
+  const pieces = countBilling(db, scope, rules, progress, mostSelected)
+  const next = db.transaction(() => pieces.next().done === true)
+  const giveWay = restWhenBusy()
+  while (!next()) giveWay()
+  return progress
+}
+
+/** Returns a function that rests while other connections write: requests are to keep most of the processors. */
+function restWhenBusy(): () => void {
+  const never = new Int32Array(new SharedArrayBuffer(4))
+  const commits = () => db.pragma('data_version', { simple: true })
+  let [seen, started] = [commits(), performance.now()]
+  return () => {
+    const worked_ms = performance.now() - started
+    if (worked_ms < slice_ms) return
+    if (commits() !== seen) Atomics.wait(never, 0, 0, rest * worked_ms)
+    seen = commits()
+    started = performance.now()
+  }
 }
 
 function copy(to: string): string[] {

@@ -33,6 +33,8 @@ export interface Connection {
   runExclusive<Result>(work: () => Result): Result
   /** Commits queued writes, then delays others while another connection writes. Reads go on. */
   withOtherConnection<Result>(work: () => Promise<Result>): Promise<Result>
+  /** Resolves when no other connection writes. */
+  otherConnectionDone(): Promise<void>
   /** Commits queued writes, and refuses later ones. */
   close(): Promise<void>
 }
@@ -151,6 +153,10 @@ export function groupCommit(
     hooks.afterCommit(turn.length)
   }
 
+  const otherConnectionDone = async () => {
+    while (other !== null) await other
+  }
+
   return {
     db,
     write(work) {
@@ -183,8 +189,9 @@ export function groupCommit(
         throw isStorageFailure(error) ? new StorageError(error) : error
       }
     },
+    otherConnectionDone,
     async withOtherConnection(work) {
-      while (other !== null) await other
+      await otherConnectionDone()
       flush()
       if (isClosed) throw new StorageError(new Error('the sandbox has been stopped'))
       const working = work()
@@ -197,7 +204,7 @@ export function groupCommit(
       }
     },
     async close() {
-      while (other !== null) await other
+      await otherConnectionDone()
       flush()
       isClosed = true
       clearTimeout(idleTimer)

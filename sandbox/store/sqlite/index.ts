@@ -1,4 +1,5 @@
 /** The SQLite adapter: the tables of each resource, composed into a store whose writes share a group commit. */
+import { billingReports } from '../billing-reports.ts'
 import {
   type ClockAndFaultStore,
   type ClockRow,
@@ -16,7 +17,7 @@ import { consentTable } from './consent.ts'
 import { snapshotMethods } from './copies/snapshots.ts'
 import { type EventTable, eventTable, prepareEvent } from './events.ts'
 import { evidenceTable } from './evidence.ts'
-import { billingReports, checkFile, replaceFile } from './file-work.ts'
+import { billingWork, checkFile, replaceFile } from './file-work.ts'
 import { type Connection, groupCommit } from './group-commit.ts'
 import { type MemoryState, memoryState } from './memory-state.ts'
 import { migrations } from './migrations.ts'
@@ -94,7 +95,15 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     onReplaced: (at_ms) => startMemory('sandbox.restored', at_ms),
   })
   const access = accessFile(path)
-  const billing = billingReports(connection, isInMemory ? null : path, projects)
+  const billing = billingReports({
+    listProjects: projects.methods.listProjects,
+    async generation() {
+      // The rows are replaced before this node counts that.
+      await connection.otherConnectionDone()
+      return generation.count
+    },
+    goOn: billingWork(connection, isInMemory ? null : path),
+  })
   const { lastEventSeq } = events.methods
   const generation = { count: 0, event_seq: 0 }
   let isClosed = false
@@ -108,6 +117,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     ...placements.methods,
     ...callbacks.methods,
     ...beacons.methods,
+    ...billing,
     ...evidence.methods,
     ...requests.methods,
     ...events.methods,
@@ -124,7 +134,6 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     // One process owns the file: there is nobody else.
     node: () => null,
     onChange: () => () => {},
-    countBilling: (scope, newest) => billing(scope, newest),
     warnings: () => [...warnings],
     checkUncleanEnd() {
       checking ??= uncleanEnd === null || isClosed ? Promise.resolve() : checkFileNow()
