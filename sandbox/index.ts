@@ -35,7 +35,7 @@ import { createWaiters } from './runtime/waiters.ts'
 import { listenError, SandboxError } from './sandbox-error.ts'
 import type { SharedStore } from './store/nodes.ts'
 import { explainStore, openStore, replaceAdminToken, type StoreAddress } from './store/open-store.ts'
-import { OpenError, type Seed, StorageError, type Store, type StoreOptions } from './store/store.ts'
+import { type Seed, StorageError, type Store } from './store/store.ts'
 
 export type { SandboxOptions } from './options.ts'
 export { type Clock, type ManualClock, manualClock } from './platform/clock.ts'
@@ -102,7 +102,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const demand = readDemand(options.demand)
 
   const clock = options.clock ?? sandboxClock()
-  const { store, signing_key } = await openStoreAt(storeAddress, {
+  const { store, signing_key } = await openStore(storeAddress, {
     pid: process.pid,
     now_ms: clock.now(),
     journal_limit,
@@ -208,7 +208,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     // Requests that came in with the stop have set alarms of their own.
     pendingDecisions.cancel()
     await callbacks.close()
-    await closeStore(store)
+    await store.close()
   }
 
   let port = 0
@@ -283,11 +283,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
  */
 export async function migrateStore(store: string, namespace: string | null) {
   const { migrateDatabase } = await import('./store/postgres/index.ts')
-  try {
-    return await migrateDatabase({ url: store, namespace, report: console.error })
-  } catch (error) {
-    throw asSandboxError(error)
-  }
+  return migrateDatabase({ url: store, namespace, report: console.error })
 }
 
 /** Replaces the admin token of a shared store, for the holder of its URL. @throws SandboxError when it cannot be opened */
@@ -296,11 +292,7 @@ export async function resetAdminToken(store: string): Promise<{ name: string; to
     const text = newTokenText()
     return { text, hash: sha256(text) }
   }
-  try {
-    return await replaceAdminToken(store, sandboxClock().now(), createToken)
-  } catch (error) {
-    throw asSandboxError(error)
-  }
+  return replaceAdminToken(store, sandboxClock().now(), createToken)
 }
 
 function newTokenText(): string {
@@ -328,27 +320,6 @@ function lazily<Value>(load: () => Promise<Value>): () => Promise<Value> {
   return () => (value ??= load())
 }
 
-async function openStoreAt(address: StoreAddress, options: StoreOptions) {
-  try {
-    return await openStore(address, options)
-  } catch (error) {
-    throw asSandboxError(error)
-  }
-}
-
-async function closeStore(store: { close(): Promise<void> }): Promise<void> {
-  try {
-    await store.close()
-  } catch (error) {
-    throw asSandboxError(error)
-  }
-}
-
-function asSandboxError(error: unknown): unknown {
-  if (!(error instanceof OpenError)) return error
-  return new SandboxError(error.code, error.message, error.hint, { cause: error })
-}
-
 /** Returns why a start has failed after the database was opened: what it holds cannot be read, or no port was free. */
 async function startError(
   error: unknown,
@@ -357,7 +328,7 @@ async function startError(
   host: string,
   port: number,
 ): Promise<unknown> {
-  if (error instanceof StorageError) return asSandboxError(await explainStore(address, store, error))
+  if (error instanceof StorageError) return explainStore(address, store, error)
   return listenError(error, host, port)
 }
 

@@ -1,4 +1,4 @@
-/** The cause of a failed start, for programs. */
+/** The cause, for programs. */
 export type SandboxFailure =
   | 'port_in_use'
   | 'database_in_use'
@@ -8,7 +8,7 @@ export type SandboxFailure =
   | 'database_unreachable'
   | 'option_invalid'
 
-/** A sandbox could not start. `message` says why, `hint` what to do. */
+/** A sandbox could not start, or could not close its database cleanly. `message` says why, `hint` what to do. */
 export class SandboxError extends Error {
   readonly code: SandboxFailure
   readonly hint: string

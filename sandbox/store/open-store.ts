@@ -4,9 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createFolder } from '../../src/foundation/folder.ts'
+import { unwritable } from '../sandbox-error.ts'
 import { openSqliteStore } from './sqlite/index.ts'
 import { explain } from './sqlite/open.ts'
-import { OpenError, type Store, type StoreOptions } from './store.ts'
+import type { Store, StoreOptions } from './store.ts'
 
 export type StoreAddress =
   /** A file, or `:memory:`. */
@@ -18,7 +19,7 @@ export interface OpenedStore {
   signing_key: Uint8Array
 }
 
-/** @throws OpenError */
+/** @throws SandboxError */
 export async function openStore(address: StoreAddress, options: StoreOptions): Promise<OpenedStore> {
   if (address.kind === 'postgres') {
     // Loaded only here: a start with a file pays nothing for it.
@@ -30,7 +31,7 @@ export async function openStore(address: StoreAddress, options: StoreOptions): P
   try {
     if (path !== ':memory:') createFolder(folder, 0o700)
   } catch (error) {
-    throw notWritable(folder, error)
+    throw unwritable(folder, error)
   }
   const store = openSqliteStore({ ...options, path })
   try {
@@ -38,7 +39,7 @@ export async function openStore(address: StoreAddress, options: StoreOptions): P
     return { store, signing_key: installKey(path) }
   } catch (error) {
     await store.close()
-    throw notWritable(`${path}.key`, error)
+    throw unwritable(`${path}.key`, error)
   }
 }
 
@@ -61,23 +62,14 @@ function installKey(path: string): Uint8Array {
   return key
 }
 
-/** Returns why what a store holds cannot be read, as an OpenError; what has another cause unchanged. */
+/** Returns why what a store holds cannot be read, as a SandboxError; what has another cause unchanged. */
 export async function explainStore(address: StoreAddress, store: Store, error: unknown): Promise<unknown> {
   if (address.kind === 'file') return explain(error, address.path)
   const postgres = await import('./postgres/open.ts')
   return postgres.explain(error, store.location)
 }
 
-function notWritable(path: string, error: unknown): OpenError {
-  return new OpenError(
-    'database_unwritable',
-    `${path} cannot be written: ${error instanceof Error ? error.message : String(error)}.`,
-    'Check the directory and its permissions, or start with --ephemeral.',
-    { cause: error },
-  )
-}
-
-/** Replaces the admin token of a shared store, for the holder of its URL. @throws OpenError */
+/** Replaces the admin token of a shared store, for the holder of its URL. @throws SandboxError */
 export async function replaceAdminToken(
   url: string,
   at_ms: number,

@@ -114,26 +114,6 @@ export interface Seed {
   catalogue: { sha256: string; demand: string }
 }
 
-/** Why a store cannot be opened. Nothing was changed. As SandboxError, which the store does not know. */
-export class OpenError extends Error {
-  readonly code: OpenFailure
-  readonly hint: string
-  constructor(code: OpenFailure, message: string, hint: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'OpenError'
-    this.code = code
-    this.hint = hint
-  }
-}
-
-export type OpenFailure =
-  | 'database_in_use'
-  | 'database_newer'
-  | 'database_corrupt'
-  | 'database_unwritable'
-  | 'database_unreachable'
-  | 'option_invalid'
-
 /** The database refused: a full disk, a read-only or damaged file, another process that holds it, a lost connection. */
 export class StorageError extends Error {
   readonly refused: 'read' | 'write'

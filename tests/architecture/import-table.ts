@@ -94,7 +94,7 @@ export const importTable: readonly ImportRule[] = [
   { path: 'sandbox/platform', modules: ['src/foundation'], builtins: ['node:crypto'] },
   {
     path: 'sandbox/store',
-    modules: ['src/foundation', 'src/contract'],
+    modules: ['src/foundation', 'src/contract', 'sandbox/sandbox-error.ts'],
     types: ['sandbox/domain'],
     packages: ['better-sqlite3', 'pg'],
     builtins: 'all',

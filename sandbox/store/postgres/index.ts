@@ -36,7 +36,7 @@ export interface OpenedPostgres {
   signing_key: Uint8Array
 }
 
-/** Connects, migrates, seeds and joins the other nodes. @throws OpenError when the database cannot be used */
+/** Connects, migrates, seeds and joins the other nodes. @throws SandboxError when the database cannot be used */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<OpenedPostgres> {
   const { url, namespace, report, seed, now_ms } = options
   const database = await connectDatabase({ url, namespace, report })
@@ -66,7 +66,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
 /**
  * Creates or migrates the schema of a namespace without serving it, as a deployment does before its nodes start.
- * @throws OpenError
+ * @throws SandboxError
  */
 export async function migrateDatabase(
   options: Pick<PostgresStoreOptions, 'url' | 'namespace' | 'report'>,

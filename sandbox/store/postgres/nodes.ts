@@ -4,7 +4,8 @@
  * the URL ends with `svc_listen=off`, the counters of the row `head` are read twenty times a second.
  */
 import { randomBytes } from 'node:crypto'
-import { OpenError, type StoreChange } from '../store.ts'
+import { SandboxError } from '../../sandbox-error.ts'
+import type { StoreChange } from '../store.ts'
 import type { Batch } from './batch.ts'
 import { type Head, headColumns } from './group-commit.ts'
 import type { Database, Link } from './open.ts'
@@ -191,7 +192,7 @@ function isUnsupported(error: unknown): boolean {
 /**
  * Takes the smallest number that no other node has. A sandbox with a seed gives the same identifiers in every run, so it
  * waits until it is alone.
- * @throws OpenError when all are taken, or a node with a seed is not alone
+ * @throws SandboxError when all are taken, or a node with a seed is not alone
  */
 async function claimNumber(
   { location, schema }: Database,
@@ -209,7 +210,7 @@ async function claimNumber(
         const taken = new Set(nodes.map((node) => node.number))
         const number = Array.from({ length: mostNodes }, (_, index) => index).find((index) => !taken.has(index))
         if (number === undefined) {
-          throw new OpenError('database_in_use', `${mostNodes} nodes share ${location} already.`, 'Stop one of them.')
+          throw new SandboxError('database_in_use', `${mostNodes} nodes share ${location} already.`, 'Stop one of them.')
         }
         await link.run('INSERT INTO node VALUES ($1, $2, $3, $4, clock_timestamp())', [number, token, pid, isSeeded])
         await link.script('COMMIT')
@@ -221,7 +222,7 @@ async function claimNumber(
       throw error
     }
     if (waited_ms >= 12_000) {
-      throw new OpenError(
+      throw new SandboxError(
         'database_in_use',
         `Another node uses ${location} (schema ${schema}), and a sandbox with a seed must be alone: it gives the same identifiers in every run.`,
         'Start it without --seed, or with a --namespace of its own.',

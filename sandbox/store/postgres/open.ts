@@ -6,7 +6,8 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { Client, ClientConfig, QueryResult } from 'pg'
-import { OpenError, StorageError } from '../store.ts'
+import { SandboxError } from '../../sandbox-error.ts'
+import { StorageError } from '../store.ts'
 import { migrations } from './migrations.ts'
 
 export interface DatabaseOptions {
@@ -70,11 +71,11 @@ function nameOf(text: string): string {
 
 export const namespacePattern = /^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/
 
-/** @throws OpenError when the URL or the namespace cannot be used, or the driver is not installed */
+/** @throws SandboxError when the URL or the namespace cannot be used, or the driver is not installed */
 export async function connectDatabase({ url, namespace, report }: DatabaseOptions): Promise<Database> {
   const address = parseUrl(url)
   if (namespace !== null && !namespacePattern.test(namespace)) {
-    throw new OpenError(
+    throw new SandboxError(
       'option_invalid',
       `The namespace ${JSON.stringify(namespace)} cannot be used.`,
       'Use 1 to 40 lower-case letters, digits, - and _, with a letter or digit first and last.',
@@ -202,7 +203,7 @@ async function loadDriver(): Promise<typeof import('pg')> {
   try {
     return await import('pg')
   } catch (error) {
-    throw new OpenError(
+    throw new SandboxError(
       'option_invalid',
       'A store on PostgreSQL needs the package pg, which is not installed.',
       'Install it beside svc: npm install pg',
@@ -214,7 +215,7 @@ async function loadDriver(): Promise<typeof import('pg')> {
 function parseUrl(url: string): URL {
   const address = URL.parse(url)
   if (address !== null && /^postgres(ql)?:$/.test(address.protocol)) return address
-  throw new OpenError(
+  throw new SandboxError(
     'option_invalid',
     'The store is not the URL of a PostgreSQL database.',
     'Write it as postgres://USER:PASSWORD@HOST:5432/DATABASE.',
@@ -247,7 +248,7 @@ export interface OpenedSchema {
 
 /**
  * Creates or migrates the schema of a namespace, under a lock: of several nodes that start together one does it.
- * @throws OpenError when it is newer than this version, or the database cannot be used
+ * @throws SandboxError when it is newer than this version, or the database cannot be used
  */
 export async function migrateSchema({ schema, location }: Database, link: Link): Promise<OpenedSchema> {
   await link.script('BEGIN')
@@ -278,8 +279,8 @@ export async function migrateSchema({ schema, location }: Database, link: Link):
   }
 }
 
-function newer(location: string, schema: string, version: number): OpenError {
-  return new OpenError(
+function newer(location: string, schema: string, version: number): SandboxError {
+  return new SandboxError(
     'database_newer',
     `${location} was made by a newer version: its schema ${schema} has number ${version}, this one knows ${migrations.length}.`,
     'Update svc on this node, or give --namespace another name; the database is left untouched.',
@@ -315,10 +316,10 @@ export function storageError(error: unknown, refused: 'read' | 'write'): unknown
 
 const retry_s = 1
 
-/** Returns why a database cannot be opened, as an OpenError; what has another cause unchanged. */
+/** Returns why a database cannot be opened, as a SandboxError; what has another cause unchanged. */
 export function explain(error: unknown, location: string): unknown {
   if (error instanceof StorageError) return explain(error.cause, location)
-  if (error instanceof OpenError || !(error instanceof Error)) return error
+  if (error instanceof SandboxError || !(error instanceof Error)) return error
   const code = 'code' in error ? String(error.code) : ''
   const why = error.message === '' ? code : error.message
   if (/^28/.test(code) || code === '3D000' || code === '42501') {
@@ -326,11 +327,11 @@ export function explain(error: unknown, location: string): unknown {
       code === '3D000'
         ? 'Create it, or name another one in the URL.'
         : 'Check user and password; the user must be allowed to create a schema in the database.'
-    return new OpenError('database_unwritable', `${location} refused the sandbox: ${why}.`, hint, { cause: error })
+    return new SandboxError('database_unwritable', `${location} refused the sandbox: ${why}.`, hint, { cause: error })
   }
   // An engine without a type, a function or a feature, or does not know a word of the statement.
   if (/^(0A000|42601|42704|42883)$/.test(code)) {
-    return new OpenError(
+    return new SandboxError(
       'database_unwritable',
       `${location} does not support a statement of the sandbox: ${why}.`,
       'Use PostgreSQL 14 or later, or an engine with the features that svc docs scaling lists.',
@@ -338,7 +339,7 @@ export function explain(error: unknown, location: string): unknown {
     )
   }
   if (isConnectionFailure(error) || /^(53|57)/.test(code)) {
-    return new OpenError(
+    return new SandboxError(
       'database_unreachable',
       `${location} cannot be reached: ${why}.`,
       'Check that PostgreSQL runs there and accepts connections from this computer.',

@@ -36,7 +36,7 @@ export interface SqliteStoreOptions extends StoreOptions {
 /** Problems that an integrity check reports at most. */
 const maxProblems = 20
 
-/** Opens, migrates, checks and seeds. @throws OpenError when the file cannot be used */
+/** Opens, migrates, checks and seeds. @throws SandboxError when the file cannot be used */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
   const { path } = options
   const opened = openDatabase(path, options.pid)

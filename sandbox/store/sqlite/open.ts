@@ -7,8 +7,9 @@
  */
 import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { SandboxError } from '../../sandbox-error.ts'
 import { createPrivate, makePrivate } from '../private-file.ts'
-import { OpenError, StorageError } from '../store.ts'
+import { StorageError } from '../store.ts'
 import { type LastOwner, type LeftBehind, type Lost, leftBehind, losses, type UncleanEnd } from '../unclean-end.ts'
 import { applicationId, migrations } from './migrations.ts'
 
@@ -20,7 +21,7 @@ export interface OpenDatabase {
   unclean: UncleanEnd | null
   /**
    * @param due an unclean end that still has to be looked into: the next start finds it again
-   * @throws OpenError when the log could not be copied into the file. Both are closed, and hold everything.
+   * @throws SandboxError when the log could not be copied into the file. Both are closed, and hold everything.
    */
   close(due?: UncleanEnd | null): void
   /** Closes a database that could not be used, and leaves its file as it is. */
@@ -137,7 +138,7 @@ function claim(path: string, pid: number): Claim {
     release()
     if (!isOtherName && !isBusy(error)) throw explain(error, path)
     const name = isOtherName ? ', under another name of the same file' : owner === null ? '' : ` (pid ${owner})`
-    throw new OpenError(
+    throw new SandboxError(
       'database_in_use',
       `${path} is in use by another sandbox${name}.`,
       'Stop that sandbox, or start this one with --db and another file, or with --ephemeral.',
@@ -255,14 +256,14 @@ function refuseForeign(db: Database.Database, path: string, version: number): vo
   const id = db.pragma('application_id', { simple: true }) as number
   const tables = db.prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").pluck().get() as number
   if (id !== applicationId && tables > 0) {
-    throw new OpenError(
+    throw new SandboxError(
       'database_corrupt',
       `${path} is a SQLite database, but not one of a sandbox.`,
       'Give --db another file; this one is left untouched.',
     )
   }
   if (version > migrations.length) {
-    throw new OpenError(
+    throw new SandboxError(
       'database_newer',
       `${path} was made by a newer version (schema ${version}, this one knows ${migrations.length}).`,
       'Update svc, or give --db another file; this one is left untouched.',
@@ -305,8 +306,8 @@ function backUp(db: Database.Database, path: string, version: number): string {
 }
 
 /** Returns the error for a log that could not be copied at the end. */
-function unfinished(error: unknown, path: string): OpenError {
-  return new OpenError(
+function unfinished(error: unknown, path: string): SandboxError {
+  return new SandboxError(
     'database_unwritable',
     `${path} could not take in its log: ${error instanceof Error ? error.message : String(error)}.`,
     `Nothing is lost: keep ${path}-wal beside it. The next start copies it, once there is space.`,
@@ -314,21 +315,21 @@ function unfinished(error: unknown, path: string): OpenError {
 }
 
 /** Returns the error for a file whose content cannot be used. */
-export function damaged(path: string, problem: string): OpenError {
-  return new OpenError(
+export function damaged(path: string, problem: string): SandboxError {
+  return new SandboxError(
     'database_corrupt',
     `${path} is damaged or was made by something else: ${problem}.`,
     'Move it away, or give --db another file.',
   )
 }
 
-/** Returns why a database cannot be opened or used, as an OpenError; what has another cause unchanged. */
+/** Returns why a database cannot be opened or used, as a SandboxError; what has another cause unchanged. */
 export function explain(error: unknown, path: string): unknown {
   if (error instanceof StorageError) return damaged(path, error.message)
-  if (error instanceof OpenError || !(error instanceof Error) || !('code' in error)) return error
+  if (error instanceof SandboxError || !(error instanceof Error) || !('code' in error)) return error
   const code = String(error.code)
   if (/^SQLITE_(CANTOPEN|READONLY|FULL|IOERR|PERM|BUSY)/.test(code) || /^E[A-Z]+$/.test(code)) {
-    return new OpenError(
+    return new SandboxError(
       'database_unwritable',
       `${path} cannot be written: ${error.message}.`,
       'Check the directory, its permissions and the free space, or start with --ephemeral.',

@@ -7,7 +7,8 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { limits } from '../../../../src/contract/limits.ts'
-import { OpenError, type ReceivedState, type Refusal, StorageError, type Store } from '../../store.ts'
+import { SandboxError } from '../../../sandbox-error.ts'
+import { type ReceivedState, type Refusal, StorageError, type Store } from '../../store.ts'
 import { type Check, checkFile, findRowProblem } from '../file-work.ts'
 import { applicationId, migrations } from '../migrations.ts'
 import { openDatabase } from '../open.ts'
@@ -57,7 +58,7 @@ async function openReceived(path: string, receiver: Receiver): Promise<ReceivedS
     if (rowProblem !== null) return invalid(rowProblem)
     store = receiver.open(path)
   } catch (error) {
-    if (!(error instanceof OpenError)) throw error
+    if (!(error instanceof SandboxError)) throw error
     if (error.code === 'database_unwritable') throw new StorageError(error)
     return invalid(error.message)
   }
