@@ -154,8 +154,8 @@ function fieldsTable(rows: readonly ListedField[]): string {
   )
 }
 
-function typeText({ type, values }: ListedField): string {
-  const words = type.replaceAll(' | ', ' or ')
+function typeText({ type, values, limits }: ListedField): string {
+  const words = [type.replaceAll(' | ', ' or '), ...(limits === null ? [] : [limits])].join(', ')
   if (values === null) return words
   if (values.includes('schema_invalid')) return `${words}: a [reason code](#reason-codes)`
   if (values.includes('no_demand')) return `${words}: a [no-fill reason](#no-fill-reasons)`
@@ -359,7 +359,7 @@ export function anchor(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-/** Returns 65536 as `65 536`. */
+/** Returns 65536 as `65,536`. */
 export function number(value: number): string {
-  return `${value}`.replace(/\B(?<!\.\d*)(?=(\d{3})+$)/g, ' ')
+  return value.toLocaleString('en')
 }

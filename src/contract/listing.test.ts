@@ -25,6 +25,7 @@ test('a field has its type, its values and its provenance', () => {
     variant: null,
     type: 'string[]',
     values: ['banner', 'clip', 'native'],
+    limits: 'at least 1 item',
     required: false,
     provenance: 'documented',
     decision: null,
@@ -34,6 +35,18 @@ test('a field has its type, its values and its provenance', () => {
   expect(field('placements.create', 'response', 'placement')?.type).toBe('object | null')
   expect(field('decisions.get', 'query', 'wait_ms')?.type).toBe('integer')
   expect(field('placements.list', 'response', 'items[].created_at_ms')?.required).toBe(true)
+})
+
+test('the limits of a field are in words: range, length and items, those of a union and of each item too', () => {
+  const limits = (endpoint: string, path: string, where = 'body') => field(endpoint, where, path)?.limits
+  expect(limits('placements.create', 'slot_hint.max_width')).toBe('1 to 4,096')
+  expect(limits('placements.create', 'prompt.text')).toBe('at most 8,000 characters')
+  expect(limits('placements.create', 'prompt')).toBe('at most 8,000 characters')
+  expect(limits('placements.create', 'overrides.blocked_categories')).toBe('at most 256 items, each 1 to 256 characters')
+  expect(limits('jobs.create', 'slots_requested')).toBe('1 to 4')
+  expect(limits('placements.list', 'limit', 'query')).toBe('1 to 1,000')
+  expect(limits('placements.create', 'client_id')).toBeDefined()
+  expect(limits('placements.create', 'job_type')).toBeNull()
 })
 
 test('each variant of a value is listed under its name', () => {

@@ -18,6 +18,8 @@ export interface ListedField {
   type: string
   /** The allowed values of an enumeration or constant. */
   values: Scalar[] | null
+  /** The range of a number, the length of a text, the items of an array: `1 to 256 characters`. */
+  limits: string | null
   required: boolean
   provenance: Provenance
   decision: string | null
@@ -99,6 +101,7 @@ function listField(field: z.ZodType, path: string, { endpoint, where, variant }:
     variant,
     type: typeOf(field),
     values: valuesOf(field),
+    limits: limitsOf(field),
     required: !(field instanceof z.ZodOptional),
     provenance: source.provenance,
     decision: source.decision ?? null,
@@ -150,4 +153,48 @@ function valuesOf(schema: z.ZodType): Scalar[] | null {
     return values.length === 0 ? null : values
   }
   return null
+}
+
+function limitsOf(schema: z.ZodType): string | null {
+  const value = unwrap(schema)
+  if (value instanceof z.ZodUnion) return alternativeLimits(value.options as z.ZodType[])
+  if (value instanceof z.ZodArray) {
+    const each = limitsOf(value.element as z.ZodType)
+    const texts = [range(countOf(value), 'item'), each === null ? null : `each ${each}`].filter((text) => text !== null)
+    return texts.length === 0 ? null : texts.join(', ')
+  }
+  if (value instanceof z.ZodString) return range({ min: value.minLength, max: value.maxLength }, 'character')
+  if (!(value instanceof z.ZodNumber)) return null
+  const { minimum, maximum } = value.meta()?.keywords ?? {}
+  return range({ min: minimum ?? value.minValue, max: maximum ?? value.maxValue }, null)
+}
+
+function alternativeLimits(options: readonly z.ZodType[]): string | null {
+  const texts = new Set(options.map(limitsOf).filter((text) => text !== null))
+  return texts.size === 0 ? null : [...texts].join(' or ')
+}
+
+interface Bounds {
+  min: number | null
+  max: number | null
+}
+
+/** Returns the bounds of an array: those of the parser, or those that are checked with a reason code of their own. */
+function countOf(array: z.ZodArray): Bounds {
+  const checks = (array._zod.def.checks ?? []).map(({ _zod }) => _zod.def as Partial<z.core.$ZodCheckMinLengthDef & z.core.$ZodCheckMaxLengthDef>)
+  const min = array.meta()?.keywords?.minItems ?? checks.find(({ minimum }) => minimum !== undefined)?.minimum
+  return { min: min ?? null, max: checks.find(({ maximum }) => maximum !== undefined)?.maximum ?? null }
+}
+
+/** Returns bounds in words. Those of an integer that a number cannot pass are none. */
+function range({ min, max }: Bounds, unit: 'item' | 'character' | null): string | null {
+  const least = min === null || min <= Number.MIN_SAFE_INTEGER || (unit !== null && min === 0) ? null : min
+  const most = max === null || max >= Number.MAX_SAFE_INTEGER ? null : max
+  if (least === null && most === null) return null
+  const count = most ?? least
+  const counted = unit === null ? '' : ` ${unit}${count === 1 ? '' : 's'}`
+  const amount = (value: number) => value.toLocaleString('en')
+  if (least === null) return `at most ${amount(most!)}${counted}`
+  if (most === null) return `at least ${amount(least)}${counted}`
+  return `${least === most ? '' : `${amount(least)} to `}${amount(most)}${counted}`
 }

@@ -41,5 +41,5 @@ test('it is the same every time', () => {
 
 test('Markdown: cells are escaped, thousands are spaced', () => {
   expect(table(['A', 'B'], [['<name>', 'a | b']])).toBe('| A | B |\n|---|---|\n| &lt;name> | a \\| b |')
-  expect([7, 65_536, 1_000_000, 0.25].map(number)).toEqual(['7', '65 536', '1 000 000', '0.25'])
+  expect([7, 65_536, 1_000_000, 0.25].map(number)).toEqual(['7', '65,536', '1,000,000', '0.25'])
 })

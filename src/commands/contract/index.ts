@@ -91,10 +91,14 @@ function fieldLines(fields: readonly ListedField[], style: Style): string[] {
     Math.min(most, Math.max(...fields.map((field) => of(field).length)))
   const nameWidth = width(({ path }) => path, 24)
   const typeWidth = width(typeText, 17)
-  return fields.flatMap(({ path, values, required, provenance, decision, description, ...field }) => {
+  return fields.flatMap(({ path, values, limits, required, provenance, decision, description, ...field }) => {
     const type = typeText(field)
     const source = [provenance, decision].filter(Boolean).join(' ')
-    const text = values === null ? description : `${description} One of: ${values.join(', ')}.`
+    const text = [
+      description,
+      ...(limits === null ? [] : [`${limits[0]!.toUpperCase()}${limits.slice(1)}.`]),
+      ...(values === null ? [] : [`One of: ${values.join(', ')}.`]),
+    ].join(' ')
     const facts = `${padEnd(type, typeWidth)}  ${required ? 'required' : 'optional'}  ${style.dim(source)}`
     return [
       ...(path.length > nameWidth ? [`    ${path}`] : []),
