@@ -2,14 +2,21 @@
  * What integrators write again and again, beside the typed operations: a job, its decision, its beacons and its generation,
  * with retries that never double a placement, and a mode in which an ad can fail but the product cannot.
  */
+import { fillPath } from '../foundation/http.ts'
 import type { generationEvents } from '../contract/compat/generation.ts'
 import type { Input, Output } from '../contract/endpoint.ts'
 import type { Contract, EndpointId } from '../contract/index.ts'
 import type { Client, ClientOptions } from './client.ts'
-import type { Fetch, SentEndpoint } from './exchange.ts'
+import type { Fetch, Sender, SentEndpoint } from './exchange.ts'
 import { buildRequest, exchange, globalFetch, readToEnd } from './exchange.ts'
-import { announced, type PushSocketClass, surfaceOf, ticketPath } from './push.ts'
 import { backoff, pause, type RetryOptions, withRetries } from './retry.ts'
+
+/** The part of a WebSocket that is used: that of browsers and of Node fit. */
+export interface PushSocket {
+  addEventListener(type: 'message' | 'error' | 'close', listener: () => void): void
+  close(): void
+}
+export type PushSocketClass = new (url: string) => PushSocket
 
 export interface IntegrationOptions extends ClientOptions, RetryOptions {
   /**
@@ -151,7 +158,7 @@ export function integrate<Ids extends EndpointId>(
 const ticketEndpoint: SentEndpoint = {
   id: 'push.ticket',
   method: 'POST',
-  path: ticketPath,
+  path: '/public/{surface}/v1/slots/{slot_id}/decision-ticket',
   credentials: ['activation_token'],
   status: 200,
   response: {},
@@ -195,4 +202,41 @@ function failSilent(
 function newBeaconId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12))
   return `bcn_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}
+
+const socketPath = '/public/{surface}/v1/slots/{slot_id}/decision/ws'
+
+/** Returns the side that a credential belongs to: a secret key to a server, a token to a page. */
+function surfaceOf({ credential }: Pick<Sender, 'credential'>): 'wrapper' | 'browser' {
+  const text = typeof credential === 'function' ? credential() : credential
+  return text?.startsWith('sk_') === true ? 'wrapper' : 'browser'
+}
+
+/**
+ * Resolves to whether a slot was announced as decided over WebSocket within the time (C04); false as soon as push fails: polling
+ * goes on instead.
+ */
+async function announced(
+  Socket: PushSocketClass,
+  base_url: string,
+  params: { surface: string; slot_id: string; ticket: string },
+  timeout_ms: number,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const path = `${fillPath(socketPath, params)}?ticket=${encodeURIComponent(params.ticket)}`
+  const socket = new Socket(base_url.replace(/^http/, 'ws').replace(/\/+$/, '') + path)
+  return new Promise((resolve) => {
+    const end = (isAnnounced: boolean) => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', leave)
+      socket.close()
+      resolve(isAnnounced)
+    }
+    const leave = () => end(false)
+    const timer = setTimeout(leave, timeout_ms)
+    signal?.addEventListener('abort', leave, { once: true })
+    socket.addEventListener('message', () => end(true))
+    socket.addEventListener('error', leave)
+    socket.addEventListener('close', leave)
+  })
 }

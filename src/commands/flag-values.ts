@@ -1,6 +1,6 @@
 /** Flags and values that several commands take. */
 import { InvalidArgumentError, Option } from 'commander'
-import { formatTime } from '../cli/output/time.ts'
+import { formatTime } from '../cli/output/text.ts'
 import { CliError } from '../cli/run/errors.ts'
 import { parseDuration, parseSince } from '../foundation/duration.ts'
 

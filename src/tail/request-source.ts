@@ -2,7 +2,7 @@
 import type { Style } from '../cli/output/style.ts'
 import { formatMs, paintReason, paintStatus } from '../cli/output/table.ts'
 import { alignPairs, cutText, formatValue, padEnd } from '../cli/output/text.ts'
-import { formatTime } from '../cli/output/time.ts'
+import { formatTime } from '../cli/output/text.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
 import { exchangeLines } from './exchange-text.ts'
 import type { Details, TailSource } from './source.ts'

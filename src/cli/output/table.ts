@@ -5,7 +5,7 @@
 import type { Output } from './output.ts'
 import type { Style } from './style.ts'
 import { cutText, formatValue, isTime, padEnd, sizeText, textWidth, wrap } from './text.ts'
-import { timeText } from './time.ts'
+import { timeText } from './text.ts'
 
 export interface Column {
   /** What the column is called in the head, and by `--columns`. */

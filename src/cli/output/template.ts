@@ -9,7 +9,7 @@ import { timeChoices } from '../settings/table.ts'
 import { jsonText, oneLine } from './printable.ts'
 import type { Style } from './style.ts'
 import { cutText, formatValue, padEnd, textWidth } from './text.ts'
-import { timeText } from './time.ts'
+import { timeText } from './text.ts'
 
 const colors = ['bold', 'dim', 'inverse', 'red', 'green', 'yellow', 'cyan'] as const
 

@@ -4,7 +4,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Style } from '../../cli/output/style.ts'
-import { formatTime } from '../../cli/output/time.ts'
+import { formatTime } from '../../cli/output/text.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
 import { CliError, untilCtrlC } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
