@@ -1,5 +1,5 @@
 /**
- * Where callbacks may go (compat.md 7): with https to public addresses and loopback, with http to loopback alone. A sandbox
+ * Where callbacks may go (compat.md 7): with https to public addresses and loopback, with http to loopback only. A sandbox
  * sends them from inside a network, so an address there would let any job reach what only that network can.
  *
  * A URL is judged by its parsed form, which has one spelling of an address: `0x7f.1`, `2130706433` and `127.0.0.1.` are
@@ -7,7 +7,7 @@
  */
 import { isLoopback } from '../../src/foundation/http.ts'
 
-/** What is known of a target before its name is resolved. */
+/** A target before its name is resolved. */
 export interface CallbackTarget {
   url: URL
   /** Without brackets and without dots at its end. */
@@ -125,7 +125,7 @@ function addressBytes(text: string): number[] | null {
   }
   const [address = ''] = text.split('%')
   if (!address.includes(':') || !/^[0-9a-f:.]+$/i.test(address)) return null
-  // The URL parser writes it with hexadecimal groups alone; a resolver may write the last two as an IPv4 address.
+  // The URL parser writes hexadecimal groups only; a resolver may write the last two as an IPv4 address.
   const last = address.slice(address.lastIndexOf(':') + 1)
   const tail = last.includes('.') ? addressBytes(last) : []
   if (tail === null) return null

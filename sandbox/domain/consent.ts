@@ -119,7 +119,7 @@ export function consentProblem(
   return now_ms >= bound.expires_at_ms ? 'consent_expired' : null
 }
 
-/** Whether a bound consent was implied, where one is stored now. A stored one may have the source none too (C02). */
+/** Whether a bound consent was implied, where one is stored now. A stored one may have the source `none` too (C02). */
 function isImplied(bound: AuthoritativeConsent, latest: ConsentRecord): boolean {
   const { semantic_targeting, prompt_shared } = bound.purposes
   const isSame = latest.semantic_targeting === semantic_targeting && latest.prompt_shared === prompt_shared
@@ -137,7 +137,7 @@ export function consentDeclaration(snapshot: AuthoritativeConsent): string {
   return `CS-S (S${flag(snapshot.purposes.semantic_targeting)}/P${flag(snapshot.purposes.prompt_shared)})`
 }
 
-/** A consent in the words of this room, whichever way it was sent. */
+/** A consent as the rules below read it, whichever way it was sent. */
 interface SentConsent {
   purposes: Partial<Record<Purpose, boolean | undefined>>
   source: string

@@ -45,7 +45,7 @@ export function take(limit: RateLimit, bucket: Bucket | undefined, now_ms: numbe
   }
 }
 
-/** Returns what a request is refused with that found less than one token. */
+/** Returns the header values of a request that found less than one token. */
 export function refusal(limit: RateLimit, tokens: number): Omit<Take, 'allowed' | 'bucket'> {
   return {
     remaining: Math.floor(tokens + tolerance),

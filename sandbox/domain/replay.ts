@@ -1,6 +1,6 @@
 /**
  * Restores a request from what the journal stores: asset tokens are known by their slot and put back, values are set, and
- * prompt text is left out. Whatever is still redacted then is missing: it cannot be guessed.
+ * prompt text is left out. Values that are still redacted then are missing: they cannot be guessed.
  */
 import type { NotRestored } from '../../src/contract/control/requests.ts'
 import type { FieldError } from '../../src/contract/errors.ts'

@@ -12,7 +12,7 @@ export function patchSettings(present: ProjectSettings, patch: ProjectSettingsPa
   return merge(present, patch, defaultSettings) as ProjectSettings
 }
 
-/** Returns what is wrong with settings beyond their schema, by path. */
+/** Returns the problems of settings that their schema cannot find, by path. */
 export function settingsProblems(settings: ProjectSettings): { path: string; message: string; expected: string }[] {
   const problems = settings.allowed_origins.flatMap((origin, index) =>
     isOriginEntry(origin)

@@ -303,7 +303,7 @@ function checkIntake(intake: JobIntake, settings: ProjectSettings): void {
   }
 }
 
-/** Returns what is stored of a job: only what differs from the defaults, and never prompt text. */
+/** Returns the stored part of a job: only what differs from the defaults, and never prompt text. */
 function factsOf(intake: JobIntake, settings: ProjectSettings, derived: string | null, processed: boolean): JobFacts {
   const { hint, overrides } = intake
   const floors = floorsOf(overrides)

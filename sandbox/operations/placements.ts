@@ -66,7 +66,7 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
 /** Slots whose beacons are judged before other requests get a turn. */
 const slotsAtOnce = 25
 
-/** GET /_sandbox/funnel. The newest placements alone: what changes is among them, and it is asked for again and again. */
+/** GET /_sandbox/funnel. Counts the newest placements only: those are the ones that change, and the inspector polls it. */
 export const countFunnel: Operation<Contract['placements.funnel']> = async (services, context, { query }) => {
   const { store } = services
   const filter = defined({

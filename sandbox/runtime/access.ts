@@ -1,5 +1,5 @@
 /**
- * Who may use the control plane (A97): the token of this start, which is in memory alone, and named tokens, of which the
+ * Who may use the control plane (A97): the token of this start, which is in memory only, and named tokens, of which the
  * store has the hashes. Each request asks the store, so that a revoked token is refused at once, on every node.
  */
 import type { Role } from '../../src/contract/endpoint.ts'
@@ -11,7 +11,7 @@ export interface TokenHolder {
   /** The name of the token; `start` for the one of this start. */
   name: string
   role: Role
-  /** The token itself: pages of the control plane call it with what opened them. */
+  /** The token itself: pages of the control plane call it with the token that opened them. */
   text: string
 }
 
@@ -26,7 +26,7 @@ export interface Access {
   /** Creates the token `admin` when there is no token yet, also no revoked one; null otherwise. */
   createFirst(): Promise<string | null>
   revoke(name: string): Promise<TokenRow | null>
-  /** Notes what was done, and by whom. Never fails. */
+  /** Appends to the audit list: who did what. Never fails. */
   note(entry: Pick<AuditRow, 'token' | 'action' | 'path' | 'status' | 'reason_code'>): Promise<void>
 }
 

@@ -1,11 +1,11 @@
 /**
  * Callbacks: the decision of each slot is posted once to the callback URL of its job, signed with the text of the secret
- * key that created the job (compat.md 7). Keys are stored hashed, so their texts are kept here, in memory alone: after a
- * restart what was not delivered is lost until it is sent again with the key, and says so.
+ * key that created the job (compat.md 7). Keys are stored hashed, so their texts are kept here, in memory only: after a
+ * restart an undelivered callback is `lost`, until it is sent again with the key.
  *
  * Time limits and retries run on real time, not on the sandbox clock: a receiver is a real program that needs real time to
- * come back, a frozen clock would never retry, and a clock that is moved ahead would use up all attempts at once. What is
- * recorded has the time of the sandbox clock, like everything else.
+ * come back, a frozen clock would never retry, and a clock that is moved ahead would use up all attempts at once. Records
+ * have the time of the sandbox clock, like everything else.
  */
 import type { EventType } from '../../src/contract/control/events.ts'
 import { ApiError } from '../../src/contract/errors.ts'
@@ -23,7 +23,7 @@ export interface Callbacks {
   expect(slot_id: number): void
   /** Posts the decisions of expected slots that another node has made. */
   decided(slot_ids: readonly number[]): void
-  /** Continues what nodes that have died have left, and gives up what no node has the key for. */
+  /** Continues callbacks of nodes that have died, and gives up those for which no node has the key. */
   adopt(): Promise<void>
   /** Posts the decision of a slot, which has been made. Does nothing for a slot without a callback. */
   deliver(slot_id: number): void
@@ -32,9 +32,9 @@ export interface Callbacks {
    * @throws ApiError 400 when the key is not the one that created the job, or not in memory
    */
   resend(row: CallbackRow, text?: string): Promise<CallbackRow>
-  /** Continues what the store holds as unfinished: after a start, or when the state was replaced. */
+  /** Continues the callbacks that the store holds as unfinished: after a start, or when the state was replaced. */
   restore(): Promise<void>
-  /** Ends what is under way, and waits a moment for requests that were sent. */
+  /** Cancels pending attempts, and waits a moment for requests that were sent. */
   close(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export interface CallbackNetwork {
   post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<CallbackResult>
 }
 
-/** What one attempt came to. */
+/** The outcome of one attempt. */
 export type CallbackResult =
   | { status: number; headers: Record<string, string>; body: string }
   /** No response, and why. `is_final`: another attempt would end the same. */
@@ -253,7 +253,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     },
     async restore() {
       if (shared !== null) {
-        // Another node may have the keys, and be at it.
+        // Another node may have the keys, and be delivering it.
         if ((await shared.nodes()).length > 1) return
       }
       for (const { slot_id, key_id, is_decided } of await store.unfinishedCallbacks()) {
@@ -277,7 +277,7 @@ function isFinished({ status }: CallbackRow): boolean {
   return status !== 'waiting' && status !== 'retrying'
 }
 
-/** Returns what to store of an attempt, and its event. */
+/** Returns the outcome to store of an attempt, and its event. */
 function outcome(update: Omit<CallbackUpdate, 'status'>, isLast: boolean): [CallbackUpdate, EventType] {
   if (update.problem === null) return [{ ...update, status: 'delivered' }, 'callback.delivered']
   if (isLast) return [{ ...update, status: 'failed' }, 'callback.failed']

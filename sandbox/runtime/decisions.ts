@@ -12,7 +12,7 @@ import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow, Store 
 import type { Scenarios } from './faults.ts'
 import type { Markets } from './markets.ts'
 
-/** What a decision is made with. */
+/** The services that decisions need. */
 export interface DecisionServices {
   store: Store
   platform: Platform

@@ -5,7 +5,7 @@
 import { ApiError } from '../../src/contract/errors.ts'
 
 export interface DrainLock {
-  /** Starts work, and returns a promise only while the lock is closed. `leave` has to follow, whatever becomes of the work. */
+  /** Starts work, and returns a promise only while the lock is closed. Call `leave` afterwards, also when the work fails. */
   enter(): void | Promise<void>
   /** Ends the work that `enter` has started. */
   leave(): void

@@ -1,7 +1,7 @@
 /**
  * What other nodes have committed takes effect here: clock, fault rules, decisions that requests of this node wait for, and
- * states that replaced this one. And what a node that has died left undone is done: pending decisions that are overdue, by
- * whichever node comes first, since the store binds a decision once.
+ * states that replaced this one. Overdue decisions of a node that has died are made by the first node that finds them: the
+ * store binds a decision once.
  */
 import type { Platform } from '../platform/platform.ts'
 import type { Store, StoreChange } from '../store/store.ts'
@@ -23,7 +23,7 @@ export interface NodeChangeServices {
   report(error: unknown): void
 }
 
-/** How often overdue decisions and callbacks of other nodes are looked for, real milliseconds. */
+/** The interval at which overdue decisions and callbacks of other nodes are looked for, real milliseconds. */
 const sweep_ms = 1_000
 
 /** Follows the other nodes until the returned function is called. Does nothing for a store that one process owns. */

@@ -10,7 +10,7 @@ import type { SharedStore } from '../store/nodes.ts'
 /** The two families of routes that old clients call: those of servers and those of browsers. */
 export type Surface = 'wrapper' | 'browser'
 
-/** What a ticket is good for. */
+/** The subject of a ticket: the socket that it opens. */
 export interface TicketSubject {
   slot_id: number
   surface: Surface

@@ -1,4 +1,4 @@
-/** What waits: long polls for the decision of a slot, and long work for its next turn. */
+/** Waiting: of long polls for the decision of a slot, and of long work for its next turn. */
 
 export interface Waiters {
   /** Resolves when the slot is decided, `wait_ms` of real time have passed, or the client has disconnected. */

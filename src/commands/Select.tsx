@@ -1,4 +1,4 @@
-/** A question whose answer is chosen from a list with the arrow keys. It is loaded only where one is asked. */
+/** A question whose answer is chosen from a list with the arrow keys. Loaded only when it is asked. */
 import { Box, type RenderOptions, render, Text, useInput, useStdin } from 'ink'
 import { useEffect, useState } from 'react'
 import { oneLine } from '../cli/output/printable.ts'

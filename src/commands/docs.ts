@@ -73,7 +73,7 @@ function findTopic(given: string, topics: readonly Topic[], { out }: Session): T
     const hint = [didYouMean(wanted, names), 'All topics: svc docs --list'].filter((part) => part !== null).join(' ')
     throw new CliError('usage', 'topic_unknown', `There is no topic ${JSON.stringify(given)}.`, hint)
   }
-  // A page is what was asked for, whatever codes have its name.
+  // A page is preferred over a code of its name.
   if (found.topic.includes('/') && others.length > 0)
     out.note(`Also: ${others.map(({ topic }) => `svc docs ${topic}`).join(', ')}`)
   return found

@@ -1,4 +1,4 @@
-/** The completion scripts of four shells. Each holds the whole tree, and calls svc only for names of this machine. */
+/** The completion scripts of four shells. Each holds the whole tree, and calls svc only for names that this computer has. */
 import type { Flag, NameSource, Place } from './tree.ts'
 
 /** Returns the script of each shell, as lines. */

@@ -11,7 +11,7 @@ export interface Place {
   path: string
   /** What may follow: commands, or the values of an argument. */
   words: readonly Word[]
-  /** Names that may follow too and that only this machine knows; null when there are none. */
+  /** Names of this computer that may follow too; null when there are none. */
   names: NameSource | null
   flags: readonly Flag[]
 }
@@ -30,7 +30,7 @@ export interface Flag {
   takes: 'nothing' | 'value' | 'file'
   /** Empty when it takes any value. */
   values: readonly string[]
-  /** Names of this machine that it takes; null when there are none. */
+  /** Names of this computer that it takes; null when there are none. */
   names: NameSource | null
 }
 

@@ -17,7 +17,7 @@ import type { PermittedKey } from '../settings/key-destination.ts'
 import { type EndpointFacts, endpoints } from './facts.ts'
 import { type Body, bodyOptions, buildBody, checkRequired, endpointOptions, flagValues, variantOf } from './input.ts'
 
-/** What a command has beyond what its endpoint says. */
+/** The parts of a command that its endpoint does not declare. */
 export interface EndpointCommand<Id extends EndpointId> {
   /** The verb, where it is not the endpoint's own. */
   name?: string
@@ -88,7 +88,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
       (async (session, input) => {
         const hasService = session.settings.source.base_url !== 'default'
         const fromPackage = hasService ? undefined : extra.fromPackage
-        // Reported before an argument that only a sandbox can make good: its last placement, its project.
+        // Reported before a missing argument that only a sandbox could supply: its last placement, its project.
         if (!hasService && fromPackage === undefined) throw noSandbox()
         const sent = fromPackage ? {} : await (extra.input ?? inputOf)(session, input)
         const { data, meta } = fromPackage
@@ -121,7 +121,7 @@ const noMeta: ResponseMeta = {
   differences: [],
 }
 
-/** Calls an endpoint for a command. Notes what takes long, warnings of the sandbox and breaches of the contract. */
+/** Calls an endpoint for a command. Notes slow calls, warnings of the sandbox and breaches of the contract. */
 export async function callEndpoint<Id extends EndpointId>(
   session: Session,
   id: Id,
@@ -250,7 +250,7 @@ function isPage(data: unknown): data is Page {
   return isObject(data) && Array.isArray(data.items)
 }
 
-/** Tells an unknown project of a running sandbox from one whose key is not known here. */
+/** Distinguishes an unknown project of a running sandbox from one whose key is not known here. */
 async function noCredential({ settings, client, signal }: Session): Promise<CliError> {
   const { source, base_url, sandbox, client_id } = settings
   if (source.base_url === 'default') return noSandbox()

@@ -19,7 +19,7 @@ export interface Field {
   readonly minLength?: number
   readonly maxLength?: number
   readonly pattern?: string
-  /** What the contract says about a value that its pattern rejects: `must be proj_ and a name`. */
+  /** The message for a value that the pattern rejects: `must be proj_ and a name`. */
   readonly problem?: string
   readonly description?: string
   readonly provenance?: string

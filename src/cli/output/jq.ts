@@ -43,7 +43,7 @@ export async function compileJq(expression: string): Promise<JqFilter> {
       const json = jsonText(value)
       const { output, exit_code } = await run(json, expression)
       if (exit_code === 0) return String(output)
-      // After some output jq keeps its error to itself.
+      // After some output jq does not report its error.
       const failed = output instanceof Error ? output : (await run(json, `(${expression}\n) | empty`)).output
       throw new CliError('usage', 'jq_failed', `--jq: ${messageOf(failed)}.`, 'See what it is applied to: -o json')
     },

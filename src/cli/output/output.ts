@@ -15,7 +15,7 @@ export interface OutputOptions {
   /** Whether a long list may be shown in a pager. */
   isPaged: boolean
   view?: View
-  /** What is made of the JSON in place of the text: by `--jq`, by `--template`, or null. */
+  /** The transformation of the JSON that replaces the text: `--jq`, `--template`, or null. */
   filter?: { kind: 'jq' | 'template'; text: string } | null
 }
 
@@ -56,7 +56,7 @@ export interface Output {
   flush(): Promise<void>
 }
 
-/** What `--jq` or `--template` makes of a value. */
+/** The result of `--jq` or `--template` for a value. */
 type Filter = (value: unknown) => Promise<string> | string
 
 /** How tables and times are shown where nothing else is asked for. */
@@ -77,7 +77,7 @@ export function createOutput(
   host: Host,
   { format, quiet, color, isPaged, view = usualView(host), filter = null }: OutputOptions,
 ): Output {
-  // Asking what a stream is opens it, so each is asked when something is printed on it.
+  // Reading the properties of a stream opens it, so each is read when something is printed on it.
   let outStyle: Style | undefined
   let errStyle: Style | undefined
   const out = () => {
@@ -218,7 +218,7 @@ async function loadFilter(filter: NonNullable<OutputOptions['filter']> | null, s
 
 const defaultColumns = 80
 
-/** Returns the line of a transfer, cut to the width of the terminal: one that wraps could not be taken away again. */
+/** Returns the line of a transfer, cut to the width of the terminal: one that wraps could not be erased. */
 function bytesLine(text: string, bytes: number, total: number | null, columns: number): string {
   const mega = (count: number) => (count / 1_000_000).toFixed(1)
   const amount = total === null ? `${mega(bytes)} MB` : `${mega(bytes)} of ${mega(total)} MB`

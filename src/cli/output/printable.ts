@@ -77,7 +77,7 @@ export function guardedHost(host: Host): Host {
   return hostWith(host, { stdout, stderr })
 }
 
-/** Asking what a stream is opens it, so that is left until something asks. */
+/** Reading the properties of a stream opens it, so each is read when it is needed. */
 function guarded(stream: () => HostStream): HostStream {
   return {
     write(text) {

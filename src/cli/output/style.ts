@@ -3,7 +3,7 @@ import type { Host } from '../run/host.ts'
 import type { ColorChoice, TimeChoice } from '../settings/table.ts'
 import { ownControl } from './printable.ts'
 
-/** Chalk knows the codes. That they are our own, and not those of a text, is for the guard of the stream to see. */
+/** Chalk knows the codes. They are marked as this program's own, so that the guard of the stream lets them pass. */
 const codes = new Chalk({ level: 1 })
 const names = ['bold', 'dim', 'inverse', 'red', 'green', 'yellow', 'cyan'] as const
 
@@ -13,7 +13,7 @@ type Paint = (text: string) => string
 export interface View {
   /** Null: short in tables of a terminal, RFC 3339 elsewhere. */
   time: TimeChoice | null
-  /** What relative times are relative to. */
+  /** The time that relative times count from, epoch milliseconds. */
   now_ms: number
   /** Whether a terminal gets every column, whole. */
   wide: boolean

@@ -83,7 +83,7 @@ function chosen(columns: readonly Column[], { view }: Style): readonly Column[] 
   if (view.columns === null) return columns
   return view.columns.flatMap((name) => {
     const known = columns.find((column) => column.name === name || column.field === name)
-    // What is asked for by name is not left out.
+    // A column of --columns is never left out.
     if (known !== undefined) return { ...known, rank: 1 }
     if (view.has_tables) return []
     return isTime(name) ? { name, kind: 'time' } : { name }
@@ -166,7 +166,7 @@ export function nameLines(rows: readonly (readonly [name: string, text: string])
 
 type Paint = NonNullable<Column['paint']>
 
-/** Green for what counts, yellow for what has a but, red for what is refused. */
+/** Green: success. Yellow: success with a reservation, or not yet. Red: failure. */
 const words: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {
   accepted: 'green',
   ready: 'green',
@@ -189,7 +189,7 @@ const words: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {
   differs: 'red',
 }
 
-/** Colours a verdict, a status or an outcome; what is no such word stays as it is. */
+/** Colours a verdict, a status or an outcome; any other word is dimmed. */
 export const paintWord: Paint = (cell, style) => {
   const color = words[/^\w+/.exec(cell)?.[0] ?? '']
   return color === undefined ? style.dim(cell) : style[color](cell)
@@ -209,5 +209,5 @@ export const paintStatus: Paint = (cell, style) =>
         ? style.red(cell)
         : cell
 
-/** Makes what is beside the point quiet. */
+/** Dims a cell of little importance. */
 export const paintDim: Paint = (cell, style) => style.dim(cell)

@@ -98,7 +98,7 @@ export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - textWidth(text)))
 }
 
-/** Returns the columns that a text takes. ASCII is what most texts are, and needs no tables of characters. */
+/** Returns the columns that a text takes. Most texts are ASCII, which needs no tables of characters. */
 export function textWidth(text: string): number {
   return /^[ -~]*$/.test(text) ? text.length : stringWidth(text)
 }

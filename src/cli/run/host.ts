@@ -1,4 +1,4 @@
-/** What the program takes from the computer it runs on. `main.ts` has the real one; tests have their own. */
+/** The computer that the program runs on. `main.ts` has the real one; tests have their own. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string

@@ -46,11 +46,11 @@ export interface CommonOptions {
   isPaged: boolean
   /** How times are shown; null without the flag. */
   time: TimeChoice | null
-  /** What is made of the JSON: `--jq` or `--template`. */
+  /** The transformation of the JSON: `--jq` or `--template`. */
   filter: OutputOptions['filter']
 }
 
-/** Parses a command line. What it does not understand is returned as `invalid`, with the nearest that it does. */
+/** Parses a command line. Words that it does not know are returned as `invalid`, with the nearest known one. */
 export async function parseCommandLine(commands: readonly AnyCommand[], args: readonly string[]): Promise<ParsedLine> {
   const declared = new Map<Commander, AnyCommand>()
   let called: { command: Command; input: CommandInput } | undefined
@@ -135,7 +135,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
         called = { command, input: { args: values.slice(0, -2) as (string | undefined)[], options } }
         return
       }
-      // commander takes the words after `--` for the last arguments, and does not say where they begin.
+      // commander takes the words after `--` for the last arguments, and does not report where they begin.
       const passthrough = args.includes('--') ? args.slice(args.indexOf('--') + 1) : null
       const own = commander.args.slice(0, commander.args.length - (passthrough?.length ?? 0))
       called = { command, input: { args: own, options, passthrough } }

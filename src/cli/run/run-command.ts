@@ -1,4 +1,4 @@
-/** Parses a command line, prints help or runs the command, and reports whatever fails. */
+/** Parses a command line, prints help or runs the command, and reports every failure. */
 import type { OutputOptions } from '../output/output.ts'
 import { guardedHost, oneLine } from '../output/printable.ts'
 import type { View } from '../output/style.ts'
@@ -83,7 +83,7 @@ async function helpOf(
   })
 }
 
-/** The output as the command line and the environment ask for it. The settings files may still say otherwise. */
+/** The output that the command line and the environment ask for. The settings files may still change it. */
 function outputOptions(common: CommonOptions, env: Host['env']): Omit<OutputOptions, 'view'> {
   const wanted = common.settings.output ?? env.SVC_OUTPUT
   const { quiet, color, isInteractive, isPaged, filter } = common

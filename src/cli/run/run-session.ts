@@ -14,7 +14,7 @@ import type { Session } from './session.ts'
 /** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
 const doubledSignalMs = 100
 
-/** Runs a parsed command and returns its exit code. Throws whatever it fails with. */
+/** Runs a parsed command and returns its exit code. Throws every failure. */
 export async function runSession(
   { command, input, common }: Extract<ParsedLine, { kind: 'command' }>,
   given: Host,
@@ -102,7 +102,7 @@ function handleSignals(host: Host, first: (signal: string) => void): () => void 
   })
 }
 
-/** How often the parents are looked up, milliseconds. */
+/** The interval at which the parents are looked up, milliseconds. */
 const parentInterval_ms = 500
 const shells = /^-?(ba|da|z|k|a|fi)?sh$|^busybox$|^cmd\.exe$/
 /** The names of package managers, and of the runtimes that run them. */

@@ -1,4 +1,4 @@
-/** What a command runs with: settings, output, client, and what interrupts it. */
+/** The environment of a command: settings, output, client and interruption. */
 import type { Client } from '../../client/client.ts'
 import type { Output } from '../output/output.ts'
 import type { PermittedKey } from '../settings/key-destination.ts'
@@ -30,7 +30,7 @@ export function hasScreen({ host, out }: Session): boolean {
   return out.format === 'text' && host.stdin_is_terminal && host.stdout.is_terminal && host.env.TERM !== 'dumb'
 }
 
-/** Notes on a terminal that a command waits for what comes: until then it prints nothing. */
+/** Notes on a terminal that a command waits for new entries: until then it prints nothing. */
 export function noteFollowing({ host, out }: Pick<Session, 'host' | 'out'>, what: string): void {
   if (host.stdout.is_terminal) out.note(`Following ${what}. Ctrl-C ends it.`)
 }

@@ -1,7 +1,7 @@
 /**
  * Where a secret may travel. A file of a repository can name a base URL, so a key is sent only to the service that came from
  * the same source as the key, that you named on the command line, or whose sandbox made the key; and without TLS only on this
- * computer. Clients take a PermittedKey, which only this file makes, so that none is sent without having been asked for here.
+ * computer. Clients take a PermittedKey, which only this file makes, so that every key that is sent was checked here.
  */
 import { networkInterfaces } from 'node:os'
 import { isLoopback } from '../../foundation/http.ts'

@@ -11,7 +11,7 @@ import { type FileSettingName, outputFormats, type SettingName, type SettingValu
 
 interface Rule {
   pattern: RegExp
-  /** What a value must be. */
+  /** The rule of a value. */
   problem: string
 }
 
@@ -156,7 +156,7 @@ function pick<T extends string | null>(
   return { value: fallback, source: 'default' }
 }
 
-/** Returns a value. `label` says where it comes from: `SVC_BASE_URL`. Throws CliError for one that its rule rejects. */
+/** Returns a value. `label` names its source: `SVC_BASE_URL`. Throws CliError for one that its rule rejects. */
 export function checkSetting(name: SettingName, value: string, label: string): string {
   if (isValidSetting(name, value)) return value
   const hint = (name === 'output' ? didYouMean(value, outputFormats) : null) ?? 'See svc help settings.'

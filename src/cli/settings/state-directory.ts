@@ -1,4 +1,4 @@
-/** The state directory: where it is, and what is said when it cannot be used. */
+/** The state directory: its path, and the error when it cannot be used. */
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { createFolder } from '../../foundation/folder.ts'
@@ -40,7 +40,7 @@ export function stateProblem(path: string): CliError | null {
   }
 }
 
-/** Returns a failure to write in the state directory as what you can fix; any other error unchanged. */
+/** Returns a failure to write in the state directory as an error that you can fix; any other one unchanged. */
 export function stateFailure(path: string, error: unknown): unknown {
   if (error instanceof CliError || !(error instanceof Error) || !('syscall' in error)) return error
   const message = path.startsWith(nowhere)

@@ -94,7 +94,7 @@ export const fileSettingNames = settingNames.filter((name) => settingsTable[name
 /** Unchecked values by setting: a flag or a variable may hold anything. */
 export type SettingValues = Partial<Record<SettingName, string | undefined>>
 
-/** What the command line says about settings. */
+/** The settings that the command line gives. */
 export type Flags = SettingValues & { allow_http?: boolean }
 
 /** Returns the values of the environment variables. An empty variable counts as unset. */

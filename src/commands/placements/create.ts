@@ -1,4 +1,4 @@
-/** `svc placements create`: POST /v1/placements, with short flags for what is set most often. */
+/** `svc placements create`: POST /v1/placements, with short flags for the fields that are set most often. */
 import { InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { endpoints } from '../../cli/endpoint/facts.ts'

@@ -58,7 +58,7 @@ export async function lastPlacement(
   throw new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)
 }
 
-/** Returns what is saved of a service; null when there is nothing, or it is of another service. */
+/** Returns the saved placement of a service; null when there is none, or it is of another service. */
 async function readSaved(host: Session['host'], base_url: string): Promise<LastPlacement | null> {
   const saved = parseJson(await readFile(pathOf(host), 'utf8').catch(() => ''))
   if (!hasTypes(saved, types)) return null

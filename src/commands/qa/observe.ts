@@ -75,7 +75,7 @@ export const observe: Command = {
   async run(session, { options, args, passthrough }) {
     const given = options as unknown as ObserveFlags
     checkFlags(session, given, args.flat(), passthrough ?? [])
-    // Reports what is wrong with the names before anything is watched.
+    // Wrong names are reported before anything is watched.
     await createReporter(session, given.reporter)
     const drive = await loadDrive(session, given.steps)
     const flags = { ...given, drive, interrupt: interruptOf(session), started_at_ms: session.host.now() }

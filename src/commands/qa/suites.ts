@@ -120,7 +120,7 @@ export const validate: Command = {
   },
 }
 
-/** Returns what is wrong in a file as a usage error, any other error unchanged. */
+/** Returns the problems of a file as a usage error, any other error unchanged. */
 export async function suiteFailure(
   error: unknown,
   hint = 'For an example of a suite: svc qa show formats',

@@ -134,7 +134,7 @@ export async function browserProgram(
   )
 }
 
-/** Starts the browser, which may reach the host of the base URL only, unless `options` say otherwise. Throws CliError. */
+/** Starts the browser, which may reach the host of the base URL only, unless `options` allow others. Throws CliError. */
 export async function startBrowser(
   { settings }: Session,
   path: string,

@@ -93,7 +93,7 @@ async function run(session: Session, input: CommandInput): Promise<number> {
   throw new CliError('expectation', 'count_differs', message, 'See what was sent: svc requests list')
 }
 
-/** Returns what is expected, in words and as a check. */
+/** Returns the expectation, in words and as a check. */
 function expectationOf(options: CommandInput['options']): { text: string; isMet(count: number): boolean } {
   const { times, atLeast = 1, none } = options as { times?: number; atLeast?: number; none?: true }
   if (none === true) return { text: 'none', isMet: (count) => count === 0 }

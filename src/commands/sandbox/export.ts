@@ -42,7 +42,7 @@ export const importCommand = endpointCommand('sandbox.import', {
     }
     const data = await session.out.bytes('POST /_sandbox/import', body.size, (done) => {
       const read = body.stream.bind(body)
-      // Read by whatever sends it; once all is sent, the sandbox verifies it.
+      // Read by the transport as it sends it; then the sandbox verifies it.
       body.stream = () => read().pipeThrough(counter(done))
       return session.client().sandbox.import({ body }, { signal: session.signal })
     })

@@ -145,7 +145,7 @@ function demoOf(ready: Ready): string {
   return pageOf(ready, '/_sandbox/demo')
 }
 
-/** Adds what the environment and the section `sandbox` of the config file say; flags win. Notes which options come from there. */
+/** Adds options of the environment and of the section `sandbox` of the config file; flags win. Notes which they are. */
 async function startOptions({ host, out, flags: settings }: Session, flags: StartOptions): Promise<StartOptions> {
   const given = mergeStartOptions(flags, startEnvironment(host.env))
   const { config } = await readSettingFiles(host, settings)

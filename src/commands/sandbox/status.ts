@@ -140,7 +140,7 @@ async function isReady(host: Host, { url }: Locator): Promise<boolean> {
 
 interface SharedFields {
   namespace: string
-  /** Nodes that serve it now; null when this one does not say. */
+  /** Nodes that serve it now; null when this one does not report them. */
   nodes: number | null
 }
 

@@ -41,7 +41,7 @@ export const stop: Command = {
   },
 }
 
-/** Returns the sandboxes that are what their locators say. Notes the others, and removes the locators of this version. */
+/** Returns the sandboxes whose locators are right. Notes the others, and removes locators that this version wrote. */
 async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locator[]> {
   const home = stateDirectory(host)
   const confirmed: Locator[] = []
@@ -58,7 +58,7 @@ async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locato
   return confirmed
 }
 
-/** The process is the sandbox when it says so itself, or, too busy to respond, listens on the port of the sandbox. */
+/** The process is the sandbox when it responds as such, or, too busy to respond, listens on the port of the sandbox. */
 async function stateOf(sandbox: Locator, host: Host, allow_http: boolean): Promise<'running' | 'silent' | 'ended'> {
   const { url, pid } = sandbox
   const admin_token = permittedControlToken({ base_url: url, allow_http, sandbox })

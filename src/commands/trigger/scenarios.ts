@@ -165,7 +165,7 @@ function whole(name: TurnFormat, what: string): TriggerScenario {
   }
 }
 
-/** A scenario whose first request meets a fault of this session alone. */
+/** A scenario whose first request meets a fault rule of this session only. */
 function fault(name: string, status: number, expected: string, what: string): TriggerScenario {
   return {
     name,

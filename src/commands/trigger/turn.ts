@@ -18,7 +18,7 @@ export interface Step {
   turn: number
   /** `activate`, `placement`, `frame`, `beacon render`, ... */
   step: string
-  /** Whether it went as the scenario says. */
+  /** Whether it went as the scenario expects. */
   ok: boolean
   /** The status of the response. */
   status: number
