@@ -50,6 +50,7 @@ export async function walkHostileOutput({ step = 1, isEachTried = false } = {}):
   let index = 0
   for (const { path, words } of await everyExample()) {
     const cwd = hostileFolder(cli, path)
+    let placedAt = ''
     for (const [from, script] of sources) {
       for (const { format, isTerminal } of ways) {
         // These take a second or more: two ways of two sources each.
@@ -70,7 +71,9 @@ export async function walkHostileOutput({ step = 1, isEachTried = false } = {}):
           .trim()
           .replace(/(.*?)( -- .*?)?( -o \w+)$/, '$1$3$2')
         const env = from === 'errors' ? { SVC_CLIENT_ID: 'proj_demo' } : {}
-        if (from !== 'errors') await cli.svc('placements create --format banner -q -o none')
+        // The placement that an example is about, when it names none: one for each service.
+        if (from !== 'errors' && placedAt !== url) await cli.svc('placements create --format banner -q -o none')
+        if (from !== 'errors') placedAt = url
         const { code, stdout, stderr } = await runExample(line, {
           cwd,
           isTerminal,
