@@ -10,7 +10,7 @@ export interface TlsFiles {
   key: string
 }
 
-export interface AddressOptions {
+interface AddressOptions {
   host: string
   public_url?: string | undefined
   allowed_hosts?: readonly string[] | undefined

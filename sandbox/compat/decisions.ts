@@ -41,12 +41,12 @@ export async function decisionText(services: Services, slot_id: number): Promise
 }
 
 /** Resolves to the decision of a slot at a time, as it is polled, pushed and called back. */
-export async function legacyDecision(services: Services, slot: SlotRow, now_ms: number): Promise<LegacyDecision> {
+async function legacyDecision(services: Services, slot: SlotRow, now_ms: number): Promise<LegacyDecision> {
   return toLegacyDecision(await placementResponse(services, slot, now_ms))
 }
 
 /** Returns a placement response of v1 in the shape of old clients. An expired one is a ready no-fill. */
-export function toLegacyDecision({ slot_id, status, decision }: PlacementResponse): LegacyDecision {
+function toLegacyDecision({ slot_id, status, decision }: PlacementResponse): LegacyDecision {
   const empty = {
     contract_version: 'csl_wrapper_decision/v1',
     slot_id,

@@ -22,7 +22,7 @@ export interface Market {
 }
 
 /** A campaign as the rules read it. */
-export interface Offer {
+interface Offer {
   readonly campaign: Campaign
   readonly price_usd: number
   /** One bit per format, in the order of the contract's `formats`. */

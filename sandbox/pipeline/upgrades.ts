@@ -55,7 +55,7 @@ function isHandshake({ method, url = '', headers }: IncomingMessage): boolean {
 }
 
 /** Has a server read a request once more, without its Upgrade header. */
-export function giveBack(server: Server, incoming: IncomingMessage, stream: Duplex, head: Buffer): void {
+function giveBack(server: Server, incoming: IncomingMessage, stream: Duplex, head: Buffer): void {
   const { method, url, httpVersion, rawHeaders } = incoming
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -31,7 +31,7 @@ export interface Tickets<Holder> {
   clear(): Promise<void>
 }
 
-export const ticketTtl_ms = 60_000
+const ticketTtl_ms = 60_000
 /** Unused tickets at a time. The oldest goes first. */
 const mostTickets = 10_000
 

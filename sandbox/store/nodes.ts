@@ -46,7 +46,7 @@ export const mostAudited = 10_000
 
 /* Nodes: the processes that serve one database */
 
-/** A process that serves this namespace. It is alive while its last heartbeat is younger than `nodeLease_ms`. */
+/** A process that serves this namespace. It is alive until 10 s after its last heartbeat. */
 export interface NodeRow {
   /** Part of the identifiers that it creates. */
   number: number
@@ -57,10 +57,6 @@ export interface NodeRow {
   started_at_ms: number
   heartbeat_at_ms: number
 }
-
-/** How long a node counts as alive after its last heartbeat, and how often it sends one, milliseconds of the host. */
-export const nodeLease_ms = 10_000
-export const heartbeatInterval_ms = 2_000
 
 export interface NamespaceRow {
   name: string

@@ -36,7 +36,7 @@ export function parseRow<Value>(text: string): Value {
   return value as Value
 }
 
-export function notWritten(): StorageError {
+function notWritten(): StorageError {
   return new StorageError(new Error('a row is not the JSON that was written'), 'read')
 }
 

@@ -41,7 +41,7 @@ const goesTo = (route: string) => (exchange: Exchange) => routeOf(exchange) === 
 
 export const isPlacementRequest = goesTo('POST /v1/placements')
 const isJobAlias = goesTo('POST /public/wrapper/v1/jobs')
-export const isJobRequest = (exchange: Exchange) => goesTo('POST /v1/jobs')(exchange) || isJobAlias(exchange)
+const isJobRequest = (exchange: Exchange) => goesTo('POST /v1/jobs')(exchange) || isJobAlias(exchange)
 export const isBeacon = goesTo('POST /v1/beacons')
 export const isActivation = goesTo('POST /v1/browser/activate')
 

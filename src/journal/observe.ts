@@ -63,7 +63,7 @@ function standingOf({ severity }: AnyRule, { findings, looked_at }: Judgement): 
 }
 
 /** Whether a rule is about the page, and not about requests. */
-export function isAboutPage({ facts }: AnyRule): boolean {
+function isAboutPage({ facts }: AnyRule): boolean {
   return facts === 'page' || facts === 'served'
 }
 

@@ -11,7 +11,7 @@ export interface ScreenSize {
   rows: number
 }
 
-export interface ScreenLines {
+interface ScreenLines {
   head: string[]
   body: string[]
   foot: string

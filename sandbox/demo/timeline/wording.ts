@@ -8,7 +8,7 @@ import type { Entry, EntryKind, PageNote, TurnRecord } from './record.ts'
 export type Way = 'out' | 'in' | 'page' | 'sandbox'
 export type Tone = 'plain' | 'good' | 'warn' | 'bad' | 'money'
 
-export interface Wording {
+interface Wording {
   way: Way
   title: string
   text: string

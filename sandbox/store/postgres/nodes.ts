@@ -31,7 +31,8 @@ export interface NodeEvents {
 }
 
 const heartbeat_ms = 2_000
-const expiry = "interval '10 seconds'"
+/** How long a node counts as alive after its last heartbeat. */
+export const expiry = "interval '10 seconds'"
 const poll_ms = 50
 const longestBackoff_ms = 1_000
 /** Numbers below this fit an identifier; sandbox/platform knows the same limit. */

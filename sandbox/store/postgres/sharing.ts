@@ -12,7 +12,7 @@ import {
   type SharedStore,
   type TokenRow,
 } from '../nodes.ts'
-import type { Nodes } from './nodes.ts'
+import { expiry, type Nodes } from './nodes.ts'
 import { type Database, type Link, storageError, type Value } from './open.ts'
 
 /** No namespace can have this schema: its name would begin with `_`. */
@@ -124,8 +124,6 @@ export function accessTable(run: Run): AccessStore {
   }
 }
 
-/** How long a node counts as alive after its last heartbeat: as in nodes.ts. */
-const expiry = "interval '10 seconds'"
 /** Tickets that are issued before expired ones are removed. */
 const ticketsBetweenRemovals = 100
 

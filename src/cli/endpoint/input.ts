@@ -149,7 +149,7 @@ export function variantOf(body: Field | null, names: readonly string[]): Field |
 
 export type Body = Record<string, unknown>
 
-export interface BodyParts {
+interface BodyParts {
   defaults: Body
   /** By dotted path: `slot_hint.max_width`. */
   flags: Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@
  */
 import type { Output } from './output.ts'
 import type { Style } from './style.ts'
-import { cutText, formatValue, isTime, padEnd, sizeText, textWidth, wrap } from './text.ts'
+import { cutText, formatValue, isTime, sizeText, textWidth, wrap } from './text.ts'
 import { timeText } from './text.ts'
 
 export interface Column {
@@ -156,12 +156,6 @@ export function formatMs(duration_ms: number): string {
 
 function fieldOf(row: Row, field: string): unknown {
   return (row as Readonly<Record<string, unknown>>)[field]
-}
-
-/** Returns plain aligned lines of names and texts, as in lists of choices. */
-export function nameLines(rows: readonly (readonly [name: string, text: string])[], style: Style): string[] {
-  const width = Math.max(0, ...rows.map(([name]) => textWidth(name)))
-  return rows.map(([name, text]) => `${style.cyan(padEnd(name, width))}  ${text}`)
 }
 
 type Paint = NonNullable<Column['paint']>

@@ -18,7 +18,7 @@ const readyTimeout_ms = 60_000
 const endTimeout_ms = 6_000
 const logsKept = 10
 
-export interface Background {
+interface Background {
   /** The first line on stdout. */
   line: string
   /** The lines on stderr until then. */

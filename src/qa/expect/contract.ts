@@ -49,7 +49,7 @@ export function contractCheck(endpoint: Endpoint, response: SeenResponse, isSand
 }
 
 /** Returns a difference as a sentence without its end: `header etag should be there; it is missing`. */
-export function differenceText({ weight, what, expected, observed }: Difference): string {
+function differenceText({ weight, what, expected, observed }: Difference): string {
   return weight === 'addition'
     ? `${what} is not in the contract; it is ${observed}`
     : `${what} should be ${expected}; it is ${observed}`

@@ -110,7 +110,7 @@ export function describeExpected(expected: Json): Json {
 }
 
 /** Whether a value consists of operators. */
-export function isOperators(value: Json): value is { [name: string]: Json } {
+function isOperators(value: Json): value is { [name: string]: Json } {
   if (!isObject(value)) return false
   const names = Object.keys(value)
   return names.length > 0 && names.every((name) => name.startsWith('$'))

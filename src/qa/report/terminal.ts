@@ -117,7 +117,7 @@ export function createDotReporter({ write, stream, paint }: Destination): Report
   }
 }
 
-export function summaryLines(result: RunResult, paint: Paint): string[] {
+function summaryLines(result: RunResult, paint: Paint): string[] {
   const failed = [...Map.groupBy(result.cases.filter(isFailed), ({ id }) => id).values()]
   return [
     ...(failed.length === 0 ? [] : ['', paint.bold(plural(failed.length, 'failure'))]),

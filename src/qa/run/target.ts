@@ -41,7 +41,7 @@ type Control = <Body = Json>(
 export type Target = Readonly<Awaited<ReturnType<typeof openTarget>>>
 
 /** The control plane refused what the runner itself needs. */
-export class ControlError extends Error {
+class ControlError extends Error {
   override readonly name = 'ControlError'
 }
 

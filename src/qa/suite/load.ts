@@ -91,7 +91,7 @@ type CaseData = z.infer<typeof Case>
 /** One slip makes the rest of a file wrong too. */
 const mostSyntaxErrors = 10
 /** More would take minutes to plan and gigabytes to report. */
-export const mostCases = 10_000
+const mostCases = 10_000
 
 class Reader {
   readonly #data: unknown

@@ -68,7 +68,7 @@ export interface StepSetting {
   hasRoom: (bytes: number) => boolean
 }
 
-export function stepMarkup(step: StepResult, { start, length, isWhole, hasRoom }: StepSetting): Markup {
+function stepMarkup(step: StepResult, { start, length, isWhole, hasRoom }: StepSetting): Markup {
   const { title, outcome, checks, exchanges, screenshots, reason, duration_ms, place } = step
   const failed = checks.filter(({ passed }) => !passed)
   const passed = checks.filter(({ passed }) => passed)
@@ -164,10 +164,10 @@ function indented(body: string): string {
 }
 
 /** Characters of a body that a passed case keeps; a failed case keeps everything. */
-export const passed_body_length = 4_000
+const passed_body_length = 4_000
 
 /** Bytes of all screenshots of passed cases; those of failed cases are always kept. */
-export const passed_screenshot_bytes = 12_000_000
+const passed_screenshot_bytes = 12_000_000
 
 /** Failed cases that are unfolded when the page opens. */
 export const open_failures = 10
