@@ -1,7 +1,6 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues } from '../cli/endpoint/input.ts'
-import { cutText, formatValue } from '../cli/output/text.ts'
-import { timeText } from '../cli/output/text.ts'
+import { cutText, formatValue, timeText } from '../cli/output/text.ts'
 import type { Noun } from '../cli/run/command.ts'
 import { untilCtrlC } from '../cli/run/errors.ts'
 import { noteFollowing, type Session } from '../cli/run/session.ts'

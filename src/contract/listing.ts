@@ -181,7 +181,7 @@ interface Bounds {
 
 /** Returns the bounds of an array: those of the parser, or those that are checked with a reason code of their own. */
 function countOf(array: z.ZodArray): Bounds {
-  const checks = (array._zod.def.checks ?? []).map(({ _zod }) => _zod.def as Partial<z.core.$ZodCheckMinLengthDef & z.core.$ZodCheckMaxLengthDef>)
+  const checks = (array._zod.def.checks ?? []).map(({ _zod }) => _zod.def as { minimum?: number; maximum?: number })
   const min = array.meta()?.keywords?.minItems ?? checks.find(({ minimum }) => minimum !== undefined)?.minimum
   return { min: min ?? null, max: checks.find(({ maximum }) => maximum !== undefined)?.maximum ?? null }
 }

@@ -2,8 +2,16 @@
 import { z } from 'zod'
 import { consentLine } from '../cli/output/placement-summary.ts'
 import type { Style } from '../cli/output/style.ts'
-import { alignPairs, brokenLines, cutText, formatValue, hangingLines, padEnd, textWidth } from '../cli/output/text.ts'
-import { formatTime } from '../cli/output/text.ts'
+import {
+  alignPairs,
+  brokenLines,
+  cutText,
+  formatTime,
+  formatValue,
+  hangingLines,
+  padEnd,
+  textWidth,
+} from '../cli/output/text.ts'
 import { maxJudged } from '../contract/beacon-verdict.ts'
 import type { PlacementDetail } from '../contract/control/placements.ts'
 import { parseJson } from '../foundation/json.ts'

@@ -1,8 +1,7 @@
 /** Requests of the journal as what a tail follows: a line in columns that fit the terminal, or the whole exchange. */
 import type { Style } from '../cli/output/style.ts'
 import { formatMs, paintReason, paintStatus } from '../cli/output/table.ts'
-import { alignPairs, cutText, formatValue, padEnd } from '../cli/output/text.ts'
-import { formatTime } from '../cli/output/text.ts'
+import { alignPairs, cutText, formatTime, formatValue, padEnd } from '../cli/output/text.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
 import { exchangeLines } from './exchange-text.ts'
 import type { Details, TailSource } from './source.ts'

@@ -29,7 +29,7 @@ export interface Mutation extends Edit {
     | 'config'
     | 'faults'
     | 'renderer'
-  /** Prefix of the ids of cases that run first, since cases in a browser take seconds each. */
+  /** Prefix of the ids of the cases that run first: all of a suite take a second, those in a browser many. */
   noticed_by?: string
 }
 

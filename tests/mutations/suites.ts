@@ -37,15 +37,16 @@ const suitesOf: Readonly<Record<Exclude<Mutation['about'], 'renderer'>, readonly
   faults: ['faults', 'lists'],
 }
 
-/** The cases that a mutation is shown to, in turn, until one fails. */
+/** The cases that a mutation is shown to, in turn, until one fails: the one that should notice, its suites, all others. */
 export function casesFor({ about, noticed_by }: Mutation): readonly (readonly PlannedCase[])[] {
-  if (about === 'renderer') {
-    const isFirst = ({ id }: PlannedCase) => noticed_by !== undefined && id.startsWith(noticed_by)
-    return [withBrowser.filter(isFirst), withBrowser.filter((planned) => !isFirst(planned))]
+  const suites = about === 'renderer' ? [] : suitesOf[about]
+  const rank = ({ id, suite }: PlannedCase) => {
+    if (noticed_by !== undefined && id.startsWith(noticed_by)) return 0
+    return suites.includes(suite.name) ? 1 : 2
   }
-  const first = suitesOf[about]
-  const isFirst = ({ suite }: PlannedCase) => first.includes(suite.name)
-  return [withoutBrowser.filter(isFirst), withoutBrowser.filter((planned) => !isFirst(planned))]
+  const cases = about === 'renderer' ? withBrowser : withoutBrowser
+  const groups = [0, 1, 2].map((wanted) => cases.filter((planned) => rank(planned) === wanted))
+  return groups.filter(({ length }) => length > 0)
 }
 
 let browser: Promise<BrowserHost> | null = null

@@ -211,7 +211,11 @@ async function claimNumber(
         const taken = new Set(nodes.map((node) => node.number))
         const number = Array.from({ length: mostNodes }, (_, index) => index).find((index) => !taken.has(index))
         if (number === undefined) {
-          throw new SandboxError('database_in_use', `${mostNodes} nodes share ${location} already.`, 'Stop one of them.')
+          throw new SandboxError(
+            'database_in_use',
+            `${mostNodes} nodes share ${location} already.`,
+            'Stop one of them.',
+          )
         }
         await link.run('INSERT INTO node VALUES ($1, $2, $3, $4, clock_timestamp())', [number, token, pid, isSeeded])
         await link.script('COMMIT')

@@ -4,8 +4,7 @@
  */
 import type { Output } from './output.ts'
 import type { Style } from './style.ts'
-import { cutText, formatValue, isTime, sizeText, textWidth, wrap } from './text.ts'
-import { timeText } from './text.ts'
+import { cutText, formatValue, isTime, sizeText, textWidth, timeText, wrap } from './text.ts'
 
 export interface Column {
   /** What the column is called in the head, and by `--columns`. */

@@ -8,8 +8,7 @@ import { CliError } from '../run/errors.ts'
 import { timeChoices } from '../settings/table.ts'
 import { jsonText, oneLine } from './printable.ts'
 import type { Style } from './style.ts'
-import { cutText, formatValue, padEnd, textWidth } from './text.ts'
-import { timeText } from './text.ts'
+import { cutText, formatValue, padEnd, textWidth, timeText } from './text.ts'
 
 const colors = ['bold', 'dim', 'inverse', 'red', 'green', 'yellow', 'cyan'] as const
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { plainStyle, type Style } from './style.ts'
 import { type Column, tableLines } from './table.ts'
-import { alignPairs, brokenLines, cutText } from './text.ts'
-import { timeText } from './text.ts'
+import { alignPairs, brokenLines, cutText, timeText } from './text.ts'
 
 const style = (columns?: number): Style => ({ ...plainStyle, columns })
 const columns: Column[] = [

@@ -1,7 +1,6 @@
 /** Beacons in a file, for `svc beacons lint`: what the service would refuse, or accept and not bill. Ids are its codes. */
 import { isDeepStrictEqual } from 'node:util'
-import { formatValue } from '../../cli/output/text.ts'
-import { formatTime } from '../../cli/output/text.ts'
+import { formatTime, formatValue } from '../../cli/output/text.ts'
 import { type AcceptedBeacon, type Creative, judgeBeacons } from '../../contract/beacon-verdict.ts'
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { isTypeWord, type LocatedFieldError, typeWord } from '../../contract/field-errors.ts'
