@@ -25,7 +25,7 @@ test('every link leads to a heading', () => {
 
 test('a field is a row with its type, whether it is required, and its provenance', () => {
   expect(reference).toContain(
-    '| `overrides.allowed_formats` | string[]: `banner`, `clip`, `native` | no | documented |  | Formats that may fill;',
+    '| `overrides.allowed_formats` | string[], at least 1 item: `banner`, `clip`, `native` | no | documented |  | Formats that may fill;',
   )
   expect(reference).toContain('| `decision.no_fill_reason` | NoFillDecision | string: a [no-fill reason]')
   expect(reference).toContain('**Body, as BrowserJobRequest**')

@@ -96,7 +96,7 @@ function fieldLines(fields: readonly ListedField[], style: Style): string[] {
     const source = [provenance, decision].filter(Boolean).join(' ')
     const text = [
       description,
-      ...(limits === null ? [] : [`${limits[0]!.toUpperCase()}${limits.slice(1)}.`]),
+      ...(limits === null || description.includes(limits) ? [] : [`${limits[0]!.toUpperCase()}${limits.slice(1)}.`]),
       ...(values === null ? [] : [`One of: ${values.join(', ')}.`]),
     ].join(' ')
     const facts = `${padEnd(type, typeWidth)}  ${required ? 'required' : 'optional'}  ${style.dim(source)}`
