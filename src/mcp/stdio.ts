@@ -1,20 +1,24 @@
 /** The stdio transport over the streams of the host: one message a line, and an end with that of stdin. */
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
+import { ErrorCode, isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js'
 import type { Host } from '../cli/run/host.ts'
 import type { SandboxAccess } from './access.ts'
 import { createMcpServer } from './server.ts'
 
-/** Serves one agent. Resolves when stdin has ended, or when `signal` is aborted. */
+/** Serves one agent. Resolves when stdin has ended and each request has its response, or when `signal` is aborted. */
 export async function serveStdio(
   { stdin, stdout, closeInput }: Pick<Host, 'stdin' | 'stdout' | 'closeInput'>,
   access: SandboxAccess,
   signal: AbortSignal,
 ): Promise<void> {
+  const open = new OpenRequests()
   const transport: Transport = {
     start: async () => {},
-    send: async (message: JSONRPCMessage) => stdout.write(serializeMessage(message)),
+    async send(message: JSONRPCMessage) {
+      stdout.write(serializeMessage(message))
+      open.note(message)
+    },
     close: async () => transport.onclose?.(),
   }
   const server = createMcpServer(access)
@@ -23,7 +27,11 @@ export async function serveStdio(
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   try {
-    for await (const message of messagesOf(stdin, (error) => transport.onerror?.(error))) transport.onmessage?.(message)
+    for await (const message of messagesOf(stdin, (error) => stdout.write(refusalOf(error)))) {
+      open.note(message)
+      transport.onmessage?.(message)
+    }
+    await open.none(signal)
   } catch (error) {
     // A stream that was closed here ends with an error.
     if (!signal.aborted) throw error
@@ -33,22 +41,59 @@ export async function serveStdio(
   }
 }
 
-/** Yields the messages of a stream. A line that is none is reported, and passed over. */
+/** The requests of an agent that have no response yet. */
+class OpenRequests {
+  readonly #ids = new Set<RequestId>()
+  #onNone = () => {}
+
+  /** Takes a message of either side: a request opens, its response or its cancellation closes it. */
+  note(message: JSONRPCMessage): void {
+    if (isJSONRPCRequest(message)) this.#ids.add(message.id)
+    else if (!('method' in message)) this.#ids.delete(message.id as RequestId)
+    else if (message.method === 'notifications/cancelled') this.#ids.delete(message.params?.requestId as RequestId)
+    if (this.#ids.size === 0) this.#onNone()
+  }
+
+  /** Resolves as soon as none is open, or when `signal` is aborted. */
+  async none(signal: AbortSignal): Promise<void> {
+    if (this.#ids.size === 0 || signal.aborted) return
+    await new Promise<void>((resolve) => {
+      this.#onNone = resolve
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+}
+
+/** Yields the messages of a stream. A line that is none is refused, and passed over. */
 async function* messagesOf(
   stdin: AsyncIterable<Uint8Array>,
-  report: (error: Error) => void,
+  refuse: (error: unknown) => void,
 ): AsyncGenerator<JSONRPCMessage, void, undefined> {
   const buffer = new ReadBuffer()
   for await (const chunk of stdin) {
-    buffer.append(Buffer.from(chunk))
+    try {
+      buffer.append(Buffer.from(chunk))
+    } catch (error) {
+      // Longer than any message: what was read of it is gone.
+      refuse(error)
+    }
     for (;;) {
       try {
         const message = buffer.readMessage()
         if (message === null) break
         yield message
       } catch (error) {
-        report(error as Error)
+        refuse(error)
       }
     }
   }
+}
+
+/** Returns the response to a line that is no message: it has no id that the agent would know. */
+function refusalOf(error: unknown): string {
+  const [code, message] =
+    error instanceof SyntaxError
+      ? [ErrorCode.ParseError, 'The line is not JSON.']
+      : [ErrorCode.InvalidRequest, 'The line is no message of JSON-RPC 2.0: one object of at most 10 MB, no batch.']
+  return `${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })}\n`
 }

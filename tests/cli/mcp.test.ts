@@ -1,4 +1,5 @@
 /** The server for coding agents, by the client of the official SDK: over stdio as a process, and over HTTP. */
+import { stripVTControlCharacters } from 'node:util'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -12,6 +13,7 @@ import { tools } from '../../src/mcp/tools.ts'
 import { builtinNames } from '../../src/qa/suite/builtin.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { root, spawnSvc } from './process.ts'
+import { svc } from './test-cli.ts'
 
 interface Agent {
   client: Client
@@ -210,6 +212,36 @@ describe('over stdio', () => {
   test('it ends by itself with stdin, without a word', async () => {
     const { ended } = spawnSvc(['mcp'], { SVC_HOME: temporaryDirectory() })
     expect(await ended).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
+
+  test('a line that is no message is refused, and the next one is read', async () => {
+    const ping = { jsonrpc: '2.0', id: 7, method: 'ping' }
+    const lines = ['{', JSON.stringify([ping]), '{"id":1,"method":"ping"}', JSON.stringify(ping), '']
+    const { stdout, stderr } = await svc('mcp', { stdin: lines.join('\n') })
+    const responses = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(responses).toMatchObject([
+      { id: null, error: { code: -32700, message: 'The line is not JSON.' } },
+      { id: null, error: { code: -32600, message: expect.stringContaining('no batch') } },
+      { id: null, error: { code: -32600 } },
+      { id: 7, result: {} },
+    ])
+    expect(stderr).toBe('')
+  })
+
+  test('a request that is piped in has its response, although stdin ends', async () => {
+    const call = { method: 'tools/call', params: { name: 'list_placements', arguments: {} } }
+    const { stdout } = await svc('mcp', { stdin: `${JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })}\n` })
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { isError: true } })
+  })
+
+  test('in a terminal it says what it waits for', async () => {
+    const { stderr } = await svc('mcp', { isTerminal: true, host: { stdin_is_terminal: true } })
+    expect(stripVTControlCharacters(stderr)).toBe(
+      'Waiting for the messages of an agent, which starts this command itself: svc docs agents.\n',
+    )
   })
 
   test('without a sandbox each call says how to start one; a wrong input names its fields', async () => {

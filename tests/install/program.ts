@@ -34,7 +34,7 @@ export function svc({ command, cwd, env }: Program, args: readonly string[]): Pr
 export async function withSandbox(
   program: Program,
   args: readonly string[],
-  use: (url: string) => Promise<void>,
+  use: (url: string, pid: number) => Promise<void>,
 ): Promise<void> {
   const { command, cwd, env } = program
   const [file = '', ...words] = command
@@ -46,7 +46,7 @@ export async function withSandbox(
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
   try {
     const { url, pid } = JSON.parse(await firstLine(child.stdout)) as { url: string; pid: number }
-    await use(url)
+    await use(url, pid)
     // Under yarn the program is a child of what was started.
     process.kill(pid, 'SIGTERM')
     expect(await exited).toBe(0)

@@ -26,8 +26,11 @@ export const mcp: Command = {
   options: [new Option('--start', 'start a sandbox in memory when none is running')],
   examples: ['mcp', 'mcp --start'],
   async run(session, { options }) {
-    const { host } = session
+    const { host, out, command_name } = session
     const interrupt = interruptOf(session)
+    if (host.stdin_is_terminal) {
+      out.note(`Waiting for the messages of an agent, which starts this command itself: ${command_name} docs agents.`)
+    }
     const own = options.start === true ? await startWhenNone(session) : null
     try {
       const { serveStdio } = await import('../../mcp/stdio.ts')
