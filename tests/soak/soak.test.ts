@@ -225,7 +225,8 @@ function quantile(values: readonly number[], share: number): number {
 }
 
 function summary(): string {
-  const most = (values: number[]) => Math.round(Math.max(...values) * 10) / 10
+  // Not by Math.max: it takes no hundred thousand arguments, and ten minutes have more requests.
+  const most = (values: number[]) => Math.round(values.reduce((one, other) => Math.max(one, other), 0) * 10) / 10
   const { latencies, acknowledged } = traffic
   return [
     `${latencies.length} requests, ${acknowledged.length} acknowledged writes kept in mind, ${JSON.stringify(counts)}`,
