@@ -27,11 +27,12 @@ const beacon = insert(
   'beacon',
   'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras',
 )
+const sessionBeacon = insert('session_beacon', 'session, is_accepted, id, received_at_ms')
 const evidence = insert('evidence', 'id, project_id, seq, kind, ref, slot_id, at_ms, entry, hash')
 const event = insert('event', 'seq, type, at_ms, project_id, slot_id, ref')
 const exchange = insert(
   'exchange',
-  'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, request_headers, request_body, response_headers, response_body',
+  'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, request_headers, request_body, response_headers, response_body, key_kind, key_id',
 )
 const begin = db.prepare('BEGIN IMMEDIATE')
 const commit = db.prepare('COMMIT')
@@ -88,6 +89,8 @@ function record(path: string, body: string, answer: string, status: number): voi
     body,
     answerHeaders,
     answer,
+    'sk_test',
+    1,
   )
 }
 
@@ -172,6 +175,7 @@ function beaconed(text: string, response: ServerResponse): void {
         '{"visible_ratio":1,"visible_ms":1000,"page_visible":true}',
         '{}',
       )
+      sessionBeacon.run(1, 1, beaconId, now)
       evidence.run(null, 1, ++seq, 'beacon', beaconId, slotId, now, beaconEntry, hash)
       event.run(seq, 'beacon.accepted', now, 1, slotId, beaconId)
       record('/v1/beacons', text, beaconAnswer, 200)
