@@ -1,17 +1,95 @@
 /**
  * Rows as both adapters store them: settings as what differs from the defaults, decisions as columns, JSON as text. Also
- * pages, bounded caches, and what a row must hold to be read at all.
+ * the conditions and pages of lists, bounded caches, and what a row must hold to be read at all.
  */
 import { defaultSettings, type ProjectSettings, withDefaults } from '../../src/contract/control/projects.ts'
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import { isObject, parseJson, parseJsonObject } from '../../src/foundation/json.ts'
-import { type DecisionFacts, type JobRow, type Page, type ProjectRow, StorageError } from './store.ts'
+import {
+  type DecisionFacts,
+  type ExchangeFilter,
+  type ExchangeRow,
+  type JobRow,
+  type Page,
+  type ProjectRow,
+  StorageError,
+} from './store.ts'
 
 /** Returns a page of rows that were read with one more than the limit. */
 export function toPage<Row extends { id: number }>(rows: Row[], limit: number): Page<Row> {
   const page = rows.slice(0, limit)
   return { rows: page, next: rows.length > limit ? page.at(-1)!.id : null }
+}
+
+/** The conditions of a list, collected one by one. */
+export interface Conditions {
+  /** Adds a condition when all of its values are given; each `?` of it stands for the next one. */
+  add(condition: string, ...values: readonly (string | number | null | undefined)[]): void
+  readonly conditions: readonly string[]
+  readonly values: readonly (string | number)[]
+}
+
+export function createConditions(): Conditions {
+  const conditions: string[] = []
+  const values: (string | number)[] = []
+  return {
+    add(condition, ...wanted) {
+      const present = wanted.filter((value) => value !== undefined && value !== null)
+      if (present.length < wanted.length) return
+      conditions.push(condition)
+      values.push(...present)
+    },
+    conditions,
+    values,
+  }
+}
+
+/** Adds the filters of the request journal, but for the path and the range of identifiers. */
+export function addExchangeFilter(filter: Conditions, query: ExchangeFilter): void {
+  filter.add('method = ?', query.method)
+  filter.add('status = ?', query.status)
+  filter.add('status / 100 = ?', query.status_class)
+  filter.add('reason_code = ?', query.reason_code)
+  filter.add('project_id = ?', query.project_id)
+  filter.add('key_kind = ?', query.key_kind)
+  filter.add('key_id = ?', query.key_id)
+  filter.add('session_id = ?', query.session_id)
+  filter.add('at_ms >= ?', query.since_ms)
+  filter.add('at_ms <= ?', query.until_ms)
+}
+
+/** Foreign exchanges that are kept. */
+const mostForeign = 100
+
+/** The newest exchanges of foreign pages, in the memory of the process that has refused them, and their number. */
+export interface ForeignExchanges {
+  append(row: ExchangeRow): void
+  readonly rows: readonly ExchangeRow[]
+  readonly count: number
+  clear(): void
+}
+
+export function createForeignExchanges(): ForeignExchanges {
+  let rows: ExchangeRow[] = []
+  let count = 0
+  return {
+    append(row) {
+      count++
+      rows.unshift(row)
+      if (rows.length > mostForeign) rows.pop()
+    },
+    get rows() {
+      return rows
+    },
+    get count() {
+      return count
+    },
+    clear() {
+      rows = []
+      count = 0
+    },
+  }
 }
 
 /** Adds a row to a cache of at most `size` rows. A full cache drops its older half. */

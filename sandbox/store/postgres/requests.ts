@@ -5,7 +5,7 @@
  */
 import { oldClientHeader } from '../../../src/contract/compat/surface.ts'
 import { parseJsonObject } from '../../../src/foundation/json.ts'
-import { toPage } from '../rows.ts'
+import { addExchangeFilter, createForeignExchanges, toPage } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, PageQuery, RequestStore } from '../store.ts'
 import type { Connection, Head } from './group-commit.ts'
 import type { Value } from './open.ts'
@@ -24,8 +24,6 @@ const oldClient = `CASE WHEN strpos(request_headers, '"${oldClientHeader}":') > 
 
 /** Rows that stay buffered while the database refuses writes. */
 const maxBuffered = 1_000
-/** Exchanges of foreign pages that are kept. */
-const mostForeign = 100
 /** Rows that one query reads. */
 const maxRead = 5_000
 
@@ -36,8 +34,7 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
   let taken: ExchangeRow[] = []
   /** Rows that were lost while the database refused writes. */
   let lost = 0
-  let foreign: ExchangeRow[] = []
-  let foreignCount = 0
+  const foreign = createForeignExchanges()
 
   const endOf = async (range: Filter): Promise<number | null> => {
     const ids = await read<{ id: number }>(
@@ -67,16 +64,13 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
       nudge()
     },
     appendForeign(row) {
-      if (isClosed || limit === 0) return
-      foreignCount++
-      foreign.unshift(row)
-      if (foreign.length > mostForeign) foreign.pop()
+      if (!isClosed && limit > 0) foreign.append(row)
     },
-    foreignExchanges: () => foreign,
+    foreignExchanges: () => foreign.rows,
     async findExchange(id) {
       await flush()
       const [row] = await read<Stored>(`SELECT ${columns} FROM exchange WHERE id = $1`, [id])
-      return row === undefined ? (foreign.find((other) => other.id === id) ?? null) : toRow(row)
+      return row === undefined ? (foreign.rows.find((other) => other.id === id) ?? null) : toRow(row)
     },
     async listExchanges(query) {
       const { rows, next } = await list<Omit<ExchangeSummary, 'old_client'> & { headers: string | null }>(
@@ -106,7 +100,7 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
         limit,
         size: exchanges + buffer.length + taken.length,
         dropped: exchanges_dropped + lost,
-        foreign: foreignCount,
+        foreign: foreign.count,
       }
     },
   }
@@ -138,8 +132,7 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
     clear(): void {
       buffer = []
       lost = 0
-      foreign = []
-      foreignCount = 0
+      foreign.clear()
     },
     /** Ignores further exchanges. */
     close(): void {
@@ -179,18 +172,9 @@ function conditions(query: Pick<PageQuery, 'before'> & ExchangeFilter) {
   range.add('id < ?', query.before)
   range.add('id > ?', query.after)
   const filter = createFilter()
-  filter.add('method = ?', query.method)
+  addExchangeFilter(filter, query)
   if (query.path?.includes('*') === true) filter.add(`path LIKE ? ESCAPE '\\'`, likeOf(query.path))
   else filter.add('starts_with(path, ?)', query.path)
-  filter.add('status = ?', query.status)
-  filter.add('status / 100 = ?', query.status_class)
-  filter.add('reason_code = ?', query.reason_code)
-  filter.add('project_id = ?', query.project_id)
-  filter.add('key_kind = ?', query.key_kind)
-  filter.add('key_id = ?', query.key_id)
-  filter.add('session_id = ?', query.session_id)
-  filter.add('at_ms >= ?', query.since_ms)
-  filter.add('at_ms <= ?', query.until_ms)
   return { range, filter }
 }
 

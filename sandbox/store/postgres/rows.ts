@@ -1,5 +1,5 @@
 /** What the tables share: the conditions and pages of lists, and values of the table `meta`. */
-import { parseMeta, toPage } from '../rows.ts'
+import { type Conditions, createConditions, parseMeta, toPage } from '../rows.ts'
 import type { Page, PageQuery } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import type { Link, Value } from './open.ts'
@@ -28,30 +28,21 @@ export function shareReads<Key, Row>(
   }
 }
 
-/** The conditions of a list, collected one by one. */
-export interface Filter {
-  /** Adds a condition when all of its values are given; each `?` of it stands for the next one. */
-  add(condition: string, ...values: readonly (string | number | null | undefined)[]): void
+/** The conditions of a list. */
+export interface Filter extends Conditions {
   /** Returns the text after WHERE; its first parameter has this number. */
   where(first: number): string
-  readonly values: readonly (string | number)[]
 }
 
 export function createFilter(): Filter {
-  const conditions: string[] = []
-  const values: (string | number)[] = []
+  const filter = createConditions()
   return {
-    add(condition, ...wanted) {
-      const present = wanted.filter((value) => value !== undefined && value !== null)
-      if (present.length < wanted.length) return
-      conditions.push(condition)
-      values.push(...present)
-    },
+    ...filter,
     where(first) {
       let number = first
-      return conditions.length === 0 ? 'true' : conditions.join(' AND ').replaceAll('?', () => `$${number++}`)
+      const text = filter.conditions.join(' AND ').replaceAll('?', () => `$${number++}`)
+      return text === '' ? 'true' : text
     },
-    values,
   }
 }
 

@@ -7,7 +7,7 @@
  * reads no further.
  */
 import { oldClientHeader } from '../../../src/contract/compat/surface.ts'
-import { toPage } from '../rows.ts'
+import { addExchangeFilter, createForeignExchanges, toPage } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
@@ -28,9 +28,6 @@ const slack = 64
 /** Rows that stay buffered while the database refuses writes. */
 const maxBuffered = 1_000
 
-/** Exchanges of foreign pages that are kept. */
-const mostForeign = 100
-
 /** Rows that one query reads. */
 const maxRead = 5_000
 
@@ -46,8 +43,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
   let written: ExchangeRow[] = []
   /** Rows that were lost while the database refused writes. */
   let lost = 0
-  let foreign: ExchangeRow[] = []
-  let foreignCount = 0
+  const foreign = createForeignExchanges()
   let size = count.get() as number
   let dropped = storedDropped.find() ?? 0
 
@@ -100,14 +96,11 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
       nudge()
     },
     appendForeign(row) {
-      if (isClosed || limit === 0) return
-      foreignCount++
-      foreign.unshift(row)
-      if (foreign.length > mostForeign) foreign.pop()
+      if (!isClosed && limit > 0) foreign.append(row)
     },
-    foreignExchanges: () => foreign,
+    foreignExchanges: () => foreign.rows,
     async findExchange(id) {
-      return readAll(() => find.get(id)) ?? foreign.find((row) => row.id === id) ?? null
+      return readAll(() => find.get(id)) ?? foreign.rows.find((row) => row.id === id) ?? null
     },
     listExchanges: async (query) => list<ExchangeSummary>(summaryColumns, query, `, ${oldClient} AS old_client`),
     readExchanges: async (query) => list<ExchangeRow>(columns, query),
@@ -127,7 +120,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
       limit,
       size: size + buffer.length,
       dropped: dropped + lost,
-      foreign: foreignCount,
+      foreign: foreign.count,
     }),
   }
 
@@ -177,8 +170,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
       buffer = []
       written = []
       lost = 0
-      foreign = []
-      foreignCount = 0
+      foreign.clear()
       rolledBack(stored)
     },
     /** Ignores further exchanges. */
@@ -199,18 +191,9 @@ function conditions(query: Pick<PageQuery, 'before'> & ExchangeFilter) {
   range.add('id < ?', query.before)
   range.add('id > ?', query.after)
   const filter = createFilter()
-  filter.add('method = ?', query.method)
+  addExchangeFilter(filter, query)
   if (query.path?.includes('*') === true) filter.add('path GLOB ?', globOf(query.path))
   else filter.add('substr(path, 1, ?) = ?', query.path?.length, query.path)
-  filter.add('status = ?', query.status)
-  filter.add('status / 100 = ?', query.status_class)
-  filter.add('reason_code = ?', query.reason_code)
-  filter.add('project_id = ?', query.project_id)
-  filter.add('key_kind = ?', query.key_kind)
-  filter.add('key_id = ?', query.key_id)
-  filter.add('session_id = ?', query.session_id)
-  filter.add('at_ms >= ?', query.since_ms)
-  filter.add('at_ms <= ?', query.until_ms)
   return { text: filter.where(), values: filter.values, range }
 }
 

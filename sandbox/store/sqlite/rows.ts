@@ -6,32 +6,19 @@
  * keeps this order or of the table.
  */
 import type Database from 'better-sqlite3'
-import { parseMeta, toPage } from '../rows.ts'
+import { type Conditions, createConditions, parseMeta, toPage } from '../rows.ts'
 import type { Page, PageQuery } from '../store.ts'
 import type { MetaName } from './state.ts'
 
-/** The conditions of a list, collected one by one. */
-export interface Filter {
-  /** Adds a condition when all of its values are given. */
-  add(condition: string, ...values: readonly (string | number | null | undefined)[]): void
+/** The conditions of a list. */
+export interface Filter extends Conditions {
   /** Returns the text after WHERE. */
   where(): string
-  readonly values: readonly (string | number)[]
 }
 
 export function createFilter(): Filter {
-  const conditions: string[] = []
-  const values: (string | number)[] = []
-  return {
-    add(condition, ...wanted) {
-      const present = wanted.filter((value) => value !== undefined && value !== null)
-      if (present.length < wanted.length) return
-      conditions.push(condition)
-      values.push(...present)
-    },
-    where: () => (conditions.length === 0 ? '1' : conditions.join(' AND ')),
-    values,
-  }
+  const filter = createConditions()
+  return { ...filter, where: () => (filter.conditions.length === 0 ? '1' : filter.conditions.join(' AND ')) }
 }
 
 /** Rows that one part of a list reads in the order of ids. */
