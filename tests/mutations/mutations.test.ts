@@ -14,7 +14,7 @@ import { root } from '../cli/process.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import type { Mutation } from './mutation.ts'
 import { mutations } from './mutations.ts'
-import { casesFor, closeBrowser, runCases, type Sandbox, withoutBrowser } from './suites.ts'
+import { all, casesFor, closeBrowser, runCases, type Sandbox, withoutBrowser } from './suites.ts'
 
 /** How many mutations there must be at least, and how many the suites must notice. */
 const least = 60
@@ -28,6 +28,11 @@ describe('mutations of the emulator', () => {
   test(`at least ${least} are tried, each under a name of its own`, () => {
     expect(new Set(mutations.map(({ name }) => name)).size).toBe(mutations.length)
     expect(mutations.length).toBeGreaterThanOrEqual(least)
+  })
+
+  test('the case that should notice one exists', () => {
+    const isCase = (prefix: string) => all.some(({ id }) => id.startsWith(prefix))
+    expect(mutations.filter(({ noticed_by }) => noticed_by !== undefined && !isCase(noticed_by))).toEqual([])
   })
 
   test('without a mutation the suites find nothing', async () => {

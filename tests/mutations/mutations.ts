@@ -30,6 +30,7 @@ const shape: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/decisions.ts',
     from: '    duration_ms: outcome.duration_ms,\n    constraints',
     to: '    duration_ms: outcome.duration_ms === null ? null : outcome.duration_ms / 1000,\n    constraints',
+    noticed_by: 'formats/a clip is a video of a length [secret]',
   },
   {
     name: 'net_estimate_is_gross',
@@ -37,6 +38,7 @@ const shape: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/decisions.ts',
     from: '* settings.publisher_share).toFixed(8)',
     to: ').toFixed(8)',
+    noticed_by: 'formats/the estimate of a banner follows the share of the publisher',
   },
   {
     name: 'declaration_flags_swapped',
@@ -44,6 +46,7 @@ const shape: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/consent.ts',
     from: 'CS-S (S${flag(snapshot.purposes.semantic_targeting)}/P${flag(snapshot.purposes.prompt_shared)})',
     to: 'CS-S (S${flag(snapshot.purposes.prompt_shared)}/P${flag(snapshot.purposes.semantic_targeting)})',
+    noticed_by: 'consent/purposes targeting are declared as CS-S (S1/P0)',
   },
   {
     name: 'job_answers_202',
@@ -51,6 +54,7 @@ const shape: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/pipeline.ts',
     from: 'successResponse(endpoint.status, exchange, output)',
     to: "successResponse(id === 'jobs.create' ? 202 : endpoint.status, exchange, output)",
+    noticed_by: 'jobs/a job is accepted with exactly the members of the contract',
   },
   {
     name: 'request_id_missing',
@@ -65,6 +69,7 @@ const shape: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/exchange.ts',
     from: "'cache-control': 'no-store',",
     to: "'cache-control': 'max-age=60',",
+    noticed_by: 'formats/a banner fills for a secret key, with exactly the members of the contract',
   },
   {
     name: 'request_id_differs',
@@ -72,6 +77,7 @@ const shape: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/beacons.ts',
     from: '    request_id: context.request_id,\n  }\n}',
     to: "    request_id: 'req_00000000000',\n  }\n}",
+    noticed_by: 'beacons/a render of a banner is accepted, with exactly the members of the contract',
   },
 ]
 
@@ -103,6 +109,7 @@ const consent: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/consent.ts',
     from: "if (isImplied(bound, latest) || latest.revision !== bound.revision) return 'consent_superseded'",
     to: '',
+    noticed_by: 'consent/a newer revision supersedes the one that a banner was decided under',
   },
   {
     name: 'consent_never_expires',
@@ -110,6 +117,7 @@ const consent: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/consent.ts',
     from: "now_ms >= record.expires_at_ms ? 'expired' : record.state",
     to: 'record.state',
+    noticed_by: 'consent/consent expires by itself',
   },
   {
     name: 'revision_stands_still',
@@ -131,6 +139,7 @@ const consent: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/consent.ts',
     from: "if (now_ms >= latest.expires_at_ms) return 'consent_expired'",
     to: '',
+    noticed_by: 'consent/a renewal that ends sooner ends the consent that was bound',
   },
 ]
 
@@ -141,6 +150,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: "if (context.now_ms >= row.expires_at_ms) throw new ApiError('activation_token_expired')",
     to: '',
+    noticed_by: 'activation/a project may have it live as long as it says',
   },
   {
     name: 'activation_origin_ignored',
@@ -155,6 +165,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: 'if (origin !== undefined && serializeOrigin(origin) === row.origin) return\n',
     to: 'if (origin !== undefined) return\n',
+    noticed_by: 'credentials/an activation token is good on its own origin only, for placements',
   },
   {
     name: 'secret_key_in_browser_tolerated',
@@ -162,6 +173,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: "if (key.project.settings.secret_key_in_browser === 'reject') throw new ApiError('secret_key_in_browser')",
     to: '',
+    noticed_by: 'credentials/a secret key that a page sends is refused by placements',
   },
   {
     name: 'beacon_token_opens_everything',
@@ -169,6 +181,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: 'if (!endpoint.credentials.includes(credential)) {',
     to: 'if (false) {',
+    noticed_by: 'credentials/the token that a frame hands out opens nothing else',
   },
   {
     name: 'revoked_key_accepted',
@@ -176,6 +189,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: "if (key.revoked_at_ms !== null) throw new ApiError('key_revoked')",
     to: '',
+    noticed_by: 'credentials/a secret key that is revoked stops at once',
   },
   {
     name: 'foreign_slot_readable',
@@ -183,6 +197,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/decisions.ts',
     from: 'slot === null || slot.project.id !== caller.project.id || slot.job.mode !== caller.mode',
     to: 'slot === null',
+    noticed_by: 'credentials/a slot of another project and one that never was look the same',
   },
   {
     name: 'project_of_body_ignored',
@@ -190,6 +205,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/jobs.ts',
     from: "throw new ApiError('project_mismatch')",
     to: '{}',
+    noticed_by: 'credentials/the project of a body must be that of the key, for placements',
   },
   {
     name: 'test_outcome_with_live_key',
@@ -197,6 +213,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/jobs.ts',
     from: "intake.test_forced && (caller.mode !== 'test' || caller.credential !== 'secret_key')",
     to: 'intake.test_forced && caller.credential !== "secret_key"',
+    noticed_by: 'decisions/test_outcome with a production key',
   },
 ]
 
@@ -221,6 +238,7 @@ const decision: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/market.ts',
     from: 'price_usd >= floors[format] * usd_rate',
     to: 'price_usd >= 0 * floors[format] * usd_rate',
+    noticed_by: 'decisions/below_floor for banner',
   },
   {
     name: 'blocked_category_wins',
@@ -228,6 +246,7 @@ const decision: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/market.ts',
     from: 'meets(categories, blocked_categories) ? 0 : formats',
     to: 'meets(categories, blocked_categories) ? formats : formats',
+    noticed_by: 'decisions/category_blocked for banner',
   },
   {
     name: 'size_ignored',
@@ -235,6 +254,7 @@ const decision: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/catalogue.ts',
     from: 'if (size.width > width || size.height > height) continue',
     to: 'if (size.width > width * 100 || size.height > height * 100) continue',
+    noticed_by: 'decisions/size_mismatch for banner in a tiny slot',
   },
   {
     name: 'cap_ignored',
@@ -242,6 +262,7 @@ const decision: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/decision.ts',
     from: 'if (input.isCapped) return',
     to: 'if (false) return',
+    noticed_by: 'decisions/frequency_cap_exceeded for banner, by session',
   },
   {
     name: 'decision_never_expires',
@@ -249,6 +270,7 @@ const decision: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/decisions.ts',
     from: "decision_ttl_ms ? 'expired' : 'ready'",
     to: "decision_ttl_ms ? 'ready' : 'ready'",
+    noticed_by: 'decisions/a banner expires ten minutes after its decision',
   },
   {
     name: 'high_risk_topic_filled',
@@ -256,6 +278,7 @@ const decision: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/decision.ts',
     from: 'if (input.isHighRisk) return',
     to: 'if (false) return',
+    noticed_by: 'decisions/content_safety for banner',
   },
   {
     name: 'retryable_everything',
@@ -263,6 +286,7 @@ const decision: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/decisions.ts',
     from: 'retryable: isRetryable(reason),',
     to: 'retryable: isRetryable(reason) || true,',
+    noticed_by: 'decisions/below_floor for banner',
   },
 ]
 
@@ -273,6 +297,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/render.ts',
     from: 'now_ms <= decision.decided_at_ms + settings.frame_load_within_ms',
     to: 'now_ms >= decision.decided_at_ms - settings.frame_load_within_ms',
+    noticed_by: 'frames/the first load of a banner must come within five minutes',
   },
   {
     name: 'expired_token_beacon_accepted',
@@ -280,6 +305,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/beacons.ts',
     from: "if (!isBeaconOpen(filled, event, context.now_ms)) return reject('asset_token_expired')",
     to: '',
+    noticed_by: 'beacons/the token outlives its decision by half an hour, a click by a day',
   },
   {
     name: 'stale_beacon_accepted',
@@ -287,6 +313,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/v1/beacons.ts',
     from: "if (happened_at_ms < now_ms - beacon_max_age_ms) return 'beacon_stale'",
     to: '',
+    noticed_by: 'beacons/a beacon of 301 seconds ago is beacon_stale',
   },
   {
     name: 'future_beacon_accepted',
@@ -294,6 +321,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/v1/beacons.ts',
     from: "return happened_at_ms > now_ms + beacon_max_future_skew_ms ? 'beacon_in_future' : null",
     to: 'return null',
+    noticed_by: 'beacons/a beacon of 62 seconds ahead is beacon_in_future',
   },
   {
     name: 'seconds_accepted',
@@ -301,6 +329,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/v1/beacons.ts',
     from: "now_ms >= secondsBelow) return 'occurred_at_in_seconds'",
     to: "now_ms < secondsBelow) return 'occurred_at_in_seconds'",
+    noticed_by: 'beacons/seconds are told from milliseconds',
   },
   {
     name: 'clip_events_of_banners',
@@ -308,6 +337,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/beacons.ts',
     from: "if (clipEvents.has(event) && filled.outcome.format !== 'clip') {",
     to: "if (clipEvents.has(event) && filled.outcome.format === 'native') {",
+    noticed_by: 'beacons/play_started is no event of a banner',
   },
   {
     name: 'foreign_asset_token_accepted',
@@ -315,6 +345,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/beacons.ts',
     from: 'if (slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) return false',
     to: '',
+    noticed_by: "credentials/a beacon for another project's fill is refused",
   },
   {
     name: 'conflict_is_a_duplicate',
@@ -322,6 +353,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/beacons.ts',
     from: "if (!isSame) return reject('beacon_id_conflict')",
     to: '',
+    noticed_by: 'beacons/another beacon of the same id is a conflict, of another event',
   },
   {
     name: 'duplicate_says_new',
@@ -329,6 +361,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/beacons.ts',
     from: "duplicate: reason_code === 'DUPLICATE',",
     to: 'duplicate: false,',
+    noticed_by: 'beacons/the same beacon again is a duplicate, and changes nothing',
   },
 ]
 
@@ -353,6 +386,7 @@ const billing: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/beacon-verdict.ts',
     from: "if (measurements.page_visible === false) return 'PAGE_HIDDEN'",
     to: '',
+    noticed_by: 'billing/a view of a banner in a hidden page does not count, and a later one does',
   },
   {
     name: 'threshold_not_met',
@@ -360,6 +394,7 @@ const billing: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/beacon-verdict.ts',
     from: "if (!isViewable(creative.format, measurements, creative, viewability)) return 'BELOW_THRESHOLD'",
     to: '',
+    noticed_by: 'billing/a view of a banner of less than half is BELOW_THRESHOLD',
   },
   {
     name: 'impossible_dwell_counts',
@@ -367,6 +402,7 @@ const billing: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/beacon-verdict.ts',
     from: "isPossible ? 'OK' : 'MEASUREMENT_IMPLAUSIBLE'",
     to: "'OK'",
+    noticed_by: 'billing/a view of a banner that lasted longer than it was rendered does not count',
   },
   {
     name: 'unmeasured_view_counts',
@@ -374,6 +410,7 @@ const billing: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/beacon-verdict.ts',
     from: "if (measurements === null) return 'VISIBILITY_UNMEASURED'",
     to: "if (measurements === null) return 'OK'",
+    noticed_by: 'billing/a view of a banner without measurements does not count',
   },
   {
     name: 'completed_too_fast',
@@ -381,6 +418,7 @@ const billing: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/beacon-verdict.ts',
     from: "? 'OK' : 'COMPLETED_TOO_FAST'",
     to: "? 'OK' : 'OK'",
+    noticed_by: 'billing/a clip that ends before it can have played does not count',
   },
   {
     name: 'evidence_leaves_beacons_out',
@@ -388,6 +426,7 @@ const billing: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/evidence.ts',
     from: 'event: facts.event,',
     to: "event: '',",
+    noticed_by: 'billing/many views at once are one',
   },
 ]
 
@@ -399,6 +438,7 @@ const others: Mutation[] = [
     file: 'sandbox/pipeline/rates.ts',
     from: "retry_after_s,\n    headers: { 'retry-after': String(retry_after_s), ",
     to: 'headers: { ',
+    noticed_by: 'errors/6 then the rate, at placements',
   },
   {
     about: 'limits',
@@ -407,6 +447,7 @@ const others: Mutation[] = [
     file: 'sandbox/domain/rate.ts',
     from: '+ elapsed_ms * limit.per_ms)',
     to: '+ 0 * elapsed_ms * limit.per_ms)',
+    noticed_by: 'rates/after the time of Retry-After it goes on',
   },
   {
     about: 'limits',
@@ -415,6 +456,7 @@ const others: Mutation[] = [
     file: 'sandbox/operations/decisions.ts',
     from: "if (wanted > limits.wait_ms.max) context.warnings.push('wait_ms_clamped')",
     to: '',
+    noticed_by: 'validation/wait_ms beyond the maximum is clamped, and told',
   },
   {
     about: 'limits',
@@ -431,6 +473,7 @@ const others: Mutation[] = [
     file: 'sandbox/pipeline/pipeline.ts',
     from: "if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')",
     to: '',
+    noticed_by: 'beacons/a list of beacons is told as such',
   },
   {
     about: 'privacy',
@@ -439,6 +482,7 @@ const others: Mutation[] = [
     file: 'sandbox/operations/jobs.ts',
     from: 'const mayProcess = mayProcessPrompt(snapshot)',
     to: 'const mayProcess = true',
+    noticed_by: 'privacy/prompt text without consent is dropped at the door, as an object',
   },
   {
     about: 'privacy',
@@ -447,6 +491,7 @@ const others: Mutation[] = [
     file: 'sandbox/runtime/decisions.ts',
     from: 'consent.purposes.semantic_targeting ? subject : null',
     to: 'subject',
+    noticed_by: 'privacy/a topic takes no part without semantic_targeting, banner',
   },
   {
     about: 'privacy',
@@ -455,6 +500,7 @@ const others: Mutation[] = [
     file: 'sandbox/pipeline/journal.ts',
     from: "typeof body === 'string' ? redactSecrets(body) : ''",
     to: "typeof body === 'string' ? body : ''",
+    noticed_by: 'privacy/the journal hides keys and tokens',
   },
   {
     about: 'cors',
@@ -471,6 +517,7 @@ const others: Mutation[] = [
     file: 'sandbox/pipeline/cors.ts',
     from: "'x-request-id, date, retry-after, ",
     to: "'x-request-id, date, ",
+    noticed_by: 'cors/a page reads what placements answers, and the headers that it needs',
   },
   {
     about: 'cors',
@@ -487,6 +534,7 @@ const others: Mutation[] = [
     file: 'sandbox/frame-html/page.ts',
     from: '`frame-ancestors ${ancestors(frame_ancestors)}`',
     to: '`frame-ancestors *`',
+    noticed_by: 'frames/only the origins of its project may embed a banner',
   },
   {
     about: 'frame',
@@ -495,6 +543,7 @@ const others: Mutation[] = [
     file: 'sandbox/frame-html/page.ts',
     from: 'rel="noopener noreferrer sponsored"',
     to: 'rel="noopener"',
+    noticed_by: 'frames/a banner links to its sponsor, marked as an ad',
   },
   {
     about: 'frame',
@@ -603,6 +652,7 @@ const config: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/projects.ts',
     from: 'W/"${project.config_revision}-${mode}',
     to: 'W/"${mode}',
+    noticed_by: 'config/a setting shows at once, with a new revision and tag',
   },
   {
     name: 'config_tag_without_mode',
@@ -610,6 +660,7 @@ const config: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/projects.ts',
     from: '-${mode}-${services.version}',
     to: '-${services.version}',
+    noticed_by: 'config/the tag of one mode is not that of the other',
   },
   {
     name: 'config_of_others_readable',
@@ -617,6 +668,7 @@ const config: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/projects.ts',
     from: "if (params.client_id !== project.client_id) throw new ApiError('not_found')",
     to: '',
+    noticed_by: 'credentials/the config of another project is 404 or 403, never read',
   },
   {
     name: 'config_is_public',
@@ -624,6 +676,7 @@ const config: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/projects.ts',
     from: "'private, max-age=60'",
     to: "'public, max-age=60'",
+    noticed_by: 'config/the configuration has exactly the members of the contract',
   },
 ]
 
@@ -634,6 +687,7 @@ const faults: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/faults.ts',
     from: '(rule.times === undefined || injected < rule.times) &&',
     to: '',
+    noticed_by: 'faults/a fault meets this session twice, then it works',
   },
   {
     name: 'fault_meets_other_sessions',
@@ -641,6 +695,7 @@ const faults: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/faults.ts',
     from: '(rule.session_id === undefined || rule.session_id === request.session_id) &&',
     to: '',
+    noticed_by: 'faults/a fault meets this session twice, then it works',
   },
   {
     name: 'fault_begins_at_once',
@@ -648,6 +703,7 @@ const faults: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/faults.ts',
     from: 'matched >= rule.after &&',
     to: '',
+    noticed_by: 'faults/a rule may let some through first, and end by itself',
   },
 ]
 
@@ -659,6 +715,7 @@ const further: Mutation[] = [
     file: 'sandbox/operations/decisions.ts',
     from: '      label_text: decision.label_text,\n      sponsor_name,',
     to: "      label_text: 'Sponsored',\n      sponsor_name,",
+    noticed_by: 'formats/the label of the project is on a banner, everywhere',
   },
   {
     about: 'shape',
@@ -675,6 +732,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/media.ts',
     from: 'body.subarray(range.start, range.end + 1)',
     to: 'body.subarray(range.start, range.end + 2)',
+    noticed_by: 'media/a part of a clip comes alone, the beginning',
   },
   {
     about: 'shape',
@@ -683,6 +741,7 @@ const further: Mutation[] = [
     file: 'sandbox/operations/jobs.ts',
     from: 'topic: prompt.topic ?? topicOf(context, body.context?.topic),\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
     to: 'topic: prompt.topic ?? null,\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
+    noticed_by: 'jobs/flat members mean what the canonical ones mean, banner',
   },
   {
     about: 'frame',
@@ -691,6 +750,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/media.ts',
     from: "const isPeek = request.method === 'HEAD'",
     to: 'const isPeek = false',
+    noticed_by: 'frames/a look at the head starts no clock',
   },
   {
     about: 'frame',
@@ -707,6 +767,7 @@ const further: Mutation[] = [
     file: 'sandbox/operations/beacons.ts',
     from: 'return caller.slot_id === null || caller.slot_id === slot.id',
     to: 'return true',
+    noticed_by: 'credentials/the token that a frame hands out is not good for another fill',
   },
   {
     about: 'credentials',
@@ -715,6 +776,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: "if (row.origin !== null || !(await store.pinOrigin(row.id, serialized))) throw new ApiError('origin_mismatch')",
     to: '',
+    noticed_by: 'credentials/the first beacon pins the origin of that token',
   },
   {
     about: 'billing',
@@ -723,6 +785,7 @@ const further: Mutation[] = [
     file: 'src/contract/beacon-verdict.ts',
     from: 'isLarge ? thresholds.large_ratio : thresholds.ratio',
     to: 'thresholds.ratio',
+    noticed_by: 'billing/a large banner of 970x250 at 30 percent is OK',
   },
   {
     about: 'limits',
@@ -731,6 +794,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/rates.ts',
     from: 'override ?? limitOf(project.settings.rate_limits[rate], rate)',
     to: 'override ?? limitOf(null, rate)',
+    noticed_by: 'errors/6 then the rate, at placements',
   },
   {
     about: 'cors',
@@ -739,6 +803,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/exchange.ts',
     from: "    vary: 'Origin',\n",
     to: '',
+    noticed_by: 'cors/an origin of another project may ask first, and the token decides',
   },
   {
     about: 'cors',
@@ -747,6 +812,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/cors.ts',
     from: "'access-control-allow-origin': '*',\n",
     to: '',
+    noticed_by: 'cors/anyone may load the renderer',
   },
 ]
 

@@ -15,7 +15,7 @@ export interface Sandbox {
   keys: Record<'secret_key' | 'publishable_key', string>
 }
 
-const all = expand(loadSuites(builtinNames(), (file) => file))
+export const all = expand(loadSuites(builtinNames(), (file) => file))
 
 /** Every case that needs no browser. */
 export const withoutBrowser: readonly PlannedCase[] = all.filter((planned) => !needsBrowser(planned))
