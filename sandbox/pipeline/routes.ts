@@ -77,7 +77,10 @@ export function missingRoute(routes: Routes, { method, url }: Request, isLeftOut
   const allowed = routes.methodsOf(url)
   if (isLeftOut) return new ApiError('not_found', strictly)
   if (allowed.length === 0 || allowed.includes(method)) return unknownPath(routes.nearest(url))
-  return new ApiError('method_not_allowed', { headers: { allow: [...allowed, 'OPTIONS'].join(', ') } })
+  return new ApiError('method_not_allowed', {
+    hint: `Use ${allowed.join(' or ')} here.`,
+    headers: { allow: [...allowed, 'OPTIONS'].join(', ') },
+  })
 }
 
 export function unknownPath(nearest: string | null = null): ApiError {

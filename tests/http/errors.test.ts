@@ -205,7 +205,8 @@ describe('paths and methods', () => {
     for (const [method, path, allow] of cases) {
       const { status, headers, body } = await on.api.send(method, path)
       expect([path, status, headers.allow]).toEqual([path, 405, allow])
-      expect(body).toMatchObject({ error: 'method_not_allowed' })
+      const others = allow.replace(', OPTIONS', '').replace(', ', ' or ')
+      expect(body).toMatchObject({ error: 'method_not_allowed', hint: `Use ${others} here.` })
     }
   })
 
