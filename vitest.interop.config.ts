@@ -1,6 +1,6 @@
 /**
  * `npm run test:interop`: what others make of the OpenAPI document. Linters find nothing, generated clients work, and a
- * validating proxy agrees with the sandbox; the official inspector uses the tools for agents. Apart from `npm test`, since the tools are installed from the registry.
+ * validating proxy agrees with the sandbox; the official inspector uses the tools for agents; the recipes for CI are linted. Apart from `npm test`, since the tools are installed from the registry.
  */
 import { defineConfig } from 'vitest/config'
 
