@@ -1,5 +1,5 @@
 /** Starting, stopping, restarting; databases that cannot be used; storage that refuses. */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -397,6 +397,30 @@ describe('close()', () => {
     for (let round = 0; round < 50; round++) await cycle(round)
     const after = await activeResources()
     for (const name in after) expect(after[name], name).toBeLessThan((before[name] ?? 0) + 10)
+  })
+})
+
+test('a script on the command line: its threads start without the options of its process, and have ended when it stops', () => {
+  const script = `
+    import { startSandbox } from ${JSON.stringify(join(import.meta.dirname, '../../sandbox/index.ts'))}
+    const sandbox = await startSandbox({ database: process.argv[1], rate_limit: 'off' })
+    const send = (path, body) => fetch(sandbox.url + path, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const saved = await send('/_sandbox/snapshots/one', {})
+    const body = { client_id: 'proj_demo', session_id: 'script', job_type: 'chat' }
+    // As many as a thread for checkpoints starts after.
+    await Promise.all(Array.from({ length: 410 }, () => send('/v1/placements', body)))
+    await sandbox.close()
+    console.log(saved.status)
+    process.exit()`
+  const args = ['--input-type=module', '-e', script, newDatabase()]
+  expect(spawnSync(process.execPath, args, { encoding: 'utf8' })).toMatchObject({
+    status: 0,
+    stderr: '',
+    stdout: '200\n',
   })
 })
 

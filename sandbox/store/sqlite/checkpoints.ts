@@ -12,8 +12,8 @@ import type Database from 'better-sqlite3'
 export interface Checkpoints {
   /** Called after each commit, when no transaction is open, with its number of writes. */
   committed(writes: number): void
-  /** Ends the thread. */
-  close(): void
+  /** Resolves when the thread has ended: a process that exits while its driver is loaded, or closed, aborts. */
+  close(): Promise<void>
 }
 
 /** Writes between two checkpoints: a few megabytes. */
@@ -62,6 +62,8 @@ export function backgroundCheckpoints(
   const start = () => {
     const thread = new Worker(workerPath, {
       workerData: { path },
+      // Not those of the process: some, such as the --input-type of a script on the command line, forbid a file.
+      execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
     })
     thread.unref()
@@ -88,10 +90,15 @@ export function backgroundCheckpoints(
       if (isClosed || isRunning || writes < writesBetween) return
       run()
     },
-    close() {
+    async close() {
       if (isClosed) return
       isClosed = true
-      worker?.postMessage('close')
+      if (worker === undefined) return
+      const thread = worker
+      const ended = new Promise((resolve) => thread.once('exit', resolve))
+      thread.ref()
+      thread.postMessage('close')
+      await ended
     },
   }
 }

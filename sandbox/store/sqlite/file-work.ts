@@ -112,7 +112,7 @@ export function billingWork({ db, read }: Connection, path: string | null) {
 
 function run<Result = string[]>(work: FileWork): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(workerPath, { workerData: work })
+    const thread = new Worker(workerPath, { workerData: work, execArgv: [] })
     thread.once('message', resolve)
     thread.once('error', reject)
     thread.once('exit', () => reject(new Error('the thread ended before its work was done')))

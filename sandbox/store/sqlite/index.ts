@@ -151,7 +151,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
       // A check reads the log, which is copied and removed below.
       await checking
       await connection.close()
-      checkpoints?.close()
+      await checkpoints?.close()
       snapshots.close()
       access.close()
       opened.close(uncleanEnd)
