@@ -14,7 +14,7 @@ import { reportGeneration, reportLegacyGeneration } from './generation.ts'
 /** Both surfaces have the same shapes: an operation is typed by one of its endpoints. */
 type CompatOperation = (services: Services, context: Context, input: never) => Promise<unknown>
 
-/** Their responses are no JSON: the pipeline opens them. */
+/** Their responses are not JSON: the pipeline opens them. */
 type SocketEndpointId = { [Id in CompatEndpointId]: Contract[Id]['status'] extends 101 ? Id : never }[CompatEndpointId]
 
 export type CompatOperationId = Exclude<CompatEndpointId, SocketEndpointId>

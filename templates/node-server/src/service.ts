@@ -26,11 +26,11 @@ export function createService({ base_url, secret_key }: Settings): Call {
         signal: AbortSignal.timeout(timeout_ms),
       })
       const answer: unknown = await response.json()
-      if (typeof answer !== 'object' || answer === null) throw new Error('the answer is no JSON object')
+      if (typeof answer !== 'object' || answer === null) throw new Error('the response is not a JSON object')
       return { status: response.status, body: answer, headers: response.headers }
     } catch (error) {
       console.error(`${method} ${path}: ${error instanceof Error ? error.message : error}`)
-      const message = 'The placement service gave no answer that can be read.'
+      const message = 'The placement service sent no readable response.'
       return { status: 502, body: { error: 'no_answer', message, retryable: true }, headers: new Headers() }
     }
   }

@@ -128,9 +128,9 @@ class Handler(BaseHTTPRequestHandler):
         try:
             body = json.loads(content)
         except ValueError as error:
-            raise RequestError(400, "The body is no JSON.") from error
+            raise RequestError(400, "The body is not JSON.") from error
         if not isinstance(body, dict):
-            raise RequestError(400, "The body is no JSON object.")
+            raise RequestError(400, "The body is not a JSON object.")
         return body
 
     def _session(self) -> Session:

@@ -43,7 +43,7 @@ class Service:
         data = None if body is None else json.dumps(body).encode()
         request = Request(self._settings.base_url + path, data, headers, method=method)
         try:
-            # urlopen raises for an error's status; the answer is the same kind of thing.
+            # urlopen raises for an error's status; the response is of the same kind.
             try:
                 response = urlopen(request, timeout=TIMEOUT_S)
             except HTTPError as error:
@@ -51,9 +51,9 @@ class Service:
             with response:
                 answer = Answer(response.status, json.loads(response.read()), response.headers)
             if not isinstance(answer.body, dict):
-                raise ValueError("the answer is no JSON object")
+                raise ValueError("the response is not a JSON object")
             return answer
         except (OSError, HTTPException, ValueError) as error:
             log.error("%s %s: %s", method, path, error)
-            message = "The placement service gave no answer that can be read."
+            message = "The placement service sent no readable response."
             return Answer(502, {"error": "no_answer", "message": message, "retryable": True})

@@ -45,7 +45,7 @@ function sorted(value: Json): Json {
   )
 }
 
-test('entries are compared part by part; a body that is no JSON is a text', () => {
+test('entries are compared part by part; a body that is not JSON is a text', () => {
   const entry = {
     method: 'POST',
     path: '/v1/placements',

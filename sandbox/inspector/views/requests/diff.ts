@@ -52,7 +52,7 @@ export interface ComparedPart {
   differences: Difference[]
 }
 
-/** Returns the parts of two entries side by side: summary, headers and bodies. Bodies that are no JSON are one text. */
+/** Returns the parts of two entries side by side: summary, headers and bodies. Bodies that are not JSON are one text. */
 export function compareEntries(before: ComparedEntry, after: ComparedEntry): ComparedPart[] {
   const parts: [title: string, of: (entry: ComparedEntry) => Json | undefined][] = [
     ['Summary', ({ method, path, status, reason_code, key }) => ({ method, path, status, reason_code, key })],
