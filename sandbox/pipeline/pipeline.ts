@@ -45,7 +45,7 @@ import {
 } from './exchange.ts'
 import { applyFault, faultResponse, isRefused, meetFault } from './faults.ts'
 import { journalBody, journalPath, record } from './journal.ts'
-import { isForPage } from './pages/inspector.ts'
+import { isForPage, isOpened } from './pages/inspector.ts'
 import type { Rates } from './rates.ts'
 import { checkControlPlane, createRoutes, type GuardOptions, hostGuard, missingRoute, type Routes } from './routes.ts'
 import { inDocumentForm } from './strict.ts'
@@ -91,10 +91,7 @@ export async function respondTo(
     pipeline.checkHost(request.headers.host)
     let found = pipeline.routes.find(request)
     if (request.path.startsWith('/_sandbox')) {
-      const { page } = pipeline
-      if (found !== null && page !== null && isForPage(request)) {
-        found = { ...found, respond: page, isOpen: true, isPage: true }
-      }
+      found = pageInstead(pipeline, found, request)
       audited_as = found?.audited_as
       await checkControlPlane(request, [services.url, services.base_url], pipeline.guard, services.access, found ?? {})
     }
@@ -124,6 +121,19 @@ export async function respondTo(
   }
   if (request.fault !== null) response = await applyFault(services, exchange, response)
   return { exchange, response }
+}
+
+/** The page of the inspector in place of JSON: of an endpoint that has one too, and of an address that nothing has. */
+function pageInstead({ page, routes }: Pipeline, found: Route | null, request: Request): Route | null {
+  if (page === null) return found
+  if (found !== null) return isForPage(request) ? { ...found, respond: page, isOpen: true, isPage: true } : found
+  if (!request.path.startsWith('/_sandbox/') || !isOpened(request)) return null
+  if (routes.methodsOf(request.url).length > 0) return null
+  const respond = async (exchange: Exchange) => {
+    const response = await page(exchange)
+    return response.status === 200 ? { ...response, status: 404 } : response
+  }
+  return { method: 'GET', path: request.path, respond, isOpen: true, isPage: true }
 }
 
 /** The v1 API, and calls that miss it: a mistyped base URL or path is to be found in the journal. */

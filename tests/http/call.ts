@@ -71,6 +71,10 @@ export function connect(sandbox: { url: string }) {
       expect(response.status).toBe(endpoint.pages?.[reason_code])
       return { ...response, body: response.text, reason_code }
     },
+    /** An address below /_sandbox/ that is opened in a tab. The response may be a page, whatever its status. */
+    open(path: string, headers: Call['headers']): Promise<Response<unknown>> {
+      return exchange(sandbox.url, 'GET', path, { headers })
+    },
     /** Any request; a response of 400 and above must be an error body. */
     async send(method: string, path: string, call: Call = {}): Promise<Response<unknown>> {
       const response = await exchange(sandbox.url, method, path, call)

@@ -98,8 +98,10 @@ describe('health and info', () => {
     expect(headers['content-type']).toBe('text/html; charset=utf-8')
     expect(headers['content-security-policy']).toContain("default-src 'none'")
     expect(headers['x-content-type-options']).toBe('nosniff')
-    const home = await on.api.send('GET', '/')
-    expect([home.status, home.headers.location]).toEqual([302, '/_sandbox/'])
+    for (const path of ['/', '/_sandbox']) {
+      const home = await on.api.send('GET', path)
+      expect([path, home.status, home.headers.location]).toEqual([path, 302, '/_sandbox/'])
+    }
   })
 
   test('a path that has a page too shows it where an address is opened, and the JSON to anybody else', async () => {
@@ -107,7 +109,7 @@ describe('health and info', () => {
     const { slot_id } = await fill(on.api)
     const opened = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
     const typeOf = async (path: string, headers: NonNullable<Call['headers']>) => {
-      const { status, headers: received } = await on.api.send('GET', path, { headers })
+      const { status, headers: received } = await on.api.open(path, headers)
       return `${status} ${received['content-type']?.split(';')[0]}`
     }
     for (const path of [
@@ -131,6 +133,13 @@ describe('health and info', () => {
     for (const path of ['', `jobs/x`, 'sessions/x', 'id/x', 'playground', 'controls', 'reference']) {
       expect([path, await typeOf(`/_sandbox/${path}`, { accept: '*/*' })]).toEqual([path, '200 text/html'])
     }
+    for (const path of ['nothing', 'sessions', 'demo/nothing', 'placements/slot_1/nothing']) {
+      expect([path, await typeOf(`/_sandbox/${path}`, opened)]).toEqual([path, '404 text/html'])
+      expect([path, await typeOf(`/_sandbox/${path}`, { accept: 'text/html,*/*' })]).toEqual([path, '404 text/html'])
+      expect([path, await typeOf(`/_sandbox/${path}`, { accept: '*/*' })]).toEqual([path, '404 application/json'])
+    }
+    expect(await typeOf('/_sandbox/reset', opened)).toBe('405 application/json')
+    expect(await typeOf('/v1/nothing', opened)).toBe('404 application/json')
     const elsewhere = await on.api.send('GET', '/_sandbox/beacons?event=click', {
       headers: { ...opened, host: `localhost:${on.sandbox.port}` },
     })
@@ -234,7 +243,10 @@ describe('lists', () => {
     expect(await listed({ format: 'clip' })).toEqual(['accepted'])
     expect(await listed({ session_id: 'a' })).toEqual(['rejected', 'duplicate', 'accepted'])
     expect(await listed({ client_id: 'proj_other' })).toEqual([])
-    expect(await listed({ slot_id: 'nonsense' })).toEqual([])
+    expect(await listed({ slot_id: 'slot_00000000000' })).toEqual([])
+    expect((await on.api.refuse('beacons.list', { query: { slot_id: 'nonsense' } })).body.reason_code).toBe(
+      'schema_invalid',
+    )
     const walked: string[] = []
     let cursor: string | null = null
     do {
@@ -649,10 +661,13 @@ describe('callers', () => {
     // The page in place of a list, which is the same for all of them; never the list.
     const page = await on.api.send('GET', '/_sandbox/placements', { headers: link })
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
-    const closed = ['info', 'demo', 'export', 'events', 'none', 'inspector/session', 'placements?raw']
+    const closed = ['info', 'demo', 'export', 'events', 'inspector/session', 'placements?raw']
     for (const path of closed.map((name) => `/_sandbox/${name}`)) {
       expect([path, await statusOf('GET', path)]).toEqual([path, 403])
     }
+    // Nor does it tell which addresses there are.
+    const unknown = await on.api.open('/_sandbox/none', link)
+    expect([unknown.status, unknown.text]).toEqual([404, page.text])
     for (const method of ['POST', 'HEAD']) expect(await statusOf(method, '/_sandbox/')).toBe(403)
   })
 
@@ -867,7 +882,7 @@ describe('the funnel', () => {
     const { job_id } = (await on.api.accept('placements.explain', { params: { slot_id } })).body
     const { items } = (await on.api.accept('placements.list', { query: { job_id } })).body
     expect(items.map((item) => item.slot_id)).toEqual([slot_id])
-    expect((await on.api.accept('placements.list', { query: { job_id: 'job_x' } })).body.items).toEqual([])
+    expect((await on.api.accept('placements.list', { query: { job_id: 'job_00000000000' } })).body.items).toEqual([])
     const sent = { beacon_id: 'beacon-of-this-test', asset_token: 'ast_0', event: 'render', occurred_at_ms: 1 }
     await on.api.send('POST', '/v1/beacons', { as: key, body: sent })
     await on.api.send('POST', '/v1/beacons', { as: key, body: { ...sent, beacon_id: 'beacon-of-another' } })

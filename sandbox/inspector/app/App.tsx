@@ -1,6 +1,6 @@
 /** The frame of the inspector: navigation, the state of the connection, keys that work everywhere, and the view of the address. */
 import { Component, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react'
-import { Route, Router, Switch, useLocation } from 'wouter'
+import { Link, Route, Router, Switch, useLocation } from 'wouter'
 import { usePathname } from 'wouter/use-browser-location'
 import { followEvents, useRecovery } from '../data/live.ts'
 import { problemOf } from '../data/resource.ts'
@@ -69,7 +69,17 @@ function Frame() {
               <Route>
                 <Page title="Not found">
                   <Empty title="There is no such page">
-                    The command palette finds views and identifiers: <kbd>Ctrl</kbd> <kbd>K</kbd>
+                    <p>
+                      Nothing is at <code>{base + location}</code>.
+                    </p>
+                    <p>
+                      The command palette finds views and identifiers: <kbd>Ctrl</kbd> <kbd>K</kbd>
+                    </p>
+                    <p>
+                      <Link className="link" href="/">
+                        Overview
+                      </Link>
+                    </p>
                   </Empty>
                 </Page>
               </Route>

@@ -41,6 +41,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
     })
   return [
     get('/', (exchange) => redirect(exchange, '/_sandbox/')),
+    { ...open('/_sandbox', (exchange) => redirect(exchange, '/_sandbox/')), isPage: true },
     get('/_sandbox/demo', (exchange) => {
       const { url, base_url, store } = services
       const isOwn = [url, base_url].some((own) => new URL(own).host === headerOf(exchange.request, 'host'))

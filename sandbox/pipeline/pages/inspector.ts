@@ -1,7 +1,7 @@
 /**
  * The inspector at /_sandbox/: one document for every address of it, its files, and what it knows of this start. Where
  * an endpoint has the same path, an address that is opened in a tab shows the page, and any other request gets the JSON;
- * `?raw` at the end of the address shows the JSON in a tab too.
+ * `?raw` at the end of the address shows the JSON in a tab too. An address that is unknown is said to be by the same page.
  */
 import { createHash } from 'node:crypto'
 import { isLoopback } from '../../../src/foundation/http.ts'
@@ -24,7 +24,6 @@ const ownPaths = [
   '/_sandbox/evidence/{entry}',
   '/_sandbox/jobs/{job_id}',
   '/_sandbox/keys/{key_id}',
-  '/_sandbox/sessions',
   '/_sandbox/sessions/{session_id}',
   '/_sandbox/id/{id}',
 ] as const
@@ -177,12 +176,16 @@ function headersOf({ url, base_url }: Services): Record<string, string> {
   }
 }
 
-/** Whether a request of an endpoint's path is for the page in its place: an address that is opened in a tab. */
-export function isForPage(request: Request): boolean {
-  if (request.method !== 'GET' || !sharedPaths.has(request.path)) return false
+/** Whether an address is opened in a tab. Browsers from before Sec-Fetch-Mode are known by what they accept. */
+export function isOpened(request: Request): boolean {
   const mode = headerOf(request, 'sec-fetch-mode')
-  const isOpened = mode === undefined ? request.headers.accept?.startsWith('text/html') === true : mode === 'navigate'
-  if (!isOpened) return false
+  if (request.method !== 'GET') return false
+  return mode === undefined ? request.headers.accept?.startsWith('text/html') === true : mode === 'navigate'
+}
+
+/** Whether a request of an endpoint's path is for the page in its place. */
+export function isForPage(request: Request): boolean {
+  if (!sharedPaths.has(request.path) || !isOpened(request)) return false
   if (request.query.raw === undefined) return true
   const { raw: _, ...query } = request.query
   request.query = query
