@@ -2,8 +2,12 @@
  * A picture of every view of the inspector, light and dark, in docs/inspector. The sandbox has a seed, and the demo was open in
  * it, so that each picture shows placements that were rendered, seen and refused.
  */
+import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { launchChromium } from '../../tests/browser/chromium.ts'
@@ -52,7 +56,7 @@ async function addresses(sandbox: Sandbox, page: Page): Promise<[name: string, p
   const hrefs = await page
     .locator('nav.views a')
     .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
-  const views = hrefs.filter((href) => href.startsWith('/_sandbox/') && !/\/(demo|docs|callbacks)/.test(href))
+  const views = hrefs.filter((href) => href.startsWith('/_sandbox/') && !/\/(demo|docs)/.test(href))
   const response = await fetch(`${sandbox.url}/_sandbox/beacons?event=visible&limit=1`)
   const { items } = (await response.json()) as { items: { slot_id: string }[] }
   return [
@@ -86,6 +90,9 @@ async function fillSandbox(sandbox: Sandbox, browser: Browser): Promise<void> {
     const purposes = { semantic_targeting: decision === 'granted', prompt_shared: decision === 'granted' }
     await post('/v1/consent', { client_id, session_id: 'session-1', decision, purposes })
   }
+  await receiveCallbacks((callback_url) =>
+    post('/v1/jobs', { client_id, session_id: 'session-1', job_type: 'agent', slots_requested: 3, callback_url }),
+  )
   const page = await browser.newPage({ viewport: size })
   for (const format of formats) {
     await page.goto(`${sandbox.url}/_sandbox/demo?format=${format}`)
@@ -98,6 +105,19 @@ async function fillSandbox(sandbox: Sandbox, browser: Browser): Promise<void> {
     event: 'visble',
     occurred_at_ms: 1,
   })
+}
+
+/** Receives the callbacks of a job; the second gets an error, so that it is retried. */
+async function receiveCallbacks(create: (callback_url: string) => Promise<unknown>): Promise<void> {
+  let received = 0
+  const server = createServer((_, response) => {
+    received++
+    response.writeHead(received === 2 ? 503 : 204).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  await create(`http://127.0.0.1:${(server.address() as AddressInfo).port}/decided`)
+  while (received < 3) await setTimeout(50)
+  server.close()
 }
 
 /** A browser writes WebP, a fifth of the size of its PNG. */

@@ -65,17 +65,22 @@ async function findRoute(id: string): Promise<string | Search> {
     const client_id = await projectOfTenant(id)
     return client_id === null ? none : routeTo('project', client_id)
   }
+  if (/^flt_\d+$/.test(id)) return '/controls?part=faults'
   const kind = kindOf(id)
   if (kind !== null) return routeTo(kind, id)
-  const [info, sessions, consents, beacons] = await Promise.all([
+  const [info, sessions, consents, beacons, scenarios, snapshots] = await Promise.all([
     call('sandbox.info'),
     call('placements.list', { query: { session_id: id, limit: 1 } }),
     call('consent.list', { query: { session_id: id, limit: 1 } }),
     call('beacons.list', { query: { beacon_id: id, limit: 1 } }),
+    call('scenario.list'),
+    call('snapshots.list'),
   ])
   if (info.projects.some(({ client_id }) => client_id === id)) return routeTo('project', id)
   if (sessions.items.length + consents.items.length > 0) return routeTo('session', id)
-  return beacons.items.length > 0 ? routeTo('beacon', id) : none
+  if (beacons.items.length > 0) return routeTo('beacon', id)
+  if (scenarios.items.some(({ name }) => name === id)) return '/controls?part=scenarios'
+  return snapshots.items.some(({ name }) => name === id) ? '/controls?part=data' : none
 }
 
 const none = { status: 'none' } as const

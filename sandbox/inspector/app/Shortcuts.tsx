@@ -8,7 +8,7 @@ export function Shortcuts({ isOpen, close }: { isOpen: boolean; close: () => voi
     [['Ctrl', 'K'], 'Command palette'],
     [['/'], 'Search this list'],
     [['j'], 'Next row'],
-    [['k'], 'Row before'],
+    [['k'], 'Previous row'],
     [['Enter'], 'Open the row'],
     [['?'], 'These keys'],
     ...views.map(({ shortcut, label }) => [['g', shortcut], label] as const),

@@ -1,7 +1,7 @@
 /** The theme: that of the system until another is chosen, which this browser remembers. */
 import { useSyncExternalStore } from 'react'
 
-export const themes = ['light', 'dark', 'system'] as const
+export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
 const storageKey = 'svc.theme'

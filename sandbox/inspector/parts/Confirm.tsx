@@ -12,17 +12,21 @@ export interface Action {
   done: string
   /** Runs `work`, which returns what it did; one at a time. Resolves to whether it succeeded. */
   run(work: () => Promise<string>): Promise<boolean>
+  /** Runs `work`, after which `done` is what it did. */
+  run(work: () => Promise<unknown>, done: string): Promise<boolean>
 }
 
-/** The state of the actions of a form: what runs, what failed, what was done last. */
-export function useAction(): Action {
+/** The state of the actions of a form: what runs, what failed, what was done last. `reload` is called after each success. */
+export function useAction(reload?: () => void): Action {
   const [state, setState] = useState<{ isRunning: boolean; problem: ApiProblem | null; done: string }>(idle)
   return {
     ...state,
-    async run(work) {
+    async run(work: () => Promise<unknown>, done?: string) {
       setState({ ...idle, isRunning: true })
       try {
-        setState({ ...idle, done: await work() })
+        const said = await work()
+        setState({ ...idle, done: done ?? String(said) })
+        reload?.()
         return true
       } catch (error) {
         setState({ ...idle, problem: problemOf(error) })

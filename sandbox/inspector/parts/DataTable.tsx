@@ -188,7 +188,7 @@ const Row = memo(function Row<Item>({ id, item, index, start, isActive, columns,
       className={route === null ? 'table-row' : 'table-row linked'}
       style={{ gridTemplateColumns: template, transform: `translateY(${start}px)` }}
       onClick={(event) => {
-        if (!(event.target instanceof Element) || event.target.closest('a, button') === null) open()
+        if (!(event.target instanceof Element) || event.target.closest('a, button, label') === null) open()
       }}
       onKeyDown={(event) => {
         if (event.key === 'Enter' && event.target === event.currentTarget) open()

@@ -95,16 +95,54 @@ export function SelectInput<const Value extends string>({ label, hint, value, on
           {hint}
         </Text>
       )}
-      <Popover className="popover" placement="bottom start">
-        <ListBox className="options scroller">
-          {values.map(([id, text]) => (
-            <ListBoxItem key={id} id={id === '' ? none : id} className="option" textValue={text}>
-              {text}
-            </ListBoxItem>
-          ))}
-        </ListBox>
-      </Popover>
+      <Options values={values} />
     </Select>
+  )
+}
+
+export interface SelectFieldProps {
+  label: string
+  value: string
+  options: readonly (readonly [value: string, label: string])[]
+  /** Whether it differs from its default, which is shown. */
+  isSet?: boolean
+  onChange(value: string): void
+}
+
+/** A choice of one of a few values, with its name before it: for filters. */
+export function SelectField({ label, value, options, isSet, onChange }: SelectFieldProps) {
+  return (
+    <Select
+      className="field select"
+      selectedKey={value}
+      onSelectionChange={(key) => {
+        if (key !== null) onChange(String(key))
+      }}
+    >
+      <span className="field-box bar" data-set={isSet || undefined}>
+        <Label className="faint">{label}</Label>
+        <Button className="bar">
+          <SelectValue className="clipped" />
+          <Icon name="chevron" />
+        </Button>
+      </span>
+      <Options values={options} />
+    </Select>
+  )
+}
+
+/** The list that a choice opens. */
+function Options({ values }: { values: SelectFieldProps['options'] }) {
+  return (
+    <Popover className="popover" placement="bottom start">
+      <ListBox className="options scroller">
+        {values.map(([id, text]) => (
+          <ListBoxItem key={id} id={id === '' ? none : id} className="option" textValue={text}>
+            {text}
+          </ListBoxItem>
+        ))}
+      </ListBox>
+    </Popover>
   )
 }
 

@@ -2,8 +2,8 @@
 import { useEffect, useId, useRef, useState } from 'react'
 import { Button, Input, SearchField, ToggleButton } from 'react-aria-components'
 import { useSearchParams } from 'wouter'
+import { SelectField } from './Fields.tsx'
 import { Icon } from './Icon.tsx'
-import { SelectField } from './SelectField.tsx'
 
 export interface FilterChoice {
   name: string

@@ -1,7 +1,7 @@
 /** The actions of the views that no other file has: each is done in the page, and read back through the API where it changes something. */
 import { expect, test } from 'vitest'
 import { curlExport } from '../../../sandbox/inspector/views/playground/exports.ts'
-import { beacon, fill, key } from '../../http/stage.ts'
+import { asked, beacon, fill, key } from '../../http/stage.ts'
 import { stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()
@@ -32,10 +32,10 @@ test('beacons: a search, an event, a pause, and a funnel that says what it count
   const first = await fill(here.api, { format: 'banner' })
   await here.api.accept('beacons.send', { as: key, body: beacon(here.clock, first, 'render') })
   await go('/beacons?q=sess_1')
-  await page.getByText('All 1 placements in session sess_1').waitFor()
+  await page.getByText('1 placement in session sess_1').waitFor()
   await page.getByText('1 shown').waitFor()
   await go('/beacons?since=5m&client_id=proj_demo')
-  await page.getByText('All 1 placements of proj_demo of the last 5m').waitFor()
+  await page.getByText('1 placement of proj_demo of the last 5m').waitFor()
   await page.getByRole('button', { name: /Event/ }).click()
   await page.getByRole('option', { name: 'click' }).click()
   await page.getByText('No beacon matches these filters').waitFor()
@@ -44,11 +44,15 @@ test('beacons: a search, an event, a pause, and a funnel that says what it count
   await page.getByRole('button', { name: 'Live' }).click()
   const second = await fill(here.api, { format: 'banner' })
   await here.api.accept('beacons.send', { as: key, body: beacon(here.clock, second, 'render') })
-  await page.getByText('All 2 placements').waitFor()
+  await page.getByText('2 placements').waitFor()
   expect(await page.locator('[data-row]').count()).toBe(1)
   await page.getByRole('button', { name: 'Paused' }).click()
   await here.api.accept('beacons.send', { as: key, body: beacon(here.clock, second, 'visible') })
   await page.getByText('3 shown').waitFor()
+  const jobs = Array.from({ length: 250 }, () => asked({ slots_requested: 4 }))
+  await Promise.all(jobs.map((body) => here.api.accept('jobs.create', { as: key, body })))
+  await go('/beacons')
+  await page.getByText('The newest 1,000 placements. Older ones are not counted').waitFor()
 })
 
 test('a request: another is chosen to compare, what is equal is shown too, and the differences are closed', async () => {

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => here[Symbol.asyncDispose]())
 
 /** Text that ends a string, a command, a comment or a variable of any of the languages. */
-const hostile = `it's "x" \`y\` $(id) \${z} {{secret_key}} \\ </script> # */\u2028é`
+const hostile = `it's "x" \`y\` $(id) \${z} {{secret_key}} \\ </script> # */\u2028é\n\t😀`
 const state: PlaygroundState = { ...defaultState, topic: hostile, overrides: '{"bidfloor":0.5,"gdpr_applies":false}' }
 const open = { client_id: 'proj_demo', session_id: 'exported-1' }
 const call = (as: 'server' | 'browser'): ExportedCall => ({

@@ -22,6 +22,8 @@ test('each kind of identifier leads to its page', async () => {
   const [request] = (await api.accept('requests.list')).body.items
   const [first] = (await api.accept('keys.list', { params })).body.items
   const { wrapper_tenant_id } = (await api.accept('projects.show', { params })).body
+  await api.accept('faults.add', { body: { path: '/v1/never' } })
+  await api.accept('snapshots.save', { params: { name: 'before-launch' }, body: {} })
   // The compiler names a kind that is missing.
   const pages: Readonly<Record<IdPrefix, readonly [id: string, shows: string]>> = {
     slot: [slot_id, 'Timeline'],
@@ -38,6 +40,9 @@ test('each kind of identifier leads to its page', async () => {
     ['sess_1', slot_id],
     ['proj_demo', 'Every setting'],
     ['proj_demo~1', 'Entry 1 of the chain of proj_demo'],
+    ['flt_1', 'matched 0, applied to 0'],
+    ['banner_ok', 'Every fill is a banner'],
+    ['before-launch', 'Snapshots'],
   ] as const
   for (const [id, shows] of [...Object.values(pages), ...others]) {
     await go(`/id/${encodeURIComponent(id)}`)

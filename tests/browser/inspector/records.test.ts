@@ -82,7 +82,7 @@ test('beacons: a rejected one shows its body with the fields that were refused, 
   const { here: on, page, go } = inspector
   await fill(on.api, { format: 'banner' })
   await go('/beacons')
-  await page.locator('.format-funnel', { hasText: 'banner' }).getByText('1 fills').waitFor()
+  await page.locator('.format-funnel', { hasText: 'banner' }).getByText('1 fill').waitFor()
   await page.getByText('No beacons yet').waitFor()
   const sent = { beacon_id: 'beacon-00000001', event: 'visble', asset_token: 'ast_x', occurred_at_ms: 1 }
   expect((await on.api.send('POST', '/v1/beacons', { as: key, body: sent })).status).toBe(400)

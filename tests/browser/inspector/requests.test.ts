@@ -52,7 +52,7 @@ test('a request is replayed with edits, and the copy as curl needs only the key'
   expect(command).toContain('$SVC_SECRET_KEY')
   const body = page.getByRole('textbox', { name: 'Body' })
   await body.fill((await body.inputValue()).replace('"chat"', '"voice"'))
-  await page.getByRole('button', { name: 'Replay with 1 edits' }).click()
+  await page.getByRole('button', { name: 'Replay with 1 edit' }).click()
   await page.getByText(/^Sent again as req_/).waitFor()
   const [replayed] = (await here.api.accept('requests.list', { query: { details: 'true' } })).body.items
   expect(replayed).toMatchObject({ status: 200, request_headers: { 'x-sandbox-replay': entry?.request_id } })

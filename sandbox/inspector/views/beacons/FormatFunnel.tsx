@@ -21,11 +21,12 @@ export function FormatFunnel({ query }: { query: FunnelQuery }) {
   return (
     <>
       <p className="label soft funnel-range">
-        {is_complete ? 'All' : 'Only the newest'} {placements.toLocaleString('en')} placements
+        {!is_complete && 'The newest '}
+        {placements.toLocaleString('en')} {placements === 1 ? 'placement' : 'placements'}
         {query.client_id !== undefined && ` of ${query.client_id}`}
         {query.session_id !== undefined && ` in session ${query.session_id}`}
         {query.since !== undefined && ` of the last ${query.since}`}
-        {!is_complete && '; a project, a session or a time counts fewer'}
+        {!is_complete && '. Older ones are not counted: filter by project, session or time.'}
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone it scrolls, which the keyboard must reach */}
       <section className="format-funnels" aria-label="Funnel of each format" tabIndex={0}>
@@ -33,7 +34,9 @@ export function FormatFunnel({ query }: { query: FunnelQuery }) {
           <article key={format.format} className="panel format-funnel">
             <h2 className="bar spread">
               {format.format}
-              <span className="faint tiny">{format.decided.toLocaleString('en')} fills</span>
+              <span className="faint tiny">
+                {format.decided.toLocaleString('en')} {format.decided === 1 ? 'fill' : 'fills'}
+              </span>
             </h2>
             <dl>
               {steps.map((step) => (

@@ -39,18 +39,12 @@ export function ClockControls() {
 }
 
 function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
-  const action = useAction()
+  const action = useAction(reload)
   const [by, setBy] = useState('')
   const [to, setTo] = useState('')
   const [speed, setSpeed] = useQuickClock(action)
   const by_ms = parseSpan(by)
   const to_ms = parseTime(to)
-  const change = (work: () => Promise<SandboxClock>, done: string) =>
-    action.run(async () => {
-      await work()
-      reload()
-      return done
-    })
   return (
     <div className="columns even">
       <Panel
@@ -62,14 +56,14 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
           {clock.frozen ? (
             <Button
               className="small primary bar"
-              onPress={() => change(() => call('clock.resume', { body: {} }), 'The clock runs again.')}
+              onPress={() => action.run(() => call('clock.resume', { body: {} }), 'The clock runs again.')}
             >
               <Icon name="playground" /> Resume
             </Button>
           ) : (
             <Button
               className="small bar"
-              onPress={() => change(() => call('clock.freeze', { body: {} }), 'The clock is frozen.')}
+              onPress={() => action.run(() => call('clock.freeze', { body: {} }), 'The clock is frozen.')}
             >
               <Icon name="stop" /> Freeze
             </Button>
@@ -78,7 +72,7 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
             className="small"
             isDisabled={clock.offset_ms === 0 && !clock.frozen}
             onPress={() =>
-              change(() => call('clock.set', { body: { to_ms: null } }), 'The clock is that of the system.')
+              action.run(() => call('clock.set', { body: { to_ms: null } }), 'The clock is that of the system.')
             }
           >
             Back to system time
@@ -103,7 +97,7 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
             <Button
               key={label}
               className="small"
-              onPress={() => change(() => call('clock.advance', { body: { by_ms: ms } }), `Advanced by ${label}.`)}
+              onPress={() => action.run(() => call('clock.advance', { body: { by_ms: ms } }), `Advanced by ${label}.`)}
             >
               {label}
             </Button>
@@ -114,7 +108,7 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
           onSubmit={(event) => {
             event.preventDefault()
             if (by_ms !== null)
-              void change(() => call('clock.advance', { body: { by_ms } }), `Advanced by ${duration(by_ms)}.`)
+              void action.run(() => call('clock.advance', { body: { by_ms } }), `Advanced by ${duration(by_ms)}.`)
           }}
         >
           <TextInput
@@ -133,7 +127,7 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
           onSubmit={(event) => {
             event.preventDefault()
             if (to_ms !== null)
-              void change(() => call('clock.set', { body: { to_ms } }), `Set to ${new Date(to_ms).toISOString()}.`)
+              void action.run(() => call('clock.set', { body: { to_ms } }), `Set to ${new Date(to_ms).toISOString()}.`)
           }}
         >
           <TextInput

@@ -31,17 +31,11 @@ export function DataControls() {
 function Snapshots() {
   const resource = useResource('snapshots.list', {})
   const [name, setName] = useState('')
-  const action = useAction()
-  const change = (work: () => Promise<unknown>, done: string) =>
-    action.run(async () => {
-      await work()
-      resource.reload()
-      return done
-    })
+  const action = useAction(resource.reload)
   const isTaken =
     resource.state.status === 'ready' && resource.state.data.items.some((snapshot) => snapshot.name === name)
   const save = (replace: boolean) =>
-    change(
+    action.run(
       () => call('snapshots.save', { params: { name }, body: replace ? { replace } : {} }),
       replace ? `${name} is replaced.` : `Saved as ${name}.`,
     )
@@ -88,13 +82,13 @@ function Snapshots() {
                   key={snapshot.name}
                   snapshot={snapshot}
                   restore={() =>
-                    change(
+                    action.run(
                       () => call('snapshots.restore', { params: { name: snapshot.name }, body: {} }),
                       `${snapshot.name} is restored.`,
                     )
                   }
                   remove={() =>
-                    change(
+                    action.run(
                       () => call('snapshots.delete', { params: { name: snapshot.name } }),
                       `${snapshot.name} is deleted.`,
                     )

@@ -24,10 +24,11 @@ const effects: readonly (readonly [effect: FaultEffect, label: string])[] = [
 /** Fields of a rule that are texts, with the example that they show. */
 const texts = [
   ['path', 'Path', '/v1/beacons', 'Begins with this; with a *, matches completely.'],
-  ['method', 'Method', 'POST', undefined],
   ['session_id', 'Session', 'any', undefined],
   ['key', 'Key or token begins with', 'sk_test_', undefined],
 ] as const
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, method] as const)
 
 const numbers = [
   ['status', 'Status', '503', 'error'],
@@ -43,13 +44,7 @@ type Draft = Readonly<Record<string, string>>
 
 export function FaultControls() {
   const resource = useResource('faults.list', {}, ({ type }) => type === 'job.created')
-  const action = useAction()
-  const change = (work: () => Promise<unknown>, done: string) =>
-    action.run(async () => {
-      await work()
-      resource.reload()
-      return done
-    })
+  const action = useAction(resource.reload)
   return (
     <div className="columns">
       <Panel
@@ -62,7 +57,7 @@ export function FaultControls() {
               title="Remove every fault rule?"
               text="The rules of a scenario go as well; its other changes stay in force."
               confirm="Remove all"
-              onConfirm={() => change(() => call('faults.clear'), 'Every fault rule is removed.')}
+              onConfirm={() => action.run(() => call('faults.clear'), 'Every fault rule is removed.')}
             >
               Remove all
             </ConfirmButton>
@@ -83,7 +78,7 @@ export function FaultControls() {
                     key={rule.fault_id}
                     rule={rule}
                     remove={() =>
-                      change(
+                      action.run(
                         () => call('faults.remove', { params: { fault_id: rule.fault_id } }),
                         `${rule.fault_id} is removed.`,
                       )
@@ -95,7 +90,7 @@ export function FaultControls() {
           }
         </Shown>
       </Panel>
-      <AddRule add={(draft) => change(() => call('faults.add', { body: draft }), 'The rule is added.')} />
+      <AddRule add={(draft) => action.run(() => call('faults.add', { body: draft }), 'The rule is added.')} />
     </div>
   )
 }
@@ -153,6 +148,7 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
     const body = {
       effect,
       ...(isServed ? { served: true } : {}),
+      ...(draft.method ? { method: draft.method } : {}),
       ...(draft.reason_code && effect === 'error' ? { reason_code: draft.reason_code } : {}),
       ...Object.fromEntries(texts.flatMap(([name]) => (draft[name] ? [[name, draft[name]]] : []))),
       ...Object.fromEntries(
@@ -188,6 +184,12 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
             isCode
           />
         )}
+        <SelectInput
+          label="Method"
+          value={draft.method ?? ''}
+          onChange={set('method')}
+          values={[['', 'any'], ...methods]}
+        />
         {texts.map(([name, label, placeholder, hint]) => (
           <TextInput
             key={name}

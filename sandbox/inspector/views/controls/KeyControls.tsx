@@ -1,18 +1,16 @@
 /** The keys of a project. A new key is shown once: the sandbox stores its hash alone. */
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
-import type { KeyClass, KeyCreated, KeyItem } from '../../../../src/contract/control/keys.ts'
+import type { KeyClass, KeyCreated } from '../../../../src/contract/control/keys.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
-import { Chip } from '../../parts/Chip.tsx'
-import { ConfirmButton, Outcome, useAction } from '../../parts/Confirm.tsx'
+import { Outcome, useAction } from '../../parts/Confirm.tsx'
 import { CopyButton } from '../../parts/CopyButton.tsx'
 import { Segments } from '../../parts/Fields.tsx'
-import { Id } from '../../parts/Id.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
-import { Time } from '../../parts/Time.tsx'
+import { KeyCard, RevokeKey } from './KeyCard.tsx'
 import { WithProject } from './ProjectChoice.tsx'
 
 export function KeyControls() {
@@ -21,7 +19,7 @@ export function KeyControls() {
 
 function Keys({ client_id }: { client_id: string }) {
   const resource = useResource('keys.list', { params: { client_id } })
-  const action = useAction()
+  const action = useAction(resource.reload)
   const [created, setCreated] = useState<KeyCreated | null>(null)
   return (
     <div className="columns">
@@ -34,17 +32,7 @@ function Keys({ client_id }: { client_id: string }) {
             ) : (
               <ul className="cards">
                 {items.map((item) => (
-                  <Key
-                    key={item.key_id}
-                    item={item}
-                    revoke={() =>
-                      action.run(async () => {
-                        await call('keys.revoke', { params: { key_id: item.key_id }, body: {} })
-                        resource.reload()
-                        return `${item.key_id} is revoked.`
-                      })
-                    }
-                  />
+                  <KeyCard key={item.key_id} item={item} actions={<RevokeKey item={item} action={action} />} />
                 ))}
               </ul>
             )
@@ -63,40 +51,6 @@ function Keys({ client_id }: { client_id: string }) {
         <SeededKeys client_id={client_id} />
       </div>
     </div>
-  )
-}
-
-function Key({ item, revoke }: { item: KeyItem; revoke: () => void }) {
-  const { key_id, mode, created_at_ms, revoked_at_ms } = item
-  return (
-    <li className="box card">
-      <div className="grow">
-        <div className="bar wrap-line">
-          <Id kind="key" id={key_id} isCopied />
-          <Chip tone={item.class === 'secret' ? 'warn' : 'plain'}>{item.class}</Chip>
-          <Chip tone={mode === 'live' ? 'bad' : 'plain'}>{mode}</Chip>
-          {revoked_at_ms !== null && <Chip tone="bad">revoked</Chip>}
-        </div>
-        <p className="faint tiny">
-          created <Time at_ms={created_at_ms} show="date" />
-          {revoked_at_ms !== null && (
-            <>
-              , revoked <Time at_ms={revoked_at_ms} show="date" />
-            </>
-          )}
-        </p>
-      </div>
-      {revoked_at_ms === null && (
-        <ConfirmButton
-          title={`Revoke ${key_id}?`}
-          text="From the next request on, the key and the tokens issued for it get a 401 key_revoked. A reset restores the keys of the seed."
-          confirm="Revoke"
-          onConfirm={revoke}
-        >
-          Revoke
-        </ConfirmButton>
-      )}
-    </li>
   )
 }
 

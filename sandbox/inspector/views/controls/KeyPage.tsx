@@ -6,16 +6,16 @@ import { call } from '../../data/api.ts'
 import type { Loaded } from '../../data/resource.ts'
 import { problemOf } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { ConfirmButton, Outcome, useAction } from '../../parts/Confirm.tsx'
+import { Outcome, useAction } from '../../parts/Confirm.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { Time } from '../../parts/Time.tsx'
+import { RevokeKey } from './KeyCard.tsx'
 
 export function KeyPage({ id }: { id: string }) {
   const [state, setState] = useState<Loaded<KeyItem | null>>(loading)
-  const action = useAction()
   const reload = useCallback(() => {
     findKey(id).then(
       (data) => setState({ status: 'ready', data, problem: null }),
@@ -23,12 +23,7 @@ export function KeyPage({ id }: { id: string }) {
     )
   }, [id])
   useEffect(reload, [reload])
-  const revoke = () =>
-    action.run(async () => {
-      await call('keys.revoke', { params: { key_id: id }, body: {} })
-      reload()
-      return `${id} is revoked.`
-    })
+  const action = useAction(reload)
   return (
     <Page title={id} copies="key_id" lead="A key of a project: the sandbox stores its hash, so its text is not here">
       <Shown resource={{ state, reload }}>
@@ -39,21 +34,7 @@ export function KeyPage({ id }: { id: string }) {
             </Empty>
           ) : (
             <div className="columns even">
-              <Panel
-                title="Key"
-                actions={
-                  key.revoked_at_ms === null && (
-                    <ConfirmButton
-                      title={`Revoke ${id}?`}
-                      text="From the next request on, the key and the tokens issued for it get a 401 key_revoked. A reset restores the keys of the seed."
-                      confirm="Revoke"
-                      onConfirm={revoke}
-                    >
-                      Revoke
-                    </ConfirmButton>
-                  )
-                }
-              >
+              <Panel title="Key" actions={<RevokeKey item={key} action={action} />}>
                 <Outcome action={action} />
                 <KeyValues
                   pairs={[

@@ -10,6 +10,7 @@ import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
+import { KeyCard } from './KeyCard.tsx'
 
 const columns: readonly Column<ProjectItem>[] = [
   {
@@ -119,13 +120,8 @@ export function ProjectPage({ id }: { id: string }) {
                 <Shown resource={keys}>
                   {({ items }) => (
                     <ul className="cards">
-                      {items.map(({ key_id, class: keyClass, mode, revoked_at_ms }) => (
-                        <li key={key_id} className="bar box wrap-line">
-                          <Id kind="key" id={key_id} isCopied />
-                          <Chip>{keyClass}</Chip>
-                          <Chip tone={mode === 'live' ? 'bad' : 'plain'}>{mode}</Chip>
-                          {revoked_at_ms !== null && <Chip tone="bad">revoked</Chip>}
-                        </li>
+                      {items.map((item) => (
+                        <KeyCard key={item.key_id} item={item} />
                       ))}
                     </ul>
                   )}

@@ -13,14 +13,8 @@ import { Empty, Shown } from '../../parts/States.tsx'
 
 export function ScenarioControls() {
   const resource = useResource('scenario.list', {})
-  const action = useAction()
+  const action = useAction(resource.reload)
   const [search, setSearch] = useState('')
-  const change = (work: () => Promise<unknown>, done: string) =>
-    action.run(async () => {
-      await work()
-      resource.reload()
-      return done
-    })
   return (
     <Panel
       title="Scenarios"
@@ -43,12 +37,12 @@ export function ScenarioControls() {
                     key={item.name}
                     item={item}
                     use={() =>
-                      change(
+                      action.run(
                         () => call('scenario.use', { params: { name: item.name }, body: {} }),
                         `${item.name} is in use.`,
                       )
                     }
-                    end={() => change(() => call('scenario.clear'), `${item.name} has ended.`)}
+                    end={() => action.run(() => call('scenario.clear'), `${item.name} has ended.`)}
                   />
                 ))}
             </ul>

@@ -19,13 +19,12 @@ export function SettingsControls() {
 
 function Settings({ client_id }: { client_id: string }) {
   const resource = useResource('projects.show', { params: { client_id } })
-  const action = useAction()
+  const action = useAction(resource.reload)
   const save = (patch: ProjectSettingsPatch) =>
-    action.run(async () => {
-      await call('projects.update', { params: { client_id }, body: patch })
-      resource.reload()
-      return `Saved: ${Object.keys(patch).join(', ')}.`
-    })
+    action.run(
+      () => call('projects.update', { params: { client_id }, body: patch }),
+      `Saved: ${Object.keys(patch).join(', ')}.`,
+    )
   return (
     <>
       <Outcome action={action} />
@@ -108,7 +107,7 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
           onChange={set('allowed_origins')}
           rows={3}
           isCode
-          hint="One a line: https://app.example.com, or http://localhost:* in test mode."
+          hint="One per line: https://app.example.com, or http://localhost:* in test mode."
         />
         <div className="form-grid">
           <TextInput label="Fill rate, 0 to 1" value={form.fill_rate} onChange={set('fill_rate')} isNumeric />

@@ -1,4 +1,5 @@
 /** One slot, from its request to its billing verdict. */
+import { useEffect, useRef, useState } from 'react'
 import type { PlacementDetail } from '../../../../src/contract/control/placements.ts'
 import { useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
@@ -10,7 +11,6 @@ import { Empty, Shown } from '../../parts/States.tsx'
 import { dateAndTime } from '../../parts/Time.tsx'
 import { BeaconList } from '../beacons/BeaconTable.tsx'
 import { EvidenceEntries } from '../records/EvidenceEntries.tsx'
-import { FramePreview } from './FramePreview.tsx'
 import { outcomeOf } from './PlacementTable.tsx'
 import { Timeline } from './Timeline.tsx'
 import { TraceFunnel } from './TraceFunnel.tsx'
@@ -142,6 +142,40 @@ function Placement({ placement }: { placement: PlacementDetail }) {
             <Json value={consent} endpoint="placements.explain" prefix="consent" label="the consent snapshot" />
           )}
         </Panel>
+      </div>
+    </div>
+  )
+}
+
+interface FramePreviewProps {
+  slot_id: string
+  width: number
+  height: number
+}
+
+/** The frame of a fill as a page would show it. Its document counts nothing: no load, no beacon. */
+function FramePreview({ slot_id, width, height }: FramePreviewProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const [available_px, setAvailable] = useState(width)
+  useEffect(() => {
+    if (place.current === null) return
+    const observer = new ResizeObserver(([entry]) => entry !== undefined && setAvailable(entry.contentRect.width))
+    observer.observe(place.current)
+    return () => observer.disconnect()
+  }, [])
+  // A frame that is wider than the panel is shown smaller, not cut.
+  const scale = Math.min(1, available_px / Math.max(1, width))
+  return (
+    <div className="preview-place" ref={place}>
+      <div style={{ width: width * scale, height: height * scale }}>
+        <iframe
+          title="The rendered frame"
+          src={linkTo(`/_sandbox/placements/${encodeURIComponent(slot_id)}/preview`)}
+          sandbox="allow-scripts"
+          width={width}
+          height={height}
+          style={{ transform: `scale(${scale})` }}
+        />
       </div>
     </div>
   )

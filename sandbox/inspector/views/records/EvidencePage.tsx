@@ -127,7 +127,7 @@ function Verification() {
                 {broken_at === null && problem === null ? 'holds' : 'broken'}
               </Chip>
               <span>
-                {client_id}, {entries.toLocaleString('en')} entries
+                {client_id}, {entries.toLocaleString('en')} {entries === 1 ? 'entry' : 'entries'}
               </span>
               {broken_at !== null && (
                 <Id kind="evidence" id={`${client_id}~${broken_at}`}>{`first broken entry: ${broken_at}`}</Id>

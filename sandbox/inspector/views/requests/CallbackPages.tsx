@@ -138,13 +138,12 @@ export function CallbackPage({ id }: { id: string }) {
 
 function Delivery({ callback, reload }: { callback: CallbackItem; reload: () => void }) {
   const { slot_id, client_id, url, status, attempts, http_status, problem, created_at_ms, attempted_at_ms } = callback
-  const action = useAction()
+  const action = useAction(reload)
   const [secret_key, setSecretKey] = useState('')
   const resend = () =>
     action.run(async () => {
       const body = secret_key === '' ? {} : { secret_key }
       const sent = await call('callbacks.resend', { params: { slot_id }, body })
-      reload()
       return sent.http_status === null
         ? `Sent: ${sent.problem ?? 'no response'}.`
         : `Sent: it responded ${sent.http_status}.`

@@ -22,6 +22,7 @@ export function Replay({ entry }: { entry: RequestDetail }) {
   const [result, setResult] = useState<ReplayResult | null>(null)
   const action = useAction()
   const edits = editsOf(isObject(sent) ? sent : {}, text)
+  const edited = Object.keys(edits.set).length
   const isEditable = isObject(sent)
 
   const replay = () =>
@@ -61,7 +62,7 @@ export function Replay({ entry }: { entry: RequestDetail }) {
             onPress={replay}
           >
             <Icon name="send" />
-            {Object.keys(edits.set).length === 0 ? 'Replay' : `Replay with ${Object.keys(edits.set).length} edits`}
+            {edited === 0 ? 'Replay' : `Replay with ${edited} ${edited === 1 ? 'edit' : 'edits'}`}
           </Button>
           {text !== original && (
             <Button className="small quiet" onPress={() => setText(original)}>

@@ -1,6 +1,5 @@
 /** The journal: every exchange of the API, filtered by the address, read again as requests come. */
 import { useEffect, useMemo, useState } from 'react'
-import { Checkbox } from 'react-aria-components'
 import { Link } from 'wouter'
 import type { ListedRequest } from '../../../../src/contract/control/requests.ts'
 import { routeTo } from '../../app/identifiers.ts'
@@ -46,6 +45,9 @@ const filters: readonly Filter[] = [
   { name: 'client_id', label: 'Project', kind: 'text' },
 ]
 
+const keyOf = ({ request_id }: ListedRequest) => request_id
+const routeOf = ({ request_id }: ListedRequest) => routeTo('request', request_id)
+
 /** No event says that a request came: the journal is asked for what is new. */
 const refresh_ms = 1_500
 
@@ -53,11 +55,7 @@ export function RequestList() {
   const [values, change] = useFilters(filters)
   const [isLive, setLive] = useState(true)
   const [picked, setPicked] = useState<readonly string[]>([])
-  const list = useList<ListedRequest>(
-    'requests.list',
-    { query: values },
-    { keyOf: ({ request_id }) => request_id, isAffected: () => true, isLive },
-  )
+  const list = useList<ListedRequest>('requests.list', { query: values }, { keyOf, isAffected: () => true, isLive })
   const { refresh } = list
   useEffect(() => {
     if (!isLive) return
@@ -74,18 +72,19 @@ export function RequestList() {
         header: '',
         width: '30px',
         cell: ({ request_id }) => (
-          <Checkbox
-            className="check"
-            aria-label={`Compare ${request_id}`}
-            isSelected={picked.includes(request_id)}
-            onChange={(isPicked) =>
-              setPicked((before) =>
-                isPicked ? [...before, request_id].slice(-2) : before.filter((id) => id !== request_id),
-              )
-            }
-          >
-            <span className="check-box" />
-          </Checkbox>
+          // Of the browser: a component of a library in each row would be felt while the list scrolls.
+          <label className="check">
+            <input
+              type="checkbox"
+              aria-label={`Compare ${request_id}`}
+              checked={picked.includes(request_id)}
+              onChange={({ target }) =>
+                setPicked((before) =>
+                  target.checked ? [...before, request_id].slice(-2) : before.filter((id) => id !== request_id),
+                )
+              }
+            />
+          </label>
         ),
       },
       { id: 'when', header: 'When', width: '104px', isNarrow: true, cell: ({ at_ms }) => <Time at_ms={at_ms} /> },
@@ -151,8 +150,8 @@ export function RequestList() {
         label="Requests"
         list={list}
         columns={columns}
-        keyOf={({ request_id }) => request_id}
-        routeOf={({ request_id }) => routeTo('request', request_id)}
+        keyOf={keyOf}
+        routeOf={routeOf}
         empty={
           Object.keys(values).length > 0 ? (
             <Empty title="No request matches">Clear a filter to see more.</Empty>
