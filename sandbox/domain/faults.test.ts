@@ -33,7 +33,7 @@ function metOf(draft: Draft, count: number): number[] {
 describe('a rule matches', () => {
   test.each<[Draft, boolean]>([
     [{}, true],
-    [{ method: 'post' }, true],
+    [{ method: 'POST' }, true],
     [{ method: 'GET' }, false],
     [{ path: '/v1/' }, true],
     [{ path: '/v1/placements' }, true],

@@ -82,7 +82,7 @@ export interface FaultCount {
 
 export function matches(rule: Fault, request: FaultRequest, hash: Hash): boolean {
   return (
-    (rule.method === undefined || rule.method.toUpperCase() === request.method) &&
+    (rule.method === undefined || rule.method === request.method) &&
     (rule.path === undefined || pathMatches(rule.path, request.path)) &&
     (rule.key === undefined || (request.key !== null && hasPrefix(request.key, rule.key, hash))) &&
     (rule.session_id === undefined || rule.session_id === request.session_id) &&

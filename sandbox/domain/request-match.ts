@@ -33,7 +33,7 @@ export function matchRequest(conditions: Conditions, request: MatchedRequest): M
   const equal = (condition: string, expected: Scalar | undefined, actual: Scalar) =>
     check(condition, expected, actual, expected === actual)
 
-  equal('method', conditions.method?.toUpperCase(), item.method)
+  equal('method', conditions.method, item.method)
   check('path', conditions.path, item.path, pathMatches(conditions.path ?? '', item.path))
   equal('status', conditions.status, item.status)
   equal('status_class', conditions.status_class, `${Math.floor(item.status / 100)}xx`)

@@ -173,7 +173,7 @@ async function filterOf(services: Services, match: RequestMatch, now_ms: number)
   const { key } = match
   const isKeyId = key?.startsWith('key_') === true
   return defined({
-    method: match.method?.toUpperCase(),
+    method: match.method,
     path: match.path,
     status: match.status,
     status_class: match.status_class === undefined ? undefined : Number(match.status_class[0]),

@@ -15,6 +15,7 @@ export const projects: Noun = {
       defaultParam: projectInUse,
     }),
     endpointCommand('projects.list', {
+      empty: 'There is no project. Create one: svc projects create proj_mine',
       examples: ['projects list', 'projects list -o jsonl'],
       columns: [
         { name: 'project', field: 'client_id' },

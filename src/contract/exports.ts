@@ -76,6 +76,8 @@ export {
   Format,
   FrequencyCap,
   formats,
+  HttpMethod,
+  httpMethods,
   JobId,
   JobType,
   jobTypes,

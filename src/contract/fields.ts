@@ -14,6 +14,7 @@ export const consentStates = ['pending', 'granted', 'denied', 'withdrawn', 'expi
 export const slotStatuses = ['pending', 'ready', 'expired'] as const
 export const modes = ['test', 'live'] as const
 export const consentMechanisms = ['none', 'wrapper_cmp', 'svc_consent'] as const
+export const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 export const JobType = z.enum(jobTypes)
 export type JobType = z.infer<typeof JobType>
@@ -271,6 +272,17 @@ export const pageQuery = assumedFields('A93', {
   limit: queryNumber(z.int().min(1).max(1000)).optional().describe('Items in a page, 1 to 1000; default 50.'),
   cursor: z.string().max(64).optional().describe('next_cursor of the previous page.'),
 })
+
+/** The identifier of a slot or job as a filter: any other text would match nothing. */
+export const SlotFilter = z.string().regex(/^slot_[0-9a-z]{11}$/, 'must be the id of a slot')
+export const JobFilter = z.string().regex(/^job_[0-9a-z]{11}$/, 'must be the id of a job')
+
+export const HttpMethod = z.enum(httpMethods)
+/** A method as a filter, in any case: any other text would match nothing. */
+export const MethodFilter = z.preprocess(
+  (value: string) => (typeof value === 'string' ? value.toUpperCase() : value),
+  HttpMethod,
+)
 
 /** A timestamp (epoch milliseconds) or a span back from now: 10m, 2h, 30s. */
 export const Since = z

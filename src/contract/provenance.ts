@@ -23,6 +23,7 @@ export interface Keywords {
   maximum?: number
   minItems?: number
   uniqueItems?: boolean
+  examples?: readonly string[]
   allOf?: { anyOf: { required: string[]; properties: Record<string, object> }[] }[]
 }
 

@@ -72,7 +72,7 @@ export function connect(sandbox: { url: string }) {
       return { ...response, body: response.text, reason_code }
     },
     /** An address below /_sandbox/ that is opened in a tab. The response may be a page, whatever its status. */
-    open(path: string, headers: Call['headers']): Promise<Response<unknown>> {
+    open(path: string, headers: NonNullable<Call['headers']>): Promise<Response<unknown>> {
       return exchange(sandbox.url, 'GET', path, { headers })
     },
     /** Any request; a response of 400 and above must be an error body. */

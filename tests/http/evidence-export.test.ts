@@ -29,7 +29,7 @@ test('entries are listed newest first, by project, slot, kind and time, in pages
   expect(await list({ slot_id })).toEqual(all.slice(1))
   expect(await list({ kind: 'beacon' })).toEqual(['demo 2 beacon'])
   expect(await list({ since: '30s' })).toEqual(all.slice(0, 2))
-  expect(await list({ slot_id: 'slot_1' })).toEqual([])
+  expect(await list({ slot_id: 'slot_00000000000' })).toEqual([])
   const first = await on.api.accept('evidence.list', { query: { limit: 2 } })
   expect(await list({ limit: 2, cursor: first.body.next_cursor! })).toEqual(all.slice(2))
 })

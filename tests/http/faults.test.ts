@@ -83,7 +83,7 @@ describe('a fault rule', () => {
 describe('a fault rule matches', () => {
   test('method and path', async () => {
     await using on = await stage()
-    await add(on, { method: 'get', path: '/v1/decisions/' })
+    await add(on, { method: 'GET', path: '/v1/decisions/' })
     const { slot_id } = await fill(on.api)
     await on.api.refuse('decisions.get', { as: key, params: { slot_id } })
   })

@@ -17,7 +17,12 @@ import { type EndpointFacts, endpoints } from './facts.ts'
 import { type Body, bodyOptions, buildBody, checkRequired, endpointOptions, flagValues, variantOf } from './input.ts'
 
 /** The parts of a command that its endpoint does not declare. */
-export interface EndpointCommand<Id extends EndpointId> {
+export type EndpointCommand<Id extends EndpointId> = Details<Id> & List
+
+/** What a list has: its columns, and the note below it when it is empty although nothing filters it: how to add an item. */
+type List = { columns: readonly Column[]; empty: string } | { columns?: undefined; empty?: undefined }
+
+interface Details<Id extends EndpointId> {
   /** The verb, where it is not the endpoint's own. */
   name?: string
   /** A second paragraph of the help, after the endpoint's description. */
@@ -35,10 +40,6 @@ export interface EndpointCommand<Id extends EndpointId> {
   input?: (session: Session, input: CommandInput) => CallInput | Promise<CallInput>
   /** The response without a request, where the package has it: when no sandbox is running and no service is named. */
   fromPackage?: () => Promise<Response<Contract[Id]>>
-  /** Columns of a list. */
-  columns?: readonly Column[]
-  /** The note below a list that is empty although nothing filters it, with the command that adds an item. */
-  empty?: string
   /** The tables that `text` prints. */
   tables?: Command['tables']
   text?: (
@@ -95,7 +96,8 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
           : await callEndpoint(session, id, sent)
         await extra.after?.(session, data, meta)
         if (extra.columns !== undefined && isPage(data)) {
-          printPage(session, data, extra.columns, emptyNote(session, sent.query ?? {}, extra.empty))
+          const note = data.items.length > 0 ? '' : await emptyNote(session, sent.query ?? {}, extra.empty)
+          printPage(session, data, extra.columns, note)
         } else printResponse(session, endpoint, extra, data, meta, input.options)
         return extra.exitCode?.(data) ?? 0
       }),
@@ -231,9 +233,19 @@ interface Page {
   next_cursor?: string | null | undefined
 }
 
-/** Returns the note below an empty list: where flags filter it, an item may be there all the same. */
-export function emptyNote({ command_name }: Session, filters: object, empty = 'The list is empty.'): string {
-  const isFiltered = Object.entries(filters).some(([name, value]) => name !== 'limit' && value !== undefined)
+/**
+ * Returns the note below an empty list: where flags filter it, an item may be there all the same. Throws CliError when
+ * they name a project that the sandbox does not have.
+ */
+export async function emptyNote(
+  session: Session,
+  filters: { client_id?: unknown; limit?: unknown },
+  empty: string,
+): Promise<string> {
+  const { limit: _, ...others } = filters
+  if (typeof others.client_id === 'string') await checkProject(session, others.client_id)
+  const isFiltered = Object.values(others).some((value) => value !== undefined)
+  const { command_name } = session
   return isFiltered ? 'Nothing matches. Leave out a flag to see more.' : empty.replace(/\bsvc(?= [a-z])/, command_name)
 }
 
@@ -262,6 +274,16 @@ async function noCredential({ settings, client, signal }: Session): Promise<CliE
     const hint = `Give --secret-key KEY, or create one: svc keys create ${client_id}`
     return new CliError('credentials', 'secret_key_missing', `No key of ${client_id} is known here.`, hint)
   }
+  return unknownProject(base_url, client_id, names)
+}
+
+/** Throws CliError for a project that the sandbox does not have. */
+export async function checkProject({ client, settings, signal }: Session, client_id: string): Promise<void> {
+  const names = (await client().sandbox.info({}, { signal })).projects.map((project) => project.client_id)
+  if (!names.includes(client_id)) throw unknownProject(settings.base_url, client_id, names)
+}
+
+function unknownProject(base_url: string, client_id: string, names: readonly string[]): CliError {
   const hint =
     didYouMean(client_id, names) ?? `Create it: svc projects create ${client_id}. There are: ${names.join(', ')}.`
   return new CliError('usage', 'project_unknown', `${base_url} has no project ${client_id}.`, hint)

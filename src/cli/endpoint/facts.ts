@@ -21,6 +21,8 @@ export interface Field {
   readonly pattern?: string
   /** The message for a value that the pattern rejects: `must be proj_ and a name`. */
   readonly problem?: string
+  /** Values that it takes, where it takes more than one of them: a list, a pattern. */
+  readonly keywords?: { readonly examples?: readonly string[] }
   readonly description?: string
   readonly provenance?: string
   readonly decision?: string

@@ -68,7 +68,8 @@ function fieldOption(name: string, field: Field): Option | null {
     .preset(scalar.type === 'boolean' ? 'true' : undefined)
     .argParser((text) => parseFlag(scalar, text))
   const provenance = [field.provenance, field.decision].filter(Boolean).join(' ')
-  return withProvenance(suggestValues(option, choicesOf(scalar)), provenance === '' ? undefined : provenance)
+  const suggested = scalar.keywords?.examples ?? choicesOf(scalar)
+  return withProvenance(suggestValues(option, suggested), provenance === '' ? undefined : provenance)
 }
 
 /** Returns the description of a flag: `Formats that may fill. (banner, clip)` */
@@ -80,17 +81,22 @@ function describe({ description }: Field, choices: readonly string[]): string {
   return parts.filter((part) => part !== undefined).join(' ')
 }
 
-/** Returns the value of a flag. Throws what commander reports when its field does not take it. */
+/** Returns the value of a flag; a choice in any case. Throws what commander reports when its field does not take it. */
 function parseFlag(field: Field, text: string): unknown {
   const choices = field.type === 'boolean' ? ['true', 'false'] : choicesOf(field)
-  if (choices.length > 0 && !choices.includes(text)) {
-    throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
-  }
-  if (field.type === 'boolean') return text === 'true'
+  const choice = choices.find((each) => each.toLowerCase() === text.toLowerCase())
+  if (choices.length > 0 && choice === undefined) throw notAllowed(choices)
+  if (field.type === 'boolean') return choice === 'true'
+  if (choice !== undefined) return choice
   const isNumber = kindOf(field) === 'number'
   const problem = isNumber ? numberProblem(field, text) : textProblem(field, text)
-  if (problem !== null) throw new InvalidArgumentError(`It ${problem}.`)
+  const { examples } = field.keywords ?? {}
+  if (problem !== null) throw examples === undefined ? new InvalidArgumentError(`It ${problem}.`) : notAllowed(examples)
   return isNumber ? Number(text) : text
+}
+
+function notAllowed(choices: readonly string[]): InvalidArgumentError {
+  return new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
 }
 
 function numberProblem({ type, minimum = -Infinity, maximum = Infinity }: Field, text: string): string | null {

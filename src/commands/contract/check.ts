@@ -1,5 +1,5 @@
 /** `svc contract check`: compares a live service with the contract. */
-import { Argument, Option } from 'commander'
+import { Argument, InvalidArgumentError, Option } from 'commander'
 import { type Column, paintWord } from '../../cli/output/table.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
@@ -33,7 +33,10 @@ export const check: Command = {
     'Sends harmless requests with the configured test key: test traffic in a session of its own, and requests that must be refused. Compares status, headers, fields and errors with the contract, and the OpenAPI document if the service publishes one. A difference from what is documented is exit code 5; other differences are only reported. A production key is refused without --allow-live, and then no traffic is sent with it. Also: svc contract --check URL.',
   arguments: [new Argument('[url]', 'base URL of the service; default: that of the settings')],
   options: [
-    new Option('--openapi <url>', `its OpenAPI document; default: ${sandboxOpenapi} of the service, if there is one`),
+    new Option(
+      '--openapi <url>',
+      `its OpenAPI document; default: ${sandboxOpenapi} of the service, if there is one`,
+    ).argParser(wholeUrl),
     new Option('--allow-live', 'accept a production key, and send only requests that make no traffic'),
   ],
   tables: [columns],
@@ -60,6 +63,11 @@ export const check: Command = {
     )
     return isAsDocumented ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
   },
+}
+
+function wholeUrl(text: string): string {
+  if (URL.canParse(text)) return text
+  throw new InvalidArgumentError('Write it in full: https://host/openapi.json')
 }
 
 /** Returns the settings for another service: a key of the sandbox is not sent there. */
@@ -175,10 +183,6 @@ async function checkOpenapi(
   given: string | undefined,
 ): Promise<{ openapi: OpenapiReport; differences: ServiceDifference[] }> {
   const url = given ?? base_url.replace(/\/+$/, '') + sandboxOpenapi
-  if (!URL.canParse(url)) {
-    const hint = 'Write it in full: https://host/openapi.json'
-    throw new CliError('usage', 'option_invalid', `--openapi ${url} is not a URL.`, hint)
-  }
   const response = await send({ method: 'GET', url, headers: { accept: 'application/json' } })
   const document = parseJson(response.text)
   if (response.ok && isObject(document) && 'openapi' in document) {

@@ -29,6 +29,7 @@ const list = endpointCommand('requests.list', {
   details: 'Continues through the journal until the page is full or the journal ends.',
   options: [...filters.values()],
   columns,
+  empty: emptyJournal,
   examples: ['requests list', 'requests list --status 400 --since 10m -o jsonl'],
   run: (session, input) => printFullPage(session, 'requests.list', 'query', listQuery(session, filters, input)),
 })
@@ -36,6 +37,7 @@ const list = endpointCommand('requests.list', {
 const find = endpointCommand('requests.find', {
   options: [...matchOptions(), ...pageOptions.values()],
   columns,
+  empty: emptyJournal,
   examples: [
     'requests find --path /v1/placements --body overrides.allowed_formats.0=banner',
     'requests find --header content-type=application/json --limit 5 -o jsonl',
@@ -66,7 +68,8 @@ async function printFullPage(
     items.push(...data.items)
     const next_cursor = nextCursor(data, (input as { cursor?: string }).cursor)
     if (next_cursor === null || items.length >= limit) {
-      printPage(session, { items, next_cursor }, columns, emptyNote(session, wanted, emptyJournal))
+      const note = items.length > 0 ? '' : await emptyNote(session, wanted, emptyJournal)
+      printPage(session, { items, next_cursor }, columns, note)
       return 0
     }
     input = { ...wanted, limit: limit - items.length, cursor: next_cursor }

@@ -61,7 +61,7 @@ export function endpointAt(method: string | undefined, path: string): EndpointFa
   const found = Object.values(endpoints).filter(
     (endpoint) =>
       endpoint.path.startsWith('/v1/') &&
-      (method === undefined || endpoint.method === method.toUpperCase()) &&
+      (method === undefined || endpoint.method === method) &&
       pathPattern(endpoint.path).test(withoutQuery(path)),
   )
   return found.length === 1 ? found[0]! : null

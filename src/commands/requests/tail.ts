@@ -69,7 +69,7 @@ export const logs: Command = {
     if (input.options.follow !== false) return untilCtrlC(printFollowed(session, query, latest))
     const items = await latestRequests(session.client(), query, latest, session.signal)
     for (const item of items) print(session, item)
-    if (items.length === 0) session.out.note(emptyNote(session, query, emptyJournal))
+    if (items.length === 0) session.out.note(await emptyNote(session, query, emptyJournal))
     return 0
   },
 }

@@ -12,6 +12,7 @@ export const scenario: CommandGroup = {
   summary: 'Use a scenario of the catalogue',
   commands: [
     endpointCommand('scenario.list', {
+      empty: 'The catalogue has no scenario.',
       examples: ['sandbox scenario list', 'sandbox scenario list -o json'],
       columns: [
         { name: 'name', kind: 'id' },

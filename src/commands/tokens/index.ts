@@ -65,6 +65,7 @@ export const namespaces: Noun = {
   summary: 'List and delete the namespaces of a shared store',
   commands: [
     endpointCommand('namespaces.list', {
+      empty: 'No namespace is in use. Create one: svc start --store URL --namespace NAME',
       examples: ['namespaces list', 'namespaces list -o json'],
       columns: [
         { name: 'name', kind: 'id' },

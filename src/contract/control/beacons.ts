@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { ReasonCode } from '../errors.ts'
-import { EpochMs, Format, page, pageQuery, Since } from '../fields.ts'
+import { EpochMs, Format, page, pageQuery, Since, SlotFilter } from '../fields.ts'
 import { assumed, assumedObject } from '../provenance.ts'
 import { AcceptCode, BeaconEvent } from '../v1/beacons.ts'
 
@@ -42,7 +42,7 @@ export const endpoints = declareEndpoints({
       'Accepted and rejected beacons with their verdict. The billing verdict is computed over the current set.',
     query: assumedObject('A93', {
       ...pageQuery,
-      slot_id: z.string().optional().describe('Only this slot.'),
+      slot_id: SlotFilter.optional().describe('Only this slot.'),
       beacon_id: z.string().optional().describe('Only beacons with this idempotency key: one, and its duplicates.'),
       event: BeaconEvent.optional().describe('Only this event.'),
       verdict: Verdict.optional().describe('Only this verdict.'),

@@ -1,7 +1,7 @@
 /** Callbacks: the decisions that the sandbox posts to the callback URL of their job. */
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
-import { EpochMs, page, pageQuery } from '../fields.ts'
+import { EpochMs, page, pageQuery, SlotFilter } from '../fields.ts'
 import { assumedObject } from '../provenance.ts'
 
 export const CallbackStatus = z.enum(['waiting', 'retrying', 'delivered', 'failed', 'key_lost'])
@@ -32,7 +32,7 @@ export const endpoints = declareEndpoints({
     query: assumedObject('C07', {
       ...pageQuery,
       client_id: z.string().optional().describe('Only this project.'),
-      slot_id: z.string().optional().describe('Only this slot.'),
+      slot_id: SlotFilter.optional().describe('Only this slot.'),
       status: CallbackStatus.optional().describe('Only callbacks with this status.'),
     }),
     response: page(CallbackItem),

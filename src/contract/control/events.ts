@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
-import { EpochMs, queryNumber, Since } from '../fields.ts'
-import { assumedObject } from '../provenance.ts'
+import { EpochMs, queryNumber, Since, SlotFilter } from '../fields.ts'
+import { assumedObject, withKeywords } from '../provenance.ts'
 
 export const eventTypes = [
   'job.created',
@@ -26,6 +26,22 @@ export const eventTypes = [
 ] as const
 export const EventType = z.enum(eventTypes)
 export type EventType = z.infer<typeof EventType>
+
+const subjects = [...new Set(eventTypes.map((type) => type.slice(0, type.indexOf('.'))))]
+const filterValues = [...eventTypes, ...subjects.map((subject) => `${subject}.*`)]
+const anyValue = `(${filterValues.map((value) => value.replaceAll(/[.*]/g, String.raw`\$&`)).join('|')})`
+
+/** Types of events, separated by commas. Any other would match nothing. */
+export const EventTypes = withKeywords(
+  z
+    .string()
+    .max(256)
+    .regex(
+      new RegExp(`^${anyValue}( *, *${anyValue})*$`),
+      'must be types of events, such as beacon.rejected or beacon.*',
+    ),
+  { examples: filterValues },
+)
 
 /** One event, as the data of a server-sent event; `seq` is its id there. */
 export const SandboxEvent = assumedObject('A93', {
@@ -52,13 +68,11 @@ export const endpoints = declareEndpoints({
       since: Since.optional().describe(
         'Begin with the first event since then: epoch milliseconds, or a span such as 10m. since_seq takes precedence.',
       ),
-      type: z
-        .string()
-        .max(256)
-        .optional()
-        .describe('Only these types, separated by commas; beacon.* matches every event of beacons.'),
+      type: EventTypes.optional().describe(
+        'Only these types, separated by commas; beacon.* matches every event of beacons.',
+      ),
       client_id: z.string().optional().describe('Only this project.'),
-      slot_id: z.string().optional().describe('Only this slot.'),
+      slot_id: SlotFilter.optional().describe('Only this slot.'),
     }),
     request_headers: {
       'Last-Event-ID': {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
-import { EpochMs, page, pageQuery, queryNumber, Since } from '../fields.ts'
+import { EpochMs, page, pageQuery, queryNumber, Since, SlotFilter } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
 export const EvidenceKind = z.enum(['decision', 'consent', 'beacon'])
@@ -106,7 +106,7 @@ export const endpoints = declareEndpoints({
     query: assumedObject('A93', {
       ...pageQuery,
       client_id: z.string().optional().describe('Only this project.'),
-      slot_id: z.string().optional().describe('Only entries about this slot.'),
+      slot_id: SlotFilter.optional().describe('Only entries about this slot.'),
       kind: EvidenceKind.optional().describe('Only entries of this kind.'),
       since: Since.optional().describe('Only entries recorded since then.'),
     }),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { ReasonCode } from '../errors.ts'
-import { EpochMs, Format, page } from '../fields.ts'
+import { EpochMs, Format, MethodFilter, page } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
 /** Maximum number of rules at a time. */
@@ -37,7 +37,7 @@ export const FaultPath = z.string().regex(/^\//, 'must begin with /').max(256)
 
 /** Fields that a rule may leave out. */
 const choices = assumedFields('A96', {
-  method: z.string().max(10).optional().describe('Only this method.'),
+  method: MethodFilter.optional().describe('Only this method.'),
   path: FaultPath.optional().describe(
     'Only paths that begin with this, such as /v1/beacons; with a * in it, only paths that match it completely, * for any text.',
   ),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { ReasonCode } from '../errors.ts'
-import { BooleanText, EpochMs, page, pageQuery, queryNumber, RequestId, Since } from '../fields.ts'
+import { BooleanText, EpochMs, MethodFilter, page, pageQuery, queryNumber, RequestId, Since } from '../fields.ts'
 import { assumed, assumedFields, assumedObject } from '../provenance.ts'
 
 /** Kinds of credential, by their prefix: secret keys of both modes, activation and beacon tokens. */
@@ -15,6 +15,12 @@ export const StatusClass = z.enum(['1xx', '2xx', '3xx', '4xx', '5xx'])
 export const KeyFilter = z
   .string()
   .regex(/^(sk_test|sk_live|at|bt|key_[0-9a-z]{11})$/, 'must be sk_test, sk_live, at, bt or the id of a key')
+
+/** The beginning of a path of the journal, or a pattern with `*`. Callbacks have the whole URL. */
+export const JournalPath = z
+  .string()
+  .regex(/^(\/|\*|https?:)/, 'must begin with / or *, or with http for the URL of a callback')
+  .max(256)
 
 const item = assumedFields('A93', {
   request_id: RequestId.describe('Equal to the x-request-id header of the response.'),
@@ -63,12 +69,10 @@ export type ListedRequest = z.infer<typeof ListedRequest>
 
 /** Conditions of both a list and a match. */
 const conditions = assumedFields('A93', {
-  method: z.string().max(10).optional().describe('Only this method.'),
-  path: z
-    .string()
-    .max(256)
-    .optional()
-    .describe('Only paths that begin with this; with a * in it, only paths that match it completely, * for any text.'),
+  method: MethodFilter.optional().describe('Only this method.'),
+  path: JournalPath.optional().describe(
+    'Only paths that begin with this; with a * in it, only paths that match it completely, * for any text.',
+  ),
   status_class: StatusClass.optional().describe('Only statuses of this class.'),
   reason: ReasonCode.optional().describe('Only this cause.'),
   key: KeyFilter.optional().describe('Only this kind of credential (sk_test, sk_live, at, bt), or this key by its id.'),

@@ -1,0 +1,133 @@
+/**
+ * No flag takes a wrong value in silence: each has choices or a form and refuses anything else before it is sent, or is
+ * free text and named here. A new flag is one of the two.
+ */
+import { InvalidArgumentError, type Option } from 'commander'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadAll, tableOptions } from '../../src/cli/run/command.ts'
+import { commonOptions } from '../../src/cli/run/parser.ts'
+import { commands } from '../../src/commands/index.ts'
+import { startTestCli, type TestCli } from './test-cli.ts'
+
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli[Symbol.asyncDispose]())
+
+/** Flags whose value may be any text, with what it is. */
+const freeText: Readonly<Record<string, string>> = {
+  '--asset-token': 'opaque: the service knows it or refuses it',
+  '--beacon-id': 'chosen by the integration',
+  '--browser-path': 'a file',
+  '--callback-url': 'an address, which the service judges by its network',
+  '--config': 'a file',
+  '--control-token': 'a credential',
+  '--cursor': 'opaque: the sandbox refuses any other',
+  '--db': 'a file',
+  '--file': 'a file',
+  '--gpp-string': 'stored as it is',
+  '--grep': 'a regular expression',
+  '--key-id': 'an identifier that the sandbox looks up',
+  '--label-text': 'a label',
+  '--locale': 'stored as it is',
+  '--model-id': 'stored as it is',
+  '--prompt': 'prose',
+  '--public-key': 'a key: an export that another has signed fails',
+  '--publishable-key': 'a credential',
+  '--render-instance-id': 'chosen by the integration',
+  '--secret-key': 'a credential',
+  '--serve-dir': 'a folder',
+  '--session-id': 'chosen by the integration',
+  '--ssp-partner-id': 'stored as it is',
+  '--steps': 'a file',
+  '--tcf-string': 'stored as it is',
+  '--tls-cert': 'a file',
+  '--tls-key': 'a file',
+  '--topic': 'prose',
+  'beacons send --slot-id': 'must be the slot of the asset token: the service compares',
+  'sandbox faults add --key': 'the beginning of any key or token',
+  'sandbox migrate --namespace': 'a name that the database has, or not',
+}
+
+/** Flags that are checked when their command runs, with the command. Each is refused as a usage error. */
+const checkedLater: Readonly<Record<string, string>> = {
+  '--allowed-host': 'start --port 0',
+  '--base-url': 'placements list',
+  '--body': 'requests find',
+  '--client-id': 'placements list',
+  '--color': 'placements list',
+  '--data': 'consent set',
+  '--header': 'requests find',
+  '--jq': 'placements list',
+  '--not-tag': 'qa run --tag nothing',
+  '--now': 'beacons lint README.md',
+  '--origin': 'browser activate',
+  '--output': 'placements list',
+  '--profile': 'placements list',
+  '--public-url': 'start --port 0',
+  '--reporter': 'qa run',
+  '--scenario': 'start --port 0',
+  '--set': 'consent set',
+  '--tag': 'qa run',
+  '--template': 'placements list',
+  '--time': 'placements list',
+  '--url': 'qa observe',
+  '--host': 'start --port 0',
+}
+
+const wrong = '~ no such value ~'
+
+function isRefused(option: Option): boolean {
+  if (option.parseArg === undefined) return false
+  try {
+    option.parseArg(wrong, undefined as never)
+    return false
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) return true
+    throw error
+  }
+}
+
+test('a flag refuses a wrong value, or is free text', async () => {
+  const own = (await loadAll(commands)).flatMap(({ command, path }) =>
+    [...(command.options ?? []), ...tableOptions(command)].map((option) => ({ option, path })),
+  )
+  const all = [...own, ...commonOptions().map((option) => ({ option, path: 'svc' }))]
+  const open = all.filter(({ option }) => (option.required || option.optional) && !isRefused(option))
+  const names = open.map(({ option, path }) => {
+    const { long = option.flags } = option
+    return `${path} ${long}` in freeText ? `${path} ${long}` : long
+  })
+  const known = [...Object.keys(freeText), ...Object.keys(checkedLater)]
+  expect([...new Set(names)].toSorted()).toEqual(known.toSorted())
+  expect(all.length).toBeGreaterThan(300)
+})
+
+test.each(Object.entries(checkedLater))('%s refuses a wrong value before anything is sent', async (flag, command) => {
+  const value = flag === '--template' ? '{{#' : wrong
+  const { code, stdout, stderr } = await cli.svc(`${command} ${flag} '${value}'`)
+  expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: '' })
+})
+
+test('a project that the sandbox does not have is refused, not searched in vain', async () => {
+  for (const list of ['placements list', 'beacons list', 'requests list', 'requests find', 'events stream']) {
+    const { code, stderr } = await cli.svc(`${list} --client-id proj_dmeo`)
+    expect([list, code, stderr]).toEqual([list, 2, expect.stringContaining('Did you mean proj_demo?')])
+  }
+})
+
+test('what is probably meant is named, and a choice may be in any case', async () => {
+  for (const [line, near] of [
+    ['events stream --type beacon.acepted', 'beacon.accepted'],
+    ['events stream --type beacons.*', 'beacon.*'],
+    ['requests list --method PSOT', 'POST'],
+    ['sandbox faults add --method gte', 'GET'],
+    ['beacons list --event visble', 'visible'],
+  ] as const) {
+    const { code, stderr } = await cli.svc(line)
+    expect([line, code, stderr]).toEqual([line, 2, expect.stringContaining(`Did you mean ${near}?`)])
+  }
+  expect((await cli.svc('requests count --method post')).code).toBe(0)
+  expect((await cli.svc('events stream --type beacon.accepted,nothing.at_all')).code).toBe(2)
+})
