@@ -25,8 +25,8 @@ const slow = [
 export default defineConfig({
   test: {
     include: ['tests/http/**/*.test.ts', 'tests/postgres/**/*.test.ts', 'tests/mutations/store.test.ts'],
-    // Files of SQLite, and the plans of its queries.
-    exclude: ['tests/http/{query-plans,schema-versions,privacy}.test.ts'],
+    // Versions of SQLite files, and the plans of its queries.
+    exclude: ['tests/http/{query-plans,schema-versions}.test.ts'],
     sequence: { sequencer: slowestFirst(slow) },
     runner: 'tests/postgres/runner.ts',
     globalSetup: ['tests/temporary-root.ts', 'tests/build-once.ts', 'tests/postgres/global-setup.ts'],

@@ -1,7 +1,8 @@
 /**
- * Placements and beacons a second on SQLite, on PostgreSQL with one node, and with two nodes, side by side: every node a
+ * Placements and beacons a second on SQLite, and on PostgreSQL with one node up to BENCH_NODES (2), side by side: every node a
  * process, in turn in short rounds, since other work on the host makes single rates worthless. PostgreSQL waits for the disk
- * at each commit, as in production; SQLite does as svc start does. Prints medians, and the share of SQLite.
+ * at each commit, as in production, and BENCH_FLUSH_MS longer; SQLite does as svc start does. Prints medians, the share of
+ * SQLite, and what does not depend on processors: how many transactions wait for a lock that another one holds.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,6 +11,7 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import pg from 'pg'
 import { startPostgres } from '../tests/postgres/server.ts'
 
 interface Node {
@@ -21,42 +23,54 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const round_ms = Number(process.env.BENCH_ROUND_MS ?? 2_000)
 /** Group commit lives of them: with few, each waits for the flush of the others. */
 const connections = Number(process.env.BENCH_CONNECTIONS ?? 64)
+const mostNodes = Number(process.env.BENCH_NODES ?? 2)
+const flush_ms = Number(process.env.BENCH_FLUSH_MS ?? 0)
 const key = 'sk_test_sandbox_demo'
 const home = mkdtempSync(join(tmpdir(), 'svc-bench-'))
 const agent = new Agent({ keepAlive: true, maxSockets: connections * 2 })
 
-const server = await startPostgres({ isDurable: true })
+const server = await startPostgres({
+  isDurable: true,
+  flags: flush_ms === 0 ? [] : ['-c', `commit_delay=${flush_ms * 1_000}`, '-c', 'commit_siblings=0'],
+})
+const admin = new pg.Client({ connectionString: server.url })
 const nodes: Node[] = []
 let beaconsSent = 0
 try {
-  const sqlite = await start(['--db', join(home, 'bench.db')])
-  const alone = await start(['--store', server.url])
-  // The two are on a database of their own, so that neither set sees the rows of the other.
-  const apart = server.url.replace(/svc$/, 'postgres')
-  const pair = [await start(['--store', apart]), await start(['--store', apart])]
-  const subjects = { SQLite: [sqlite], 'PostgreSQL, one node': [alone], 'PostgreSQL, two nodes': pair }
-  const rates = new Map<string, { placements: number[]; beacons: number[] }>()
-  for (const name of Object.keys(subjects)) rates.set(name, { placements: [], beacons: [] })
+  await admin.connect()
+  const subjects: Record<string, Node[]> = { SQLite: [await start(['--db', join(home, 'bench.db')])] }
+  for (let size = 1; size <= mostNodes; size++) {
+    // Each team has a namespace of its own, so that none sees the rows of another.
+    const team: Node[] = []
+    while (team.length < size) team.push(await start(['--store', server.url, '--namespace', `team-${size}`]))
+    subjects[`PostgreSQL, ${size} ${size === 1 ? 'node' : 'nodes'}`] = team
+  }
+  const rates = new Map<string, { placements: number[]; beacons: number[]; waits: number[] }>()
+  for (const name of Object.keys(subjects)) rates.set(name, { placements: [], beacons: [], waits: [] })
   for (let round = -1; round < rounds; round++) {
     for (const [name, team] of Object.entries(subjects)) {
+      const waits = sampleWaits()
       const placements = await rateOf(team, round_ms, place)
       const tokens = await Promise.all(team.map(tokenOf))
       const beacons = await rateOf(team, round_ms, (node) => send(node, tokens[team.indexOf(node)]!))
+      const waiting = await waits.stop()
       if (round < 0) continue
       rates.get(name)!.placements.push(placements)
       rates.get(name)!.beacons.push(beacons)
+      rates.get(name)!.waits.push(waiting)
     }
   }
   const of = (name: string) => ({
     placements: median(rates.get(name)!.placements),
     beacons: median(rates.get(name)!.beacons),
+    waits: median(rates.get(name)!.waits),
   })
   const base = of('SQLite')
   for (const name of Object.keys(subjects)) {
-    const { placements, beacons } = of(name)
+    const { placements, beacons, waits } = of(name)
     const share = (value: number, whole: number) => `${Math.round((100 * value) / whole)} %`
     console.log(
-      `${name.padEnd(24)} ${Math.round(placements)} placements/s (${share(placements, base.placements)}), ${Math.round(beacons)} beacons/s (${share(beacons, base.beacons)})`,
+      `${name.padEnd(24)} ${Math.round(placements)} placements/s (${share(placements, base.placements)}), ${Math.round(beacons)} beacons/s (${share(beacons, base.beacons)}), ${waits.toFixed(2)} transactions wait for a lock`,
     )
   }
 } finally {
@@ -65,6 +79,7 @@ try {
     if (child.exitCode === null) await once(child, 'exit')
   }
   agent.destroy()
+  await admin.end()
   await server.stop()
   rmSync(home, { recursive: true, force: true })
 }
@@ -95,6 +110,30 @@ async function rateOf(team: readonly Node[], ms: number, call: (node: Node, coun
   }
   await Promise.all(Array.from({ length: connections }, (_, index) => client(index)))
   return (succeeded * 1_000) / (performance.now() - started)
+}
+
+/** Counts the transactions that wait for a lock of another one, some hundred times a second; resolves to the mean. */
+function sampleWaits(): { stop(): Promise<number> } {
+  let isOver = false
+  const counted = (async () => {
+    let sum = 0
+    let samples = 0
+    while (!isOver) {
+      const { rows } = await admin.query<{ waiting: number }>(
+        "SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+      )
+      sum += rows[0]!.waiting
+      samples++
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    return sum / samples
+  })()
+  return {
+    stop() {
+      isOver = true
+      return counted
+    },
+  }
 }
 
 async function place(node: Node, count: number): Promise<number> {

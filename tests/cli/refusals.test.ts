@@ -65,6 +65,21 @@ describe('a start is refused', () => {
     expect(stderr).toContain('npm install pg')
   })
 
+  test('on a PostgreSQL that does not run, whose address is named without the password', async () => {
+    const refusal = await refused(
+      temporaryDirectory(),
+      '--port',
+      '0',
+      '--store',
+      'postgres://svc:secret@127.0.0.1:1/svc',
+    )
+    expect(refusal).toMatchObject({ code: 2, error: { category: 'usage', code: 'database_unreachable' } })
+    expect(refusal.error.message).toBe(
+      'postgres://svc@127.0.0.1:1/svc cannot be reached: connect ECONNREFUSED 127.0.0.1:1.',
+    )
+    expect(refusal.error.hint).toContain('Check that PostgreSQL runs there')
+  })
+
   test('on a port that is taken', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

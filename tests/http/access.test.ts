@@ -1,10 +1,10 @@
 /** Access for a team: named tokens with roles, their revocation, and the audit list (A97). */
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/contract/endpoint.ts'
-import { storeOfItsOwn } from '../postgres/shared-store.ts'
+import { storedTexts, storeOfItsOwn } from '../postgres/shared-store.ts'
 import { folder, stage } from './stage.ts'
 
 const shared = { public_url: 'http://192.168.1.5:4010' }
@@ -84,24 +84,24 @@ test('a revoked token is refused from the next request on, and its name stays ta
   expect(unknown.body.message).toBe('There is no token named nobody.')
 })
 
-test('tokens outlive restarts, resets and imports; the file holds no token, and an export none of it', async () => {
-  using at = folder()
-  const database = join(at.path, 'sandbox.db')
+test('tokens outlive restarts, resets and restores, and are stored as hashes', async () => {
+  const store = await storeOfItsOwn()
   let ci: { headers: { 'x-sandbox-token': string } }
   {
-    await using on = await team({ database })
-    expect(existsSync(`${database}.access`)).toBe(false)
+    await using on = await team(store)
     ci = await on.create('ci', 'admin')
     await on.api.accept('snapshots.save', { ...on.start, params: { name: 'one' } })
   }
-  await using on = await team({ database })
+  await using on = await team(store)
   const exported = await on.api.send('GET', '/_sandbox/export', ci)
   expect(exported.status).toBe(200)
   await on.api.accept('sandbox.reset', ci)
   await on.api.accept('snapshots.restore', { ...ci, params: { name: 'one' } })
   const { items } = (await on.api.accept('tokens.list', ci)).body
-  expect(items.map(({ name, role }) => [name, role])).toEqual([[named('ci'), 'admin']])
-  expect(readFileSync(`${database}.access`).includes(ci.headers['x-sandbox-token'])).toBe(false)
+  expect(items.map(({ name, role }) => [name, role])).toContainEqual([named('ci'), 'admin'])
+  const stored = await storedTexts(store)
+  const holds = (text: string) => stored.some((row) => row.includes(text))
+  expect([holds(named('ci')), holds(ci.headers['x-sandbox-token'])]).toEqual([true, false])
 })
 
 test('the audit list names who did what, with the outcome; reads and strangers are not in it', async () => {
@@ -138,8 +138,11 @@ test('a page that was opened with a token acts with that token', async () => {
   expect([page.text.includes(token), page.text.includes(on.sandbox.admin_token)]).toEqual([true, false])
 })
 
-test('a sandbox with a file has no namespaces', async () => {
-  await using on = await stage()
+test('a sandbox with a file has no namespaces, and no second file until it has tokens', async () => {
+  using at = folder()
+  const database = join(at.path, 'sandbox.db')
+  await using on = await stage({ database })
+  expect(existsSync(`${database}.access`)).toBe(false)
   expect((await on.api.accept('namespaces.list')).body).toEqual({ items: [] })
   const { body } = await on.api.refuse('namespaces.delete', { params: { name: 'pr-1' } })
   expect(body.hint).toBe('Namespaces are of a shared store: svc start --store URL --namespace NAME.')

@@ -2,14 +2,14 @@
 import { createHmac } from 'node:crypto'
 import dns from 'node:dns'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { LegacyDecision } from '../../src/contract/compat/decisions.ts'
 import type { CallbackItem } from '../../src/contract/control/callbacks.ts'
+import { storedTexts } from '../postgres/shared-store.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { receiver } from './receiver.ts'
 import { activate, key, liveKey, origin, type Stage, stage } from './stage.ts'
@@ -34,10 +34,6 @@ async function callback(on: Stage, slot_id: string, status: CallbackItem['status
     await wait(10)
   }
 }
-
-/** Whether a file of a folder contains a text. */
-const holds = (folder: string, text: string) =>
-  readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(text))
 
 const attemptsOf = async (on: Stage, slot_id: string) =>
   (await on.api.accept('requests.list', { query: { path: 'http', details: 'true' } })).body.items
@@ -310,19 +306,27 @@ describe('a callback that is sent again', () => {
     expect(none.status).toBe(404)
   })
 
-  test('after a restart that came before its delivery needs the key again, and says so', async () => {
+  test('that was not delivered by a restart of the only process is lost, and says so', async () => {
     const database = join(temporaryDirectory(), 'sandbox.db')
-    await using hook = await receiver()
     const first = await stage({ database, decision_latency_ms: 60_000 })
-    const [slot_id] = await job(first, hook.url)
-    expect(holds(dirname(database), hook.url), 'the callback is stored').toBe(true)
-    expect(holds(dirname(database), key), 'the key that signs is not').toBe(false)
+    const [slot_id] = await job(first, 'http://127.0.0.1:1/')
     await first.sandbox.close()
-    expect(holds(dirname(database), key)).toBe(false)
     await using on = await stage({ database, clock: first.clock })
     const lost = await callback(on, slot_id!, 'key_lost')
     expect(lost).toMatchObject({ attempts: 0, attempted_at_ms: null })
     expect(lost.problem).toContain('restarted before')
+  })
+
+  test('after a restart that came before its delivery needs the key again, which is stored nowhere', async () => {
+    const database = join(temporaryDirectory(), 'sandbox.db')
+    const holds = async (text: string) => (await storedTexts({ database })).some((stored) => stored.includes(text))
+    await using hook = await receiver()
+    const first = await stage({ database, decision_latency_ms: 60_000 })
+    const [slot_id] = await job(first, hook.url)
+    expect([await holds(hook.url), await holds(key)]).toEqual([true, false])
+    await first.sandbox.close()
+    expect(await holds(key)).toBe(false)
+    await using on = await stage({ database, clock: first.clock })
     on.clock.advance(60_000)
     await on.api.accept('wrapper.decision', { as: key, params: { slot_id: slot_id! }, query: { wait_ms: 2_000 } })
     const params = { slot_id: slot_id! }

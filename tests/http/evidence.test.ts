@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../sandbox/index.ts'
+import { replaceInstallKey } from '../postgres/shared-store.ts'
 import {
   activate,
   asked,
@@ -248,7 +248,7 @@ describe('the contents of a row', () => {
       await using on = await stage(options)
       ;({ slot_id, asset_token } = await fill(on.api))
     }
-    rmSync(`${options.database}.key`)
+    await replaceInstallKey(options.database)
     await using on = await stage(options)
     const { body } = await on.api.accept('decisions.get', { as: key, params: { slot_id } })
     expect(body.decision?.asset_token).not.toBe(asset_token)

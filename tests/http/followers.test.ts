@@ -1,6 +1,7 @@
 /** Many followers of events: what is read and serialized is shared, and one that does not read holds up no other. */
 import { get, type IncomingMessage } from 'node:http'
 import Database from 'better-sqlite3'
+import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { asked, fill, key, type Stage, stage } from './stage.ts'
 
@@ -54,9 +55,16 @@ test('followers that begin at different events each get the rest of them', async
 function countReads(): { count: number } {
   const reads = { count: 0 }
   const { prepare } = Database.prototype
+  const { query } = pg.Client.prototype
   onTestFinished(() => {
     Database.prototype.prepare = prepare
+    pg.Client.prototype.query = query
   })
+  pg.Client.prototype.query = function (this: pg.Client, ...values: unknown[]) {
+    const [{ text }] = values as [{ text?: string }]
+    if (/FROM event WHERE seq > \$1 AND/.test(text ?? '')) reads.count++
+    return Reflect.apply(query, this, values)
+  } as typeof query
   Database.prototype.prepare = function (this: Database.Database, sql: string) {
     const statement = prepare.call(this, sql)
     if (!/FROM event WHERE seq > \?/.test(sql)) return statement

@@ -99,7 +99,7 @@ test('a state with every value of its own is opened again: the clock, faults, an
   }
   const names: unknown[] = []
   edit(options.database, (db) => names.push(...db.prepare('SELECT name FROM meta ORDER BY name').pluck().all()))
-  expect(names).toEqual(['clock', 'events_dropped', 'faults', 'journal_dropped'])
   await using on = await stage(options)
+  expect(names).toEqual(['clock', 'events_dropped', 'faults', 'journal_dropped'])
   expect((await on.api.accept('sandbox.integrity')).body).toMatchObject({ ok: true })
 })

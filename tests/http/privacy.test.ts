@@ -1,14 +1,27 @@
 /** Prompt text that was sent without consent is nowhere: not in the file, not in any response of the sandbox. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
-import type Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { manualClock, startSandbox } from '../../sandbox/index.ts'
+import { manualClock } from '../../sandbox/index.ts'
 import type { EndpointId } from '../../src/contract/index.ts'
+import { storedTexts } from '../postgres/shared-store.ts'
 import { leaks } from '../reliability/secret-cases.ts'
 import { type Api, type Call, connect } from './call.ts'
-import { activate, asked, beacon, edit, fill, folder, key, liveKey, origin, publishable, stage } from './stage.ts'
+import {
+  activate,
+  asked,
+  beacon,
+  edit,
+  fill,
+  folder,
+  key,
+  liveKey,
+  origin,
+  publishable,
+  stage,
+  startSandbox,
+} from './stage.ts'
 
 const prose = 'my aunt Zephyrine asked about a quiet divorce'
 const oneWord = 'zephyrine-quiet-divorce'
@@ -39,11 +52,11 @@ async function traceOf(work: (api: Api, base: { clock: ReturnType<typeof manualC
     for (const { request_id } of requests.items) {
       surfaces.push((await api.accept('requests.show', { params: { request_id } })).text)
     }
-    surfaces.push(...files(dir.path))
+    surfaces.push(...(await storedTexts({ database })))
   } finally {
     await sandbox.close()
   }
-  surfaces.push(...files(dir.path))
+  surfaces.push(...(await storedTexts({ database })))
   return { responses, surfaces: [...surfaces, ...reported] }
 }
 
@@ -51,10 +64,6 @@ async function traceOf(work: (api: Api, base: { clock: ReturnType<typeof manualC
 function found(surfaces: string[]): string[] {
   const wanted = [...marks, ...marks.map((mark) => [...mark].join('\0'))].map((mark) => mark.toLowerCase())
   return wanted.filter((mark) => surfaces.some((surface) => surface.toLowerCase().includes(mark)))
-}
-
-function files(path: string): string[] {
-  return readdirSync(path).map((name) => readFileSync(join(path, name), 'latin1'))
 }
 
 function inspect(error: unknown): string {
@@ -296,9 +305,13 @@ describe('with consent', () => {
       const detail = (await api.accept('placements.explain', { params })).body
       expect([detail.topic, detail.partner_request?.topic]).toEqual(['tea', 'tea'])
     }
-    const facts = (db: Database.Database) => db.prepare('SELECT facts FROM job').pluck().get() as string
-    edit(database, (db) => expect(JSON.parse(facts(db))).toMatchObject({ topic: 'tea', prompt_length: 44 }))
-    edit(database, (db) => expect(facts(db)).not.toContain('derived_topic'))
+    let facts = ''
+    edit(database, (db) => {
+      facts = db.prepare('SELECT facts FROM job').pluck().get() as string
+    })
+    await using _ = await stage({ database })
+    expect(JSON.parse(facts)).toMatchObject({ topic: 'tea', prompt_length: 44 })
+    expect(facts).not.toContain('derived_topic')
   })
 
   test('a topic is a signal, and is stored', async () => {

@@ -1,8 +1,8 @@
 /** Named states: what a restore brings back, what it removes, and what it rejects. */
-import { readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
+import { changeSnapshot } from '../postgres/shared-store.ts'
 import type { Api } from './call.ts'
 import { activate, asked, beacon, fill, folder, key, stage } from './stage.ts'
 
@@ -152,7 +152,8 @@ describe('a restore', () => {
       const { body } = await on.api.refuse('snapshots.save', { params: { name }, body: {} })
       expect([name, body.reason_code]).toEqual([name, 'schema_invalid'])
     }
-    expect(readdirSync(`${database}.snapshots`)).toEqual(['snapshot-one.db'])
+    const { items } = (await on.api.accept('snapshots.list')).body
+    expect(items.map(({ name }) => name)).toEqual(['one'])
   })
 
   test('a snapshot that is truncated, overwritten, foreign or newer changes nothing', async () => {
@@ -160,17 +161,18 @@ describe('a restore', () => {
     const database = `${at.path}/sandbox.db`
     await using on = await stage({ database })
     await fill(on.api)
-    const file = (name: string) => `${database}.snapshots/snapshot-${name}.db`
     for (const name of ['cut', 'newer', 'text', 'foreign']) await save(on.api, name)
     const { slot_id } = await fill(on.api)
-    truncateSync(file('cut'), 20_000)
-    writeFileSync(file('text'), 'a text')
-    const newer = new Database(file('newer'))
-    newer.pragma('user_version = 999')
-    newer.close()
-    const foreign = new Database(file('foreign'))
-    foreign.exec('CREATE TRIGGER evil AFTER INSERT ON slot BEGIN DELETE FROM slot; END')
-    foreign.close()
+    await changeSnapshot(database, 'cut', (bytes) => bytes.subarray(0, 20_000))
+    await changeSnapshot(database, 'text', () => Buffer.from('a text'))
+    const edited = (sql: string) => (bytes: Buffer) => {
+      const db = new Database(bytes)
+      db.exec(sql)
+      return db.serialize()
+    }
+    await changeSnapshot(database, 'newer', edited('PRAGMA user_version = 999'))
+    const trigger = 'CREATE TRIGGER evil AFTER INSERT ON slot BEGIN DELETE FROM slot; END'
+    await changeSnapshot(database, 'foreign', edited(trigger))
     for (const [name, reason_code] of [
       ['cut', 'archive_invalid'],
       ['text', 'archive_invalid'],

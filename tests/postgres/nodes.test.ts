@@ -1,5 +1,6 @@
 /** Several nodes on one database: one truth, also while connections are cut and the database restarts. */
 import { randomBytes } from 'node:crypto'
+import { get } from 'node:http'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
@@ -289,6 +290,79 @@ test('a reset at one node is a new generation at the other', async () => {
     })
     .toBe(200)
   expect((await rowsOf(on)).slots).toBe(1)
+})
+
+test('no lock waits for the disk: commits of two nodes pass, nothing is acknowledged or emitted before, and a cut is a 503', async () => {
+  // A replica that never reports stands for a disk that takes its time.
+  const replica = ['-c', 'wal_level=replica', '-c', 'max_wal_senders=1']
+  const server = await startPostgres({ isDurable: true, flags: replica })
+  const client = new pg.Client({ connectionString: server.url })
+  const other = new pg.Client({ connectionString: server.url })
+  const waiting = `FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query NOT LIKE '/*%'`
+  /** Of each node the connection that flushes, and the one that listens: it flushes what it has heard of, or sends its heartbeat. */
+  const allWait = () => expect.poll(async () => (await client.query(`SELECT ${waiting}`)).rowCount).toBe(4)
+  const setReplica = async (name: string) => {
+    await client.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`)
+    await client.query('SELECT pg_reload_conf()')
+  }
+  try {
+    await Promise.all([client.connect(), other.connect()])
+    await using on = await team(2, server.url)
+    const apis = on.nodes.map((node) => connect(node))
+    let emitted = ''
+    const follower = get(`${on.nodes[1]!.url}/_sandbox/events?since_seq=0`, (response) => {
+      response.setEncoding('utf8').on('data', (text: string) => {
+        emitted += text
+      })
+    })
+    await expect.poll(() => emitted).toContain('connected')
+    /** Resolves when commits wait. The server reads its configuration some time after it was told to. */
+    const stall = async () => {
+      await setReplica('nobody')
+      let isProbing = false
+      const isStalled = async () => {
+        if (!isProbing) {
+          isProbing = true
+          void other.query("/* probe */ SELECT pg_logical_emit_message(true, 'probe', '')").then(() => {
+            isProbing = false
+          })
+        }
+        return (await client.query("SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).rowCount
+      }
+      await expect.poll(isStalled, { interval: 20 }).toBeGreaterThan(0)
+    }
+    const place = (session_id: string) =>
+      apis.map((api) => api.send('POST', '/v1/placements', { as: key, body: asked({ session_id }) }))
+
+    await stall()
+    const placed = place('stalled')
+    let answered = 0
+    for (const one of placed) void one.then(() => answered++)
+    // Each node has committed, and has heard of the other one's commit.
+    await allWait()
+    expect(await rowsOf(on, server.url)).toMatchObject({ slots: 2, events_are_gapless: true, chains_are_gapless: true })
+    expect([answered, emitted.includes('placement.decided')]).toEqual([0, false])
+    await setReplica('')
+    expect((await Promise.all(placed)).map(({ status }) => status)).toEqual([200, 200])
+    await expect.poll(() => emitted.split('event: placement.decided').length - 1).toBe(2)
+
+    await stall()
+    const cut = place('cut')
+    await allWait()
+    await client.query(`SELECT pg_terminate_backend(pid) ${waiting}`)
+    const refused = await Promise.all(cut)
+    expect(refused.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([
+      [503, '1'],
+      [503, '1'],
+    ])
+    await setReplica('')
+    // They were committed, which nobody knew: followers see them, as a client that asks does.
+    await expect.poll(() => emitted.split('event: placement.decided').length - 1).toBe(4)
+    follower.destroy()
+  } finally {
+    await Promise.all([client.end(), other.end()])
+    await server.stop()
+  }
 })
 
 test('while the database is gone requests get 503 with Retry-After; when it is back they succeed, and nothing is lost', async () => {

@@ -24,8 +24,14 @@ const flags = [
   ...['-c', 'max_connections=300', '-c', 'shared_buffers=64MB', '-c', 'autovacuum_naptime=10min'],
 ]
 
-/** @param isDurable whether commits wait for the disk, as in production */
-export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
+/**
+ * @param isDurable whether commits wait for the disk, as in production
+ * @param more further flags of the server
+ */
+export async function startPostgres({
+  isDurable = false,
+  flags: more = [] as readonly string[],
+} = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-postgres-'))
   // PostgreSQL runs as a user of its own where we are root.
   chmodSync(folder, 0o711)
@@ -43,7 +49,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', '-c', 'scram_iterations=1'],
-    postgresFlags: isDurable ? flags.slice(6) : flags,
+    postgresFlags: [...(isDurable ? flags.slice(6) : flags), ...more],
     onLog: keep,
     onError: keep,
   })

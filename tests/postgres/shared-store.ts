@@ -7,7 +7,7 @@
  * used are emptied and used again.
  */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type Database from 'better-sqlite3'
 import pg from 'pg'
@@ -51,6 +51,77 @@ export async function storeOfItsOwn(): Promise<SandboxOptions> {
     await client.end()
   }
   return { store: store.href }
+}
+
+/** Resolves to everything that is stored for a store of `storeOfItsOwn`, or for a database file, as texts. */
+export async function storedTexts({ database = '', store }: SandboxOptions): Promise<string[]> {
+  const server = store ?? process.env[serverVariable]
+  if (server === undefined) {
+    const folder = dirname(database)
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    return files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
+  }
+  const schema = store === undefined ? schemaOf(database) : 'svc'
+  const client = new pg.Client({ connectionString: server })
+  await client.connect()
+  try {
+    const { rows: tables } = await client.query<{ name: string }>(
+      `SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
+       WHERE table_schema IN ($1, 'svc__team')`,
+      [schema],
+    )
+    const texts: string[] = []
+    for (const { name } of tables) {
+      const { rows } = await client.query<{ row: string }>(`SELECT stored::text AS row FROM ${name} stored`)
+      for (const { row } of rows) {
+        const bytes = row.matchAll(/\\x([0-9a-f]+)/g)
+        texts.push(row, ...Array.from(bytes, ([, hex]) => Buffer.from(hex!, 'hex').toString('latin1')))
+      }
+    }
+    return texts
+  } finally {
+    await client.end()
+  }
+}
+
+/** Replaces the key that asset tokens are derived from, as if the rows had come from another install. */
+export async function replaceInstallKey(database: string): Promise<void> {
+  const server = process.env[serverVariable]
+  if (server === undefined) return rmSync(`${database}.key`)
+  await onNamespace(server, database, (client) => client.query('UPDATE state SET signing_key = sha256(signing_key)'))
+}
+
+/** Changes the bytes of a snapshot, each of which is a SQLite file. */
+export async function changeSnapshot(database: string, name: string, change: (bytes: Buffer) => Buffer): Promise<void> {
+  const server = process.env[serverVariable]
+  if (server === undefined) {
+    const path = `${database}.snapshots/snapshot-${name}.db`
+    writeFileSync(path, change(readFileSync(path)))
+    return
+  }
+  await onNamespace(server, database, async (client) => {
+    const { rows } = await client.query<{ bytes: Buffer }>(
+      'DELETE FROM snapshot_part WHERE name = $1 RETURNING part, bytes',
+      [name],
+    )
+    const changed = change(Buffer.concat(rows.map(({ bytes }) => bytes)))
+    await client.query('INSERT INTO snapshot_part VALUES ($1, 0, $2)', [name, changed])
+  })
+}
+
+async function onNamespace(url: string, database: string, work: (client: pg.Client) => Promise<unknown>) {
+  const client = new pg.Client({ connectionString: url, options: `-c search_path="${schemaOf(database)}"` })
+  await client.connect()
+  try {
+    await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** The schema of the namespace that stands for a file. */
+function schemaOf(database: string): string {
+  return `svc_${spaces.find((space) => space.database === database)!.name}`
 }
 
 /** Notes an edit for the next start on that file; false when files are used. */

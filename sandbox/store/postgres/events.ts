@@ -3,7 +3,8 @@
  * The table is bounded and drops its oldest rows; how many, and up to which number, is in the row `head`.
  */
 import type { EventRow, EventStore } from '../store.ts'
-import type { Connection, Head } from './group-commit.ts'
+import type { Connection } from './group-commit.ts'
+import type { Head } from './head.ts'
 
 /** Rows in which a time is looked for by one statement. */
 const searchedAtOnce = 10_000

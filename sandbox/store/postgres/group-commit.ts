@@ -10,24 +10,26 @@
  *
  * Numbers of events and of evidence are given under the lock of the row `head`, the last that a transaction takes and holds
  * until its commit: a follower that sees a number sees all before it, although commits of several nodes overtake each other.
+ *
+ * No lock is held while the disk writes. A transaction commits without waiting for it, which gives its locks to other nodes,
+ * and its writes are acknowledged, and its events emitted, after a flush on a second connection: one for all that has been
+ * committed meanwhile. Both connections are opened before the commit, so that a server which has crashed since then, and
+ * lost it, cannot report a flush.
  */
 import type { Sha256Hex } from '../../../src/contract/control/evidence.ts'
 import { StorageError } from '../store.ts'
-import { Batch, jsonOf, type Loaded, loadBatch, type Needs, replaced, storeRows } from './batch.ts'
-import { type Database, isConflict, isConnectionFailure, type Link, storageError, type Value } from './open.ts'
-
-/** The counters of the state, as of the last commit that this node knows. */
-export interface Head {
-  last_seq: number
-  events: number
-  events_dropped: number
-  last_dropped_seq: number
-  exchanges: number
-  exchanges_dropped: number
-  changes: number
-}
-
-export const headColumns = 'last_seq, events, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes'
+import { Batch, type Loaded, loadBatch, type Needs, replaced, storeRows } from './batch.ts'
+import { type Head, moveHead, notifyNodes } from './head.ts'
+import {
+  type Database,
+  flushText,
+  isConflict,
+  isConnectionFailure,
+  type Link,
+  storageError,
+  type Value,
+} from './open.ts'
+import type { TakenExchanges } from './requests.ts'
 
 interface Pending {
   needs: Needs
@@ -51,8 +53,8 @@ export interface Connection {
   change<Result>(projects: readonly number[], run: (batch: Batch, link: Link) => Promise<Result>): Promise<Result>
   /** The same while no other node writes, to replace the whole state. */
   replace<Result>(run: (batch: Batch, link: Link) => Promise<Result>): Promise<Result>
-  /** Schedules a commit for buffered rows that no request waits for. */
-  nudge(): void
+  /** Schedules a commit for buffered rows that no request waits for, in some milliseconds. */
+  nudge(wait_ms?: number): void
   /** Resolves when what is queued and buffered now is committed, or has failed. */
   flush(): Promise<void>
   /** Commits queued writes, and refuses later ones. */
@@ -69,11 +71,11 @@ export interface Hooks {
   generation(): number
   head(): Head
   /** Returns exchanges to be stored with a batch. */
-  takeExchanges(): Record<string, Value>[]
-  /** Called after the commit. */
-  committed(head: Head | null, batch: Batch): void
-  /** Called when exchanges that were taken are not stored. */
-  putBack(): void
+  takeExchanges(): TakenExchanges
+  /** Called with the counters of a commit that is on the disk. */
+  committed(head: Head): void
+  /** Whether the database can flush what has been committed before. Otherwise each commit waits for the disk itself. */
+  canFlush: boolean
   /** Returns what others are notified of; null when there is nothing. */
   noticeOf(batch: Batch): string | null
   channel: string
@@ -81,29 +83,46 @@ export interface Hooks {
   generationChanged(): void
 }
 
+/** The connection of transactions, and the one that flushes; null when each commit waits for the disk itself. */
+interface Writer {
+  link: Link
+  flush: (() => Promise<unknown>) | null
+  isBroken(): boolean
+  end(): void
+}
+
+/** What a commit has to report when it is on the disk. */
+interface Committed {
+  head: Head | null
+  resolves: readonly (() => void)[]
+  exchanges: TakenExchanges
+  /** Whether it is already. */
+  isFlushed: boolean
+}
+
 /** Writes of one transaction at most. */
 const mostTogether = 256
 /** How often a transaction is tried that loses against others. */
 const mostAttempts = 6
-/** Rows over a limit that may pile up before they are removed together. */
-export const eventSlack = 256
-export const exchangeSlack = 64
 const nudge_ms = 15
 
 export function groupCommit(database: Database, hooks: Hooks): Connection {
   let queue: Pending[] = []
-  let link: Promise<Link> | null = null
+  let pair: Promise<Writer> | null = null
+  const unflushed = new Set<Promise<void>>()
   let isScheduled = false
   let running: Promise<void> | null = null
   let isClosed = false
   let hasBuffered = false
   let idleTimer: NodeJS.Timeout | undefined
+  let later: NodeJS.Timeout | undefined
 
-  const writer = async (): Promise<Link> => {
-    const present = await link?.catch(() => null)
-    if (present !== undefined && present !== null && !present.isBroken()) return present
-    link = database.connect()
-    return link
+  const writer = async (): Promise<Writer> => {
+    const present = await pair?.catch(() => null)
+    if (present?.isBroken() === false) return present
+    present?.end()
+    pair = openWriter(database, hooks.canFlush)
+    return pair
   }
 
   const schedule = () => {
@@ -131,23 +150,22 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
     }
   }
 
-  /** Commits writes together. Every one of them is resolved or rejected. */
+  /** Commits writes together. Every one of them is resolved or rejected, once the disk has them. */
   const commit = async (turn: readonly Pending[]): Promise<void> => {
     for (let attempt = 1; ; attempt++) {
-      let used: Link | null = null
-      let isStoring = false
+      let used: Writer | null = null
+      /** Of this attempt, once it stores rows. */
+      const taken: TakenExchanges[] = []
       try {
         used = await writer()
-        await transact(used, turn, () => {
-          isStoring = true
-        })
+        finish(used, turn, await transact(used, turn, taken))
         return
       } catch (error) {
-        hooks.putBack()
+        for (const exchanges of taken) exchanges.putBack()
         const isLost = used === null || used.isBroken() || isConnectionFailure(error)
         if (isLost) used?.end()
-        else if (used !== null) await used.script('ROLLBACK').catch(() => used?.end())
-        const mayRetry = isConflict(error) || (isLost && !isStoring && attempt === 1)
+        else if (used !== null) await used.link.script('ROLLBACK').catch(() => used?.end())
+        const mayRetry = isConflict(error) || (isLost && taken.length === 0 && attempt === 1)
         if (mayRetry && attempt < mostAttempts && !isClosed) continue
         const failure = storageError(error, 'write')
         if (failure instanceof StorageError || turn.length <= 1) {
@@ -160,7 +178,30 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
     }
   }
 
-  const transact = async (used: Link, turn: readonly Pending[], onStoring: () => void): Promise<void> => {
+  /** Resolves the writes of a commit after a flush, which the next commit does not wait for. */
+  const finish = (used: Writer, turn: readonly Pending[], { head, resolves, exchanges, isFlushed }: Committed) => {
+    const report = () => {
+      exchanges.stored()
+      for (const resolve of resolves) resolve()
+      if (head !== null) hooks.committed(head)
+    }
+    if (isFlushed || used.flush === null) return report()
+    const done: Promise<void> = used
+      .flush()
+      .then(report, (error: unknown) => {
+        used.end()
+        exchanges.putBack()
+        for (const { reject } of turn) reject(storageError(error, 'write'))
+      })
+      .finally(() => unflushed.delete(done))
+    unflushed.add(done)
+  }
+
+  const transact = async (
+    { link: used, flush }: Writer,
+    turn: readonly Pending[],
+    taken: TakenExchanges[],
+  ): Promise<Committed> => {
     const [first] = turn
     const started = used.run('BEGIN ISOLATION LEVEL READ COMMITTED')
     const locked =
@@ -175,10 +216,12 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
     const [, loaded] = await Promise.all([started, loading, ...locked])
     if (loaded.generation !== hooks.generation()) hooks.generationChanged()
     const { batch, resolves } = first?.runAlone != null ? await runAlone(first, loaded, used) : runAll(turn, loaded)
-    onStoring()
-    const head = await store(used, batch)
-    for (const resolve of resolves) resolve()
-    hooks.committed(head, batch)
+    const exchanges = hooks.takeExchanges()
+    taken.push(exchanges)
+    // A new generation is in force on this node as soon as it is committed.
+    const isFlushed = flush === null || first?.isExclusive === true
+    const head = await store(used, batch, exchanges.rows, isFlushed)
+    return { head, resolves, exchanges, isFlushed }
   }
 
   const runAlone = async (pending: Pending, loaded: Loaded, used: Link) => {
@@ -214,24 +257,17 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
   }
 
   /** Sends rows, numbers, notification and commit in one go. Resolves to the head when it has moved. */
-  const store = async (used: Link, batch: Batch): Promise<Head | null> => {
+  const store = async (
+    used: Link,
+    batch: Batch,
+    exchanges: TakenExchanges['rows'],
+    waitsForDisk: boolean,
+  ): Promise<Head | null> => {
     const sent = storeRows(used, batch)
-    const exchanges = hooks.takeExchanges()
-    const { events, evidence } = batch
-    let head: Promise<Head[]> = Promise.resolve([])
-    const changes = batch.notices.size
-    if (events.length + evidence.length + exchanges.length + changes > 0) {
-      head = moveHead(used, batch, exchanges)
-      const known = hooks.head()
-      if (events.length > 0 && known.events + events.length > hooks.event_limit + eventSlack) {
-        head = prune(used, pruneEvents, head, hooks.event_limit)
-      }
-      if (exchanges.length > 0 && known.exchanges + exchanges.length > hooks.journal_limit + exchangeSlack) {
-        head = prune(used, pruneExchanges, head, hooks.journal_limit)
-      }
-    }
+    const head = moveHead(used, batch, exchanges, hooks)
     const notice = hooks.noticeOf(batch)
-    if (notice !== null) sent.push(used.run(notify, [hooks.channel, notice]))
+    if (notice !== null) sent.push(notifyNodes(used, hooks.channel, notice))
+    if (!waitsForDisk) sent.push(used.run('SET LOCAL synchronous_commit = off'))
     const ended = used.run('COMMIT')
     const [{ command }, heads] = await Promise.all([ended, head, ...sent])
     if (command !== 'COMMIT') throw new StorageError(new Error('the transaction was rolled back'), 'write', 1)
@@ -253,7 +289,16 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
       schedule()
     })
 
+  const buffered = () => {
+    clearTimeout(later)
+    later = undefined
+    hasBuffered = true
+    if (isClosed || isScheduled || running !== null || idleTimer !== undefined) return
+    idleTimer = setTimeout(schedule, nudge_ms)
+  }
+
   const flush = async () => {
+    if (later !== undefined) buffered()
     if (queue.length > 0 || hasBuffered) schedule()
     while (isScheduled || running !== null) {
       await (running ?? new Promise<void>((resolve) => setImmediate(resolve)))
@@ -267,18 +312,22 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
       push<Result>({ needs: { projects }, runAlone: run }),
     replace: <Result>(run: (batch: Batch, used: Link) => Promise<Result>) =>
       push<Result>({ needs: {}, runAlone: run, isExclusive: true }),
-    nudge() {
-      hasBuffered = true
-      if (isClosed || isScheduled || running !== null || idleTimer !== undefined) return
-      idleTimer = setTimeout(schedule, nudge_ms)
+    nudge(wait_ms) {
+      if (wait_ms !== undefined) {
+        later ??= setTimeout(buffered, wait_ms)
+        return
+      }
+      buffered()
     },
     flush,
     async close() {
       await flush()
       isClosed = true
       clearTimeout(idleTimer)
+      clearTimeout(later)
       queue = []
-      await link?.then(
+      await Promise.all(unflushed)
+      await pair?.then(
         (used) => used.end(),
         () => {},
       )
@@ -286,70 +335,35 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
   }
 }
 
-/** With the numbers of the head, which only this statement knows. */
-const notify = `SELECT pg_notify($1, $2 || ' ' || concat_ws(' ', ${headColumns})) FROM head`
-
-/**
- * Moves the head by what a batch adds, and stores what the head gives numbers to: events, evidence, and the exchanges of the
- * node, of which one that was stored already counts once. One statement, since each costs as much as its rows do.
- */
-function moveHead(
-  link: Link,
-  { events, evidence, notices }: Batch,
-  exchanges: readonly Record<string, Value>[],
-): Promise<Head[]> {
-  const values: Value[] = [events.length, evidence.length, notices.size]
-  const parts: string[] = []
-  const add = (part: (rows: string) => string, rows: readonly Record<string, Value>[]) => {
-    if (rows.length > 0) parts.push(part(`$${values.push(jsonOf(rows))}`))
+async function openWriter(database: Database, canFlush: boolean): Promise<Writer> {
+  const flusher = canFlush ? await database.connect() : null
+  try {
+    const link = await database.connect()
+    return {
+      link,
+      flush: flusher === null ? null : shareFlushes(flusher),
+      isBroken: () => link.isBroken() || flusher?.isBroken() === true,
+      end() {
+        link.end()
+        flusher?.end()
+      },
+    }
+  } catch (error) {
+    flusher?.end()
+    throw error
   }
-  add(insertExchanges, exchanges)
-  const stored = exchanges.length === 0 ? '' : ', exchanges = exchanges + (SELECT count(*) FROM stored)'
-  parts.push(`moved AS (UPDATE head SET last_seq = last_seq + $1, events = events + $1,
-    last_evidence = last_evidence + $2, changes = changes + $3${stored} RETURNING ${headColumns}, last_evidence)`)
-  add(insertEvidence, evidence)
-  add(
-    insertEvents,
-    events.map((event, index) => ({ ...event, seq: index + 1 })),
-  )
-  return link.query<Head>(`WITH ${parts.join(', ')} SELECT ${headColumns} FROM moved`, values)
 }
 
-const insertExchanges = (rows: string) => `stored AS (INSERT INTO exchange
-  (id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id,
-   request_headers, request_body, response_headers, response_body, key_kind, key_id)
-  SELECT new.id, at_ms, method, path, status, error, reason_code, duration_us, project.id, session_id, slot_id,
-   request_headers, request_body, response_headers, response_body, key_kind, key_id
-  FROM json_populate_recordset(NULL::exchange, ${rows}) new
-  -- A reset may have removed the project meanwhile.
-  LEFT JOIN project ON project.id = new.project_id
-  ON CONFLICT (id) DO NOTHING RETURNING 1)`
-
-const insertEvidence = (rows: string) => `proven AS (
-  INSERT INTO evidence (id, project_id, seq, kind, ref, slot_id, at_ms, entry, hash)
-  SELECT moved.last_evidence - $2::bigint + new.id, new.project_id, new.seq, new.kind, new.ref, new.slot_id, new.at_ms,
-   new.entry, new.hash
-  FROM moved, json_populate_recordset(NULL::evidence, ${rows}) new)`
-
-const insertEvents = (rows: string) => `emitted AS (INSERT INTO event (seq, type, at_ms, project_id, slot_id, ref)
-  SELECT moved.last_seq - $1::bigint + new.seq, new.type, new.at_ms, new.project_id, new.slot_id, new.ref
-  FROM moved, json_populate_recordset(NULL::event, ${rows}) new)`
-
-const pruneEvents = `
-  WITH gone AS (DELETE FROM event WHERE seq <=
-    (SELECT seq FROM event ORDER BY seq LIMIT 1 OFFSET (SELECT greatest(events - $1::bigint - 1, 0) FROM head))
-    AND (SELECT events > $1::bigint FROM head) RETURNING seq)
-  UPDATE head SET events = events - (SELECT count(*) FROM gone), events_dropped = events_dropped + (SELECT count(*) FROM gone),
-    last_dropped_seq = greatest(last_dropped_seq, (SELECT max(seq) FROM gone)) RETURNING ${headColumns}`
-
-const pruneExchanges = `
-  WITH gone AS (DELETE FROM exchange WHERE id IN
-    (SELECT id FROM exchange ORDER BY id LIMIT (SELECT greatest(exchanges - $1::bigint, 0) FROM head)) RETURNING 1)
-  UPDATE head SET exchanges = exchanges - (SELECT count(*) FROM gone),
-    exchanges_dropped = exchanges_dropped + (SELECT count(*) FROM gone) RETURNING ${headColumns}`
-
-/** Removes what is over a limit, and resolves to the head after that. */
-function prune(link: Link, text: string, before: Promise<Head[]>, limit: number): Promise<Head[]> {
-  const pruned = link.query<Head>(text, [limit])
-  return before.then(() => pruned)
+/** Returns a function that resolves after a flush which began later than its call: calls meanwhile share the next one. */
+function shareFlushes(link: Link): () => Promise<unknown> {
+  let running: Promise<unknown> = Promise.resolve()
+  let next: Promise<unknown> | null = null
+  return () => {
+    next ??= running.then(() => {
+      next = null
+      running = link.run(flushText)
+      return running
+    })
+    return next
+  }
 }

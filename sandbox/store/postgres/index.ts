@@ -10,10 +10,11 @@ import { callbackTable } from './callbacks.ts'
 import { consentTable } from './consent.ts'
 import { eventTable } from './events.ts'
 import { counterProblems, evidenceTable } from './evidence.ts'
-import { type Connection, groupCommit, type Head, headColumns } from './group-commit.ts'
+import { type Connection, groupCommit } from './group-commit.ts'
+import { type Head, headColumns } from './head.ts'
 import { migrations } from './migrations.ts'
 import { joinNodes, type Nodes } from './nodes.ts'
-import { connectDatabase, explain, type Link, migrateSchema } from './open.ts'
+import { checkServer, connectDatabase, explain, type Link, migrateSchema } from './open.ts'
 import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
@@ -43,6 +44,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   let link: Link | null = null
   try {
     link = await database.connect()
+    const { canFlush } = await checkServer(database, link)
     const { version, signing_key } = await migrateSchema(database, link)
     await createTeamTables(link)
     await link.script('BEGIN')
@@ -56,7 +58,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const [state] = await link.query<Head & { generation: number; generation_seq: number }>(
       `SELECT generation, generation_seq, ${headColumns} FROM state, head`,
     )
-    return { store: await composeStore(database, link, options, { catalogue_id, notes, state: state! }), signing_key }
+    return {
+      store: await composeStore(database, link, options, { canFlush, catalogue_id, notes, state: state! }),
+      signing_key,
+    }
   } catch (error) {
     link?.end()
     await database.close()
@@ -74,7 +79,9 @@ export async function migrateDatabase(
   const database = await connectDatabase(options)
   const { location, schema } = database
   try {
-    const { version } = await migrateSchema(database, await database.connect())
+    const link = await database.connect()
+    await checkServer(database, link)
+    const { version } = await migrateSchema(database, link)
     return { database: location, schema, from_version: version, to_version: migrations.length }
   } catch (error) {
     throw explain(error, location)
@@ -84,6 +91,7 @@ export async function migrateDatabase(
 }
 
 interface Opened {
+  canFlush: boolean
   catalogue_id: number
   notes: readonly string[]
   state: Head & { generation: number; generation_seq: number }
@@ -96,6 +104,7 @@ async function composeStore(
   opened: Opened,
 ): Promise<Store> {
   const { pid, seed, report, isSeeded } = options
+  const { canFlush } = opened
   const { generation: count, generation_seq: event_seq, ...firstHead } = opened.state
   let { catalogue_id } = opened
   let head: Head = firstHead
@@ -132,7 +141,7 @@ async function composeStore(
   const nodes: Nodes = await joinNodes(
     database,
     first,
-    { pid, isSeeded, report },
+    { pid, isSeeded, canFlush, report },
     {
       head: () => head,
       onHead,
@@ -154,12 +163,9 @@ async function composeStore(
     generation: () => generation.count,
     head: () => head,
     takeExchanges: () => requests.take(),
-    putBack: () => requests.putBack(),
     noticeOf: nodes.noticeOf,
-    committed(next) {
-      requests.committed()
-      if (next !== null) onHead(next)
-    },
+    committed: onHead,
+    canFlush,
     generationChanged() {
       readGeneration().catch(report)
     },
@@ -171,7 +177,11 @@ async function composeStore(
     onGeneration(row!)
   }
   const team = statements(database)
-  const shared = sharingMethods(database, team.run, nodes, { host: hostname(), started_at_ms: options.now_ms })
+  const shared = sharingMethods(database, team.run, nodes, {
+    host: hostname(),
+    started_at_ms: options.now_ms,
+    canFlush,
+  })
   const events = eventTable(connection, options.event_limit, () => head)
   const projects = projectTable(connection, nodes.isLive)
   const placements = placementTable(connection, projects)

@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto'
 import { SandboxError } from '../../sandbox-error.ts'
 import type { StoreChange } from '../store.ts'
 import type { Batch } from './batch.ts'
-import { type Head, headColumns } from './group-commit.ts'
-import type { Database, Link } from './open.ts'
+import { type Head, headColumns } from './head.ts'
+import { type Database, flushText, type Link } from './open.ts'
 
 export interface Nodes {
   /** The number of this node, from 0. */
@@ -40,11 +40,19 @@ const mostNodes = 64
 /** Slots that one notification names. A longer list is read from the events. */
 const mostNamed = 300
 
+export interface NodeOptions {
+  pid: number
+  isSeeded: boolean
+  /** Whether commits may be visible before they are on the disk, and the database can flush them. */
+  canFlush: boolean
+  report: (error: unknown) => void
+}
+
 /** Takes over the connection `first`. */
 export async function joinNodes(
   database: Database,
   first: Link,
-  { pid, isSeeded, report }: { pid: number; isSeeded: boolean; report: (error: unknown) => void },
+  { pid, isSeeded, canFlush, report }: NodeOptions,
   events: NodeEvents,
 ): Promise<Nodes> {
   const token = randomBytes(6).toString('hex')
@@ -76,21 +84,45 @@ export async function joinNodes(
     return head
   }
 
+  /** Waits until the disk has what this node has read or heard of: nothing is emitted that a crash could take back. */
+  const flush = async () => {
+    if (canFlush) await link.run(flushText)
+  }
+
+  const onNotice = (payload: string) => {
+    const [, generation = '', kinds = '', slots = '', ...numbers] = payload.split(' ')
+    const [last_seq, stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes] =
+      numbers.map(Number)
+    const head = { last_seq, events: stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes }
+    if (generation !== '-') void readState().catch(() => link.end())
+    events.onHead(head as Head)
+    for (const kind of kinds.split(',')) if (isNotice(kind)) events.onChange({ kind })
+    if (slots === '*') events.onChange({ kind: 'resumed' })
+    else if (slots !== '-') events.onChange({ kind: 'decided', slot_ids: slots.split(',').map(Number) })
+  }
+
   const listen = async () => {
+    const heard: string[] = []
+    let isApplying = false
+    /** Those that arrive during a flush share the next one. */
+    const applyHeard = async () => {
+      isApplying = true
+      while (heard.length > 0) {
+        const count = heard.length
+        await flush()
+        for (const payload of heard.splice(0, count)) onNotice(payload)
+      }
+      isApplying = false
+    }
     link.client.on('notification', ({ payload = '' }) => {
-      const [source = '', generation = '', kinds = '', slots = '', ...numbers] = payload.split(' ')
-      if (source === token) return
-      const [last_seq, stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes] =
-        numbers.map(Number)
-      const head = { last_seq, events: stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes }
-      if (generation !== '-') void readState().catch(() => link.end())
-      events.onHead(head as Head)
-      for (const kind of kinds.split(',')) if (isNotice(kind)) events.onChange({ kind })
-      if (slots === '*') events.onChange({ kind: 'resumed' })
-      else if (slots !== '-') events.onChange({ kind: 'decided', slot_ids: slots.split(',').map(Number) })
+      if (payload.startsWith(`${token} `)) return
+      heard.push(payload)
+      // What was heard and not applied is read again with the next connection.
+      if (!isApplying) applyHeard().catch(() => link.end())
     })
     await link.script(`LISTEN "${database.schema}"`)
     const head = await readState()
+    await flush()
     isLive = true
     events.onHead(head)
     events.onChange({ kind: 'resumed' })
@@ -102,6 +134,7 @@ export async function joinNodes(
 
   const poll = async () => {
     let seen = await readState()
+    await flush()
     isLive = true
     events.onHead(seen)
     events.onChange({ kind: 'resumed' })
@@ -109,6 +142,7 @@ export async function joinNodes(
       await pause(poll_ms)
       if (isClosed) return
       const head = await readState()
+      if (head.last_seq > seen.last_seq || head.changes > seen.changes) await flush()
       // Compared with the last poll: the counters that a commit of this node returns hold the changes of others already.
       if (head.last_seq > seen.last_seq) {
         const rows = await link.query<{ slot_id: number }>(

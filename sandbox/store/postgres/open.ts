@@ -229,6 +229,48 @@ function locationOf(address: URL): string {
   return shown.href
 }
 
+/**
+ * A transaction of its own that waits for the disk, and for the replicas that the server waits for, and so for all that was
+ * committed before it. It writes a message to the log that nobody reads: a transaction that writes nothing does not wait.
+ */
+export const flushText = "SELECT pg_logical_emit_message(true, 'svc', '')"
+
+/** `starts_with` and `hashtextextended` came with PostgreSQL 11. */
+const leastVersion = 11
+
+/** What the server of a database is able to do. */
+export interface ServerFeatures {
+  /** Whether it runs `flushText` on connections that end with it: poolers keep theirs while the server crashes. */
+  canFlush: boolean
+}
+
+/** @throws OpenError when the server is too old */
+export async function checkServer({ location, wantsListen }: Database, link: Link): Promise<ServerFeatures> {
+  const [{ server_version_num: version } = { server_version_num: '' }] = await link.query<{
+    server_version_num: string
+  }>('SHOW server_version_num')
+  const problem = versionProblem(location, Number(version))
+  if (problem !== null) throw problem
+  if (!wantsListen) return { canFlush: false }
+  try {
+    await link.run(flushText)
+    return { canFlush: true }
+  } catch (error) {
+    if (isConnectionFailure(error)) throw error
+    return { canFlush: false }
+  }
+}
+
+/** Returns why a server cannot be used, by its `server_version_num`; null when it can. */
+export function versionProblem(location: string, version: number): OpenError | null {
+  if (!(version < leastVersion * 10_000)) return null
+  return new OpenError(
+    'database_unwritable',
+    `${location} is PostgreSQL ${Math.floor(version / 10_000)}; the sandbox needs ${leastVersion} or later.`,
+    'Name a newer server. svc docs scaling lists what is used of it.',
+  )
+}
+
 type Types = typeof import('pg').types
 
 /** Integers of 64 bits are numbers: every one that is stored is below 2^53. */
@@ -334,7 +376,7 @@ export function explain(error: unknown, location: string): unknown {
     return new SandboxError(
       'database_unwritable',
       `${location} does not support a statement of the sandbox: ${why}.`,
-      'Use PostgreSQL 14 or later, or an engine with the features that svc docs scaling lists.',
+      'Use PostgreSQL 11 or later, or an engine with the features that svc docs scaling lists.',
       { cause: error },
     )
   }

@@ -7,7 +7,8 @@ import { oldClientHeader } from '../../../src/contract/compat/surface.ts'
 import { parseJsonObject } from '../../../src/foundation/json.ts'
 import { addExchangeFilter, createForeignExchanges, toPage } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, PageQuery, RequestStore } from '../store.ts'
-import type { Connection, Head } from './group-commit.ts'
+import type { Connection } from './group-commit.ts'
+import type { Head } from './head.ts'
 import type { Value } from './open.ts'
 import { createFilter, type Filter } from './rows.ts'
 
@@ -22,16 +23,26 @@ const columns = `${summaryColumns}, request_headers, request_body, response_head
 /** The headers of an old client, which state its version; null for the others, whose headers are not sent here. */
 const oldClient = `CASE WHEN strpos(request_headers, '"${oldClientHeader}":') > 0 THEN request_headers END`
 
+/** When rows that the database has refused are sent again, milliseconds. */
+const retry_ms = 500
 /** Rows that stay buffered while the database refuses writes. */
 const maxBuffered = 1_000
 /** Rows that one query reads. */
 const maxRead = 5_000
 
+/** Exchanges that a transaction stores. One of the two functions is called when its outcome is known. */
+export interface TakenExchanges {
+  rows: Record<string, Value>[]
+  stored(): void
+  /** Buffers them again, up to a limit, and counts what is lost. */
+  putBack(): void
+}
+
 export function requestTable({ read, flush, nudge }: Connection, limit: number, head: () => Head) {
   let isClosed = false
   let buffer: ExchangeRow[] = []
-  /** Rows of the transaction that is under way. */
-  let taken: ExchangeRow[] = []
+  /** How many rows are in transactions that are under way. */
+  let taken = 0
   /** Rows that were lost while the database refused writes. */
   let lost = 0
   const foreign = createForeignExchanges()
@@ -98,7 +109,7 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
       return {
         enabled: limit > 0,
         limit,
-        size: exchanges + buffer.length + taken.length,
+        size: exchanges + buffer.length + taken,
         dropped: exchanges_dropped + lost,
         foreign: foreign.count,
       }
@@ -107,26 +118,27 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
 
   return {
     /** Returns the buffered rows, to be stored with a batch. */
-    take(): Record<string, Value>[] {
-      taken = buffer
+    take(): TakenExchanges {
+      const rows = buffer
       buffer = []
-      return taken.map((row) => ({
-        ...row,
-        request_body: bytesOf(row.request_body),
-        response_body: bytesOf(row.response_body),
-      }))
-    },
-    /** After the commit of the rows that were taken. */
-    committed(): void {
-      taken = []
-    },
-    /** After a failure: buffers what was taken again, up to a limit, and counts what is lost. */
-    putBack(): void {
-      const rows = [...taken, ...buffer]
-      taken = []
-      buffer = rows.slice(-maxBuffered)
-      lost += rows.length - buffer.length
-      if (buffer.length > 0) nudge()
+      taken += rows.length
+      return {
+        rows: rows.map((row) => ({
+          ...row,
+          request_body: bytesOf(row.request_body),
+          response_body: bytesOf(row.response_body),
+        })),
+        stored() {
+          taken -= rows.length
+        },
+        putBack() {
+          taken -= rows.length
+          const all = [...rows, ...buffer]
+          buffer = all.slice(-maxBuffered)
+          lost += all.length - buffer.length
+          if (buffer.length > 0) nudge(retry_ms)
+        },
+      }
     },
     /** Drops what belongs to a state that was replaced. */
     clear(): void {

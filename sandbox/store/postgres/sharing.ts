@@ -141,6 +141,8 @@ const takeRates = `
   ON CONFLICT (name) DO UPDATE SET wanted = excluded.wanted, per_ms = excluded.per_ms, burst = excluded.burst,
     at_ms = ${later}, granted = ${granted}, tokens = greatest(0, ${filled} - ${granted})
   RETURNING name, granted, tokens`
+/** A crash may give tokens back: no request waits for the disk, and no node for the lock of another one that does. */
+const takeRatesAtOnce = `${takeRates}, set_config('synchronous_commit', 'off', true)`
 
 interface NodeAbout {
   url: string
@@ -153,7 +155,7 @@ export function sharingMethods(
   { schema }: Database,
   run: Run,
   nodes: Nodes,
-  about: { host: string; started_at_ms: number },
+  { canFlush, ...about }: { host: string; started_at_ms: number; canFlush: boolean },
 ): SharedStore & { announce(): Promise<void> } {
   let own: NodeAbout | null = null
   let sinceRemoval = 0
@@ -214,7 +216,7 @@ export function sharingMethods(
     },
     async takeRates(takes) {
       const column = (name: 'count' | 'per_ms' | 'burst' | 'now_ms') => takes.map((take) => take[name])
-      const rows = await run<RateTaken & { name: string }>(takeRates, [
+      const rows = await run<RateTaken & { name: string }>(canFlush ? takeRatesAtOnce : takeRates, [
         takes.map(({ bucket }) => bucket),
         ...[column('count'), column('per_ms'), column('burst'), column('now_ms')],
       ])

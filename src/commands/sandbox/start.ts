@@ -37,7 +37,7 @@ export const categories: Record<SandboxFailure['code'], Category> = {
   database_newer: 'usage',
   database_corrupt: 'usage',
   database_unwritable: 'usage',
-  database_unreachable: 'unreachable',
+  database_unreachable: 'usage',
   option_invalid: 'usage',
 }
 
@@ -76,8 +76,9 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
   const { sandbox, certificate } = await startOnFreePort(session, options)
   let drain_ms = 0
   const { url, public_url, inspector_url, database, pid, version, projects, shared, first_token } = sandbox
-  // With a shared store, the one that every node knows; the token of this start is for commands on this computer.
-  const admin_token = shared === null ? (sandbox.is_public ? sandbox.admin_token : null) : first_token
+  // With a shared store, the one that every node knows. That of this start would not pass a balancer.
+  const isNeeded = shared === null ? sandbox.is_public : public_url === url
+  const admin_token = first_token ?? (isNeeded ? sandbox.admin_token : null)
   const ready = {
     ...{ url, inspector_url, database, pid, version, projects },
     ...(public_url === url ? {} : { public_url }),
@@ -107,7 +108,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
 }
 
 const tokenNote =
-  'The control plane of this store has tokens already. An admin makes another: svc tokens create. If the admin token is lost: svc tokens reset-admin'
+  'The control plane of this store has tokens already; the token of this start holds on this node alone. An admin makes another: svc tokens create. If the admin token is lost: svc tokens reset-admin'
 
 /** How long a node of a shared store serves after SIGTERM: a balancer asks readyz every second or two. */
 const defaultDrain_ms = 3_000
