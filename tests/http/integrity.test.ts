@@ -90,11 +90,12 @@ test('a state with every value of its own is opened again: the clock, faults, an
     await using on = await stage(options)
     await on.api.accept('clock.freeze')
     await on.api.accept('faults.add', { body: { rate: 0 } })
-    for (let count = 0; count < 700; count++) {
-      await on.api.accept('consent.set', {
-        as: key,
-        body: { client_id: 'proj_demo', session_id: `s${count}`, purposes: { semantic_targeting: true } },
+    for (let turn = 0; turn < 14; turn++) {
+      const sent = Array.from({ length: 50 }, (_, index) => {
+        const session = { client_id: 'proj_demo', session_id: `s${turn}-${index}` }
+        return on.api.accept('consent.set', { as: key, body: { ...session, purposes: { semantic_targeting: true } } })
       })
+      await Promise.all(sent)
     }
   }
   const names: unknown[] = []

@@ -323,9 +323,10 @@ test('no lock waits for the disk: commits of two nodes pass, nothing is acknowle
       const isStalled = async () => {
         if (!isProbing) {
           isProbing = true
-          void other.query("/* probe */ SELECT pg_logical_emit_message(true, 'probe', '')").then(() => {
+          const sent = () => {
             isProbing = false
-          })
+          }
+          void other.query("/* probe */ SELECT pg_logical_emit_message(true, 'probe', '')").then(sent, sent)
         }
         return (await client.query("SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).rowCount
       }
