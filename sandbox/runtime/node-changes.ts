@@ -1,7 +1,7 @@
 /**
  * What other nodes have committed takes effect here: clock, fault rules, decisions that requests of this node wait for, and
  * states that replaced this one. Overdue decisions of a node that has died are made by the first node that finds them: the
- * store binds a decision once.
+ * store binds a decision once. Requests that wait for a decision which it has made find it.
  */
 import type { Platform } from '../platform/platform.ts'
 import type { Store, StoreChange } from '../store/store.ts'
@@ -37,6 +37,14 @@ export function followNodes(services: NodeChangeServices): () => void {
     if (!isStopped && shared.isConnected()) services.report(error)
   }
 
+  /** Wakes requests whose slot was decided without notice: none came, or the node died before it sent one. */
+  const wakeDecided = async () => {
+    const wakeIfDecided = async (slot_id: number) => {
+      if ((await store.findSlot(slot_id))?.decision !== null) waiters.wake(slot_id)
+    }
+    await Promise.all(waiters.waiting().map(wakeIfDecided))
+  }
+
   const apply = async (change: StoreChange): Promise<void> => {
     switch (change.kind) {
       case 'projects':
@@ -54,9 +62,7 @@ export function followNodes(services: NodeChangeServices): () => void {
         platform.seenId(await store.largestId())
         break
       case 'resumed':
-        for (const slot_id of waiters.waiting()) {
-          if ((await store.findSlot(slot_id))?.decision !== null) waiters.wake(slot_id)
-        }
+        await wakeDecided()
     }
     platform.clock.restore(await store.findClock())
     await faults.restore()
@@ -73,6 +79,7 @@ export function followNodes(services: NodeChangeServices): () => void {
   const sweep = async () => {
     try {
       if (shared.isConnected()) {
+        await wakeDecided()
         await pendingDecisions.adopt()
         await callbacks.adopt()
       }

@@ -12,8 +12,8 @@
  * until its commit: a follower that sees a number sees all before it, although commits of several nodes overtake each other.
  *
  * No lock is held while the disk writes. A transaction commits without waiting for it, which gives its locks to other nodes,
- * and its writes are acknowledged, and its events emitted, after a flush on a second connection: one for all that has been
- * committed meanwhile. Both connections are opened before the commit, so that a server which has crashed since then, and
+ * and its writes are acknowledged, its events emitted, and other nodes notified, after a flush on a second connection: one for all
+ * that has been committed meanwhile. Both connections are opened before the commit, so that a server which has crashed since then, and
  * lost it, cannot report a flush.
  */
 import type { Sha256Hex } from '../../../src/contract/control/evidence.ts'
@@ -86,7 +86,7 @@ export interface Hooks {
 /** The connection of transactions, and the one that flushes; null when each commit waits for the disk itself. */
 interface Writer {
   link: Link
-  flush: (() => Promise<unknown>) | null
+  flusher: { link: Link; flush: () => Promise<unknown> } | null
   isBroken(): boolean
   end(): void
 }
@@ -96,8 +96,10 @@ interface Committed {
   head: Head | null
   resolves: readonly (() => void)[]
   exchanges: TakenExchanges
-  /** Whether it is already. */
+  /** Whether it is already, and other nodes have been notified. */
   isFlushed: boolean
+  /** What other nodes are notified of, else. */
+  notice: string | null
 }
 
 /** Writes of one transaction at most. */
@@ -179,16 +181,22 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
   }
 
   /** Resolves the writes of a commit after a flush, which the next commit does not wait for. */
-  const finish = (used: Writer, turn: readonly Pending[], { head, resolves, exchanges, isFlushed }: Committed) => {
+  const finish = (used: Writer, turn: readonly Pending[], committed: Committed) => {
+    const { head, resolves, exchanges, isFlushed, notice } = committed
     const report = () => {
       exchanges.stored()
       for (const resolve of resolves) resolve()
       if (head !== null) hooks.committed(head)
     }
-    if (isFlushed || used.flush === null) return report()
-    const done: Promise<void> = used
-      .flush()
-      .then(report, (error: unknown) => {
+    if (isFlushed || used.flusher === null) return report()
+    const { link, flush } = used.flusher
+    const reportAndNotify = () => {
+      report()
+      // Without it other nodes find events by their heartbeat, and decided slots that they wait for by their sweep.
+      if (head !== null && notice !== null) notifyNodes(link, hooks.channel, notice, head).catch(() => used.end())
+    }
+    const done: Promise<void> = flush()
+      .then(reportAndNotify, (error: unknown) => {
         used.end()
         exchanges.putBack()
         for (const { reject } of turn) reject(storageError(error, 'write'))
@@ -198,7 +206,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
   }
 
   const transact = async (
-    { link: used, flush }: Writer,
+    { link: used, flusher }: Writer,
     turn: readonly Pending[],
     taken: TakenExchanges[],
   ): Promise<Committed> => {
@@ -218,10 +226,11 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
     const { batch, resolves } = first?.runAlone != null ? await runAlone(first, loaded, used) : runAll(turn, loaded)
     const exchanges = hooks.takeExchanges()
     taken.push(exchanges)
-    // A new generation is in force on this node as soon as it is committed.
-    const isFlushed = flush === null || first?.isExclusive === true
-    const head = await store(used, batch, exchanges.rows, isFlushed)
-    return { head, resolves, exchanges, isFlushed }
+    // Rare changes that every node must hear of are notified with their commit, and so after the disk has them.
+    const isFlushed = flusher === null || first?.isExclusive === true || batch.notices.size > 0
+    const notice = hooks.noticeOf(batch)
+    const head = await store(used, batch, exchanges.rows, isFlushed ? notice : null, isFlushed)
+    return { head, resolves, exchanges, isFlushed, notice }
   }
 
   const runAlone = async (pending: Pending, loaded: Loaded, used: Link) => {
@@ -261,11 +270,11 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
     used: Link,
     batch: Batch,
     exchanges: TakenExchanges['rows'],
+    notice: string | null,
     waitsForDisk: boolean,
   ): Promise<Head | null> => {
     const sent = storeRows(used, batch)
     const head = moveHead(used, batch, exchanges, hooks)
-    const notice = hooks.noticeOf(batch)
     if (notice !== null) sent.push(notifyNodes(used, hooks.channel, notice))
     if (!waitsForDisk) sent.push(used.run('SET LOCAL synchronous_commit = off'))
     const ended = used.run('COMMIT')
@@ -341,7 +350,7 @@ async function openWriter(database: Database, canFlush: boolean): Promise<Writer
     const link = await database.connect()
     return {
       link,
-      flush: flusher === null ? null : shareFlushes(flusher),
+      flusher: flusher === null ? null : { link: flusher, flush: shareFlushes(flusher) },
       isBroken: () => link.isBroken() || flusher?.isBroken() === true,
       end() {
         link.end()

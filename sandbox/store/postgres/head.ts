@@ -107,9 +107,14 @@ function prune(link: Link, text: string, before: Promise<Head[]>, limit: number)
   return before.then(() => pruned)
 }
 
-/** Notifies the other nodes with the commit, and with the numbers of the head, which only this statement knows. */
-export function notifyNodes(link: Link, channel: string, notice: string): Promise<unknown> {
-  return link.run(notify, [channel, notice])
+/**
+ * Notifies the other nodes, with the numbers of the head. Within a transaction they are those that it has moved it to, and
+ * are sent with its commit.
+ */
+export function notifyNodes(link: Link, channel: string, notice: string, head?: Head): Promise<unknown> {
+  if (head === undefined) return link.run(notifyOfHead, [channel, notice])
+  const numbers = headColumns.split(', ').map((name) => head[name as keyof Head])
+  return link.run('SELECT pg_notify($1, $2)', [channel, [notice, ...numbers].join(' ')])
 }
 
-const notify = `SELECT pg_notify($1, $2 || ' ' || concat_ws(' ', ${headColumns})) FROM head`
+const notifyOfHead = `SELECT pg_notify($1, $2 || ' ' || concat_ws(' ', ${headColumns})) FROM head`

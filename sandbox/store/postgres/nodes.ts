@@ -71,7 +71,10 @@ export async function joinNodes(
     if (count === 0) number = await claimNumber(database, link, { token, pid, isSeeded })
   }
   const heartbeat = setInterval(() => {
-    if (isLive) beat().catch(() => link.end())
+    if (isLive)
+      beat()
+        .then(catchUp)
+        .catch(() => link.end())
   }, heartbeat_ms)
   heartbeat.unref()
 
@@ -84,41 +87,31 @@ export async function joinNodes(
     return head
   }
 
-  /** Waits until the disk has what this node has read or heard of: nothing is emitted that a crash could take back. */
+  /** Waits until the disk has what was read: nothing is emitted that a crash could take back. */
   const flush = async () => {
     if (canFlush) await link.run(flushText)
   }
 
-  const onNotice = (payload: string) => {
-    const [, generation = '', kinds = '', slots = '', ...numbers] = payload.split(' ')
-    const [last_seq, stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes] =
-      numbers.map(Number)
-    const head = { last_seq, events: stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes }
-    if (generation !== '-') void readState().catch(() => link.end())
-    events.onHead(head as Head)
-    for (const kind of kinds.split(',')) if (isNotice(kind)) events.onChange({ kind })
-    if (slots === '*') events.onChange({ kind: 'resumed' })
-    else if (slots !== '-') events.onChange({ kind: 'decided', slot_ids: slots.split(',').map(Number) })
+  /** Emits events of a node that died after its commit and before its notification. */
+  const catchUp = async () => {
+    const head = await readState()
+    if (head.last_seq <= events.head().last_seq) return
+    await flush()
+    events.onHead(head)
   }
 
   const listen = async () => {
-    const heard: string[] = []
-    let isApplying = false
-    /** Those that arrive during a flush share the next one. */
-    const applyHeard = async () => {
-      isApplying = true
-      while (heard.length > 0) {
-        const count = heard.length
-        await flush()
-        for (const payload of heard.splice(0, count)) onNotice(payload)
-      }
-      isApplying = false
-    }
     link.client.on('notification', ({ payload = '' }) => {
-      if (payload.startsWith(`${token} `)) return
-      heard.push(payload)
-      // What was heard and not applied is read again with the next connection.
-      if (!isApplying) applyHeard().catch(() => link.end())
+      const [source = '', generation = '', kinds = '', slots = '', ...numbers] = payload.split(' ')
+      if (source === token) return
+      const [last_seq, stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes] =
+        numbers.map(Number)
+      const head = { last_seq, events: stored, events_dropped, last_dropped_seq, exchanges, exchanges_dropped, changes }
+      if (generation !== '-') void readState().catch(() => link.end())
+      events.onHead(head as Head)
+      for (const kind of kinds.split(',')) if (isNotice(kind)) events.onChange({ kind })
+      if (slots === '*') events.onChange({ kind: 'resumed' })
+      else if (slots !== '-') events.onChange({ kind: 'decided', slot_ids: slots.split(',').map(Number) })
     })
     await link.script(`LISTEN "${database.schema}"`)
     const head = await readState()
