@@ -1,7 +1,7 @@
 /**
  * What other nodes have committed takes effect here: clock, fault rules, decisions that requests of this node wait for, and
  * states that replaced this one. Overdue decisions of a node that has died are made by the first node that finds them: the
- * store binds a decision once. Requests that wait for a decision which it has made find it.
+ * store binds a decision once. Requests that wait for a decision that nobody announced are woken.
  */
 import type { Platform } from '../platform/platform.ts'
 import type { Store, StoreChange } from '../store/store.ts'

@@ -244,7 +244,7 @@ export interface ServerFeatures {
   canFlush: boolean
 }
 
-/** @throws OpenError when the server is too old */
+/** @throws SandboxError when the server is too old */
 export async function checkServer({ location, wantsListen }: Database, link: Link): Promise<ServerFeatures> {
   const [{ server_version_num: version } = { server_version_num: '' }] = await link.query<{
     server_version_num: string
@@ -262,9 +262,9 @@ export async function checkServer({ location, wantsListen }: Database, link: Lin
 }
 
 /** Returns why a server cannot be used, by its `server_version_num`; null when it can. */
-export function versionProblem(location: string, version: number): OpenError | null {
+export function versionProblem(location: string, version: number): SandboxError | null {
   if (!(version < leastVersion * 10_000)) return null
-  return new OpenError(
+  return new SandboxError(
     'database_unwritable',
     `${location} is PostgreSQL ${Math.floor(version / 10_000)}; the sandbox needs ${leastVersion} or later.`,
     'Name a newer server. svc docs scaling lists what is used of it.',
