@@ -29,7 +29,6 @@ import {
   storageError,
   type Value,
 } from './open.ts'
-import type { TakenExchanges } from './requests.ts'
 
 interface Pending {
   needs: Needs
@@ -59,6 +58,14 @@ export interface Connection {
   flush(): Promise<void>
   /** Commits queued writes, and refuses later ones. */
   close(): Promise<void>
+}
+
+/** Exchanges that a transaction stores. One of the two functions is called when its outcome is known. */
+export interface TakenExchanges {
+  rows: Record<string, Value>[]
+  stored(): void
+  /** Buffers them again, up to a limit, and counts what is lost. */
+  putBack(): void
 }
 
 export interface Hooks {

@@ -7,9 +7,8 @@ import { oldClientHeader } from '../../../src/contract/compat/surface.ts'
 import { parseJsonObject } from '../../../src/foundation/json.ts'
 import { addExchangeFilter, createForeignExchanges, toPage } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, PageQuery, RequestStore } from '../store.ts'
-import type { Connection } from './group-commit.ts'
+import type { Connection, TakenExchanges } from './group-commit.ts'
 import type { Head } from './head.ts'
-import type { Value } from './open.ts'
 import { createFilter, type Filter } from './rows.ts'
 
 type Stored = Omit<ExchangeRow, 'request_body' | 'response_body'> & {
@@ -29,14 +28,6 @@ const retry_ms = 500
 const maxBuffered = 1_000
 /** Rows that one query reads. */
 const maxRead = 5_000
-
-/** Exchanges that a transaction stores. One of the two functions is called when its outcome is known. */
-export interface TakenExchanges {
-  rows: Record<string, Value>[]
-  stored(): void
-  /** Buffers them again, up to a limit, and counts what is lost. */
-  putBack(): void
-}
 
 export function requestTable({ read, flush, nudge }: Connection, limit: number, head: () => Head) {
   let isClosed = false
