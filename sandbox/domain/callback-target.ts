@@ -1,5 +1,5 @@
 /**
- * Where callbacks may go (compat.md 7): with https to public addresses and loopback, with http to loopback only. A sandbox
+ * Where callbacks may go (C07): with https to public addresses and loopback, with http to loopback only. A sandbox
  * sends them from inside a network, so an address there would let any job reach what only that network can.
  *
  * A URL is judged by its parsed form, which has one spelling of an address: `0x7f.1`, `2130706433` and `127.0.0.1.` are

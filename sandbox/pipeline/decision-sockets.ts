@@ -1,5 +1,5 @@
 /**
- * Decisions that are pushed over WebSocket (compat.md 4): a socket is opened with a ticket, gets one text frame when its
+ * Decisions that are pushed over WebSocket (C04): a socket is opened with a ticket, gets one text frame when its
  * slot is decided, at once when it is already, and is left for the client to close. This file and the library behind it
  * are loaded with the first handshake.
  *

@@ -1,6 +1,6 @@
 /**
  * Callbacks: the decision of each slot is posted once to the callback URL of its job, signed with the text of the secret
- * key that created the job (compat.md 7). Keys are stored hashed, so their texts are kept here, in memory only: after a
+ * key that created the job (C07). Keys are stored hashed, so their texts are kept here, in memory only: after a
  * restart an undelivered callback is `lost`, until it is sent again with the key.
  *
  * Time limits and retries run on real time, not on the sandbox clock: a receiver is a real program that needs real time to

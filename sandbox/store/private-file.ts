@@ -29,7 +29,7 @@ export function createPrivate(path: string): boolean {
   }
 }
 
-/** Takes from a file what its group and others may do. One of another owner, or on a disk without modes, stays as it is. */
+/** Removes the permissions of group and others from a file. One of another owner, or on a disk without modes, stays as it is. */
 export function makePrivate(path: string): void {
   try {
     const { mode } = statSync(path)

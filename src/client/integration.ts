@@ -12,7 +12,7 @@ import type { Fetch, Sender, SentEndpoint } from './exchange.ts'
 import { buildRequest, exchange, globalFetch, readToEnd } from './exchange.ts'
 import { backoff, pause, type RetryOptions, withRetries } from './retry.ts'
 
-/** The part of a WebSocket that is used: that of browsers and of Node fit. */
+/** The part of a WebSocket that is used: those of browsers and of Node have it. */
 export interface PushSocket {
   addEventListener(type: 'message' | 'error' | 'close', listener: () => void): void
   close(): void
@@ -43,7 +43,7 @@ export interface SignalOptions {
 export interface DecisionOptions extends SignalOptions {
   /** How long one poll waits at the service, milliseconds, at most 5000. Default 1500. */
   wait_ms?: number | undefined
-  /** How long it is waited in all, milliseconds; then the slot is returned as it is, pending. Default 10 000. */
+  /** The longest wait in all, milliseconds; then the pending slot is returned. Default 10 000. */
   timeout_ms?: number | undefined
   /**
    * Waits for the decision on a WebSocket instead of polling. Where that fails, for whatever reason, it is polled. Default

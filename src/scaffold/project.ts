@@ -77,7 +77,7 @@ export function planProject(template: Template, name: string, root: string = pac
   }
 }
 
-/** The folder of what several templates have in common: its README tells how it works. */
+/** The folder of what several templates have in common: its README explains how it works. */
 function sharedFolder({ directory }: Template): string {
   return join(dirname(directory), '_shared')
 }

@@ -1,4 +1,4 @@
-/** What a tail follows: each source says how its items are filtered, counted, shown and sent again. The rest is shared. */
+/** The sources of a tail: each defines how its items are filtered, counted, shown and sent again. The rest is shared. */
 import type { Style } from '../cli/output/style.ts'
 import type { Client } from '../client/client.ts'
 import type { PlacementDetail } from '../contract/control/placements.ts'

@@ -1,6 +1,6 @@
 /**
- * A page on another origin with the client that was written from compat.md alone. Nothing is intercepted: the browser
- * sends its own preflights, and drops what CORS does not let it read.
+ * A page on another origin with the client that was written from the description of old clients alone. Nothing is
+ * intercepted: the browser sends its own preflights, and drops what CORS does not let it read.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** Section by section of compat.md, by a client that was written from it; with `strict` each row responds as before. */
+/** Everything old clients rely on (C01 to C08), by a client written for it; with `strict` each row responds as before. */
 import { describe, expect, test } from 'vitest'
 import { v1 } from '../../src/contract/index.ts'
 import { createOldClient, type OldClient, type OldClientOptions } from './old-client.ts'

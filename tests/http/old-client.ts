@@ -1,6 +1,6 @@
 /**
- * A client written from compat.md alone: what it sends, what it reads and when. One function without imports, so that a
- * page gets it as text.
+ * A client written from the description of C01 to C08 alone: what it sends, what it reads and when. One function without
+ * imports, so that a page gets it as text.
  */
 export interface OldClientOptions {
   base_url: string
@@ -119,7 +119,7 @@ export function createOldClient(options: OldClientOptions) {
   const text = (value: unknown) => typeof value === 'string' && value !== ''
   const absentOrText = (value: unknown) => value === undefined || text(value)
 
-  /** Refuses whatever compat.md does not allow. */
+  /** Refuses what an old client does not accept. */
   function readDecision(body: Record<string, unknown>): OldDecision {
     if (body.contract_version !== 'csl_wrapper_decision/v1') fault(`contract_version ${body.contract_version}`)
     for (const name of members) if (!(name in body)) fault(`${name} is missing`)

@@ -1,4 +1,4 @@
-/** What a row of the timeline says: who sent what to whom, and how it ended. And how far a turn has come. */
+/** The words of a timeline row: who sent what to whom, and how it ended. And how far a turn has come. */
 import type { BeaconItem } from '../../../src/contract/control/beacons.ts'
 import type { PlacementItem } from '../../../src/contract/control/placements.ts'
 import type { RendererEvent } from '../../renderer/host/renderer.ts'

@@ -16,7 +16,7 @@ export const callbackRules = ruleSet('journal', {
   },
 })
 
-/** Returns what is wrong with the callbacks to one URL: those that were not delivered, else those that needed a retry. */
+/** Returns the problems of the callbacks to one URL: those that were not delivered, else those that needed a retry. */
 function findingsOf([url, attempts]: [string, readonly Exchange[]]): Finding[] {
   const slots = [...groupBy(attempts, ({ slot_id }) => slot_id).values()]
   const failed = slots.flatMap((tries) => (isDelivered(tries.at(-1)!) ? [] : [tries.at(-1)!]))

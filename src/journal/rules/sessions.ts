@@ -105,7 +105,7 @@ export const sessionRules = ruleSet('journal', {
 const placeholders =
   /^(undefined|null|nan|none|false|true|0|default|anonymous|anon|guest|unknown|user|session|session[-_.]?id|your[-_.].*)$/i
 
-/** Returns what is known of the browser that sent a request; null for a program. */
+/** Returns the facts about the browser that sent a request; null for a program. */
 function browserOf({ request_headers: { origin, 'user-agent': agent } }: Exchange): string | null {
   return origin === undefined || agent === undefined ? null : `${agent} ${origin}`
 }

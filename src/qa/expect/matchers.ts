@@ -9,7 +9,7 @@ type Actual = Json | undefined
 interface Operator {
   holds(operand: Json, actual: Actual): boolean
   words(operand: Json): string
-  /** Returns what is wrong with an operand, or null; without it any operand is right. */
+  /** Returns the problem of an operand, or null; without it any operand is right. */
   problem?(operand: Json): string | null
 }
 

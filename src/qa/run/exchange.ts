@@ -195,7 +195,7 @@ function isElsewhere(url: string, base_url: string): boolean {
   return one.protocol !== other.protocol || one.port !== other.port || !isSameHost
 }
 
-/** Returns a text as it is, and with its percent-encoding undone. */
+/** Returns a text unchanged, and percent-decoded. */
 function decodedForms(text: string): string[] {
   const decoded = text.replace(/%[0-9a-f]{2}/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
   return decoded === text ? [text] : [text, decoded]
