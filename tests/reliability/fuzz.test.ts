@@ -62,7 +62,7 @@ test(`${counts.requests} malformed requests each get a response of the contract 
   await isUnharmed()
 })
 
-test(`${counts.wires} requests that are not HTTP get a response or are closed (seed ${seed})`, async () => {
+test.concurrent(`${counts.wires} requests that are not HTTP get a response or are closed (seed ${seed})`, async () => {
   const dice = createDice(seed + 1)
   const { host } = new URL(sandbox.url)
   const problems: string[] = []
@@ -195,7 +195,8 @@ function firstFew(problems: string[]): string[] {
   return problems.length > 12 ? [...problems.slice(0, 12), `and ${problems.length - 12} more`] : problems
 }
 
-test('a body that stalls after its response brings no second one', async () => {
+// It waits for the server to give up, beside the test above.
+test.concurrent('a body that stalls after its response brings no second one', async () => {
   const head = 'host: localhost\r\ncontent-type: application/json\r\ncontent-length: 90000'
   const requests = [`POST /v1/beacons HTTP/1.1\r\n${head}\r\n\r\n{`, `POST /v1/none HTTP/1.1\r\n${head}\r\n\r\n{`]
   const all = await Promise.all(requests.map((request) => statusesOf(sandbox.url, [request])))
