@@ -1,16 +1,14 @@
-/** Global setup of `npm run test:templates`: the installers, old Nodes and examiners of the `package.json` beside this file. */
+/** Global setup of `npm run test:templates`: where tools are installed, before the run gets a temporary folder of its own. */
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { installTools } from '../interop/tools.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The folder whose `node_modules` has installers and releases of Node. */
-    installers: string
+    /** The temporary folder of the system, where later runs find what one has installed. */
+    system_tmp: string
   }
 }
 
-export default async function setup({ provide }: TestProject): Promise<void> {
-  provide('installers', await installTools(tmpdir(), {}, join(import.meta.dirname, 'package.json'), 'test:templates'))
+export default function setup({ provide }: TestProject): void {
+  provide('system_tmp', tmpdir())
 }
