@@ -603,6 +603,9 @@ test('those of a session since a time are the same however often the clock has m
     const render = beacon(on.clock, await fill(on.api, { body }), 'render', { occurred_at_ms: now_ms })
     await send(on.api, render)
     if (dice.chance(0.4)) await send(on.api, render)
+    // What is found out by a list must not hide what comes after it.
+    const query = { session_id: 'a', since: String(start_ms + dice.below(60_000) + 5_000 * index) }
+    if (dice.chance(0.5)) await on.api.accept('beacons.list', { query })
   }
   const { body: all } = await on.api.accept('beacons.list', { query: { session_id: 'a', limit: 1_000 } })
   expect(all.items.length).toBeGreaterThan(15)

@@ -23,6 +23,8 @@ const mostBusy_ms = 50
 /** The same in real time, beside the longest pause at rest: on a busy host, waiting for a processor is most of it. */
 const mostReal_ms = 1_000
 const attempts = 3
+/** A state of a gigabyte is copied, checked and read several times. */
+const longest_ms = 600_000
 
 const place = folder()
 const database = join(place.path, 'sandbox.db')
@@ -63,7 +65,7 @@ test.each(readers.map((endpoint) => [endpoint.id, endpoint] as const))('%s', asy
   }
 })
 
-test('what reads or replaces the whole state', async () => {
+test('what reads or replaces the whole state', { timeout: longest_ms }, async () => {
   const post = (path: string, body?: unknown) => () => call({ method: 'POST', path: `/_sandbox${path}`, body })
   await measure('snapshots.save', post('/snapshots/large', { replace: true }))
   await measure('sandbox.export', async () => {
@@ -82,7 +84,7 @@ test('what reads or replaces the whole state', async () => {
   expect(state).toMatchObject({ ok: true, chains: [{ entries: rows + 1 }, {}, {}] })
 })
 
-test('what reads or replaces the whole state of a sandbox in memory', async () => {
+test('what reads or replaces the whole state of a sandbox in memory', { timeout: longest_ms }, async () => {
   const before = child!
   child = await startChild({ database: ':memory:', rate_limit: 'off' })
   try {

@@ -58,6 +58,7 @@ export function beaconTable(
   )
 
   const recent = new Map<number, AcceptedBeacon[]>()
+  const sessions = sessionIds(db)
 
   /** False when the slot has a beacon of that beacon_id, or is gone. */
   const insertBeacon = (beacon: BeaconRow): boolean => {
@@ -82,7 +83,9 @@ export function beaconTable(
     const slot = slot_id === null ? null : placements.find(slot_id)
     if (slot === null || slot.job.session_id === null) return
     const session = consent.sessionOf(slot.job.project_id, slot.job.session_id)
-    if (session !== null) insertOfSession.run(session, Number(isAccepted), id, received_at_ms)
+    if (session === null) return
+    insertOfSession.run(session, Number(isAccepted), id, received_at_ms)
+    sessions.added(slot.job.session_id, isAccepted, id, received_at_ms)
   }
 
   /** The beacons that billing judges: heartbeats count for nothing. Those of recent slots are cached. */
@@ -96,7 +99,7 @@ export function beaconTable(
 
   const list = (query: BeaconQuery): Page<BeaconListRow & { kind: 'accepted' }> => {
     if (query.verdict !== undefined && query.verdict !== 'accepted') return nothing
-    const { rows, next } = listPart<StoredBeacon>(db, sourceOf(db, 'beacon', query), query)
+    const { rows, next } = listPart<StoredBeacon>(db, sourceOf('beacon', query, sessions), query)
     return {
       rows: rows.map((stored) => ({
         kind: 'accepted',
@@ -109,7 +112,7 @@ export function beaconTable(
 
   const listUnaccepted = (query: BeaconQuery): Page<BeaconListRow & { kind: 'unaccepted' }> => {
     if (query.verdict === 'accepted') return nothing
-    const { rows, next } = listPart<UnacceptedBeaconRow>(db, sourceOf(db, 'aside_beacon', query), query)
+    const { rows, next } = listPart<UnacceptedBeaconRow>(db, sourceOf('aside_beacon', query, sessions), query)
     return {
       rows: rows.map((beacon) => {
         return { kind: 'unaccepted', beacon, slot: beacon.slot_id === null ? null : placements.find(beacon.slot_id) }
@@ -167,7 +170,10 @@ export function beaconTable(
   }
 
   return {
-    clear: () => recent.clear(),
+    clear() {
+      recent.clear()
+      sessions.clear()
+    },
     methods,
   }
 }
@@ -175,7 +181,11 @@ export function beaconTable(
 const nothing = { rows: [], next: null }
 
 /** Returns the list of one of the two tables. Others are joined where a filter needs them. */
-function sourceOf(db: Database.Database, table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
+function sourceOf(
+  table: 'beacon' | 'aside_beacon',
+  query: BeaconQuery,
+  sessions: ReturnType<typeof sessionIds>,
+): ListSource {
   const filter = createFilter()
   filter.add(`+${table}.slot_id = ?`, query.slot_id)
   filter.add(`${table}.beacon_id = ?`, query.beacon_id)
@@ -200,59 +210,72 @@ function sourceOf(db: Database.Database, table: 'beacon' | 'aside_beacon', query
       ...indexedBy(`SELECT id FROM ${table} WHERE slot_id = ?`, query.slot_id),
       ...indexedBy(`SELECT id FROM ${table} WHERE received_at_ms >= ?`, query.since_ms),
     ],
-    ordered: query.session_id === undefined ? undefined : (end) => idsOfSession(db, table, query, end),
+    ordered: query.session_id === undefined ? undefined : (end) => sessions.find(table, query, end),
   }
 }
 
-/** Entries of `session_beacon` of which one part compares the times. */
-const entriesAtOnce = 20_000
+/** Entries of `session_beacon` of which one part compares the times: a few milliseconds. */
+const entriesAtOnce = 50_000
+/** Sessions of which it is known where no beacon was received since a time. */
+const mostKnown = 1_000
 
-/** Entries of an index of times that one part may read to find out where the beacons of a time are: some milliseconds. */
-const mostInTime = 500_000
-
-/** Returns the next beacons of a session below `end` that were received in time, newest first. */
-function idsOfSession(
-  db: Database.Database,
-  table: 'beacon' | 'aside_beacon',
-  { session_id, since_ms = 0, until_ms = Number.MAX_SAFE_INTEGER }: BeaconQuery,
-  end: number,
-) {
-  const is_accepted = Number(table === 'beacon')
-  const isTimed = since_ms > 0 || until_ms < Number.MAX_SAFE_INTEGER
-  const inTime = isTimed ? idsInTime(db, table, since_ms, until_ms) : { first: 0, last: Number.MAX_SAFE_INTEGER }
-  const below = Math.min(end, inTime.last + 1)
-  if (below <= inTime.first) return { ids: [], next: null }
-  const start =
-    db
-      .prepare<[number, number, number, string], number | null>(
-        `SELECT max((SELECT id FROM session_beacon WHERE session = named.id AND is_accepted = ? AND id >= ? AND id < ?
-           ORDER BY id DESC LIMIT 1 OFFSET ${(isTimed ? entriesAtOnce : mostFound) - 1})) FROM (${sessionsNamed}) named`,
-      )
-      .pluck()
-      .get(is_accepted, inTime.first, below, session_id!) ?? inTime.first
-  const ids = db
-    .prepare<(string | number)[], number>(
-      `SELECT id FROM session_beacon WHERE session IN (${sessionsNamed}) AND is_accepted = ? AND id >= ? AND id < ?
-         AND received_at_ms >= ? AND received_at_ms < ? ORDER BY id DESC LIMIT ${mostFound}`,
-    )
-    .pluck()
-    .all(session_id!, is_accepted, start, below, since_ms, until_ms)
-  const next = ids.length < mostFound ? start : ids.at(-1)!
-  return { ids, next: next > inTime.first ? next : null }
+/** No beacon of a session from identifier `from` on and below `end` was received at `since_ms` or later. */
+interface Gap {
+  since_ms: number
+  from: number
+  end: number
 }
 
 /**
- * Returns between which ids the rows of a time are: the clock may have moved back, so that they need not be in the order of
- * their times. Those of all rows when there are too many to look at.
+ * Finds the beacons of sessions. What was read in vain for a time is not read again for that or a later one: the clock may
+ * have moved back, so only reading tells where no beacon is.
  */
-function idsInTime(db: Database.Database, table: string, since_ms: number, until_ms: number) {
-  const { count, first, last } = db
-    .prepare<[number, number], { count: number; first: number | null; last: number | null }>(
-      `SELECT count(*) AS count, min(id) AS first, max(id) AS last
-       FROM (SELECT id FROM ${table} WHERE received_at_ms >= ? AND received_at_ms < ? LIMIT ${mostInTime + 1})`,
-    )
-    .get(since_ms, until_ms)!
-  return count > mostInTime ? { first: 0, last: Number.MAX_SAFE_INTEGER } : { first: first ?? 0, last: last ?? -1 }
+function sessionIds(db: Database.Database) {
+  const gaps = new Map<string, Gap>()
+
+  return {
+    clear: () => gaps.clear(),
+    /** A beacon is added: what is known ends before it. */
+    added(session_id: string, isAccepted: boolean, id: number, received_at_ms: number): void {
+      const gap = gaps.get(`${Number(isAccepted)} ${session_id}`)
+      if (gap !== undefined && id >= gap.from && received_at_ms >= gap.since_ms) gap.end = Math.min(gap.end, id)
+    },
+    /** Returns the next beacons of a session below `end` that were received in time, newest first. */
+    find(
+      table: 'beacon' | 'aside_beacon',
+      { session_id, since_ms = 0, until_ms = Number.MAX_SAFE_INTEGER }: BeaconQuery,
+      end: number,
+    ) {
+      const is_accepted = Number(table === 'beacon')
+      const isTimed = since_ms > 0 || until_ms < Number.MAX_SAFE_INTEGER
+      const name = `${is_accepted} ${session_id}`
+      const known = gaps.get(name)
+      const gap = known !== undefined && known.since_ms <= since_ms ? known : null
+      const start =
+        db
+          .prepare<[number, number, string], number | null>(
+            `SELECT max((SELECT id FROM session_beacon WHERE session = named.id AND is_accepted = ? AND id < ?
+               ORDER BY id DESC LIMIT 1 OFFSET ${(isTimed ? entriesAtOnce : mostFound) - 1})) FROM (${sessionsNamed}) named`,
+          )
+          .pluck()
+          .get(is_accepted, end, session_id!) ?? 0
+      const ids = db
+        .prepare<(string | number)[], number>(
+          `SELECT id FROM session_beacon WHERE session IN (${sessionsNamed}) AND is_accepted = ? AND id >= ? AND id < ?
+             AND received_at_ms >= ? AND received_at_ms < ? ORDER BY id DESC LIMIT ${mostFound}`,
+        )
+        .pluck()
+        .all(session_id!, is_accepted, start, end, since_ms, until_ms)
+      if (ids.length === mostFound) return { ids, next: ids.at(-1)! }
+      const from = gap !== null && gap.from < start && start <= gap.end ? gap.from : start
+      if (since_ms > 0 && until_ms === Number.MAX_SAFE_INTEGER) {
+        const below = ids.at(-1) ?? end
+        const isNext = gap !== null && gap.from <= below && below <= gap.end
+        cacheRow(gaps, mostKnown, name, { since_ms, from, end: isNext ? gap.end : below })
+      }
+      return { ids, next: from || null }
+    },
+  }
 }
 
 function withMeasurements<Row extends { measurements: string | null }>(stored: Row) {

@@ -47,6 +47,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     // What a start reads, so that damage there is explained here.
     largestIdOf(opened.db)
     opened.db.prepare('SELECT count(due_at_ms) FROM slot WHERE decided_at_ms IS NULL').get()
+    if (options.journal_limit > 0) store.journal()
     return store
   } catch (error) {
     opened.abandon()
@@ -90,7 +91,8 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     path,
     pid,
     memory,
-    open: (other) => openSqliteStore({ ...options, path: other }),
+    // It is read and closed: nothing counts its journal, which may be the largest of its tables.
+    open: (other) => openSqliteStore({ ...options, path: other, journal_limit: 0 }),
     replaceFile: replaceAll,
     onReplaced: (at_ms) => startMemory('sandbox.restored', at_ms),
   })

@@ -44,8 +44,11 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
   /** Rows that were lost while the database refused writes. */
   let lost = 0
   const foreign = createForeignExchanges()
-  let size = count.get() as number
+  /** Rows of the table; null until they are counted, which reads all of its pages. */
+  let size: number | null = null
   let dropped = storedDropped.find() ?? 0
+
+  const counted = () => count.get() as number
 
   /** Called after a rollback: buffers the written rows again, up to a limit, and counts those that are lost. */
   const rolledBack = (stored?: number) => {
@@ -53,7 +56,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
     written = []
     buffer = rows.slice(-maxBuffered)
     lost += rows.length - buffer.length
-    size = stored ?? (count.get() as number)
+    size = stored ?? null
     dropped = storedDropped.find() ?? 0
   }
 
@@ -115,13 +118,11 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
         next: endOf(range),
       }))
     },
-    journal: () => ({
-      enabled: limit > 0,
-      limit,
-      size: size + buffer.length,
-      dropped: dropped + lost,
-      foreign: foreign.count,
-    }),
+    journal() {
+      size ??= read(counted)
+      const stored = size + buffer.length
+      return { enabled: limit > 0, limit, size: stored, dropped: dropped + lost, foreign: foreign.count }
+    },
   }
 
   return {
@@ -129,6 +130,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
     write(): void {
       if (buffer.length === 0) return
       const rows = buffer
+      const before = size ?? counted()
       buffer = []
       written = rows
       for (const row of rows) {
@@ -152,7 +154,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
           row.key_id,
         )
       }
-      size += rows.length
+      size = before + rows.length
       if (size <= limit + slack) return
       const surplus = size - limit
       prune.run(surplus)

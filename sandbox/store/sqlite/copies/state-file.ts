@@ -32,7 +32,8 @@ export async function receiveFile(
   const { folder } = receiver
   try {
     const path = join(folder, 'state.db')
-    await writeFile(path, stateBytes(bytes), { mode: 0o600 })
+    // Flushed here and not by its opening, for which the event loop would wait.
+    await writeFile(path, stateBytes(bytes), { mode: 0o600, flush: true })
     const received = await openReceived(path, receiver)
     if (received.status === 'refused') await remove(folder)
     return received
