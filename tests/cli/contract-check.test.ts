@@ -1,6 +1,14 @@
 /** `svc contract check`: clean against the sandbox, and each way in which a service can differ is found. */
+
+import stringWidth from 'string-width'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { ServiceDifference as Difference } from '../../src/qa/contract-check/report.ts'
+import { plainStyle } from '../../src/cli/output/style.ts'
+import { check as checkCommand } from '../../src/commands/contract/check.ts'
+import {
+  type ServiceDifference as Difference,
+  reportLines,
+  type ServiceReport,
+} from '../../src/qa/contract-check/report.ts'
 import { type BrokenProxy, type Passing, startProxy } from './broken-proxy.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
@@ -84,6 +92,28 @@ test('our own sandbox is as documented, and every endpoint is looked at', async 
     `OpenAPI document compared: ${cli.sandbox.url}/_sandbox/openapi.json`,
     '',
   ])
+})
+
+test('its table fits terminals of 80, 100 and 200 columns', async () => {
+  proxy.alter = (passing) => {
+    if (isFill(passing))
+      Object.assign(passing.json!.placement, { width: 'three hundred pixels, as a text that goes on' })
+  }
+  const { stdout } = await check(`${keys} -o json`)
+  const report = JSON.parse(stdout) as ServiceReport
+  const [columns = []] = checkCommand.tables ?? []
+  const shown = [80, 100, 200].map((width) => reportLines(report, columns, { ...plainStyle, columns: width }))
+  for (const [index, width] of [80, 100, 200].entries()) {
+    expect(shown[index]?.filter((line) => stringWidth(line) > width)).toEqual([])
+    expect([width, shown[index]?.slice(0, 3).map((line) => line.trimEnd())]).toEqual([
+      width,
+      [
+        'endpoint           result   requests  documented  observed  assumed',
+        'placements.create  differs        13  43/44       22/29     3/3',
+        'jobs.create        ok              6  4/4         5/7       -',
+      ],
+    ])
+  }
 })
 
 test('its requests are a suite, which can be shown and run by name', async () => {

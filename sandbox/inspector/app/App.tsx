@@ -144,7 +144,9 @@ function useKeys(open: (opened: Opened) => void, navigate: (route: string) => vo
 class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
   override state: { error: unknown } = { error: null }
   static getDerivedStateFromError(error: unknown) {
-    return { error }
+    // Each browser says in its own words which script could not be loaded.
+    const isScript = error instanceof TypeError && /dynamically imported|module script/.test(error.message)
+    return { error: isScript ? new Error('This view could not be loaded: the sandbox does not respond.') : error }
   }
   override render() {
     if (this.state.error === null) return this.props.children

@@ -1,6 +1,7 @@
 /** `svc contract check`: what a run of the suite `contract-check` found, endpoint by endpoint, as data and as text. */
 import type { Style } from '../../cli/output/style.ts'
 import { type Column, tableLines } from '../../cli/output/table.ts'
+import { hangingLines } from '../../cli/output/text.ts'
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { v1 } from '../../contract/index.ts'
 import type { Provenance } from '../../contract/provenance.ts'
@@ -200,7 +201,7 @@ export function reportLines(
   }))
   const table = tableLines(columns, rows, style)
   const skipped = endpoints.flatMap(({ endpoint, not_checked }) =>
-    not_checked.map(({ check, why }) => `  ${endpoint}, ${check}: ${why}`),
+    not_checked.flatMap(({ check, why }) => hangingLines('  ', `${endpoint}, ${check}: ${why}`, style.columns)),
   )
   return [
     ...table,
@@ -208,7 +209,7 @@ export function reportLines(
       const own = differences.filter((difference) => difference.weight === weight)
       return own.length === 0
         ? []
-        : ['', style.bold(headings[weight]), ...own.map((each) => differenceLine(each, style))]
+        : ['', style.bold(headings[weight]), ...own.flatMap((each) => differenceLines(each, style))]
     }),
     ...(skipped.length === 0 ? [] : ['', style.bold('Not checked'), ...skipped]),
   ]
@@ -220,11 +221,12 @@ function fieldCount({ fields }: EndpointReport, provenance: Provenance): string 
   return own.length === 0 ? '-' : `${own.filter(({ verdict }) => verdict === 'ok').length}/${own.length}`
 }
 
-function differenceLine(
+function differenceLines(
   { endpoint, check, weight, what, expected, observed }: ServiceDifference,
   style: Style,
-): string {
-  if (weight === 'addition') return `  ${endpoint}, ${check}: ${style.dim(what)} is new: ${expected}; it is ${observed}`
-  const paint = weight === 'documented' ? style.red : style.yellow
-  return `  ${endpoint}, ${check}: ${paint(what)} should be ${expected}; it is ${observed}`
+): string[] {
+  const isNew = weight === 'addition'
+  const paint = isNew ? style.dim : weight === 'documented' ? style.red : style.yellow
+  const text = `${endpoint}, ${check}: ${what} ${isNew ? 'is new:' : 'should be'} ${expected}; it is ${observed}`
+  return hangingLines('  ', text, style.columns).map((line) => line.replace(what, () => paint(what)))
 }

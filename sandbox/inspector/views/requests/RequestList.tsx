@@ -45,6 +45,9 @@ const filters: readonly Filter[] = [
   { name: 'client_id', label: 'Project', kind: 'text' },
 ]
 
+/** Returns what a text of the search matches: the beginning of a path, or any part where it is not one. */
+const patternOf = (text: string) => (/^(\/|\*|https?:)/.test(text) ? text : `*${text}*`)
+
 const keyOf = ({ request_id }: ListedRequest) => request_id
 const routeOf = ({ request_id }: ListedRequest) => routeTo('request', request_id)
 
@@ -55,7 +58,12 @@ export function RequestList() {
   const [values, change] = useFilters(filters)
   const [isLive, setLive] = useState(true)
   const [picked, setPicked] = useState<readonly string[]>([])
-  const list = useList<ListedRequest>('requests.list', { query: values }, { keyOf, isAffected: () => true, isLive })
+  const { path, ...others } = values
+  const list = useList<ListedRequest>(
+    'requests.list',
+    { query: path === undefined ? others : { ...others, path: patternOf(path) } },
+    { keyOf, isAffected: () => true, isLive },
+  )
   const { refresh } = list
   useEffect(() => {
     if (!isLive) return

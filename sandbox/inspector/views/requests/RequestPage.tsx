@@ -23,22 +23,21 @@ import { SaveSuite } from './SaveSuite.tsx'
 
 export function RequestPage({ id }: { id: string }) {
   const resource = useResource('requests.show', { params: { request_id: id } })
+  if (resource.state.status === 'ready') return <Entry key={id} entry={resource.state.data} />
+  const missing = (
+    <Empty icon="requests" title="There is no such request in the journal">
+      The journal is bounded and drops its oldest requests.{' '}
+      <Link className="link" href="/requests">
+        The newest ones
+      </Link>
+    </Empty>
+  )
   return (
-    <Shown
-      resource={resource}
-      missing={
-        <Page title={id}>
-          <Empty icon="requests" title="There is no such request in the journal">
-            The journal is bounded and drops its oldest requests.{' '}
-            <Link className="link" href="/requests">
-              The newest ones
-            </Link>
-          </Empty>
-        </Page>
-      }
-    >
-      {(entry) => <Entry key={entry.request_id} entry={entry} />}
-    </Shown>
+    <Page title={id} copies="request_id">
+      <Shown resource={resource} missing={missing}>
+        {() => null}
+      </Shown>
+    </Page>
   )
 }
 
