@@ -20,6 +20,7 @@ const slow = [
   'http/callbacks',
   'postgres/nodes',
   'http/requests',
+  'http/privacy',
 ]
 
 export default defineConfig({

@@ -299,7 +299,6 @@ test('no lock waits for the disk: commits of two nodes pass, nothing is acknowle
   const client = new pg.Client({ connectionString: server.url })
   const other = new pg.Client({ connectionString: server.url })
   const waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE 'SELECT pg_logical_emit_message%'"
-  const bothWait = () => expect.poll(async () => (await client.query(`SELECT ${waiting}`)).rowCount).toBe(2)
   const setReplica = async (name: string) => {
     await client.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`)
     await client.query('SELECT pg_reload_conf()')
@@ -331,6 +330,14 @@ test('no lock waits for the disk: commits of two nodes pass, nothing is acknowle
       }
       await expect.poll(isStalled, { interval: 20 }).toBeGreaterThan(0)
     }
+    /** Resolves when that many slots are committed, and both nodes wait for the disk. */
+    const bothWait = (slots: number) => {
+      const seen = async () => [
+        (await client.query(`SELECT ${waiting}`)).rowCount,
+        (await rowsOf(on, server.url)).slots,
+      ]
+      return expect.poll(seen, { interval: 20 }).toEqual([2, slots])
+    }
     const place = (session_id: string) =>
       apis.map((api) => api.send('POST', '/v1/placements', { as: key, body: asked({ session_id }) }))
 
@@ -338,7 +345,7 @@ test('no lock waits for the disk: commits of two nodes pass, nothing is acknowle
     const placed = place('stalled')
     let answered = 0
     for (const one of placed) void one.then(() => answered++)
-    await bothWait()
+    await bothWait(2)
     expect(await rowsOf(on, server.url)).toMatchObject({ slots: 2, events_are_gapless: true, chains_are_gapless: true })
     expect([answered, emitted.includes('placement.decided')]).toEqual([0, false])
     await setReplica('')
@@ -347,7 +354,7 @@ test('no lock waits for the disk: commits of two nodes pass, nothing is acknowle
 
     await stall()
     const cut = place('cut')
-    await bothWait()
+    await bothWait(4)
     await client.query(`SELECT pg_terminate_backend(pid) ${waiting}`)
     const refused = await Promise.all(cut)
     expect(refused.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([
