@@ -171,7 +171,12 @@ function stagePkg(): string {
 function noticesOf(target: string): string {
   const folders = ['better-sqlite3', '@yao-pkg/pkg', '@roberts_lando/vfs'].map((name) => `node_modules/${name}`)
   const installed = [...folders, ...withDependencies('pg')].map((folder) => installedPackage(join(root, folder)))
-  const text = readFileSync(join(work, nodePackages[target] as string, 'package/LICENSE'), 'utf8')
+  // The package for Windows has none; that of this computer is the same release.
+  const file = [target, here]
+    .map((each) => join(work, nodePackages[each] as string, 'package/LICENSE'))
+    .find(existsSync)
+  const text =
+    file === undefined ? `https://github.com/nodejs/node/blob/v${nodeVersion}/LICENSE` : readFileSync(file, 'utf8')
   const node: BundledPackage = { name: 'node', version: nodeVersion, license: 'MIT and others', text }
   const ofPackage = readFileSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8')
   return `${ofPackage}\n${noticesText([node, ...installed], 'As one program it also contains')}`

@@ -3,7 +3,7 @@
  * as archives, the sums, the bill of materials, the notices and the section of the changelog, all in `release/`. The version stands in
  * package.json alone. Without --dry-run it stops before the first step: publishing is done by a person, with its output.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
@@ -89,7 +89,10 @@ function audit(): void {
 
 function step(name: string, command: string, args: readonly string[]): void {
   console.log(`== ${name}`)
-  execFileSync(command, [...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+  const { status } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+  if (status === 0) return
+  console.error(`The step "${name}" failed: ${[command, ...args].join(' ')}`)
+  process.exit(1)
 }
 
 /** Returns the section of a version. Throws when the changelog has none, or an empty one. */
