@@ -243,3 +243,33 @@ test('that is used again is made once, whatever its values: of requests that wri
   expect(compiled.size).toBeGreaterThan(20)
   expect([...compiled].filter(([, count]) => count > 1)).toEqual([])
 })
+
+test('a beacon is found among those of its session that were once read in vain', async () => {
+  using place = folder()
+  const database = join(place.path, 'sandbox.db')
+  await using on = await stage({ database })
+  const filled = await fill(on.api, { format: 'banner' })
+  const since = String(on.clock.now() + 1_000)
+  /** More of the session than one part reads, from before that time. */
+  const addOld = () =>
+    edit(database, (db) =>
+      db.exec(`
+        INSERT INTO beacon (id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, extras)
+          WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 60000),
+            last(id) AS (SELECT max(id) FROM (SELECT id FROM slot UNION ALL SELECT id FROM beacon))
+          SELECT last.id + i, (SELECT id FROM slot), 'old-' || (last.id + i), 'heartbeat', 1, 1, 'body', '{}' FROM n, last;
+        INSERT OR IGNORE INTO session_beacon SELECT (SELECT id FROM session), 1, id, received_at_ms FROM beacon;`),
+    )
+  const list = async () =>
+    (await whole(on, 'beacons.list', { session_id: 'sess_1', since })).map(({ beacon_id }) => beacon_id)
+  addOld()
+  expect(await list()).toEqual([])
+  on.clock.advance(5_000)
+  await on.api.accept('beacons.send', {
+    as: key,
+    body: beacon(on.clock, filled, 'render', { beacon_id: 'beacon-new' }),
+  })
+  addOld()
+  expect(await list()).toEqual(['beacon-new'])
+  expect(await list()).toEqual(['beacon-new'])
+})
