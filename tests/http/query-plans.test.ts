@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
+import { insertSessionBeacons } from '../../sandbox/store/sqlite/migrations.ts'
 import { addToSessions, addTraffic } from '../reliability/large-state.ts'
 import { type Asked, readers, requestsOf, unplaced } from '../reliability/list-requests.ts'
 import type { Call } from './call.ts'
@@ -249,17 +250,24 @@ test('a beacon is found among those of its session that were once read in vain',
   const database = join(place.path, 'sandbox.db')
   await using on = await stage({ database })
   const filled = await fill(on.api, { format: 'banner' })
-  const since = String(on.clock.now() + 1_000)
-  /** More of the session than one part reads, from before that time. */
-  const addOld = () =>
+  await fill(on.api, { body: { client_id: 'proj_demo', session_id: 'other', job_type: 'chat' } })
+  const since_ms = on.clock.now() + 1_000
+  const since = String(since_ms)
+  /** Adds beacons to the first or the last slot. */
+  const add = (slot: 'min' | 'max', count: number, received_at_ms: number) =>
     edit(database, (db) =>
       db.exec(`
         INSERT INTO beacon (id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, extras)
-          WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 60000),
+          WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ${count}),
             last(id) AS (SELECT max(id) FROM (SELECT id FROM slot UNION ALL SELECT id FROM beacon))
-          SELECT last.id + i, (SELECT id FROM slot), 'old-' || (last.id + i), 'heartbeat', 1, 1, 'body', '{}' FROM n, last;
-        INSERT OR IGNORE INTO session_beacon SELECT (SELECT id FROM session), 1, id, received_at_ms FROM beacon;`),
+          SELECT last.id + i, (SELECT ${slot}(id) FROM slot), 'old-' || (last.id + i), 'heartbeat', 1, ${received_at_ms},
+            'body', '{}' FROM n, last;
+        DELETE FROM session_beacon; ${insertSessionBeacons.beacon}`),
     )
+  // More of the session than one part reads, from before that time.
+  const addOld = () => add('min', 60_000, 1)
+  // So many of another session that the index of times does not find the few.
+  add('max', 2_000, since_ms)
   const list = async () =>
     (await whole(on, 'beacons.list', { session_id: 'sess_1', since })).map(({ beacon_id }) => beacon_id)
   addOld()
