@@ -53,6 +53,7 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
     session_id: query.session_id,
     // A malformed one matches nothing.
     job_id: query.job_id === undefined ? undefined : (decodeId('job', query.job_id) ?? -1),
+    campaign_id: query.campaign_id,
     format: query.format,
     fill: query.fill === undefined ? undefined : query.fill === 'true',
     since_ms: sinceOf(query.since, now_ms),

@@ -372,6 +372,7 @@ export interface PlacementStore {
       project_id?: number
       session_id?: string
       job_id?: number
+      campaign_id?: string
       format?: Format
       fill?: boolean
       since_ms?: number

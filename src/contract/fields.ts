@@ -273,9 +273,10 @@ export const pageQuery = assumedFields('A93', {
   cursor: z.string().max(64).optional().describe('next_cursor of the previous page.'),
 })
 
-/** The identifier of a slot or job as a filter: any other text would match nothing. */
+/** The identifier of a slot, job or campaign as a filter: any other text would match nothing. */
 export const SlotFilter = z.string().regex(/^slot_[0-9a-z]{11}$/, 'must be the id of a slot')
 export const JobFilter = z.string().regex(/^job_[0-9a-z]{11}$/, 'must be the id of a job')
+export const CampaignFilter = z.string().regex(/^cmp_[0-9a-z_]{1,64}$/, 'must be the id of a campaign')
 
 export const HttpMethod = z.enum(httpMethods)
 /** A method as a filter, in any case: any other text would match nothing. */

@@ -183,7 +183,7 @@ describe('lists', () => {
     expect(exact.body.next_cursor).toBeNull()
   })
 
-  test('of placements filter by project, session, format, outcome and time', async () => {
+  test('of placements filter by project, session, campaign, format, outcome and time', async () => {
     await using on = await stage()
     const early = on.clock.now()
     await fill(on.api, { format: 'banner', body: asked({ session_id: 'a' }) })
@@ -198,6 +198,11 @@ describe('lists', () => {
     expect(await count({ client_id: 'proj_nobody' })).toBe(0)
     expect(await count({ session_id: 'a' })).toBe(3)
     expect(await count({ session_id: 'a', client_id: 'proj_other' })).toBe(1)
+    const { items } = (await on.api.accept('placements.list')).body
+    const ofOne = items.filter(({ campaign_id }) => campaign_id === items.at(-1)!.campaign_id)
+    expect(await count({ campaign_id: items.at(-1)!.campaign_id! })).toBe(ofOne.length)
+    expect(await count({ campaign_id: 'cmp_nobody' })).toBe(0)
+    expect((await on.api.refuse('placements.list', { query: { campaign_id: 'nobody' } })).status).toBe(400)
     expect(await count({ session_id: 'nobody' })).toBe(0)
     expect(await count({ format: 'banner' })).toBe(2)
     expect(await count({ fill: 'true' })).toBe(3)

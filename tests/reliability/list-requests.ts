@@ -19,7 +19,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   foreign: ['true'],
   client_id: ['proj_demo', 'proj_other', 'nowhere'],
   session_id: ['hot', 'old', 's40000', 's49999', 'nowhere'],
-  slot_id: ['slot_00000000000', 'nowhere'],
+  slot_id: ['slot_00000000000'],
   since: ['0', '1m', '1h', '100d'],
   until: ['0', '1m', '1h', '100d'],
   event: ['heartbeat', 'play_completed'],
@@ -39,9 +39,10 @@ const values: Readonly<Record<string, readonly string[]>> = {
   limit: ['1000'],
   cursor: [],
   since_seq: ['0'],
-  type: ['nothing'],
+  type: ['callback.failed'],
   token: ['nobody'],
   job_id: ['job_00000000000'],
+  campaign_id: ['cmp_sorrelbox', 'cmp_nowhere'],
   beacon_id: ['beacon-1', 'nowhere'],
 }
 
@@ -116,7 +117,7 @@ export function requestsOf({ id, path, method, query }: Endpoint): Record<string
     for (const body of bodies[id as EndpointId] ?? []) all[JSON.stringify(body)] = { method, path: filled, body }
     return all
   }
-  if (id === 'events.stream') return { 'a long history': { path: filled, query: 'since_seq=1&type=nothing' } }
+  if (id === 'events.stream') return { 'a long history': { path: filled, query: 'since_seq=1&type=callback.failed' } }
   all[''] = { path: filled }
   const names = Object.keys(query?.shape ?? {})
   const pages = names.includes('limit') ? ['', '&limit=1000'] : ['']

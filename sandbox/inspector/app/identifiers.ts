@@ -3,6 +3,7 @@
 export type IdKind =
   | 'placement'
   | 'job'
+  | 'campaign'
   | 'request'
   | 'beacon'
   | 'session'
@@ -15,6 +16,7 @@ export type IdKind =
 const folders: Readonly<Record<IdKind, string>> = {
   placement: 'placements',
   job: 'jobs',
+  campaign: 'campaigns',
   request: 'requests',
   beacon: 'beacons',
   session: 'sessions',
@@ -33,6 +35,7 @@ export function routeTo(kind: IdKind, id: string): string {
 const prefixes: readonly (readonly [RegExp, IdKind])[] = [
   [/^slot_[0-9a-z]{11}$/, 'placement'],
   [/^job_[0-9a-z]{11}$/, 'job'],
+  [/^cmp_[0-9a-z_]{1,64}$/, 'campaign'],
   [/^req_[0-9a-z]{11}$/, 'request'],
   [/^cns_[0-9a-z]{11}$/, 'consent'],
   [/^key_[0-9a-z]{11}$/, 'key'],

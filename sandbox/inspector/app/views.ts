@@ -70,6 +70,10 @@ export const views: readonly View[] = [
       },
       { path: '/jobs/:id', page: page(async () => (await import('../views/placements/PlacementsPage.tsx')).JobPage) },
       {
+        path: '/campaigns/:id',
+        page: page(async () => (await import('../views/placements/PlacementsPage.tsx')).CampaignPage),
+      },
+      {
         path: '/sessions/:id',
         page: page(async () => (await import('../views/placements/SessionPage.tsx')).SessionPage),
       },

@@ -20,6 +20,7 @@ const ownPaths = [
   '/_sandbox/reference',
   '/_sandbox/beacons/{beacon_id}',
   '/_sandbox/callbacks/{slot_id}',
+  '/_sandbox/campaigns/{campaign_id}',
   '/_sandbox/consent/{consent_id}',
   '/_sandbox/evidence/{entry}',
   '/_sandbox/jobs/{job_id}',

@@ -188,6 +188,7 @@ export function placementTable(
       filter.add('job.project_id = ?', query.project_id)
       filter.add(`+job.session IN (${sessionsNamed})`, query.session_id)
       filter.add('+slot.job_id = ?', query.job_id)
+      filter.add('slot.campaign_id = ?', query.campaign_id)
       filter.add('slot.format = ?', query.format)
       filter.add('job.created_at_ms >= ?', query.since_ms)
       if (query.fill !== undefined)

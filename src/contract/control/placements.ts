@@ -3,6 +3,7 @@ import { declareEndpoints, reading } from '../endpoint.ts'
 import {
   AuthoritativeConsent,
   BooleanText,
+  CampaignFilter,
   EpochMs,
   Format,
   JobFilter,
@@ -155,6 +156,7 @@ export const endpoints = declareEndpoints({
       client_id: z.string().optional().describe('Only this project.'),
       session_id: z.string().optional().describe('Only this session.'),
       job_id: JobFilter.optional().describe('Only the slots of this job.'),
+      campaign_id: CampaignFilter.optional().describe('Only fills by this campaign.'),
       format: Format.optional().describe('Only fills of this format.'),
       fill: BooleanText.optional().describe('Only fills, or only no-fills.'),
       since: Since.optional().describe('Only placements created since then.'),

@@ -19,7 +19,7 @@ export const KeyFilter = z
 /** The beginning of a path of the journal, or a pattern with `*`. Callbacks have the whole URL. */
 export const JournalPath = z
   .string()
-  .regex(/^(\/|\*|https?:)/, 'must begin with / or *, or with http for the URL of a callback')
+  .regex(/^(\/|\*|http)/, 'must begin with / or *, or with http for the URL of a callback')
   .max(256)
 
 const item = assumedFields('A93', {

@@ -33,14 +33,33 @@ test('placements: pages by cursor, filters that are in the address, and new rows
   await page.getByRole('row').nth(1).getByText(slot_id).waitFor()
   await page.getByRole('button', { name: 'Live' }).click()
   await fill(on.api)
-  await page.getByRole('searchbox', { name: 'Session, job or slot' }).fill(slot_id)
+  await page.getByRole('searchbox', { name: 'Session, job, slot or campaign' }).fill(slot_id)
   await page.getByText('1 shown').waitFor()
   const { job_id } = (await on.api.accept('placements.explain', { params: { slot_id } })).body
-  await page.getByRole('searchbox', { name: 'Session, job or slot' }).fill(job_id)
+  await page.getByRole('searchbox', { name: 'Session, job, slot or campaign' }).fill(job_id)
   await page.waitForURL(`**?q=${job_id}`)
   await page.getByText('1 shown').waitFor()
-  await page.getByRole('searchbox', { name: 'Session, job or slot' }).fill('nobody')
+  await page.getByRole('searchbox', { name: 'Session, job, slot or campaign' }).fill('nobody')
   await page.getByText('No placement matches these filters').waitFor()
+  await page.getByRole('button', { name: 'Clear', exact: true }).click()
+  const { campaign_id } = (await on.api.accept('placements.explain', { params: { slot_id } })).body
+  await page.getByRole('searchbox', { name: 'Session, job, slot or campaign' }).fill(campaign_id!)
+  await page.waitForURL(`**?q=${campaign_id}`)
+  await page.getByRole('row').getByText('test_forced').waitFor({ state: 'detached' })
+})
+
+test('a campaign: the placements that it has filled, and none for one that lost', async () => {
+  await using inspector = await openStaged()
+  const { here: on, page, go } = inspector
+  const { slot_id } = await fill(on.api, { format: 'banner' })
+  const { campaign_id } = (await on.api.accept('placements.explain', { params: { slot_id } })).body
+  await go(`/placements/${slot_id}`)
+  await page.getByRole('link', { name: campaign_id!, exact: true }).first().click()
+  await page.waitForURL(`**/campaigns/${campaign_id}`)
+  await page.getByRole('row').getByText(slot_id).waitFor()
+  await go('/id/cmp_nobody')
+  await page.waitForURL('**/campaigns/cmp_nobody')
+  await page.getByText('This campaign has filled no placement').waitFor()
 })
 
 test('a placement: its timeline, its trace as a funnel, its frame, consent, evidence and verdict', async () => {

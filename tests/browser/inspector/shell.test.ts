@@ -174,6 +174,7 @@ test('text that looks like markup is shown as text, wherever it comes from', asy
     `/sessions/${encodeURIComponent(session_id)}`,
     `/placements/${name}`,
     `/jobs/${name}`,
+    `/campaigns/${name}`,
     `/beacons/@${beacon.received_at_ms}`,
     `/beacons/${name}`,
     `/consent/${name}`,

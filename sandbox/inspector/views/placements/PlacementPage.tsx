@@ -97,7 +97,7 @@ function Placement({ placement }: { placement: PlacementDetail }) {
               ],
               ['Format', placement.format],
               ['Sponsor', decision?.fill ? decision.sponsor_name : null],
-              ['Campaign', placement.campaign_id === null ? null : <code key="campaign">{placement.campaign_id}</code>],
+              ['Campaign', <Id key="campaign" kind="campaign" id={placement.campaign_id} />],
               ['Surface', placement.job_type],
               ['Mode', placement.mode],
               ['Topic', placement.topic],

@@ -11,7 +11,13 @@ export function PlacementsPage() {
   const { projects } = useSession()
   const filters = useMemo((): Filter[] => {
     return [
-      { name: 'q', label: 'Session, job or slot', kind: 'text', placeholder: 'Session, job or slot', isSearch: true },
+      {
+        name: 'q',
+        label: 'Session, job, slot or campaign',
+        kind: 'text',
+        placeholder: 'Session, job, slot, campaign',
+        isSearch: true,
+      },
       projectFilter(projects),
       choiceOf('fill', 'Outcome', [
         ['true', 'fills'],
@@ -47,11 +53,17 @@ export function PlacementsPage() {
   )
 }
 
-/** Returns the filter of a search text: a job by its form, else a session. A slot is opened, not searched. */
-function searchOf(text: string | undefined): { slot_id?: string; job_id?: string; session_id?: string } {
+/** Returns the filter of a search text: a job or a campaign by its form, else a session. A slot is opened, not searched. */
+function searchOf(text: string | undefined): {
+  slot_id?: string
+  job_id?: string
+  campaign_id?: string
+  session_id?: string
+} {
   if (text === undefined) return {}
   const kind = kindOf(text)
   if (kind === 'placement') return { slot_id: text }
+  if (kind === 'campaign') return { campaign_id: text }
   return kind === 'job' ? { job_id: text } : { session_id: text }
 }
 
@@ -60,6 +72,23 @@ export function JobPage({ id }: { id: string }) {
   return (
     <Page title={id} copies="job_id" lead="The slots of this job" isFull>
       <PlacementTable query={{ job_id: id }} empty={<Empty icon="agent" title="There is no such job" />} />
+    </Page>
+  )
+}
+
+/** `/campaigns/cmp_...`: the slots that a campaign has filled. */
+export function CampaignPage({ id }: { id: string }) {
+  return (
+    <Page title={id} copies="campaign_id" lead="The placements that this campaign has filled" isFull>
+      <PlacementTable
+        query={{ campaign_id: id }}
+        isLive
+        empty={
+          <Empty icon="placements" title="This campaign has filled no placement">
+            The decision of a placement says which rule has removed it.
+          </Empty>
+        }
+      />
     </Page>
   )
 }

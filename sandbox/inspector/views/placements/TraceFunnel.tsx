@@ -4,6 +4,7 @@ import { Button } from 'react-aria-components'
 import type { TraceStep } from '../../../../src/contract/control/placements.ts'
 import { Chip } from '../../parts/Chip.tsx'
 import { Icon } from '../../parts/Icon.tsx'
+import { Id } from '../../parts/Id.tsx'
 
 interface Stage {
   rule: string
@@ -62,7 +63,7 @@ export function TraceFunnel({ trace }: { trace: readonly TraceStep[] }) {
               <ul className="tags">
                 {removed.map(({ campaign_id }) => (
                   <li key={campaign_id}>
-                    <code>{campaign_id}</code>
+                    <Id kind="campaign" id={campaign_id} />
                   </li>
                 ))}
               </ul>
@@ -78,7 +79,7 @@ export function TraceFunnel({ trace }: { trace: readonly TraceStep[] }) {
           <ul className="tags">
             {outbid.map(({ campaign_id }) => (
               <li key={campaign_id}>
-                <code>{campaign_id}</code>
+                <Id kind="campaign" id={campaign_id} />
               </li>
             ))}
           </ul>
@@ -87,7 +88,7 @@ export function TraceFunnel({ trace }: { trace: readonly TraceStep[] }) {
       <li className="funnel-row funnel-end">
         <span className="funnel-name bar">
           {winner === undefined ? <Chip tone="warn">no campaign left</Chip> : <Chip>won</Chip>}
-          {winner !== undefined && <code>{winner.campaign_id}</code>}
+          {winner !== undefined && <Id kind="campaign" id={winner.campaign_id} />}
         </span>
         <span className="soft">{winner?.explanation}</span>
       </li>
