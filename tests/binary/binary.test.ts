@@ -67,7 +67,7 @@ test('has what is loaded only when it is asked for: jq, templates, the driver of
   })
   const unreachable = await svc(program, ['start', '--port', '0', '--store', 'postgres://svc:secret@127.0.0.1:1/svc'])
   expect(unreachable).toEqual({
-    code: 7,
+    code: 2,
     output:
       'error: postgres://svc@127.0.0.1:1/svc cannot be reached: connect ECONNREFUSED 127.0.0.1:1.\n' +
       'hint: Check that PostgreSQL runs there and accepts connections from this computer.\n',

@@ -129,8 +129,8 @@ test('memory, open files and the write-ahead log do not grow', () => {
   expect(Math.max(...samples.map(({ memory_mb }) => memory_mb))).toBeLessThan(400)
   if (minutes >= 5) expect(median(late, 'memory_mb')).toBeLessThan(median(early, 'memory_mb') + 24)
   expect(median(late, 'files')).toBeLessThan(median(early, 'files') + 16)
-  // 64 MiB, and the whole state once more, which a restore writes at once.
-  expect(samples.filter(({ log_mb, file_mb }) => log_mb > 68 + file_mb)).toEqual([])
+  // 64 MiB, and the state that a restore writes at once: a page may be written twice, when it leaves the cache too early.
+  expect(samples.filter(({ log_mb, file_mb }) => log_mb > 68 + 2 * file_mb)).toEqual([])
   const names = readdirSync(directory).filter((name) => !name.startsWith('sandbox.db'))
   expect(names).toEqual([])
 })
