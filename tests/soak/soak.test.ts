@@ -35,8 +35,11 @@ interface Sample {
 
 const directory = temporaryDirectory()
 const database = join(directory, 'sandbox.db')
-/** Live bytes after a third of the steady part, and at its end: right after a restore, which empties every cache of rows. */
-const heaps: number[] = []
+/**
+ * Bytes of live objects, and resident ones, after a third of the steady part and at its end: right after a restore, which
+ * empties every cache of rows, and a collection. In between resident memory goes up and down by tens of megabytes.
+ */
+const settled: { live_bytes: number; resident_bytes: number }[] = []
 const failures: string[] = []
 const samples: Sample[] = []
 const pauses: (Pauses & { here_ms: number; during: string })[] = []
@@ -55,9 +58,9 @@ beforeAll(
     traffic = startTraffic(child.url, lanes, turn_every_ms)
     await pause(2_000)
     await work(steady_ms / 3, true)
-    heaps.push(await liveBytes())
+    settled.push(await settle())
     await work((steady_ms * 2) / 3, true)
-    heaps.push(await liveBytes())
+    settled.push(await settle())
     for (let kill = 0; kill < kills; kill++) {
       await work(between_kills_ms * (0.5 + ((kill * 7) % 10) / 10), false)
       await traffic.interrupt(async () => {
@@ -119,16 +122,17 @@ test('memory, open files and the write-ahead log do not grow', () => {
   const third = Math.floor(samples.length / 3)
   const early = samples.slice(third, 2 * third)
   const late = samples.slice(-third)
-  const median = (of: Sample[], what: 'memory_mb' | 'files') =>
+  const filesOf = (of: Sample[]) =>
     quantile(
-      of.map((sample) => sample[what]),
+      of.map(({ files }) => files),
       0.5,
     )
-  expect(heaps[1]!).toBeLessThan(heaps[0]! + 4e6)
+  const [first, last] = settled
+  expect(last!.live_bytes).toBeLessThan(first!.live_bytes + 4e6)
   // What the allocators of V8 and SQLite keep settles within minutes.
   expect(Math.max(...samples.map(({ memory_mb }) => memory_mb))).toBeLessThan(400)
-  if (minutes >= 5) expect(median(late, 'memory_mb')).toBeLessThan(median(early, 'memory_mb') + 24)
-  expect(median(late, 'files')).toBeLessThan(median(early, 'files') + 16)
+  if (minutes >= 5) expect(last!.resident_bytes).toBeLessThan(first!.resident_bytes + 24e6)
+  expect(filesOf(late)).toBeLessThan(filesOf(early) + 16)
   // 64 MiB, and the state that a restore writes at once: a page may be written twice, when it leaves the cache too early.
   expect(samples.filter(({ log_mb, file_mb }) => log_mb > 68 + 2 * file_mb)).toEqual([])
   const names = readdirSync(directory).filter((name) => !name.startsWith('sandbox.db'))
@@ -187,12 +191,12 @@ function megabytesOf(file: string): number {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) / 1e6
 }
 
-/** The bytes of live objects after a restore: what a cache holds grows and shrinks, and what has leaked stays. */
-async function liveBytes(): Promise<number> {
+/** Memory after a restore: what a cache holds grows and shrinks, and what has leaked stays. */
+async function settle(): Promise<(typeof settled)[number]> {
   const saved_ms = performance.now()
   await count('snapshots', post('/_sandbox/snapshots/soak', { replace: true }))
   await traffic.goBack(saved_ms, () => count('restores', post('/_sandbox/snapshots/soak/restore', {})))
-  return child.heap()
+  return { live_bytes: await child.heap(), resident_bytes: await child.memory() }
 }
 
 async function count(what: keyof typeof counts, done: Promise<unknown>): Promise<void> {
@@ -252,6 +256,6 @@ function summary(): string {
       const own = most(of.map(({ busy_ms }) => busy_ms))
       return `longest pause during ${name}: ${own} ms of processor time, ${most(of.map(({ longest_ms }) => longest_ms))} ms by the clock (here ${most(of.map(({ here_ms }) => here_ms))} ms); p99 of requests ${slow} ms`
     }),
-    `live objects ${heaps.map((bytes) => (bytes / 1e6).toFixed(1))} MB, memory ${samples.map(({ memory_mb }) => Math.round(memory_mb)).filter((_, index) => index % Math.ceil(samples.length / 12) === 0)} MB, log at most ${most(samples.map(({ log_mb }) => log_mb))} MB, database ${most(samples.map(({ file_mb }) => file_mb))} MB, open files ${samples[0]?.files} to ${samples.at(-1)?.files}`,
+    `live objects ${settled.map(({ live_bytes }) => (live_bytes / 1e6).toFixed(1))} MB, resident with them ${settled.map(({ resident_bytes }) => Math.round(resident_bytes / 1e6))} MB, memory ${samples.map(({ memory_mb }) => Math.round(memory_mb)).filter((_, index) => index % Math.ceil(samples.length / 12) === 0)} MB, log at most ${most(samples.map(({ log_mb }) => log_mb))} MB, database ${most(samples.map(({ file_mb }) => file_mb))} MB, open files ${samples[0]?.files} to ${samples.at(-1)?.files}`,
   ].join('\n')
 }
