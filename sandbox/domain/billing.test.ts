@@ -175,13 +175,13 @@ describe('billingVerdict', () => {
   })
 
   test.each([
-    ['cpm_viewable', banner, [rendered], 'No viewable impression: no beacon of it was accepted.'],
-    ['cpc', banner, [beacon(2, 'click')], 'No click: its beacon is there, the render beacon is not.'],
+    ['cpm_viewable', banner, [rendered], 'No viewable impression: no visible beacon was accepted.'],
+    ['cpc', banner, [beacon(2, 'click')], 'No click: no render beacon has arrived yet.'],
     [
       'cpm_viewable',
       banner,
       [rendered, beacon(2, 'visible', 10, { visible_ms: 10 })],
-      'No viewable impression: what was seen is below the viewability threshold.',
+      'No viewable impression: the view is below the viewability threshold.',
     ],
     [
       'cpm_viewable',
@@ -193,13 +193,13 @@ describe('billingVerdict', () => {
       'cpm_viewable',
       banner,
       [rendered, beacon(2, 'visible')],
-      'No viewable impression: it came without measurements.visible_ratio and visible_ms.',
+      'No viewable impression: the visible beacon has no measurements.visible_ratio or visible_ms.',
     ],
     [
       'cpm_viewable',
       banner,
       [rendered, beacon(2, 'visible', 1_001, { ...seen, visible_ms: 9_000 })],
-      'No viewable impression: it claims to have been seen for longer than it was rendered.',
+      'No viewable impression: the claimed visible_ms is longer than the time since render.',
     ],
     [
       'cpcv',

@@ -43,11 +43,12 @@ export function billingVerdict(
   }
 }
 
-const names: Readonly<Record<Metric, string>> = {
-  viewable_impression: 'viewable impression',
-  rendered_impression: 'rendered impression',
-  click: 'click',
-  completed_view: 'completed view',
+/** Each metric in words, and the event that is evidence of it. */
+const names: Readonly<Record<Metric, readonly [metric: string, event: string]>> = {
+  viewable_impression: ['viewable impression', 'visible'],
+  rendered_impression: ['rendered impression', 'render'],
+  click: ['click', 'click'],
+  completed_view: ['completed view', 'completion'],
 }
 
 /** The first of them that a beacon has explains why nothing counted. */
@@ -61,11 +62,11 @@ const shortfalls = [
 ] as const
 
 function explain(metric: Metric, format: Format, codes: ReadonlySet<AcceptCode>): string {
-  const name = names[metric]
+  const [name, event] = names[metric]
   if (codes.has('OK')) return `One ${name} counted.`
   if (metric === 'completed_view' && format !== 'clip') return `No ${name}: only a clip can be completed.`
   const shortfall = shortfalls.find((code) => codes.has(code))
-  return `No ${name}: ${shortfall === undefined ? 'no beacon of it was accepted' : acceptMeanings[shortfall]}.`
+  return `No ${name}: ${shortfall === undefined ? `no ${event} beacon was accepted` : acceptMeanings[shortfall]}.`
 }
 
 type Reason = BillingReport['not_counted']['reasons'][number]['reason_code']

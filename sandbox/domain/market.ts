@@ -118,7 +118,7 @@ export const rules: readonly Rule[] = [
   {
     code: 'c',
     name: 'country',
-    explanation: 'Buys other countries than the one of the request, if it named one.',
+    explanation: 'Does not buy the country of the request, or the request names none.',
     reason: 'no_demand',
     keep: ({ campaign: { countries } }, { opportunity: { country } }, formats) =>
       countries.length === 0 || (country !== null && countries.includes(country)) ? formats : 0,

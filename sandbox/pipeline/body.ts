@@ -92,7 +92,7 @@ export function validateBody(
   const misplaced = unknown.filter(({ at }) => at.length === 1 && Object.hasOwn(places, String(at[0])))
   if (misplaced.length > 0 && !(is_old_client && ignoresOthers)) {
     const fields = misplaced.map(({ path }) => ({ path, message: 'is in the wrong place', expected: places[path]! }))
-    throw new ApiError('field_unknown', { hint: 'Move the fields listed in fields to where they belong.', fields })
+    throw new ApiError('field_unknown', { hint: 'Move the listed fields to where they belong.', fields })
   }
   if (ignoresOthers && unknown.length > 0) {
     for (const { at } of unknown) remove(json, at)

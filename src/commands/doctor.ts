@@ -23,7 +23,7 @@ export const doctor: Command = {
   name: 'doctor',
   summary: 'Find what is wrong on this computer and in the requests of an integration',
   details:
-    'Check this computer, the running sandbox, and in its journal (the newest 1 000 requests) the points that matter when you migrate: key type, allowed origins, project config, beacon field names, error envelopes. Nothing is changed. Exit code 5 when there is a problem.',
+    'Check this computer, the running sandbox, and in its journal (the newest 1 000 requests) the points that matter when you migrate: key type, allowed origins, project config, beacon field names, error envelopes. It also names views that were accepted and do not count. Nothing is changed. Exit code 5 when there is a problem.',
   options: [
     new Option('--since <span>', 'only requests since: 10m, 2h, or epoch milliseconds').argParser(sinceText),
     repeatable('--serve-dir <dir-or-url>', 'look for secret keys in the files that browsers load'),

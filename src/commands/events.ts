@@ -10,7 +10,7 @@ const filters = endpointOptions('events.stream').query
 
 const stream = endpointCommand('events.stream', {
   details: 'Prints one line for each event, until Ctrl-C.',
-  examples: ['events stream --since-seq 0', 'events stream --type beacon.* -o jsonl'],
+  examples: ['events stream --since-seq 0', "events stream --type 'beacon.*' -o jsonl"],
   async run(session, { options }) {
     const client_id = namedProject(session)
     if (client_id !== null) await checkProject(session, client_id)

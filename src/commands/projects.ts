@@ -35,7 +35,7 @@ export const projects: Noun = {
     endpointCommand('projects.update', {
       details: 'Without client_id: the project in use. Give a list as a whole, with its items separated by commas.',
       examples: [
-        'projects update --set allowed_origins=http://localhost:*,http://127.0.0.1:*',
+        "projects update --set 'allowed_origins=http://localhost:*,http://127.0.0.1:*'",
         'projects update proj_other --billing-model cpc --set viewability.ratio=0.6 -o json',
       ],
       defaultParam: projectInUse,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isViewable } from './beacon-verdict.ts'
+import { acceptHints } from './error-codes.ts'
 import { limits } from './limits.ts'
 
 const thresholds = limits.viewability
@@ -34,6 +35,16 @@ test('a clip needs 50 % for 2000 ms, regardless of its area', () => {
   expect(isViewable('clip', { visible_ratio: 0.5, visible_ms: 2_000 }, clip, thresholds)).toBe(true)
   expect(isViewable('clip', { visible_ratio: 0.5, visible_ms: 1_999 }, clip, thresholds)).toBe(false)
   expect(isViewable('clip', { visible_ratio: 0.4, visible_ms: 2_000 }, large, thresholds)).toBe(false)
+})
+
+test('the hint about a view below the threshold names the default thresholds', () => {
+  const { ratio, duration_ms, large_ratio, large_area_px2, clip_ratio, clip_duration_ms } = thresholds
+  for (const text of [
+    `${ratio * 100} % has been in view for ${duration_ms} ms`,
+    `${large_ratio * 100} % from ${large_area_px2} px2`,
+    `a clip ${clip_ratio * 100} % for ${clip_duration_ms} ms`,
+  ])
+    expect(acceptHints.BELOW_THRESHOLD).toContain(text)
 })
 
 test('what was not measured counts as met', () => {

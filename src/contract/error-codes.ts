@@ -27,7 +27,7 @@ export const errorCodes = {
     'assumed',
     'Unknown to this project: what belongs to another project looks the same.',
   ),
-  method_not_allowed: code(405, 3, 'final', 'assumed', 'The path exists, the method does not; see the Allow header.'),
+  method_not_allowed: code(405, 3, 'final', 'assumed', 'The path does not support this method; see the Allow header.'),
   payload_too_large: code(413, 3, 'final', 'assumed', 'The body is over the limit of its endpoint.'),
   unsupported_media_type: code(
     415,
@@ -46,7 +46,7 @@ export const errorCodes = {
     'Over the rate limit of the key; retry after Retry-After seconds.',
   ),
   internal_error: code(500, 3, 'retryable', 'assumed', 'The service failed.'),
-  unavailable: code(503, 7, 'retryable', 'assumed', 'Not now; retry after Retry-After seconds.'),
+  unavailable: code(503, 7, 'retryable', 'assumed', 'Temporarily unavailable; retry after Retry-After seconds.'),
 }
 
 function code(
@@ -82,7 +82,7 @@ function causes<Code extends ErrorCode, Name extends string>(
 
 export const reasonCodes = {
   ...causes('validation_error', {
-    schema_invalid: ['The request does not match the schema.', 'Correct the fields listed in fields.'],
+    schema_invalid: ['The request does not match the schema.', 'Correct the listed fields.'],
     json_malformed: [
       'The body is not JSON.',
       'Send one UTF-8 JSON object. A trailing comma, a single quote or a cut-off body is the usual cause.',
@@ -90,7 +90,7 @@ export const reasonCodes = {
     body_empty: ['The body is empty.', 'Send a JSON object with Content-Type: application/json.'],
     field_unknown: [
       'The request has a field that the contract does not define.',
-      'Remove the fields listed in fields, or correct their spelling.',
+      'Remove the listed fields, or correct their spelling.',
     ],
     secret_in_field: [
       'A field holds a secret key or a token that does not belong there.',
@@ -114,7 +114,7 @@ export const reasonCodes = {
       'Send <name>/v1, for example csl_wrapper_ingress_create/v1.',
     ],
     consent_required: [
-      'This project requires consent, and none is sent, or stored and unexpired.',
+      'This project requires consent. The request has none, and no valid consent is stored.',
       'Send consent in the request, or store it with POST /v1/consent for this client_id and session_id.',
     ],
     consent_revision_conflict: [
@@ -152,11 +152,11 @@ export const reasonCodes = {
       'Send one of them: the time of the event.',
     ],
     consent_revision_mismatch: [
-      'consent_revision is not the revision that the decision has bound.',
+      'consent_revision is not the revision that the decision was made with.',
       'Send authoritative_consent.revision of the same placement response, or leave it out.',
     ],
     asset_token_invalid: [
-      'The asset token is not one of this project and mode.',
+      'The asset token does not belong to this project and mode.',
       'Send decision.asset_token of this placement, unchanged, with a key of the same project and mode.',
     ],
     asset_token_expired: [
@@ -193,15 +193,15 @@ export const reasonCodes = {
     ],
     replay_incomplete: [
       'Nothing was sent: the journal does not hold all of this request.',
-      'Give the fields listed in fields with set (svc requests replay --set path=value), another credential with key_id.',
+      'Give the listed fields with set (svc requests replay --set path=value), and another credential with key_id.',
     ],
     archive_invalid: [
-      'This is not a complete, unchanged state of a sandbox.',
+      'This is not a complete, unchanged export of a sandbox.',
       'Export it again with svc sandbox export. Nothing here was changed.',
     ],
-    archive_newer: ['This state was made by a newer version.', 'Update svc. Nothing here was changed.'],
+    archive_newer: ['This export was made by a newer version.', 'Update svc. Nothing here was changed.'],
     callback_url_refused: [
-      'The callback URL is not one that callbacks may go to.',
+      'Callbacks may not be sent to this URL.',
       'Send an https URL of a public host, or an http URL of this host: http://localhost:4020. svc callbacks listen receives them there.',
     ],
     callback_key_missing: [
@@ -210,7 +210,7 @@ export const reasonCodes = {
     ],
     callback_undecided: [
       'The slot is not decided yet, so there is nothing to send.',
-      'Wait for its decision; it is posted by itself.',
+      'Wait: the callback is sent when the slot is decided.',
     ],
     callback_key_lost: [
       'The text of the key that created the job is not in memory, so nothing can be signed.',
@@ -343,11 +343,24 @@ export type ReasonCode = keyof typeof reasonCodes
 export const acceptMeanings = {
   OK: 'it counts',
   DUPLICATE: 'this beacon_id was received before',
-  ALREADY_COUNTED: 'an earlier beacon of the placement counts for the same',
-  AWAITING_RENDER: 'its beacon is there, the render beacon is not',
-  BELOW_THRESHOLD: 'what was seen is below the viewability threshold',
+  ALREADY_COUNTED: 'an earlier beacon of the placement was counted for the same metric',
+  AWAITING_RENDER: 'no render beacon has arrived yet',
+  BELOW_THRESHOLD: 'the view is below the viewability threshold',
   COMPLETED_TOO_FAST: 'the clip completed sooner than it can play',
   PAGE_HIDDEN: 'the page was hidden',
-  VISIBILITY_UNMEASURED: 'it came without measurements.visible_ratio and visible_ms',
-  MEASUREMENT_IMPLAUSIBLE: 'it claims to have been seen for longer than it was rendered',
+  VISIBILITY_UNMEASURED: 'the visible beacon has no measurements.visible_ratio or visible_ms',
+  MEASUREMENT_IMPLAUSIBLE: 'the claimed visible_ms is longer than the time since render',
 } as const
+
+/** What to do about an accepted beacon that does not count. The thresholds are the defaults of `limits`. */
+export const acceptHints: Readonly<Record<Exclude<keyof typeof acceptMeanings, 'OK'>, string>> = {
+  DUPLICATE: 'Repeat a beacon only to retry it; it counts once.',
+  ALREADY_COUNTED: 'Send it once per placement; nothing more is billed.',
+  AWAITING_RENDER: 'Send a render beacon when the creative is drawn, before this.',
+  BELOW_THRESHOLD:
+    'Send visible once 50 % has been in view for 1000 ms without interruption (30 % from 242500 px2 on; a clip 50 % for 2000 ms).',
+  COMPLETED_TOO_FAST: 'Stamp play_started and play_completed when they happen.',
+  PAGE_HIDDEN: 'Count time in view only while document.visibilityState is visible.',
+  VISIBILITY_UNMEASURED: 'Send measurements.visible_ratio and measurements.visible_ms with visible.',
+  MEASUREMENT_IMPLAUSIBLE: 'Count time in view from the render on, and stamp visible when that time has passed.',
+}

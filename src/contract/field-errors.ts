@@ -106,9 +106,9 @@ function messageOf(issue: Issue): string {
     case 'invalid_value':
       return 'is not one of the allowed values'
     case 'too_small':
-      return 'is too small or too short'
+      return isLength(issue.origin) ? 'is too short' : 'is too small'
     case 'too_big':
-      return 'is too large or too long'
+      return isLength(issue.origin) ? 'is too long' : 'is too large'
     case 'invalid_union':
       return 'has none of the allowed forms'
     default:
@@ -129,6 +129,11 @@ function expectedOf(issue: Issue): string {
     default:
       return issue.message.replace(/^Invalid input: /, '')
   }
+}
+
+/** Whether a limit is one of characters or items. */
+function isLength(origin: string): boolean {
+  return origin === 'string' || origin === 'array'
 }
 
 function unitOf(origin: string): string {

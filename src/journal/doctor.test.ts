@@ -158,7 +158,7 @@ describe('allowed origins', () => {
         level: 'problem',
         message:
           'https://shop.example was refused once (POST /v1/browser/activate): proj_demo allows http://localhost:*.',
-        fix: 'svc projects update proj_demo --set allowed_origins=http://localhost:*,https://shop.example',
+        fix: 'svc projects update proj_demo --set "allowed_origins=http://localhost:*,https://shop.example"',
       },
     ])
   })
@@ -377,6 +377,30 @@ describe('frames', () => {
     expect(find('render beacons', seen)).toMatchObject([
       { level: 'problem', message: 'A frame was loaded and no beacon came, once: slot_1.' },
       { level: 'problem', message: 'A frame sent beacons but no render, once: slot_2.' },
+    ])
+  })
+
+  test('a view that was accepted and does not count', () => {
+    const visible = (slot_id: string, reason_code: BeaconItem['reason_code']) => ({
+      ...beacon(slot_id, 'visible'),
+      reason_code,
+    })
+    const beacons = [
+      visible('slot_1', 'VISIBILITY_UNMEASURED'),
+      visible('slot_2', 'BELOW_THRESHOLD'),
+      visible('slot_2', 'OK'),
+      visible('slot_3', 'VISIBILITY_UNMEASURED'),
+    ]
+    expect(find('views', journal([], { beacons }))).toEqual([
+      {
+        level: 'warning',
+        message:
+          'visible of slot_1, slot_3 was accepted and does not count, VISIBILITY_UNMEASURED: the visible beacon has no measurements.visible_ratio or visible_ms.',
+        fix: 'Send measurements.visible_ratio and measurements.visible_ms with visible.',
+      },
+    ])
+    expect(find('views', journal([], { beacons: beacons.slice(1, 3) }))).toMatchObject([
+      { level: 'ok', message: 'Every view that was reported counts.' },
     ])
   })
 

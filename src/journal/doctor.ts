@@ -160,6 +160,12 @@ export const checks: readonly Check[] = [
     unseen: 'No frame was loaded yet.',
   },
   {
+    name: 'views',
+    rules: ['view-not-counted'],
+    holds: 'Every view that was reported counts.',
+    unseen: 'No view was reported yet.',
+  },
+  {
     name: 'fills',
     rules: ['fills-never-shown'],
     holds: 'Fills are shown.',

@@ -14,6 +14,7 @@ import {
 } from '../cli/output/text.ts'
 import { maxJudged } from '../contract/beacon-verdict.ts'
 import type { PlacementDetail } from '../contract/control/placements.ts'
+import { acceptHints } from '../contract/error-codes.ts'
 import { parseJson } from '../foundation/json.ts'
 import { exchangeLines } from './exchange-text.ts'
 import type { TailBeacon } from './feed.ts'
@@ -112,6 +113,7 @@ export function detailLines({ item: beacon, slot, request }: Details<TailBeacon>
           `${formatValue(beacon.event)} of ${beacon.format === null ? 'no known format' : `a ${beacon.format}`}`,
         ],
         ['verdict', verdictPaint(beacon, style)(verdictText(beacon))],
+        ['fix', isRefused ? null : (acceptHints[beacon.reason_code as keyof typeof acceptHints] ?? null)],
         ['would bill', beacon.would_bill ? `yes, as ${formatValue(beacon.metric)}` : 'no'],
         ['session', `${formatValue(beacon.session_id)} of ${formatValue(beacon.client_id)}`],
         ['occurred', timeText(beacon.occurred_at_ms)],

@@ -109,7 +109,7 @@ describe.concurrent('a click', () => {
     await linkOf(host).click({ button: 'right' })
     await linkOf(host).hover()
     expect(await clicksOf(host)).toEqual(noClick)
-    expect(await billOf(slot_id)).toEqual(['click', false, 'No click: no beacon of it was accepted.'])
+    expect(await billOf(slot_id)).toEqual(['click', false, 'No click: no click beacon was accepted.'])
   })
 
   test('on Play, Pause or Mute of a clip does not count, and one on the clip beside them does', async () => {
@@ -168,7 +168,7 @@ describe.concurrent('a click before the creative is rendered', () => {
       if (rendered.type === 'cleared') return rendered.reason
       expect(waiting).toEqual([
         ['click accepted AWAITING_RENDER'],
-        ['click', false, 'No click: its beacon is there, the render beacon is not.'],
+        ['click', false, 'No click: no render beacon has arrived yet.'],
       ])
       expect(await host.ledger()).toEqual(['click accepted OK +click', 'render accepted OK'])
       expect((await host.types()).slice(0, 4)).toEqual(['click', 'beacon', 'rendered', 'beacon'])

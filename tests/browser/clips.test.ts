@@ -347,8 +347,8 @@ describe.concurrent('a clip that cannot play', () => {
 })
 
 const oneView = ['viewable_impression', true, 'One viewable impression counted.']
-const noView = ['viewable_impression', false, 'No viewable impression: no beacon of it was accepted.']
-const uncompleted = ['completed_view', false, 'No completed view: no beacon of it was accepted.']
+const noView = ['viewable_impression', false, 'No viewable impression: no visible beacon was accepted.']
+const uncompleted = ['completed_view', false, 'No completed view: no completion beacon was accepted.']
 
 const started = ['render accepted OK', 'play_started accepted OK']
 

@@ -175,7 +175,7 @@ describe('errors', () => {
     expect(masked(stderr)).toBe(`\
 error: The request does not match the schema.
   session_id: is missing (expected: text)
-hint: Correct the fields listed in fields.
+hint: Correct the listed fields.
 reason schema_invalid, request req_*
 `)
   })
@@ -250,7 +250,7 @@ request     req_*
     expect(second.code, second.stderr).toBe(0)
     expect(second.stderr).toBe(stderr)
     expect(second.stdout).toContain(
-      'reason      VISIBILITY_UNMEASURED: it came without measurements.visible_ratio and visible_ms\n',
+      'reason      VISIBILITY_UNMEASURED: the visible beacon has no measurements.visible_ratio or visible_ms\nfix         Send measurements.visible_ratio and measurements.visible_ms with visible.\n',
     )
     const { url, keys } = cli.sandbox
     const settings = { SVC_BASE_URL: url, SVC_CLIENT_ID: keys.client_id, SVC_SECRET_KEY: keys.secret_key }
@@ -258,6 +258,20 @@ request     req_*
     await cli.svc('placements create --no-fill', others)
     const third = await cli.svc('beacons send --event render', others)
     expect(third).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no last fill.\n') })
+  })
+
+  test('explain says what to do about a fill that is not billed, by what came last', async () => {
+    const fix = async () => /\nfix +(.*)\n/.exec((await cli.svc('placements explain -q')).stdout)?.[1]
+    await cli.svc('placements create --format banner')
+    expect(await fix()).toBeUndefined()
+    await cli.svc('render fetch')
+    expect(await fix()).toMatch(/^Send a render beacon\./)
+    await cli.svc('beacons send --event render')
+    expect(await fix()).toMatch(/^Bring the frame into view: /)
+    await cli.svc('beacons send --event visible --set occurred_at_ms=1700000000')
+    expect(await fix()).toBe('Send milliseconds: Date.now(), not Date.now() / 1000.')
+    await cli.svc('beacons send --event visible')
+    expect(await fix()).toBe('Send measurements.visible_ratio and measurements.visible_ms with visible.')
   })
 
   test('explain groups the removed campaigns by rule, and with --all lists each', async () => {

@@ -90,7 +90,7 @@ describe('with a sandbox', () => {
     ])
     const [origin] = about(report, 'allowed origins')
     expect(origin?.[1]).toContain('https://shop.example was refused once (POST /v1/browser/activate)')
-    expect(origin?.[2]).toMatch(/^svc projects update proj_demo --set allowed_origins=\S+,https:\/\/shop\.example$/)
+    expect(origin?.[2]).toMatch(/^svc projects update proj_demo --set "allowed_origins=\S+,https:\/\/shop\.example"$/)
     expect(about(report, 'project config')[0]?.[1]).toBe(
       'The config of proj_old was requested; there is no such project here.',
     )
@@ -238,7 +238,10 @@ describe('without a sandbox', () => {
     const { stdout } = await svc(`doctor --base-url ${base_url} -o json`, { env: { SVC_HOME: emptyHome() } })
     other.close()
     const [port_finding] = about(JSON.parse(stdout) as Report, 'port')
-    expect(port_finding?.slice(0, 2)).toEqual(['unknown', `What responds at ${base_url} is not a sandbox.`])
+    expect(port_finding?.slice(0, 2)).toEqual([
+      'unknown',
+      `What responds at ${base_url} is not a sandbox, so there is no journal to check.`,
+    ])
   })
 
   test('a sandbox of another version, whose journal cannot be read, is reported', async () => {

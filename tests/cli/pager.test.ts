@@ -63,6 +63,12 @@ test.each([
   expect(existsSync(file)).toBe(false)
 })
 
+test('less shows UTF-8 where no locale says so', async () => {
+  const file = join(cli.home, 'charset')
+  await shown(long, { SVC_PAGER: `printenv LESSCHARSET > ${file}` })
+  expect(readFileSync(file, 'utf8')).toBe('utf-8\n')
+})
+
 test('less: q closes it, and the terminal is restored', async () => {
   const terminal = await openScript(long, { SVC_HOME: cli.home, PAGER: 'less', LESS: '' })
   try {

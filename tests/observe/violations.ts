@@ -17,6 +17,7 @@ import {
   scenario,
   show,
   strictKey,
+  view,
 } from './integration.ts'
 
 export interface Violation {
@@ -209,7 +210,7 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
     commit: async () => {
       const answer = await ask()
       await frame(answer)
-      await beacon(answer, 'visible')
+      await beacon(answer, 'visible', view())
       await beacon(answer, 'render')
     },
   },
@@ -226,6 +227,14 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
       await show(answer)
       await pass(31 * minutes)
       await beacon(answer, 'heartbeat')
+    },
+  },
+  'view-not-counted': {
+    commit: async () => {
+      const answer = await ask()
+      await frame(answer)
+      await beacon(answer, 'render')
+      await beacon(answer, 'visible')
     },
   },
 }

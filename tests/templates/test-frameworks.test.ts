@@ -187,8 +187,8 @@ test('not a sandbox', async () => {
       rejected   click of SLOT, key_unknown: The key is unknown.
                  fix: Use a key of this sandbox: svc start prints them, svc keys list shows them.
       rejected   visible of SLOT, schema_invalid: The request does not match the schema.
-                 measurements.visible_ratio: is too large or too long (expected: at most 1)
-                 fix: Correct the fields listed in fields.
+                 measurements.visible_ratio: is too large (expected: at most 1)
+                 fix: Correct the listed fields.
     Would be billed: nothing."
   `)
   expect(messageOf(output, 'FAIL .*rejected beacon')).toMatchInlineSnapshot(`
@@ -202,7 +202,7 @@ test('not a sandbox', async () => {
 
     Beacons that came:
       accepted   render of SLOT
-      accepted   visible of SLOT, BELOW_THRESHOLD: what was seen is below the viewability threshold
+      accepted   visible of SLOT, BELOW_THRESHOLD: the view is below the viewability threshold
     Would be billed: nothing."
   `)
   expect(messageOf(output, 'FAIL .*unwanted render')).toMatchInlineSnapshot(`

@@ -260,7 +260,8 @@ function showInPager({ stdout, env, platform }: Host, text: string): boolean {
     shell: true,
     input: text,
     stdio: ['pipe', 'inherit', 'inherit'],
-    env: { LESS: 'FRX', LV: '-c', ...env },
+    // The output is UTF-8 also where no locale says so, as in most containers.
+    env: { LESS: 'FRX', LESSCHARSET: 'utf-8', LV: '-c', ...env },
   })
   // EPIPE: the pager was closed before it had read everything. It has shown what was wanted.
   const isStarted = error === undefined || (error as NodeJS.ErrnoException).code === 'EPIPE'

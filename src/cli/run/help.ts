@@ -17,7 +17,7 @@ export function commandHelp(
   { command_name, columns, style }: { command_name: string; columns: number; style: Style },
 ): string {
   let text = ''
-  let commander = new Commander(command_name).configureOutput({
+  let commander = new Commander(command_name).helpOption('-h, --help', 'Show this help').configureOutput({
     writeOut: (written) => {
       text += written
     },

@@ -56,11 +56,13 @@ export function rootHelp(
     bold('First steps'),
     step('start --detach', 'start the sandbox in the background'),
     step('trigger', 'play a whole turn: placement, frame, beacons'),
-    step('<command> --help', 'flags and examples; help commands lists all'),
+    step('<command> --help', 'show flags and examples'),
+    step('help commands', 'list all commands'),
+    step('help settings', 'list settings: flags, variables, files'),
     '',
     ...labelled('All take', ['-o text|json|jsonl|none', '--jq EXPR', '--template TEXT'], bold),
     ...labelled('', ['--base-url URL', '--client-id ID', '--secret-key KEY', '--profile NAME'], bold),
-    ...labelled('', ['--time absolute|relative|ms', '--color WHEN', '-q', 'help settings'], bold),
+    ...labelled('', ['--time absolute|relative|ms', '--color WHEN', '-q'], bold),
     '',
   ].join('\n')
 }

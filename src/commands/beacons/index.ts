@@ -4,7 +4,7 @@ import { paintDim, paintReason, paintWord } from '../../cli/output/table.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
 import type { CommandInput, Noun } from '../../cli/run/command.ts'
 import type { Session } from '../../cli/run/session.ts'
-import { acceptMeanings } from '../../contract/error-codes.ts'
+import { acceptHints, acceptMeanings } from '../../contract/error-codes.ts'
 import { lastPlacement } from '../placements/last-placement.ts'
 import { lint } from './lint.ts'
 import { tail } from './tail.ts'
@@ -28,6 +28,7 @@ export const beacons: Noun = {
               'reason',
               result.reason_code === 'OK' ? 'OK' : `${result.reason_code}: ${acceptMeanings[result.reason_code]}`,
             ],
+            ['fix', result.reason_code === 'OK' ? null : acceptHints[result.reason_code]],
             ['billable', result.billable ? 'yes' : 'no'],
             ['would bill', wouldBillText(meta.would_bill)],
             ['request', result.request_id],

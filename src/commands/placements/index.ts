@@ -5,7 +5,9 @@ import type { Style } from '../../cli/output/style.ts'
 import { type Column, paintDim, paintReason, paintWord, tableLines } from '../../cli/output/table.ts'
 import { alignPairs, describeValue, formatValue, timeText } from '../../cli/output/text.ts'
 import type { Noun } from '../../cli/run/command.ts'
+import { metricOf } from '../../contract/beacon-verdict.ts'
 import type { PlacementDetail, PlacementFunnel } from '../../contract/control/placements.ts'
+import { acceptHints, reasonCodes } from '../../contract/error-codes.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import { create } from './create.ts'
 import { lastPlacement } from './last-placement.ts'
@@ -117,6 +119,7 @@ function explanation(detail: PlacementDetail, style: Style, isEach: boolean): st
         ['first frame', first_frame_at_ms === null ? null : timeText(first_frame_at_ms, style)],
         ['evidence', `${detail.evidence.length} ${detail.evidence.length === 1 ? 'entry' : 'entries'}`],
         ['billing', billingText(detail)],
+        ['fix', billingFix(detail)],
       ],
       style,
     ),
@@ -137,6 +140,34 @@ function billingText({ billing }: PlacementDetail): string | null {
   if (billing === null) return null
   const price = billing.gross_cpm === null ? '' : `, ${billing.gross_cpm} ${billing.currency ?? ''} CPM`
   return `${billing.would_bill ? 'would bill' : 'would not bill'} a ${billing.metric}${price}. ${billing.explanation}`
+}
+
+/** What to do so that a fill is billed; null when it would be, or nothing has shown it yet. */
+function billingFix({ billing, beacons, first_frame_at_ms }: PlacementDetail): string | null {
+  if (billing === null || billing.would_bill) return null
+  const shortfall = beacons.findLast(
+    ({ event, reason_code, verdict }) =>
+      verdict !== 'duplicate' &&
+      reason_code !== 'OK' &&
+      (event === null || event === 'render' || metricOf[event] === billing.metric),
+  )
+  if (shortfall !== undefined) return hintOf(shortfall.reason_code)
+  if (beacons.length > 0) {
+    return billing.metric === 'viewable_impression'
+      ? 'Bring the frame into view: it may be hidden, covered or below the fold. A visible beacon that cannot be read is in svc beacons list --verdict rejected.'
+      : null
+  }
+  return first_frame_at_ms === null
+    ? null
+    : 'Send a render beacon. render.js does; if the page uses it, see its console, CSP and CORS.'
+}
+
+/** Returns what to do about a beacon that does not count, whether it was accepted or refused. */
+function hintOf(code: PlacementDetail['beacons'][number]['reason_code']): string | null {
+  if (code === 'OK') return null
+  return code in acceptHints
+    ? acceptHints[code as keyof typeof acceptHints]
+    : reasonCodes[code as keyof typeof reasonCodes].hint
 }
 
 const outcomes = { won: 0, outbid: 1, removed: 2 }

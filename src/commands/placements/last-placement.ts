@@ -54,8 +54,15 @@ export async function lastPlacement(
     return value
   }
   const reason = last === null ? 'there is no last placement' : 'there is no last fill'
-  const hint = 'Give it, or get a placement first: svc placements create'
+  const hint = `Give it${sources[field]}, or get a placement first: svc placements create`
   throw new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)
+}
+
+/** Where an identifier is found that another program received. */
+const sources = {
+  slot_id: ' (svc placements list shows them)',
+  request_id: ' (svc requests list shows them)',
+  asset_token: '',
 }
 
 /** Returns the saved placement of a service; null when there is none, or it is of another service. */

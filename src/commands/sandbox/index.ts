@@ -38,7 +38,12 @@ async function confirmReset(session: Session): Promise<void> {
   } finally {
     prompt.close()
   }
-  throw new CliError('usage', 'not_confirmed', 'Nothing was reset.', 'Without the question: svc sandbox reset --yes')
+  throw new CliError(
+    'usage',
+    'not_confirmed',
+    'Nothing was reset.',
+    'To reset without being asked: svc sandbox reset --yes',
+  )
 }
 
 export const sandbox: Noun = {

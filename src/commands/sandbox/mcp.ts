@@ -77,12 +77,7 @@ function accessOf(session: Session): SandboxAccess {
     async clientId() {
       const { client_id } = await settings()
       if (client_id !== null) return client_id
-      throw new CliError(
-        'usage',
-        'client_id_missing',
-        'It is not known which project to use.',
-        'Set SVC_CLIENT_ID, or give client_id.',
-      )
+      throw new CliError('usage', 'client_id_missing', 'No project is set.', 'Set SVC_CLIENT_ID, or give client_id.')
     },
     async qaTarget() {
       const current = await settings()

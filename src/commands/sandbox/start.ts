@@ -50,7 +50,7 @@ export const start: Command = {
   summary: 'Start the sandbox',
   details: [
     'Prints its URL and keys when it is ready. Other commands find it without settings. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it at once, with 130.',
-    `Options may also stand in the section sandbox of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag wins, then a variable; files are relative to the file that names them.`,
+    `Options can also be set in the section sandbox of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag wins, then a variable; files are relative to the file that names them.`,
     'Phones and containers reach it with --host 0.0.0.0 --public-url http://NAME:4010, where NAME is how they find this computer. Requests to any name that was not given are refused, and the control plane then demands the admin token of all clients: in the x-sandbox-token header, or as ?token= in a browser. Commands on this computer find it by themselves.',
     'With --store, any number of nodes share one database: svc docs team.',
   ].join('\n\n'),

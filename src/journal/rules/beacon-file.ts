@@ -2,12 +2,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { formatTime, formatValue } from '../../cli/output/text.ts'
 import { type AcceptedBeacon, type Creative, judgeBeacons } from '../../contract/beacon-verdict.ts'
+import { acceptHints } from '../../contract/error-codes.ts'
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import { isTypeWord, type LocatedFieldError, typeWord } from '../../contract/field-errors.ts'
+import type { LocatedFieldError } from '../../contract/field-errors.ts'
 import { limits } from '../../contract/limits.ts'
 import {
   type AcceptCode,
-  BeaconRequest,
+  type BeaconRequest,
   beaconEventSpellings,
   canonicalEvent,
   clipEvents,
@@ -17,7 +18,7 @@ import {
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath, type Place } from '../facts/beacon-file.ts'
 import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
-import { fieldMeant, fixOfExpected, fixOfUnknown, measurementFields, topFields } from './requests.ts'
+import { fieldMeant, fixOfUnknown, fixOfValue, measurementFields, topFields } from './requests.ts'
 
 type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>
 /** A finding at a field of a beacon, or at the beacon. Its message is the title of the rule, when there is none. */
@@ -171,19 +172,6 @@ function nameMeant(at: readonly PropertyKey[]): string | null {
   return meant ?? nearestName(name, topFields) ?? (measurement === null ? null : `measurements.${measurement}`)
 }
 
-function fixOfValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
-  const given = at.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value)
-  if (at.at(-1) === 'visible_ratio' && typeof given === 'number' && given > 1 && given <= 100) {
-    return `Send a share from 0 to 1, not a percentage: ${given / 100}.`
-  }
-  if (at.at(-1) === 'event' && typeof given === 'string') {
-    const near = nearestName(given, [...BeaconRequest.shape.event.options])
-    if (near !== null) return `Send ${canonicalEvent(near as BeaconRequest['event'])}.`
-  }
-  if (isTypeWord(expected) && given !== undefined) return `Send ${expected}, not ${typeWord(given)}.`
-  return fixOfExpected(expected)
-}
-
 const ages = {
   beacon_max_age_ms: limits.beacon_max_age_ms,
   beacon_max_future_skew_ms: limits.beacon_max_future_skew_ms,
@@ -248,8 +236,6 @@ function byId(slot: Slot): AcceptedInFile[][] {
   return [...Map.groupBy(slot, ({ beacon }) => beacon.beacon_id).values()]
 }
 
-const { ratio, duration_ms, large_ratio, large_area_px2, clip_ratio, clip_duration_ms } = limits.viewability
-
 /** Rules about the beacons of one asset token. */
 export const beaconSlotRules = ruleSet('beacons', {
   beacon_id_conflict: repeatRule(
@@ -260,7 +246,7 @@ export const beaconSlotRules = ruleSet('beacons', {
     {
       severity: 'warning',
       title: 'The same beacon is above.',
-      fix: 'Repeat a beacon only to retry it; it counts once.',
+      fix: acceptHints.DUPLICATE,
     },
     true,
   ),
@@ -281,34 +267,37 @@ export const beaconSlotRules = ruleSet('beacons', {
     },
     (slot) => [...Map.groupBy(distinct(slot), ({ beacon }) => beacon.render_instance_id).values()].flatMap(clipOrder),
   ),
-  ALREADY_COUNTED: billingRule('ALREADY_COUNTED', ['event'], {
-    title: 'An earlier beacon of this asset_token counts for the same.',
-    fix: 'Send it once per placement; nothing more is billed.',
-  }),
-  AWAITING_RENDER: billingRule('AWAITING_RENDER', ['event'], {
-    title: 'No render beacon of this asset_token is here: not billed until there is one.',
-    fix: 'Send a render beacon when the creative is drawn, before this.',
-  }),
-  BELOW_THRESHOLD: billingRule('BELOW_THRESHOLD', ['measurements'], {
-    title: 'The ad was seen less than the viewability threshold asks: not billed.',
-    fix: `Send visible once ${ratio * 100} % has been in view for ${duration_ms} ms without interruption (${large_ratio * 100} % from ${large_area_px2} px2 on; a clip ${clip_ratio * 100} % for ${clip_duration_ms} ms).`,
-  }),
-  COMPLETED_TOO_FAST: billingRule('COMPLETED_TOO_FAST', ['event'], {
-    title: 'The clip completed sooner than it can play: not billed.',
-    fix: 'Stamp play_started and play_completed when they happen.',
-  }),
-  VISIBILITY_UNMEASURED: billingRule('VISIBILITY_UNMEASURED', ['measurements'], {
-    title: 'The view comes without visible_ratio and visible_ms: not billed.',
-    fix: 'Send measurements.visible_ratio and measurements.visible_ms with visible.',
-  }),
-  MEASUREMENT_IMPLAUSIBLE: billingRule('MEASUREMENT_IMPLAUSIBLE', ['measurements', 'visible_ms'], {
-    title: 'The ad was seen for longer than the time since its render: not billed.',
-    fix: 'Count time in view from the render on, and stamp visible when that time has passed.',
-  }),
-  PAGE_HIDDEN: billingRule('PAGE_HIDDEN', ['measurements', 'page_visible'], {
-    title: 'The page was hidden: not billed.',
-    fix: 'Count time in view only while document.visibilityState is visible.',
-  }),
+  ALREADY_COUNTED: billingRule(
+    'ALREADY_COUNTED',
+    ['event'],
+    'An earlier beacon of this asset_token counts for the same.',
+  ),
+  AWAITING_RENDER: billingRule(
+    'AWAITING_RENDER',
+    ['event'],
+    'No render beacon of this asset_token is here: not billed until there is one.',
+  ),
+  BELOW_THRESHOLD: billingRule(
+    'BELOW_THRESHOLD',
+    ['measurements'],
+    'The ad was seen less than the viewability threshold asks: not billed.',
+  ),
+  COMPLETED_TOO_FAST: billingRule(
+    'COMPLETED_TOO_FAST',
+    ['event'],
+    'The clip completed sooner than it can play: not billed.',
+  ),
+  VISIBILITY_UNMEASURED: billingRule(
+    'VISIBILITY_UNMEASURED',
+    ['measurements'],
+    'The view comes without visible_ratio and visible_ms: not billed.',
+  ),
+  MEASUREMENT_IMPLAUSIBLE: billingRule(
+    'MEASUREMENT_IMPLAUSIBLE',
+    ['measurements', 'visible_ms'],
+    'The ad was seen for longer than the time since its render: not billed.',
+  ),
+  PAGE_HIDDEN: billingRule('PAGE_HIDDEN', ['measurements', 'page_visible'], 'The page was hidden: not billed.'),
 })
 
 /** Checks the playback of one mount. */
@@ -342,12 +331,8 @@ function clipOrder(mount: Slot): FoundInSlot[] {
 }
 
 /** Returns the rule about one reason for which an accepted beacon is not billed. */
-function billingRule(
-  code: Exclude<AcceptCode, 'OK'>,
-  at: readonly string[],
-  texts: Pick<Words, 'title' | 'fix'>,
-): RuleBody<'beacons'> {
-  return slotRule({ severity: 'warning', ...texts }, (slot) => {
+function billingRule(code: Exclude<AcceptCode, 'OK'>, at: readonly string[], title: string): RuleBody<'beacons'> {
+  return slotRule({ severity: 'warning', title, fix: acceptHints[code] }, (slot) => {
     const counted = distinct(slot)
     const beacons = counted.map(
       ({ beacon, at_ms }, id): AcceptedBeacon => ({

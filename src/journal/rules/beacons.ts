@@ -1,8 +1,30 @@
 /** Beacons: whether they come, once, in order, in time and with the right token. */
-import { type BeaconEvent, BeaconEventInput, canonicalEvent } from '../../contract/v1/beacons.ts'
+import { metricOf } from '../../contract/beacon-verdict.ts'
+import { acceptHints, acceptMeanings } from '../../contract/error-codes.ts'
+import { type AcceptCode, type BeaconEvent, BeaconEventInput, canonicalEvent } from '../../contract/v1/beacons.ts'
 import { valueAt } from '../../foundation/json.ts'
-import { type Exchange, groupBy, isBeacon, isFromBrowser, loadedFrames, slotsOf, textAt, times } from '../exchange.ts'
-import { about, aboutEach, completeUntil, type Finding, type Observed, over, refusedFor, ruleSet } from '../rule.ts'
+import {
+  type Exchange,
+  groupBy,
+  isBeacon,
+  isFromBrowser,
+  loadedFrames,
+  slotsOf,
+  some,
+  textAt,
+  times,
+} from '../exchange.ts'
+import {
+  about,
+  aboutEach,
+  completeUntil,
+  type Finding,
+  type Judgement,
+  type Observed,
+  over,
+  refusedFor,
+  ruleSet,
+} from '../rule.ts'
 
 /** Events that happen once in the life of one mount. */
 const onceOnly: ReadonlySet<string> = new Set(['render', 'visible', 'play_started', 'play_completed', 'completion'])
@@ -99,6 +121,14 @@ export const beaconRules = ruleSet('journal', {
     needs: 'a beacon',
     judge: refusedFor(['asset_token_expired'], isBeacon),
   },
+  'view-not-counted': {
+    title: 'every view that is reported counts',
+    severity: 'warning',
+    costs: 'The beacon is accepted and the impression is not billed.',
+    fix: 'Send visible with measurements.visible_ratio and visible_ms when the viewability threshold is met.',
+    needs: 'an accepted visible or completion beacon',
+    judge: uncountedViews,
+  },
 })
 
 /** Rules about beacons for `svc doctor`. */
@@ -134,6 +164,34 @@ function missingReports(silent: readonly Exchange[], unrendered: readonly Exchan
     ...about(unrendered, `A frame sent beacons but no render, ${slots(unrendered)}`, renderFirst),
   ]
 }
+
+/** Reports slots whose views or completions were all accepted without counting, by reason. */
+function uncountedViews({ beacons, exchanges }: Observed): Judgement {
+  const reported = beacons.filter(
+    ({ event, verdict }) => verdict === 'accepted' && event !== null && viewMetrics.has(metricOf[event] ?? ''),
+  )
+  const slots = [...Map.groupBy(reported, ({ slot_id, event }) => `${slot_id} ${metricOf[event!]}`).values()]
+  const uncounted = slots.filter((group) => !group.some(({ reason_code }) => counted.has(reason_code)))
+  // Beacons are listed newest first: the last attempt is the one to correct.
+  const reasons = Map.groupBy(uncounted, ([newest]) => `${newest!.event} ${newest!.reason_code}`)
+  const findings = [...reasons.values()].map((groups): Finding => {
+    const { event, reason_code } = groups[0]![0]!
+    const ids = groups.map(([newest]) => newest!.slot_id ?? '')
+    const code = reason_code as Exclude<AcceptCode, 'OK'>
+    return {
+      message: `${event} of ${some(ids)} was accepted and does not count, ${code}: ${acceptMeanings[code]}.`,
+      fix: acceptHints[code],
+      requests: exchanges.filter(
+        (each) => isAccepted(each) && ids.includes(each.slot_id ?? '') && eventOf(each) === event,
+      ),
+    }
+  })
+  return { looked_at: slots.length, findings }
+}
+
+const viewMetrics: ReadonlySet<string> = new Set(['viewable_impression', 'completed_view'])
+/** Codes of a beacon that counts, or that another one has counted before. */
+const counted: ReadonlySet<string> = new Set(['OK', 'ALREADY_COUNTED'])
 
 /** Not every ad that rendered is seen; how many were is worth knowing. */
 function visibleRate(observed: Observed): string[] {

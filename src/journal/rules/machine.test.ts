@@ -184,7 +184,22 @@ describe('the port', () => {
     expect(found('none', null, { base_url: 'http://127.0.0.1:4999' })).toMatchObject([
       { level: 'problem', message: 'Nothing responds at http://127.0.0.1:4999 (environment).' },
     ])
-    expect(found('other', null)).toMatchObject([{ level: 'unknown' }])
+    expect(found('other', null, { base_url: 'http://127.0.0.1:4999' })).toMatchObject([
+      {
+        level: 'unknown',
+        message: 'What responds at http://127.0.0.1:4999 is not a sandbox, so there is no journal to check.',
+      },
+    ])
+  })
+
+  test('another program responds at the port of the sandbox', () => {
+    expect(found('other', null)).toEqual([
+      {
+        level: 'warning',
+        message: 'No sandbox is running, and port 4010 is taken by another program.',
+        fix: 'Start one on the next free port: npx svc start',
+      },
+    ])
   })
 })
 

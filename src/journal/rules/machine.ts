@@ -139,11 +139,17 @@ function foreignSettings(settings: Machine['settings']): Finding[] {
 function serviceMissing({ service, settings: { base_url, source }, port, command_name }: Machine): Finding {
   const start = `Start one: ${command_name} start`
   if (service === 'other') {
-    return {
-      severity: 'unknown',
-      message: `What responds at ${base_url} is not a sandbox.`,
-      fix: `It has no journal to read: ${command_name} start`,
-    }
+    return source.base_url === 'default'
+      ? {
+          severity: 'warning',
+          message: `No sandbox is running, and port ${port.number} is taken by another program.`,
+          fix: `Start one on the next free port: ${command_name} start`,
+        }
+      : {
+          severity: 'unknown',
+          message: `What responds at ${base_url} is not a sandbox, so there is no journal to check.`,
+          fix: `Point the integration at a sandbox: ${command_name} start`,
+        }
   }
   if (port.holder !== null) {
     return {

@@ -1,7 +1,8 @@
 /** Bodies of requests: what the service does not know, what it refuses, and what it accepts under an old name. */
 import type { FieldError, ReasonCode } from '../../contract/errors.ts'
+import { isTypeWord, typeWord } from '../../contract/field-errors.ts'
 import { v1 } from '../../contract/index.ts'
-import { BeaconRequest, beaconEventSpellings, Measurements } from '../../contract/v1/beacons.ts'
+import { BeaconRequest, beaconEventSpellings, canonicalEvent, Measurements } from '../../contract/v1/beacons.ts'
 import { variantFieldNames } from '../../contract/v1/jobs.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
 import { isObject, valueAt } from '../../foundation/json.ts'
@@ -170,7 +171,8 @@ function fieldFinding(group: readonly RefusedField[]): Finding {
   const isOfBeacon = isBeacon(exchange)
   if (message !== 'is unknown') {
     const subject = path === '' ? `The body of ${route}` : isOfBeacon ? `A beacon's ${path}` : `${path} of ${route}`
-    return { ...found, message: `${subject} ${message} (${count}).`, fix: fixOfExpected(expected) }
+    const fix = isOfBeacon ? fixOfValue(path.split('.'), expected, exchange.request_body) : fixOfExpected(expected)
+    return { ...found, message: `${subject} ${message} (${count}).`, fix }
   }
   const text = `${isOfBeacon ? 'A beacon' : route} has ${path}, which the contract does not know (${count}).`
   if (!isOfBeacon) return { ...found, message: text }
@@ -178,8 +180,22 @@ function fieldFinding(group: readonly RefusedField[]): Finding {
 }
 
 /** Returns what to do about a value, from what the service expected of it. */
-export function fixOfExpected(expected: string): string {
+function fixOfExpected(expected: string): string {
   return expected.startsWith('must ') ? `It ${expected}.` : `Send ${expected}.`
+}
+
+/** Returns what to do about a field of a beacon, from its value and what the service expected of it. */
+export function fixOfValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
+  const given = at.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value)
+  if (at.at(-1) === 'visible_ratio' && typeof given === 'number' && given > 1 && given <= 100) {
+    return `Send a share from 0 to 1, not a percentage: ${given / 100}.`
+  }
+  if (at.at(-1) === 'event' && typeof given === 'string') {
+    const near = nearestName(given, [...BeaconRequest.shape.event.options])
+    if (near !== null) return `Send ${canonicalEvent(near as BeaconRequest['event'])}.`
+  }
+  if (isTypeWord(expected) && given !== undefined) return `Send ${expected}, not ${typeWord(given)}.`
+  return fixOfExpected(expected)
 }
 
 function oldEvents(accepted: readonly Exchange[]): Finding[] {
