@@ -118,7 +118,7 @@ describe('with a sandbox', () => {
       )
     await activate()
     const fix = about((await look(cli)).report, 'allowed origins')[0]?.[2] as string
-    expect((await cli.svc(fix.replace(/^svc /, ''))).code).toBe(0)
+    expect((await cli.svc(fix.replace(/^svc /, '').replaceAll('"', "'"))).code).toBe(0)
     expect((await activate()).status).toBe(200)
   })
 
