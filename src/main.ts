@@ -9,6 +9,8 @@ import type { Host, HostStream, Signal } from './cli/run/host.ts'
 import { run } from './program.ts'
 
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+/** Codes of a write to a pipe that nothing reads any more; EOF is that of Windows. */
+const readerGone = ['EPIPE', 'ECONNRESET', 'EOF']
 /** Bytes that the young generation may grow to while `svc start` runs. */
 const mostYoungBytes = 4 * 2 ** 20
 const letters = 'abcdefghijklmnopqrstuvwxyz234567'
@@ -42,8 +44,13 @@ const host: Host = {
     Array.from(crypto.getRandomValues(new Uint8Array(length)), (byte) => letters[byte & 31]).join(''),
   onSignal(handler) {
     for (const signal of signals) process.on(signal, handler)
+    const onError = ({ code = '' }: NodeJS.ErrnoException) => {
+      if (readerGone.includes(code)) handler('SIGPIPE')
+    }
+    process.stdout.once('error', onError)
     return () => {
       for (const signal of signals) process.off(signal, handler)
+      process.stdout.off('error', onError)
     }
   },
   keepHeapSmall() {

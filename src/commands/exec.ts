@@ -81,7 +81,7 @@ export function commandMissing(example: string): CliError {
   return new CliError('usage', 'command_missing', 'Write the command to run after --.', `Try: ${example}`)
 }
 
-/** Returns a signal that the first SIGINT, SIGTERM or SIGHUP aborts, with its name as the reason. */
+/** Returns a signal that the first SIGINT, SIGTERM, SIGHUP or SIGPIPE aborts, with its name as the reason. */
 export function interruptOf(session: Session): AbortSignal {
   const interrupt = new AbortController()
   session.onInterrupt((signal) => interrupt.abort(signal))

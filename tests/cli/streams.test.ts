@@ -5,14 +5,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { writeLocator } from '../../src/cli/process/locator.ts'
 import { type Command, loadAll } from '../../src/cli/run/command.ts'
 import { exitCodes } from '../../src/cli/run/errors.ts'
 import { commands } from '../../src/commands/index.ts'
 import { receiver } from '../http/receiver.ts'
 import { ofSharedStore } from './every-example.ts'
-import { root } from './process.ts'
+import { root, spawnSvc } from './process.ts'
 import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 /** Commands that go on until they are stopped, and the first line of what they print. */
@@ -106,6 +106,33 @@ describe('closed streams', () => {
     })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
+})
+
+describe('a reader that goes away', () => {
+  test.each(['events stream --since 1d', 'beacons tail --since 1d -o jsonl', 'requests tail --since 1d'])(
+    'ends svc %s silently',
+    async (line) => {
+      await using own = await startTestCli()
+      await own.svc('placements create --format banner')
+      const beacon = () => own.svc('beacons send --event heartbeat')
+      for (let count = 0; count < 3; count++) await beacon()
+      const env = { SVC_HOME: temporaryDirectory(), SVC_BASE_URL: own.sandbox.url }
+      const { child, ended } = spawnSvc(line.split(' '), env)
+      onTestFinished(() => void child.kill('SIGKILL'))
+      let lines = 0
+      child.stdout!.on('data', (chunk: Buffer) => {
+        lines += chunk.toString().split('\n').length - 1
+        if (lines >= 2) child.stdout!.destroy()
+      })
+      // As with any pipe, the end of its reader shows when the next line is written.
+      const isOver = async () => {
+        if (child.stdout!.destroyed) await beacon()
+        return child.exitCode
+      }
+      await expect.poll(isOver, { interval: 100, timeout: 60_000 }).toBe(0)
+      expect((await ended).stderr).toBe('')
+    },
+  )
 })
 
 /** Whether a command does not end by itself, is another program's own, or ends the sandbox of the others. */

@@ -19,7 +19,10 @@ export interface Host {
   now(): number
   /** `length` random characters of a-z and 0-9. */
   randomText(length: number): string
-  /** Calls `handler` for SIGINT, SIGTERM and SIGHUP instead of ending. Returns a function that undoes it. */
+  /**
+   * Calls `handler` for SIGINT, SIGTERM and SIGHUP instead of ending, and once with SIGPIPE when what reads stdout has gone.
+   * Returns a function that undoes it.
+   */
   onSignal(handler: (signal: Signal) => void): () => void
   /** Trades a little speed for memory, for a process that runs all day. */
   keepHeapSmall(): void
@@ -39,7 +42,8 @@ export interface Host {
   onExit(handler: () => void): () => void
 }
 
-export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
+/** SIGPIPE is that of a broken stdout: Node reports it as an error of the stream. */
+export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE'
 
 export interface HostStream {
   write(text: string): void

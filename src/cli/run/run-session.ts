@@ -1,4 +1,4 @@
-/** Runs one parsed command in a session: settings are resolved, signals and the end of the parent process interrupt it. */
+/** Runs one parsed command in a session: settings are resolved; signals and the end of its reader or parent interrupt it. */
 import { createOutput, type OutputOptions } from '../output/output.ts'
 import { configAbove, loadSettings } from '../settings/files.ts'
 import { resolveSettings, type Settings } from '../settings/settings.ts'
@@ -64,6 +64,8 @@ export async function runSession(
     const code = await command.run(session, input).finally(() => out.flush())
     return code
   } catch (error) {
+    // What reads the output has seen enough (`svc events stream | head -1`), and nobody reads a message.
+    if (error instanceof InterruptError && error.signal === 'SIGPIPE') return exitCodes.ok.exit_code
     // A command that fails on a response reports what was wrong with that response.
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error
     throw (await brokenResponse(host)) ?? error

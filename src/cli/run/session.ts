@@ -14,9 +14,9 @@ export interface Session {
   readonly flags: Flags
   /** How you would call this program again: `svc`, or by npx under npm: see `commandName`. */
   readonly command_name: string
-  /** Aborted by the first Ctrl-C. */
+  /** Aborted by the first Ctrl-C, and by a stdout that nothing reads any more. */
   readonly signal: AbortSignal
-  /** Replaces what SIGINT, SIGTERM and SIGHUP do, for a command that ends by itself. */
+  /** Replaces what SIGINT, SIGTERM, SIGHUP and SIGPIPE do, for a command that ends by itself. */
   onInterrupt(handler: (signal: string) => void): void
   /**
    * Returns the client of the service in the settings. It notes responses that break the contract; it does not throw for
