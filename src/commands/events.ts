@@ -1,10 +1,9 @@
-import { checkProject, endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { endpointCommand, projectFilter } from '../cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues } from '../cli/endpoint/input.ts'
 import { cutText, formatValue, timeText } from '../cli/output/text.ts'
 import type { Noun } from '../cli/run/command.ts'
 import { untilCtrlC } from '../cli/run/errors.ts'
 import { noteFollowing, type Session } from '../cli/run/session.ts'
-import { namedProject } from './projects.ts'
 
 const filters = endpointOptions('events.stream').query
 
@@ -12,9 +11,8 @@ const stream = endpointCommand('events.stream', {
   details: 'Prints one line for each event, until Ctrl-C.',
   examples: ['events stream --since-seq 0', "events stream --type 'beacon.*' -o jsonl"],
   async run(session, { options }) {
-    const client_id = namedProject(session)
-    if (client_id !== null) await checkProject(session, client_id)
-    return untilCtrlC(print(session, { ...(client_id === null ? {} : { client_id }), ...flagValues(filters, options) }))
+    const query = { ...(await projectFilter(session)), ...flagValues(filters, options) }
+    return untilCtrlC(print(session, query))
   },
 })
 

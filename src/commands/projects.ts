@@ -50,11 +50,6 @@ export function projectInUse({ settings }: Session): string {
   throw new CliError('usage', 'argument_missing', 'client_id is missing.', 'Give it, or set SVC_CLIENT_ID.')
 }
 
-/** Returns the project that --client-id names, or null: lists show every project unless that flag is given. */
-export function namedProject({ settings }: Session): string | null {
-  return settings.source.client_id === 'flag' ? settings.client_id : null
-}
-
 /** The name of a new project is an argument, because --client-id names the project in use. */
 function createProject(): Command {
   const command = endpointCommand('projects.create', {

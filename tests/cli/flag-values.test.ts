@@ -4,6 +4,7 @@
  */
 import { InvalidArgumentError, type Option } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { endpoints } from '../../src/cli/endpoint/facts.ts'
 import { loadAll, tableOptions } from '../../src/cli/run/command.ts'
 import { commonOptions } from '../../src/cli/run/parser.ts'
 import { commands } from '../../src/commands/index.ts'
@@ -110,10 +111,19 @@ test.each(Object.entries(checkedLater))('%s refuses a wrong value before anythin
   expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: '' })
 })
 
+/** Commands with the filter of a project that are not an endpoint of the same name. */
+const composed = ['beacons tail', 'requests tail', 'requests verify', 'sandbox logs', 'evidence export']
+
 test('a project that the sandbox does not have is refused, not searched in vain', async () => {
-  for (const list of ['placements list', 'beacons list', 'requests list', 'requests find', 'events stream']) {
-    const { code, stderr } = await cli.svc(`${list} --client-id proj_dmeo`)
-    expect([list, code, stderr]).toEqual([list, 2, expect.stringContaining('Did you mean proj_demo?')])
+  const filtered = Object.entries(endpoints).flatMap(([id, { path, query, body }]) => {
+    const hasProject = [query, body].some((fields) => fields?.properties?.client_id !== undefined)
+    return path.startsWith('/_sandbox/') && hasProject && id !== 'projects.create' ? [id.replace('.', ' ')] : []
+  })
+  expect(filtered).toContain('billing report')
+  for (const path of [...filtered, ...composed]) {
+    const { code, stdout, stderr } = await cli.svc(`${path} --client-id proj_dmeo`)
+    expect([path, code, stdout]).toEqual([path, 2, ''])
+    expect(stderr, path).toContain('Did you mean proj_demo?')
   }
 })
 

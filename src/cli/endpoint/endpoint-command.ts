@@ -66,7 +66,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
     new Argument(extra.defaultParam === undefined ? `<${name}>` : `[${name}]`, description)
   const inputOf = async (session: Session, input: CommandInput): Promise<CallInput> => ({
     params: await paramsOf(Object.keys(endpoint.params), input, () => extra.defaultParam?.(session)),
-    query: endpoint.query === null ? undefined : queryOf(session, endpoint, flags.query, input),
+    query: endpoint.query === null ? undefined : await queryOf(session, endpoint, flags.query, input),
     body: endpoint.body === null ? undefined : await bodyOf(session, id, flags.body, input, extra.defaults),
   })
   return {
@@ -96,7 +96,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
           : await callEndpoint(session, id, sent)
         await extra.after?.(session, data, meta)
         if (extra.columns !== undefined && isPage(data)) {
-          const note = data.items.length > 0 ? '' : await emptyNote(session, sent.query ?? {}, extra.empty)
+          const note = data.items.length > 0 ? '' : emptyNote(session, sent.query ?? {}, extra.empty)
           printPage(session, data, extra.columns, note)
         } else printResponse(session, endpoint, extra, data, meta, input.options)
         return extra.exitCode?.(data) ?? 0
@@ -149,15 +149,32 @@ async function takeSandboxTime({ out, client, signal }: Session): Promise<void> 
   if (clock !== null) out.view.now_ms = clock.now_ms
 }
 
-/** Only a flag filters by project: otherwise a list shows every project. */
-function queryOf(
-  { settings }: Session,
+async function queryOf(
+  session: Session,
   { query }: EndpointFacts,
   flags: Map<string, Option>,
   input: CommandInput,
-): Body {
-  const isFiltered = query?.properties?.client_id !== undefined && settings.source.client_id === 'flag'
-  return { ...(isFiltered ? { client_id: settings.client_id } : {}), ...flagValues(flags, input.options) }
+): Promise<Body> {
+  const hasProject = query?.properties?.client_id !== undefined
+  return { ...(hasProject ? await projectFilter(session) : {}), ...flagValues(flags, input.options) }
+}
+
+/**
+ * Returns the filter of --client-id: without that flag a list shows every project. Throws CliError for a project that the
+ * sandbox does not have, of which every list would be empty.
+ */
+export async function projectFilter(session: Session): Promise<{ client_id?: string }> {
+  const client_id = namedProject(session)
+  if (client_id === null) return {}
+  const { settings, client, signal } = session
+  const names = (await client().sandbox.info({}, { signal })).projects.map((project) => project.client_id)
+  if (!names.includes(client_id)) throw unknownProject(settings.base_url, client_id, names)
+  return { client_id }
+}
+
+/** Returns the project that --client-id names, or null. */
+export function namedProject({ settings }: Session): string | null {
+  return settings.source.client_id === 'flag' ? settings.client_id : null
 }
 
 async function bodyOf(
@@ -233,19 +250,10 @@ interface Page {
   next_cursor?: string | null | undefined
 }
 
-/**
- * Returns the note below an empty list: where flags filter it, an item may be there all the same. Throws CliError when
- * they name a project that the sandbox does not have.
- */
-export async function emptyNote(
-  session: Session,
-  filters: { client_id?: unknown; limit?: unknown },
-  empty: string,
-): Promise<string> {
+/** Returns the note below an empty list: where flags filter it, an item may be there all the same. */
+export function emptyNote({ command_name }: Session, filters: { limit?: unknown }, empty: string): string {
   const { limit: _, ...others } = filters
-  if (typeof others.client_id === 'string') await checkProject(session, others.client_id)
   const isFiltered = Object.values(others).some((value) => value !== undefined)
-  const { command_name } = session
   return isFiltered ? 'Nothing matches. Leave out a flag to see more.' : empty.replace(/\bsvc(?= [a-z])/, command_name)
 }
 
@@ -275,12 +283,6 @@ async function noCredential({ settings, client, signal }: Session): Promise<CliE
     return new CliError('credentials', 'secret_key_missing', `No key of ${client_id} is known here.`, hint)
   }
   return unknownProject(base_url, client_id, names)
-}
-
-/** Throws CliError for a project that the sandbox does not have. */
-export async function checkProject({ client, settings, signal }: Session, client_id: string): Promise<void> {
-  const names = (await client().sandbox.info({}, { signal })).projects.map((project) => project.client_id)
-  if (!names.includes(client_id)) throw unknownProject(settings.base_url, client_id, names)
 }
 
 function unknownProject(base_url: string, client_id: string, names: readonly string[]): CliError {

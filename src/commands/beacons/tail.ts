@@ -1,6 +1,7 @@
 /** `svc beacons tail`: beacons as they arrive, over the whole terminal or as lines. */
 import { Option } from 'commander'
 import { endpoints } from '../../cli/endpoint/facts.ts'
+import { projectFilter } from '../../cli/endpoint/endpoint-command.ts'
 import { fieldOptions, flagValues } from '../../cli/endpoint/input.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { formatValue, timeText } from '../../cli/output/text.ts'
@@ -12,7 +13,6 @@ import { beaconSource } from '../../tail/beacon-source.ts'
 import { beaconLine, verdictPaint, verdictText } from '../../tail/beacon-text.ts'
 import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } from '../../tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '../../tail/model.ts'
-import { namedProject } from '../projects.ts'
 
 const { event, format, since, slot_id, session_id } = endpoints['beacons.list'].query?.properties ?? {}
 const filters = fieldOptions({ event, format, since, slot_id, session_id })
@@ -37,7 +37,7 @@ export const tail: Command = {
   ],
   examples: ['beacons tail --since 10m', 'beacons tail --rejected -o jsonl'],
   async run(session, input) {
-    const { filter, feed } = read(session, input)
+    const { filter, feed } = await read(session, input)
     if (input.options.compact !== true && hasScreen(session)) {
       const { runScreen } = await import('../../tail/run-screen.ts')
       return runScreen(session, {
@@ -53,9 +53,8 @@ export const tail: Command = {
 }
 
 /** Returns what the flags select: project and slot in the stream itself, the rest in the filter. */
-function read(session: Session, { options }: CommandInput): { filter: TailFilter; feed: FeedOptions } {
+async function read(session: Session, { options }: CommandInput): Promise<{ filter: TailFilter; feed: FeedOptions }> {
   const flags = flagValues(filters, options) as FilterFlags
-  const client_id = namedProject(session)
   return {
     filter: {
       ...noFilter,
@@ -69,7 +68,7 @@ function read(session: Session, { options }: CommandInput): { filter: TailFilter
     feed: {
       connect: () => connect(session),
       query: {
-        ...(client_id === null ? {} : { client_id }),
+        ...(await projectFilter(session)),
         ...(flags.slot_id === undefined ? {} : { slot_id: flags.slot_id }),
       },
       since: parseSince(flags.since ?? ''),

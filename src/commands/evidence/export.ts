@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Argument, Option } from 'commander'
-import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { callEndpoint, endpointCommand, namedProject, projectFilter } from '../../cli/endpoint/endpoint-command.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { CliError, unreadable } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
@@ -12,7 +12,6 @@ import { nextCursor } from '../../client/client.ts'
 import type { CallInput } from '../../client/exchange.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 import { countFromOne } from '../flag-values.ts'
-import { namedProject } from '../projects.ts'
 import { parseEvidenceLine, tamperedLine } from './export-format.ts'
 
 export const exportEvidence = endpointCommand('evidence.export', {
@@ -93,8 +92,8 @@ function lineOf(value: object): string {
 }
 
 async function projectsOf(session: Session): Promise<string[]> {
-  const client_id = namedProject(session)
-  if (client_id !== null) return [client_id]
+  const { client_id } = await projectFilter(session)
+  if (client_id !== undefined) return [client_id]
   const found: string[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const query: object = { limit: 1000, ...(cursor === undefined ? {} : { cursor }) }

@@ -31,7 +31,8 @@ const list = endpointCommand('requests.list', {
   columns,
   empty: emptyJournal,
   examples: ['requests list', 'requests list --status 400 --since 10m -o jsonl'],
-  run: (session, input) => printFullPage(session, 'requests.list', 'query', listQuery(session, filters, input)),
+  run: async (session, input) =>
+    printFullPage(session, 'requests.list', 'query', await listQuery(session, filters, input)),
 })
 
 const find = endpointCommand('requests.find', {
@@ -42,8 +43,8 @@ const find = endpointCommand('requests.find', {
     'requests find --path /v1/placements --body overrides.allowed_formats.0=banner',
     'requests find --header content-type=application/json --limit 5 -o jsonl',
   ],
-  run: (session, input) => {
-    const match = { ...matchOf(session, input), ...flagValues(pageOptions, input.options) }
+  run: async (session, input) => {
+    const match = { ...(await matchOf(session, input)), ...flagValues(pageOptions, input.options) }
     return printFullPage(session, 'requests.find', 'body', match)
   },
 })
@@ -68,7 +69,7 @@ async function printFullPage(
     items.push(...data.items)
     const next_cursor = nextCursor(data, (input as { cursor?: string }).cursor)
     if (next_cursor === null || items.length >= limit) {
-      const note = items.length > 0 ? '' : await emptyNote(session, wanted, emptyJournal)
+      const note = items.length > 0 ? '' : emptyNote(session, wanted, emptyJournal)
       printPage(session, { items, next_cursor }, columns, note)
       return 0
     }

@@ -1,5 +1,6 @@
 /** Flags that select requests of the journal, and the match that they make. */
 import type { Option } from 'commander'
+import { projectFilter } from '../../cli/endpoint/endpoint-command.ts'
 import { type EndpointFacts, endpoints } from '../../cli/endpoint/facts.ts'
 import { endpointOptions, flagValues, valueAt, variantOf } from '../../cli/endpoint/input.ts'
 import type { CommandInput } from '../../cli/run/command.ts'
@@ -8,7 +9,6 @@ import type { Session } from '../../cli/run/session.ts'
 import type { RequestMatch } from '../../contract/control/requests.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
 import { repeatable } from '../flag-values.ts'
-import { namedProject } from '../projects.ts'
 
 /** The note below a list of the journal that nothing filters. */
 export const emptyJournal = 'The journal is empty. Send a request: svc placements create'
@@ -18,12 +18,12 @@ export function listOptions(): Map<string, Option> {
   return endpointOptions('requests.list').query
 }
 
-export function listQuery(
+export async function listQuery(
   session: Session,
   options: Map<string, Option>,
   input: CommandInput,
-): Record<string, unknown> {
-  return { ...projectFilter(session), ...flagValues(options, input.options) }
+): Promise<Record<string, unknown>> {
+  return { ...(await projectFilter(session)), ...flagValues(options, input.options) }
 }
 
 const scalarOptions = endpointOptions('requests.nearest').body
@@ -39,7 +39,7 @@ export function matchOptions(): Option[] {
 }
 
 /** Returns the match of the flags. A value of --body gets the type that its field has at that path of the API. */
-export function matchOf(session: Session, { options }: CommandInput): RequestMatch {
+export async function matchOf(session: Session, { options }: CommandInput): Promise<RequestMatch> {
   const values = flagValues(scalarOptions, options) as RequestMatch
   const headers = ((options.header as string[] | undefined) ?? []).map((text) => split('--header', text))
   const { method, path: of } = values
@@ -49,7 +49,7 @@ export function matchOf(session: Session, { options }: CommandInput): RequestMat
     return [path, scalar(valueAt(variantOf(shape, path.split('.', 1)), path.split('.'), value), value)] as const
   })
   return {
-    ...projectFilter(session),
+    ...(await projectFilter(session)),
     ...values,
     ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }),
     ...(fields.length === 0 ? {} : { body: Object.fromEntries(fields) }),
@@ -65,11 +65,6 @@ export function endpointAt(method: string | undefined, path: string): EndpointFa
       pathPattern(endpoint.path).test(withoutQuery(path)),
   )
   return found.length === 1 ? found[0]! : null
-}
-
-function projectFilter(session: Session): { client_id?: string } {
-  const client_id = namedProject(session)
-  return client_id === null ? {} : { client_id }
 }
 
 function split(flag: string, text: string): [string, string] {

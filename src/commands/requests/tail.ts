@@ -35,7 +35,7 @@ export const tail: Command = {
   options: [...options.values(), new Option('--compact', 'Print lines on a terminal too.')],
   examples: ['requests tail', 'requests tail --status-class 4xx --since 10m -o jsonl'],
   async run(session, input) {
-    const query = listQuery(session, options, input)
+    const query = await listQuery(session, options, input)
     if (input.options.compact !== true && hasScreen(session)) {
       const [{ runScreen }, { requestSource }, { noFilter }] = await Promise.all([
         import('../../tail/run-screen.ts'),
@@ -64,12 +64,12 @@ export const logs: Command = {
   ],
   examples: ['sandbox logs --no-follow', 'sandbox logs --since 10m --no-follow -o jsonl'],
   async run(session, input) {
-    const query = listQuery(session, options, input)
+    const query = await listQuery(session, options, input)
     const latest = query.since === undefined ? defaultLines : Number.POSITIVE_INFINITY
     if (input.options.follow !== false) return untilCtrlC(printFollowed(session, query, latest))
     const items = await latestRequests(session.client(), query, latest, session.signal)
     for (const item of items) print(session, item)
-    if (items.length === 0) session.out.note(await emptyNote(session, query, emptyJournal))
+    if (items.length === 0) session.out.note(emptyNote(session, query, emptyJournal))
     return 0
   },
 }

@@ -17,7 +17,7 @@ export const count = endpointCommand('requests.count', {
   options: matchOptions(),
   examples: ['requests count --path /v1/beacons', 'requests count --status-class 4xx --since 1h -o json'],
   async run(session, input) {
-    const found = await countMatches(session, matchOf(session, input))
+    const found = await countMatches(session, await matchOf(session, input))
     session.out.data({ count: found }, () => [String(found)])
     return 0
   },
@@ -33,7 +33,7 @@ export const nearest = endpointCommand('requests.nearest', {
     'requests nearest --path /v1/placements --status 404 --limit 1 -o json',
   ],
   async run(session, input) {
-    const match = { ...matchOf(session, input), ...flagValues(nearestLimit, input.options) }
+    const match = { ...(await matchOf(session, input)), ...flagValues(nearestLimit, input.options) }
     const { data } = await callEndpoint(session, 'requests.nearest', { body: match })
     session.out.list(data, data.items, () =>
       data.items.flatMap((miss) => [describe(miss), ...failedLines(miss).map((line) => `  ${line}`)]),
@@ -65,7 +65,7 @@ export const verify: Command = {
 }
 
 async function run(session: Session, input: CommandInput): Promise<number> {
-  const match = matchOf(session, input)
+  const match = await matchOf(session, input)
   const { text: expected, isMet } = expectationOf(input.options)
   const count = await countMatches(session, match)
   const figures = (style: Parameters<typeof alignPairs>[1]) =>
