@@ -25,6 +25,7 @@ const typeWords: Readonly<Record<string, string>> = {
   number: 'a number',
   boolean: 'true or false',
   object: 'an object',
+  record: 'an object',
   array: 'a list',
 }
 

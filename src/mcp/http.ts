@@ -11,7 +11,7 @@ import { diagnose } from '../journal/doctor.ts'
 import { gatherSandbox } from '../journal/facts/machine.ts'
 import { readJournal } from '../journal/read.ts'
 import type { SandboxAccess } from './access.ts'
-import { createMcpServer } from './server.ts'
+import { connectMcpServer } from './server.ts'
 
 /** The sandbox that serves it. */
 export interface ServingSandbox {
@@ -39,8 +39,7 @@ export function createMcpEndpoint(sandbox: ServingSandbox): (request: Request, c
   return async (request, caller) => {
     const access = accessOf(sandbox, caller)
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
-    const server = createMcpServer(access)
-    await server.connect(transport)
+    const server = await connectMcpServer(access, transport)
     request.signal.addEventListener('abort', () => void server.close(), { once: true })
     try {
       return await transport.handleRequest(request)

@@ -1,10 +1,14 @@
 /** The server of the Model Context Protocol: tools, resources and prompts, apart from how messages come and go. */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import {
   CallToolRequestSchema,
+  ClientRequestSchema,
   CompleteRequestSchema,
   ErrorCode,
   GetPromptRequestSchema,
+  isJSONRPCRequest,
+  type JSONRPCRequest,
   type Tool as ListedTool,
   ListPromptsRequestSchema,
   ListResourcesRequestSchema,
@@ -20,14 +24,44 @@ import type { SandboxAccess } from './access.ts'
 import { failureText, limitedText, resultText } from './output.ts'
 import { completePrompt, prompts } from './prompts.ts'
 import { completeTopic, listResources, readResource } from './resources.ts'
-import { checkInput, type Tool, tools } from './tools.ts'
+import { checkInput, problemsOf, type Tool, tools } from './tools.ts'
 
 const instructions = `A local sandbox of the sponsored placement API: nothing here is real traffic or money.
 Start with read_docs or the resources svc://docs/. After the app under test has run: list_requests, list_beacons, doctor.
 A failed call says what to do in its line "Fix". Keys and tokens are redacted in every result.`
 
-/** Returns a server that is not connected yet. */
-export function createMcpServer(access: SandboxAccess): Server {
+/**
+ * Returns a server that is connected. Requests with malformed params are refused before they reach it: the SDK would report
+ * them as its own failures.
+ */
+export async function connectMcpServer(access: SandboxAccess, transport: Transport): Promise<Server> {
+  const server = createMcpServer(access)
+  await server.connect(transport)
+  const { onmessage } = transport
+  transport.onmessage = (message, extra) => {
+    const problem = isJSONRPCRequest(message) ? paramsProblem(message) : null
+    if (problem === null) onmessage?.(message, extra)
+    else refuse(transport, message as JSONRPCRequest, problem)
+  }
+  return server
+}
+
+function refuse(transport: Transport, { id, jsonrpc }: JSONRPCRequest, message: string): void {
+  const response = { jsonrpc, id, error: { code: ErrorCode.InvalidParams, message } }
+  transport.send(response).catch((error) => transport.onerror?.(error))
+}
+
+const requestSchemas = new Map<string, (typeof ClientRequestSchema.options)[number]>(
+  ClientRequestSchema.options.map((schema) => [schema.shape.method.value, schema]),
+)
+
+/** Returns what is wrong with the params of a request, or null. */
+function paramsProblem(request: JSONRPCRequest): string | null {
+  const issues = requestSchemas.get(request.method)?.safeParse(request).error?.issues ?? []
+  return issues.length === 0 ? null : `The params of ${request.method} are invalid. ${problemsOf(issues)}`
+}
+
+function createMcpServer(access: SandboxAccess): Server {
   const info = { name: 'svc-sandbox', title: 'svc sandbox', version }
   const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {} }
   const server = new Server(info, { capabilities, instructions })

@@ -4,7 +4,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ErrorCode, isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js'
 import type { Host } from '../cli/run/host.ts'
 import type { SandboxAccess } from './access.ts'
-import { createMcpServer } from './server.ts'
+import { connectMcpServer } from './server.ts'
 
 /** Serves one agent. Resolves when stdin has ended and each request has its response, or when `signal` is aborted. */
 export async function serveStdio(
@@ -21,8 +21,7 @@ export async function serveStdio(
     },
     close: async () => transport.onclose?.(),
   }
-  const server = createMcpServer(access)
-  await server.connect(transport)
+  const server = await connectMcpServer(access, transport)
   const stop = () => closeInput()
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()

@@ -299,13 +299,18 @@ export function checkInput({ name, input }: Tool, given: unknown): Record<string
   const read = input.safeParse(given ?? {})
   // The values as they were given: the sandbox reads them itself.
   if (read.success) return (given ?? {}) as Record<string, unknown>
-  const lines = explainIssues(read.error.issues).fields.map(({ path, message, expected }) => {
-    return `${path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
-  })
   throw new CliError(
     'usage',
     'input_invalid',
-    `The input of ${name} is invalid. ${lines.join('; ')}`,
+    `The input of ${name} is invalid. ${problemsOf(read.error.issues)}`,
     'Correct these fields: the input schema of the tool has them all.',
   )
+}
+
+/** Returns each invalid field, and what it must be. */
+export function problemsOf(issues: Parameters<typeof explainIssues>[0]): string {
+  const lines = explainIssues(issues).fields.map(({ path, message, expected }) => {
+    return `${path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
+  })
+  return lines.join('; ')
 }

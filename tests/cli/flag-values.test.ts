@@ -111,7 +111,8 @@ test.each(Object.entries(checkedLater))('%s refuses a wrong value before anythin
   expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: '' })
 })
 
-/** Commands with the filter of a project that are not an endpoint of the same name. */
+/** Commands with the filter of a project that are no endpoint, or not of its name. */
+const renamed: Readonly<Record<string, string>> = { 'consent list': 'consent show' }
 const composed = ['beacons tail', 'requests tail', 'requests verify', 'sandbox logs', 'evidence export']
 
 test('a project that the sandbox does not have is refused, not searched in vain', async () => {
@@ -120,7 +121,7 @@ test('a project that the sandbox does not have is refused, not searched in vain'
     return path.startsWith('/_sandbox/') && hasProject && id !== 'projects.create' ? [id.replace('.', ' ')] : []
   })
   expect(filtered).toContain('billing report')
-  for (const path of [...filtered, ...composed]) {
+  for (const path of [...filtered.map((path) => renamed[path] ?? path), ...composed]) {
     const { code, stdout, stderr } = await cli.svc(`${path} --client-id proj_dmeo`)
     expect([path, code, stdout]).toEqual([path, 2, ''])
     expect(stderr, path).toContain('Did you mean proj_demo?')

@@ -175,6 +175,22 @@ async function expectWhole(agent: Agent): Promise<void> {
   }
 }
 
+/** Requests with params that break the protocol, and how each is refused. */
+const malformed: readonly [method: string, params: object | undefined, message: string][] = [
+  ['tools/call', undefined, 'The params of tools/call are invalid. params: is missing (expected: an object)'],
+  [
+    'tools/call',
+    { name: 5, arguments: [] },
+    'The params of tools/call are invalid. params.name: has the wrong type (expected: text); params.arguments: has the wrong type (expected: an object)',
+  ],
+  ['resources/read', {}, 'The params of resources/read are invalid. params.uri: is missing (expected: text)'],
+  [
+    'tools/list',
+    { cursor: 5 },
+    'The params of tools/list are invalid. params.cursor: has the wrong type (expected: text)',
+  ],
+]
+
 describe('over stdio', () => {
   test('with --start it starts a sandbox, has every tool, writes only the protocol, and ends with stdin', async () => {
     const transport = spawnMcp(['--start'])
@@ -229,6 +245,18 @@ describe('over stdio', () => {
       { id: 7, result: {} },
     ])
     expect(stderr).toBe('')
+  })
+
+  test('malformed params are refused in a sentence', async () => {
+    const lines = malformed.map(([method, params], id) => JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+    const { stdout } = await svc('mcp', { stdin: `${lines.join('\n')}\n` })
+    const responses = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(responses).toEqual(
+      malformed.map(([, , message], id) => ({ jsonrpc: '2.0', id, error: { code: -32602, message } })),
+    )
   })
 
   test('a request that is piped in has its response, although stdin ends', async () => {
@@ -314,6 +342,17 @@ describe('over HTTP', () => {
     const sandbox = await startSandbox()
     onTestFinished(() => sandbox.close())
     await expectWhole(await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp`))))
+  })
+
+  test('malformed params are refused in a sentence', async () => {
+    const sandbox = await startSandbox()
+    onTestFinished(() => sandbox.close())
+    const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+    for (const [method, params, message] of malformed) {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+      const response = await fetch(`${sandbox.url}/_sandbox/mcp`, { method: 'POST', headers, body })
+      expect(await response.json()).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32602, message } })
+    }
   })
 
   test('results are of a limited size, and without keys and tokens', async () => {
