@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Plugin, Rolldown } from 'vite'
+import { reasonCodes } from '../src/contract/error-codes.ts'
 import { contract } from '../src/contract/index.ts'
 import { bundle } from './bundle.ts'
 
@@ -18,10 +19,11 @@ export async function buildInspector(outDir: string): Promise<void> {
     root,
     base: '/_sandbox/inspector/',
     logLevel: 'error',
-    // Of the contract the page needs methods and paths; its types are checked by the compiler.
+    // Of the contract the page needs methods, paths and reason codes; its types are checked by the compiler.
     plugins: [englishNumbers, surfaceStyles],
     define: {
       __ENDPOINTS__: JSON.stringify(Object.fromEntries(endpoints)),
+      __REASON_CODES__: JSON.stringify(Object.keys(reasonCodes)),
       // Test runners start builds too, and their NODE_ENV would choose the development forms of React and of JSX.
       'process.env.NODE_ENV': '"production"',
     },

@@ -7,6 +7,8 @@ import { currentSession, openSession } from './session.ts'
 
 /** Methods and paths by id, from the contract. */
 declare const __ENDPOINTS__: Readonly<Record<EndpointId, readonly [method: string, path: string]>>
+/** The reason codes of the contract. */
+declare const __REASON_CODES__: readonly string[]
 
 export type { Contract, EndpointId }
 export type InputOf<Id extends EndpointId> = Contract[Id] extends Endpoint ? Input<Contract[Id]> : never
@@ -39,6 +41,11 @@ function textOf(value: unknown): string | null {
 /** Returns method and path of an endpoint, the path with its parameters in braces. */
 export function endpointOf(id: EndpointId): readonly [method: string, path: string] {
   return __ENDPOINTS__[id]
+}
+
+/** Whether a text is a reason code. */
+export function isReasonCode(text: string): boolean {
+  return __REASON_CODES__.includes(text)
 }
 
 /** Returns the path and query of a call. */

@@ -1,7 +1,8 @@
 /** The filters of a list. They are part of the address, so that a link shows the same list. */
 import { useEffect, useId, useRef, useState } from 'react'
-import { Button, Input, SearchField, ToggleButton } from 'react-aria-components'
+import { Button, Input, SearchField, Text, ToggleButton } from 'react-aria-components'
 import { useSearchParams } from 'wouter'
+import { kindOf } from '../app/identifiers.ts'
 import { SelectField } from './Fields.tsx'
 import { Icon } from './Icon.tsx'
 
@@ -19,6 +20,8 @@ export interface FilterText {
   placeholder?: string
   /** Whether `/` leads to it. One of a list. */
   isSearch?: boolean
+  /** Where the API takes whole values only: whether a text is one. Any other is not sent, and the field shows the hint. */
+  whole?: { is(text: string): boolean; hint: string }
 }
 
 export type Filter = FilterChoice | FilterText
@@ -44,6 +47,15 @@ export function projectFilter(projects: readonly { client_id: string }[]): Filte
     'Project',
     projects.map(({ client_id }) => client_id),
   )
+}
+
+/** The filter of a slot. */
+export const slotFilter: FilterText = {
+  name: 'slot_id',
+  label: 'Slot',
+  kind: 'text',
+  isSearch: true,
+  whole: { is: (text) => kindOf(text) === 'placement', hint: 'A whole slot_id: slot_ and 11 characters' },
 }
 
 /** The filter of a list that only has what is newer. */
@@ -141,8 +153,11 @@ function Choice({ filter: { name, label, values }, value, onChange }: FieldProps
 const typing_ms = 250
 
 function TextFilter({ filter, value, onChange }: FieldProps<FilterText>) {
-  const { name, label, placeholder, isSearch } = filter
+  const { name, label, placeholder, isSearch, whole } = filter
   const [text, setText] = useState(value)
+  const typed = text.trim()
+  const isPartial = typed !== '' && whole?.is(typed) === false
+  const wanted = isPartial ? '' : typed
   const written = useRef(value)
   const id = useId()
   useEffect(() => {
@@ -151,13 +166,13 @@ function TextFilter({ filter, value, onChange }: FieldProps<FilterText>) {
     setText(value)
   }, [value])
   useEffect(() => {
-    if (text === written.current) return
+    if (wanted === written.current) return
     const timer = setTimeout(() => {
-      written.current = text.trim()
-      onChange(name, text.trim())
+      written.current = wanted
+      onChange(name, wanted)
     }, typing_ms)
     return () => clearTimeout(timer)
-  }, [text, name, onChange])
+  }, [wanted, name, onChange])
   return (
     <SearchField className="field text-field" id={id} aria-label={label} value={text} onChange={setText}>
       <span className="field-box bar">
@@ -168,6 +183,11 @@ function TextFilter({ filter, value, onChange }: FieldProps<FilterText>) {
           <Icon name="close" />
         </Button>
       </span>
+      {isPartial && (
+        <Text slot="description" className="hint faint">
+          {whole?.hint}
+        </Text>
+      )}
     </SearchField>
   )
 }

@@ -141,6 +141,34 @@ test('consent: the history of a session, newest first, and the page of a revisio
   await page.getByText('2 shown').waitFor()
 })
 
+test('a filter that the API takes whole waits for it, and says so in the field', async () => {
+  await using inspector = await openStaged()
+  const { here: on, page, go } = inspector
+  const { slot_id } = await fill(on.api, { format: 'banner' })
+  await fill(on.api, { format: 'banner' })
+  await on.api.refuse('placements.create', { as: key, body: asked({ job_type: 'poem' }) })
+  const refused: string[] = []
+  page.on('response', (response) => {
+    if (response.status() === 400) refused.push(response.url())
+  })
+  for (const [path, name, whole, hint] of [
+    ['/evidence', 'Slot', slot_id, 'A whole slot_id: slot_ and 11 characters'],
+    ['/callbacks', 'Slot', slot_id, 'A whole slot_id: slot_ and 11 characters'],
+    ['/requests', 'Reason code', 'schema_invalid', 'A whole reason code, such as key_unknown'],
+  ] as const) {
+    await go(path)
+    const field = page.getByRole('searchbox', { name, exact: true })
+    await field.fill(whole.slice(0, 6))
+    await page.getByText(hint).waitFor()
+    await field.fill(whole)
+    await page.waitForURL(/\?(slot_id|reason)=/)
+    expect(await page.getByText(hint).count()).toBe(0)
+    await field.fill(whole.slice(0, 6))
+    await page.waitForURL((url) => url.search === '')
+  }
+  expect(refused).toEqual([])
+})
+
 test('evidence: verified on demand, and the first broken entry is named and shown', async () => {
   const database = join(temporaryDirectory(), 'sandbox.db')
   const first = await startSandbox({ database })

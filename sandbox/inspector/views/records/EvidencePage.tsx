@@ -9,7 +9,7 @@ import { problemOf, useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
 import { Chip } from '../../parts/Chip.tsx'
 import { type Column, DataTable } from '../../parts/DataTable.tsx'
-import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/Filters.tsx'
+import { choiceOf, type Filter, FilterBar, projectFilter, slotFilter, useFilters } from '../../parts/Filters.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Page, Panel } from '../../parts/Panel.tsx'
@@ -63,11 +63,7 @@ const recorded = new Set(['placement.decided', 'consent.changed', 'beacon.accept
 function Chains() {
   const { projects } = useSession()
   const filters = useMemo(
-    (): Filter[] => [
-      { name: 'slot_id', label: 'Slot', kind: 'text', isSearch: true },
-      choiceOf('kind', 'Kind', ['decision', 'consent', 'beacon']),
-      projectFilter(projects),
-    ],
+    (): Filter[] => [slotFilter, choiceOf('kind', 'Kind', ['decision', 'consent', 'beacon']), projectFilter(projects)],
     [projects],
   )
   const [values, change] = useFilters(filters)

@@ -14,7 +14,7 @@ import { Outcome, useAction } from '../../parts/Confirm.tsx'
 import { CopyButton } from '../../parts/CopyButton.tsx'
 import { type Column, DataTable } from '../../parts/DataTable.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
-import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/Filters.tsx'
+import { choiceOf, type Filter, FilterBar, projectFilter, slotFilter, useFilters } from '../../parts/Filters.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
@@ -70,11 +70,7 @@ const isAffected = ({ type }: SandboxEvent) =>
 export function CallbacksPage() {
   const { projects } = useSession()
   const filters = useMemo(
-    (): Filter[] => [
-      { name: 'slot_id', label: 'Slot', kind: 'text', isSearch: true },
-      choiceOf('status', 'Status', statuses),
-      projectFilter(projects),
-    ],
+    (): Filter[] => [slotFilter, choiceOf('status', 'Status', statuses), projectFilter(projects)],
     [projects],
   )
   const [values, change] = useFilters(filters)

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { ListedRequest } from '../../../../src/contract/control/requests.ts'
 import { routeTo } from '../../app/identifiers.ts'
+import { isReasonCode } from '../../data/api.ts'
 import { useList } from '../../data/list.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
 import { type Column, DataTable } from '../../parts/DataTable.tsx'
@@ -40,7 +41,12 @@ const filters: readonly Filter[] = [
     ['1d', '1 day'],
   ]),
   choiceOf('foreign', 'Pages', [['true', 'that no project allows']]),
-  { name: 'reason', label: 'Reason code', kind: 'text' },
+  {
+    name: 'reason',
+    label: 'Reason code',
+    kind: 'text',
+    whole: { is: isReasonCode, hint: 'A whole reason code, such as key_unknown' },
+  },
   { name: 'session_id', label: 'Session', kind: 'text' },
   { name: 'client_id', label: 'Project', kind: 'text' },
 ]
