@@ -71,7 +71,7 @@ describe('an export', () => {
     const again = await cli.svc('evidence export --file one.jsonl')
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('or --force to replace it') })
     const failed = await cli.svc('evidence export --file one.jsonl --force --client-id proj_nobody')
-    expect(failed.code).toBe(3)
+    expect(failed.code).toBe(2)
     expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).toBe(one)
     expect((await readdir(cli.home)).filter((name) => name.endsWith('.part'))).toEqual([])
     expect((await cli.svc('evidence export --file nowhere/one.jsonl')).code).toBe(2)

@@ -200,6 +200,16 @@ test.each([
   expect(result).toEqual({ code: 7, stdout: '', stderr: noSandboxText })
 })
 
+test.each([
+  ['qa run formats', 'svc qa run --fresh'],
+  ['callbacks listen --port 0', '--secret-key KEY'],
+])('without a sandbox %s says so, and what it can do without', async (args, hint) => {
+  const env = { SVC_HOME: temporaryDirectory() }
+  const { code, stderr } = await svc(args, { env, cwd: env.SVC_HOME })
+  expect([code, stderr]).toEqual([7, expect.stringMatching(/^error: No sandbox is running\.\nhint: /)])
+  expect(stderr).toContain(hint)
+})
+
 test('without any, ps prints an empty list and status ends with exit code 7', async () => {
   const env = { SVC_HOME: temporaryDirectory() }
   expect(await svc('sandbox ps -o json', { env })).toEqual({

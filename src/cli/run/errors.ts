@@ -76,8 +76,7 @@ const readFailures: Readonly<Record<string, string>> = {
 }
 
 /** The failure of every command that needs a sandbox where none is running and no service is named. */
-export function noSandbox(): CliError {
-  const hint = 'Start one: svc start. Or name a service: --base-url URL.'
+export function noSandbox(hint = 'Start one: svc start. Or name a service: --base-url URL.'): CliError {
   return new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
 }
 

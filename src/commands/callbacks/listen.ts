@@ -6,7 +6,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { Style } from '../../cli/output/style.ts'
 import { formatTime } from '../../cli/output/text.ts'
 import type { Command, CommandInput } from '../../cli/run/command.ts'
-import { CliError, untilCtrlC } from '../../cli/run/errors.ts'
+import { CliError, noSandbox, untilCtrlC } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { verifyCallback } from '../../client/callback.ts'
 import { parseJson, valueAt } from '../../foundation/json.ts'
@@ -93,9 +93,10 @@ function forwardUrl(text: string): URL {
 
 /** Returns the key in use, then those that the sandbox was started with. */
 function keysOf({ settings, command_name }: Session): string[] {
-  const { secret_key, sandbox } = settings
+  const { secret_key, sandbox, source } = settings
   if (secret_key === null) {
-    const hint = `Start the sandbox first: ${command_name} start. Or give --secret-key KEY.`
+    if (source.base_url === 'default') throw noSandbox(`Start one: ${command_name} start. Or give --secret-key KEY.`)
+    const hint = 'Set SVC_SECRET_KEY, or give --secret-key KEY.'
     throw new CliError('credentials', 'secret_key_missing', 'There is no secret key to verify signatures with.', hint)
   }
   return [secret_key, ...(sandbox?.projects ?? []).flatMap((project) => [project.secret_key, project.live_secret_key])]

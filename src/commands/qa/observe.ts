@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import type { Command } from '../../cli/run/command.ts'
 import { commandClient, sessionClient } from '../../cli/run/command-client.ts'
-import { CliError, exitCodes, unreadable } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, noSandbox, unreadable } from '../../cli/run/errors.ts'
 import { version } from '../../cli/run/program-info.ts'
 import type { Session } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
@@ -115,7 +115,7 @@ async function observeService(session: Session, flags: Watching): Promise<number
   const { base_url, sandbox } = session.settings
   const client = sessionClient(session.host, session.settings)
   const { info } = await findService(client)
-  if (info === null) throw sandboxMissing(session, base_url)
+  if (info === null) throw sandboxMissing(session)
   const after = flags.since === undefined ? await newestRequest(client) : undefined
   return report(session, flags, {
     page: await watch(session, flags, base_url),
@@ -323,11 +323,9 @@ function checkFlags(
   }
 }
 
-function sandboxMissing({ command_name }: Session, base_url: string): CliError {
-  return new CliError(
-    'unreachable',
-    'target_missing',
-    `No sandbox responds at ${base_url}. Only a sandbox keeps the requests to judge.`,
-    `Start one: ${command_name} start. Or run a command against its own: ${command_name} qa observe -- npm test`,
-  )
+function sandboxMissing({ command_name, settings: { base_url, source } }: Session): CliError {
+  const hint = `Start one: ${command_name} start. Or run a command against its own: ${command_name} qa observe -- npm test`
+  if (source.base_url === 'default') return noSandbox(hint)
+  const message = `No sandbox responds at ${base_url}. Only a sandbox keeps the requests to judge.`
+  return new CliError('unreachable', 'target_missing', message, hint)
 }

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
-import { CliError } from '../../cli/run/errors.ts'
+import { CliError, noSandbox } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { keyOfStarted, permittedControlToken, permittedSecretKey } from '../../cli/settings/key-destination.ts'
 import type { BrowserHost, BrowserOptions } from '../../qa/browser/launch.ts'
@@ -88,12 +88,7 @@ async function startFresh(
 function chosenService({ settings }: Session, { allowLive }: TargetFlags): TargetChoice {
   const { base_url, sandbox, secret_key, publishable_key, client_id, origin, source } = settings
   if (sandbox === null && source.base_url === 'default') {
-    throw new CliError(
-      'unreachable',
-      'target_missing',
-      'There is no target: no sandbox is running, and no service is named.',
-      'Let the run start one: svc qa run --fresh. Or: svc start, or --base-url URL.',
-    )
+    throw noSandbox('Let the run start one: svc qa run --fresh. Or: svc start, or --base-url URL.')
   }
   if (allowLive !== true && [secret_key, publishable_key].some((key) => /^[sp]k_live_/.test(key ?? ''))) {
     throw new CliError(

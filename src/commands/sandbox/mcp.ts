@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import { type Locator, removeLocator, writeLocator } from '../../cli/process/locator.ts'
 import type { Command } from '../../cli/run/command.ts'
 import { sessionClient } from '../../cli/run/command-client.ts'
-import { CliError } from '../../cli/run/errors.ts'
+import { CliError, noSandbox } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { loadSettings } from '../../cli/settings/files.ts'
 import { permittedControlToken, permittedSecretKey } from '../../cli/settings/key-destination.ts'
@@ -68,7 +68,7 @@ function accessOf(session: Session): SandboxAccess {
     const current = await loadSettings(host, flags)
     if (current.source.base_url !== 'default') return current
     const hint = `Start one in another terminal: ${command_name} start. Or let this server do it: ${command_name} mcp --start.`
-    throw new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
+    throw noSandbox(hint)
   }
   return {
     command_name,
