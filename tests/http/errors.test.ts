@@ -162,6 +162,7 @@ describe('paths and methods', () => {
   test('an unknown query parameter is 400 with its name at every endpoint', async () => {
     await using on = await stage()
     const token = await activate(on.api)
+    // A page may add a query to the address of a script or a frame, to name a version of it.
     const media = ['render.script', 'render.frame']
     for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
       // The query of a handshake is its credential: a socket ignores the rest of it.

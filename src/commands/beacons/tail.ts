@@ -1,7 +1,7 @@
 /** `svc beacons tail`: beacons as they arrive, over the whole terminal or as lines. */
 import { Option } from 'commander'
-import { endpoints } from '../../cli/endpoint/facts.ts'
 import { projectFilter } from '../../cli/endpoint/endpoint-command.ts'
+import { endpoints } from '../../cli/endpoint/facts.ts'
 import { fieldOptions, flagValues } from '../../cli/endpoint/input.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { formatValue, timeText } from '../../cli/output/text.ts'
