@@ -154,7 +154,7 @@ test('a filter that the API takes whole waits for it, and says so in the field',
   for (const [path, name, whole, hint] of [
     ['/evidence', 'Slot', slot_id, 'A whole slot_id: slot_ and 11 characters'],
     ['/callbacks', 'Slot', slot_id, 'A whole slot_id: slot_ and 11 characters'],
-    ['/requests', 'Reason code', 'schema_invalid', 'A whole reason code, such as key_unknown'],
+    ['/requests', 'Reason code', 'schema_invalid', 'A whole code, such as key_unknown'],
   ] as const) {
     await go(path)
     const field = page.getByRole('searchbox', { name, exact: true })

@@ -45,7 +45,7 @@ const filters: readonly Filter[] = [
     name: 'reason',
     label: 'Reason code',
     kind: 'text',
-    whole: { is: isReasonCode, hint: 'A whole reason code, such as key_unknown' },
+    whole: { is: isReasonCode, hint: 'A whole code, such as key_unknown' },
   },
   { name: 'session_id', label: 'Session', kind: 'text' },
   { name: 'client_id', label: 'Project', kind: 'text' },
