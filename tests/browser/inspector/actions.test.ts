@@ -1,7 +1,7 @@
 /** The actions of the views that no other file has: each is done in the page, and read back through the API where it changes something. */
 import { expect, test } from 'vitest'
 import { curlExport } from '../../../sandbox/inspector/views/playground/exports.ts'
-import { asked, beacon, fill, key } from '../../http/stage.ts'
+import { asked, beacon, fill, key, otherKey } from '../../http/stage.ts'
 import { stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()
@@ -49,8 +49,12 @@ test('beacons: a search, an event, a pause, and a funnel that says what it count
   await page.getByRole('button', { name: 'Paused' }).click()
   await here.api.accept('beacons.send', { as: key, body: beacon(here.clock, second, 'visible') })
   await page.getByText('3 shown').waitFor()
-  const jobs = Array.from({ length: 250 }, () => asked({ slots_requested: 4 }))
-  await Promise.all(jobs.map((body) => here.api.accept('jobs.create', { as: key, body })))
+  // By two keys: together these are more than one may send at a time.
+  const jobs = Array.from({ length: 125 }, () => [
+    here.api.accept('jobs.create', { as: key, body: asked({ slots_requested: 4 }) }),
+    here.api.accept('jobs.create', { as: otherKey, body: asked({ client_id: 'proj_other', slots_requested: 4 }) }),
+  ])
+  await Promise.all(jobs.flat())
   await go('/beacons')
   await page.getByText('The newest 1,000 placements. Older ones are not counted').waitFor()
 })

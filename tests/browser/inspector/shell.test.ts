@@ -74,7 +74,7 @@ test('the keyboard alone goes from view to view, row to row, and into a placemen
     await page.keyboard.press('Tab')
   }
   await page.keyboard.press('Enter')
-  await page.locator('.funnel-detail code').first().waitFor()
+  await page.locator('.funnel-detail .id').first().waitFor()
 })
 
 test('the palette finds views and actions, and the theme stays when the page is opened again', async () => {
