@@ -2,7 +2,7 @@
  * Reports that go on from earlier ones. Nothing that was counted changes but by new beacons and new rules, so a report of
  * all time, of everything or of one project, counts again only the slots that have new beacons. What it has counted is kept
  * in memory, in a size that does not depend on how much that was, and holds for one generation of the state and the rules
- * it was counted with. Reports of a session or a span of time are counted anew.
+ * it was counted with. Reports of a session or a span of time are counted from nothing each time.
  */
 import {
   type BillingProgress,

@@ -171,7 +171,7 @@ describe('a report that goes on from an earlier one', () => {
   })
 })
 
-/** Expects after each random step that a report is the same as one that is counted anew: of a span without a beginning. */
+/** Expects after each random step that a report is the same as one that is counted from nothing: of a span without a beginning. */
 async function followReports(on: Stage, seed: number, count: number): Promise<void> {
   const dice = createDice(seed)
   const now = async () => (await on.api.accept('clock.show')).body.now_ms

@@ -314,7 +314,7 @@ test('no lock waits for the disk: commits of two nodes pass, nothing is acknowle
       })
     })
     await expect.poll(() => emitted).toContain('connected')
-    /** Resolves when commits wait. The server reads its configuration some time after it was told to. */
+    /** Resolves when commits wait. The server reads its configuration some time after it is asked to. */
     const stall = async () => {
       await setReplica('nobody')
       let isProbing = false

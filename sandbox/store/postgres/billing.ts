@@ -36,10 +36,10 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
   let last: Promise<unknown> = Promise.resolve()
 
   const goOn = async (scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<BillingProgress> => {
-    const begun = await lastEntry()
+    const target = await lastEntry()
     if (!isOfAllTime(scope)) progress.evidence_id = last_id
-    else if (progress.slot_id === 0) progress.evidence_id = begun
-    for (let known = begun; progress.slot_id < last_id || progress.evidence_id < begun; ) {
+    else if (progress.slot_id === 0) progress.evidence_id = target
+    for (let known = target; progress.slot_id < last_id || progress.evidence_id < target; ) {
       const started = performance.now()
       const now = await lastEntry()
       const isCaughtUp = !isOfAllTime(scope) || (await countAgainAfter(scope, rules, progress, now))

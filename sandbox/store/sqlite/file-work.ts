@@ -103,8 +103,8 @@ export function billingWork({ db, read }: Connection, path: string | null) {
       else if (path === null) await sleep(rest * (performance.now() - started))
       else {
         pieces.return()
-        const anew = isOfAllTime(scope) ? progress : noProgress(progress.counts.most_latest)
-        return onThread({ kind: 'billing', path, scope, rules, progress: anew })
+        const base = isOfAllTime(scope) ? progress : noProgress(progress.counts.most_latest)
+        return onThread({ kind: 'billing', path, scope, rules, progress: base })
       }
     }
   }
