@@ -2,12 +2,12 @@
  * Where a request may go: to a host that is this one, to a route, and to the control plane only from its own pages or from
  * programs. A path has many spellings, `/%5fsandbox/` and `http://host/_sandbox/` among them: guards look at the route.
  */
-import createRouter from 'find-my-way'
 import { includesRole, type Role } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { routeOf, withoutQuery } from '../../src/foundation/http.ts'
+import { withoutQuery } from '../../src/foundation/http.ts'
 import type { Access, TokenHolder } from '../runtime/access.ts'
 import { headerOf, type Request, type Route } from './exchange.ts'
+import { createRouteTree } from './route-tree.ts'
 
 export interface Routes {
   add(...routes: Route[]): void
@@ -23,31 +23,29 @@ export interface Routes {
 }
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-const longestParameter = 1_024
 
 export function createRoutes(): Routes {
-  const malformed = () => {}
-  const router = createRouter({ maxParamLength: longestParameter, onBadUrl: malformed, onMaxParamLength: malformed })
+  const tree = createRouteTree()
+  const routeAt = (method: string, url: string) => {
+    const found = tree.find(method, url)
+    return found === null || found === 'malformed' ? null : found.route
+  }
   return {
     add(...routes) {
-      for (const route of routes) {
-        const { method, path } = route
-        router.on(method === 'GET' ? ['GET', 'HEAD'] : method, routeOf(path), () => {}, route)
-      }
+      for (const route of routes) tree.add(route)
     },
     find(request) {
-      const found = router.find(request.method as (typeof methods)[number], request.url)
+      const found = tree.find(request.method, request.url)
       // A method without any route still has to have a path that can be read.
-      if ((found ?? router.find('GET', request.url))?.store === null) throw new ApiError('http_malformed')
-      if (found === null) return null
-      const route: Route = found.store
-      request.path = route.path
+      if ((found ?? tree.find('GET', request.url)) === 'malformed') throw new ApiError('http_malformed')
+      if (found === null || found === 'malformed') return null
+      request.path = found.route.path
       request.params = found.params
-      request.query = found.searchParams
-      return route
+      request.query = found.query
+      return found.route
     },
     methodsOf(url) {
-      const found = methods.filter((method) => router.find(method, url)?.store)
+      const found = methods.filter((method) => routeAt(method, url) !== null)
       return found.includes('GET') ? [...found, 'HEAD'] : found
     },
     nearest(url) {
@@ -55,11 +53,8 @@ export function createRoutes(): Routes {
         .replace(/\/{2,}/g, '/')
         .replace(/(?<=.)\/$/, '')
       if (path === withoutQuery(url)) return null
-      for (const method of methods) {
-        const route = router.find(method, path)?.store as Route | null | undefined
-        if (route) return route.path
-      }
-      return null
+      const method = methods.find((method) => routeAt(method, path) !== null)
+      return method === undefined ? null : routeAt(method, path)!.path
     },
   }
 }

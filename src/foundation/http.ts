@@ -14,11 +14,6 @@ export function fillPath(template: string, params: object = {}): string {
   )
 }
 
-/** Returns the template in the notation of routers: `/v1/decisions/:slot_id`. */
-export function routeOf(template: string): string {
-  return template.replace(parameter, ':$1')
-}
-
 /** Returns a pattern that matches every path of the template, with each parameter as a named group. */
 export function pathPattern(template: string): RegExp {
   const source = template

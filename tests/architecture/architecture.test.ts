@@ -53,7 +53,7 @@ describe('imports', () => {
     ['src/contract/v1/a.ts', "import { z } from 'zod'; import { x } from '../fields.ts'"],
     ['src/commands/sandbox/start.ts', "const { startSandbox } = await import('../../../sandbox/index.ts')"],
     ['sandbox/operations/a.ts', "import type { Store } from '../store/store.ts'; import { d } from '../domain/d.ts'"],
-    ['sandbox/pipeline/a.ts', "import createRouter from 'find-my-way'; import 'node:fs'"],
+    ['sandbox/pipeline/a.ts', "import { z } from 'zod'; import 'node:fs'"],
     ['sandbox/renderer/host/a.ts', "import type { Placement } from '../../../src/contract/v1/placements.ts'"],
     ['src/tail/A.tsx', "import { useState } from 'react'"],
     ['sandbox/domain/a.test.ts', "import { test } from 'vitest'"],

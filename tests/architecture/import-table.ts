@@ -144,7 +144,7 @@ export const importTable: readonly ImportRule[] = [
       'sandbox/store/store.ts',
     ],
     types: ['sandbox/store'],
-    packages: ['find-my-way', 'zod', 'ws'],
+    packages: ['zod', 'ws'],
     builtins: 'all',
   },
   {
