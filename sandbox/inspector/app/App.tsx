@@ -1,18 +1,19 @@
 /** The frame of the inspector: navigation, the state of the connection, keys that work everywhere, and the view of the address. */
 import { Component, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react'
+import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
 import { Link, Route, Router, Switch, useLocation } from 'wouter'
 import { usePathname } from 'wouter/use-browser-location'
 import { followEvents, useRecovery } from '../data/live.ts'
 import { problemOf } from '../data/resource.ts'
 import { openSession, useSessionState } from '../data/session.ts'
 import { isTyping } from '../parts/DataTable.tsx'
+import { Icon } from '../parts/Icon.tsx'
 import { Page } from '../parts/Panel.tsx'
 import { Empty, Loading, Problem } from '../parts/States.tsx'
 import { FindPage } from './FindPage.tsx'
 import { LockedPage, UnreachablePage } from './LockedPage.tsx'
 import { ConnectionBanner, Navigation } from './Navigation.tsx'
 import { Palette } from './Palette.tsx'
-import { Shortcuts } from './Shortcuts.tsx'
 import { type View, views } from './views.ts'
 
 /** Of every address of the inspector. */
@@ -163,4 +164,43 @@ class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
 function ReloadOnRecovery(): null {
   useRecovery(() => location.reload())
   return null
+}
+
+/** The keys that work everywhere. */
+function Shortcuts({ isOpen, close }: { isOpen: boolean; close: () => void }) {
+  const keys: readonly (readonly [keys: readonly string[], what: string])[] = [
+    [['Ctrl', 'K'], 'Command palette'],
+    [['/'], 'Search this list'],
+    [['j'], 'Next row'],
+    [['k'], 'Previous row'],
+    [['Enter'], 'Open the row'],
+    [['?'], 'These keys'],
+    ...views.map(({ shortcut, label }) => [['g', shortcut], label] as const),
+  ]
+  return (
+    <ModalOverlay className="overlay" isDismissable isOpen={isOpen} onOpenChange={(open) => !open && close()}>
+      <Modal className="dialog-modal">
+        <Dialog className="dialog">
+          <header className="bar spread">
+            <Heading slot="title">Keyboard shortcuts</Heading>
+            <Button className="copy soft" aria-label="Close" onPress={close}>
+              <Icon name="close" />
+            </Button>
+          </header>
+          <dl className="keys">
+            {keys.map(([names, what]) => (
+              <div key={what}>
+                <dt>{what}</dt>
+                <dd className="bar">
+                  {names.map((name) => (
+                    <kbd key={name}>{name}</kbd>
+                  ))}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  )
 }
