@@ -1,7 +1,8 @@
 /** The contract: every endpoint with its fields and where each comes from, every code, and the documentation. */
-import { type ReactNode, useMemo } from 'react'
+import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { isObject, type Json } from '../../../../src/foundation/json.ts'
+import { request } from '../../data/api.ts'
 import type { ListedEndpoint } from '../../data/provenance.ts'
 import { useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
@@ -9,7 +10,6 @@ import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
 import { choiceOf, type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
 import { Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
-import { type DocsPage, useDocsPages } from './docs-pages.ts'
 import { EndpointDetail } from './EndpointDetail.tsx'
 
 const filters: readonly Filter[] = [
@@ -224,4 +224,43 @@ function Section({ title, pages }: { title: string; pages: readonly DocsPage[] }
       </ul>
     </section>
   )
+}
+
+/** A page of the documentation, as the site lists it. */
+interface DocsPage {
+  topic: string
+  title: string
+  summary: string
+  section: string
+  headings: readonly string[]
+}
+
+/** Returns the pages once they are read. */
+function useDocsPages(): { pages: readonly DocsPage[]; isFailed: boolean } {
+  const [state, setState] = useState<{ pages: readonly DocsPage[]; isFailed: boolean }>({ pages: [], isFailed: false })
+  useEffect(() => {
+    let isShown = true
+    readPages().then(
+      (pages) => {
+        if (isShown) setState({ pages, isFailed: false })
+      },
+      () => {
+        if (isShown) setState({ pages: [], isFailed: true })
+      },
+    )
+    return () => {
+      isShown = false
+    }
+  }, [])
+  return state
+}
+
+async function readPages(): Promise<DocsPage[]> {
+  const response = await request('GET', '/_sandbox/docs/index.json')
+  if (!response.ok) throw new Error(`The list of pages responded ${response.status}.`)
+  const pages: unknown = await response.json()
+  if (!Array.isArray(pages)) throw new Error('The list of pages is no list.')
+  const listed = pages.filter((page) => isObject(page) && typeof page.topic === 'string') as unknown as DocsPage[]
+  // Summaries are Markdown.
+  return listed.map((page) => ({ ...page, summary: page.summary.replace(/[`*]/g, '') }))
 }
