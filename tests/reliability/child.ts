@@ -14,8 +14,8 @@ export interface Child {
   readonly reports: string[]
   /** Resident memory now, bytes. */
   memory(): Promise<number>
-  /** Bytes of live objects, after everything else has been collected. */
-  heap(): Promise<number>
+  /** Bytes of live objects and resident memory, after everything else has been collected and its pages given back. */
+  collected(): Promise<{ heap_bytes: number; rss_bytes: number }>
   /** The longest pauses of its event loop since the last call, or since its start. */
   pauses(): Promise<Pauses>
   /** Kills the process and waits until it has ended. */
@@ -58,7 +58,7 @@ export async function startChild(options: Omit<SandboxOptions, 'report' | 'clock
     warnings: first.warnings,
     reports,
     memory: async () => (await ask('memory')).rss_bytes,
-    heap: async () => (await ask('memory', 'collect')).heap_bytes,
+    collected: () => ask('memory', 'collect'),
     pauses: () => ask('pauses'),
     async kill() {
       process_.kill('SIGKILL')
