@@ -51,8 +51,10 @@ try {
     for (const [name, team] of Object.entries(subjects)) {
       const waits = sampleWaits()
       const placements = await rateOf(team, round_ms, place)
-      const tokens = await Promise.all(team.map(tokenOf))
-      const beacons = await rateOf(team, round_ms, (node) => send(node, tokens[team.indexOf(node)]!))
+      const tokens = await Promise.all(
+        Array.from({ length: connections }, (_, index) => tokenOf(team[index % team.length]!)),
+      )
+      const beacons = await rateOf(team, round_ms, (node, count) => send(node, tokens[count % connections]!))
       const waiting = await waits.stop()
       if (round < 0) continue
       rates.get(name)!.placements.push(placements)
@@ -74,10 +76,9 @@ try {
     )
   }
 } finally {
-  for (const { child } of nodes) {
-    child.kill('SIGTERM')
-    if (child.exitCode === null) await once(child, 'exit')
-  }
+  const ended = nodes.map(({ child }) => child.exitCode ?? once(child, 'exit'))
+  for (const { child } of nodes) child.kill('SIGTERM')
+  await Promise.all(ended)
   agent.destroy()
   await admin.end()
   await server.stop()
@@ -88,7 +89,15 @@ async function start(words: readonly string[]): Promise<Node> {
   const args = ['bin/svc.js', 'start', '--port', '0', '--rate-limit', 'off', ...words, '-o', 'json']
   const child = spawn(process.execPath, args, {
     env: { ...process.env, SVC_HOME: join(home, String(nodes.length)) },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  // Of nodes that run as they should nobody wants to read the notes.
+  let notes = ''
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    notes += text
+  })
+  child.once('exit', (code) => {
+    if (code !== 0) process.stderr.write(`svc ${args.join(' ')} ended with ${code}:\n${notes}`)
   })
   for await (const line of createInterface({ input: child.stdout! })) {
     const node = { url: (JSON.parse(line) as { url: string }).url, child }

@@ -61,6 +61,12 @@ test('a database that refuses a start is named without its password, with what t
     'database_unreachable',
     expect.stringMatching(/cannot be reached: .*\. Check that PostgreSQL runs there/),
   ])
+  for (const search of ['?sslmode=require', '?sslmode=verify-full&sslrootcert=/absent.pem']) {
+    expect(await start({ search })).toEqual([
+      'database_unreachable',
+      expect.stringMatching(/cannot be reached over TLS: .*(SSL connections|absent\.pem'?)\. Set sslmode in the URL/),
+    ])
+  }
 })
 
 test('an engine that lacks a feature is named with the sentence of its refusal', async () => {
@@ -87,7 +93,7 @@ test('a server that is too old is refused with its version', () => {
 
 test('a schema is created once and then up to date; one of a newer version is refused and left alone', async () => {
   const namespace = randomBytes(8).toString('hex')
-  const first = await migrateStore(store, namespace)
+  const first = await migrateStore(`${store}?options=-c%20work_mem%3D8MB`, namespace)
   expect([first.from_version, first.to_version > 0]).toEqual([0, true])
   expect(await migrateStore(store, namespace)).toMatchObject({ from_version: first.to_version })
   const client = new pg.Client({ connectionString: store, options: `-c search_path="svc_${namespace}"` })
@@ -97,4 +103,31 @@ test('a schema is created once and then up to date; one of a newer version is re
   const refused = expect.objectContaining({ code: 'database_newer', message: expect.stringContaining('number 99') })
   await expect(migrateStore(store, namespace)).rejects.toEqual(refused)
   await expect(startSandbox({ store, namespace })).rejects.toEqual(refused)
+})
+
+test('a user who may not create anything starts a node where a migration has made the tables', async () => {
+  const { store: own = '' } = await storeOfItsOwn()
+  const address = new URL(own)
+  const user = address.pathname.slice(1)
+  address.username = user
+  const start = () => startSandbox({ store: address.href, namespace: 'granted', demands_token: false })
+  const client = new pg.Client({ connectionString: own })
+  await client.connect()
+  try {
+    await client.query(`CREATE ROLE ${user} LOGIN PASSWORD 'secret'`)
+    await expect(start()).rejects.toMatchObject({ hint: expect.stringContaining('svc sandbox migrate') })
+    await migrateStore(own, 'granted')
+    for (const schema of ['svc_granted', 'svc__team']) {
+      await client.query(`GRANT USAGE ON SCHEMA ${schema} TO ${user};
+        GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO ${user}; GRANT ALL ON ALL SEQUENCES IN SCHEMA ${schema} TO ${user}`)
+    }
+    await using sandbox = await start()
+    const api = connect(sandbox)
+    await api.accept('placements.create', { as: key, body: asked() })
+    await api.accept('sandbox.reset')
+    await api.accept('tokens.create', { body: { name: 'dashboard', role: 'read' } })
+  } finally {
+    await client.query(`DROP OWNED BY ${user}; DROP ROLE ${user}`)
+    await client.end()
+  }
 })

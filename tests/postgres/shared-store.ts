@@ -176,7 +176,8 @@ async function applyEdits(database: string, url: string, namespace: string): Pro
   const waiting = edits.get(database)
   if (waiting === undefined) return
   edits.delete(database)
-  const { connectDatabase, migrateSchema } = await import('../../sandbox/store/postgres/open.ts')
+  const { migrateSchema } = await import('../../sandbox/store/postgres/migrations.ts')
+  const { connectDatabase } = await import('../../sandbox/store/postgres/open.ts')
   const { clearAll, copyFromFile, copyToFile } = await import('../../sandbox/store/postgres/state.ts')
   const { openDatabase } = await import('../../sandbox/store/sqlite/open.ts')
   const shared = await connectDatabase({ url, namespace, report: console.error })

@@ -12,9 +12,9 @@ import { eventTable } from './events.ts'
 import { counterProblems, evidenceTable } from './evidence.ts'
 import { type Connection, groupCommit } from './group-commit.ts'
 import { type Head, headColumns } from './head.ts'
-import { migrations } from './migrations.ts'
+import { migrateSchema, migrations } from './migrations.ts'
 import { joinNodes, type Nodes } from './nodes.ts'
-import { checkServer, connectDatabase, explain, type Link, migrateSchema } from './open.ts'
+import { checkServer, connectDatabase, explain, type Link } from './open.ts'
 import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
@@ -82,6 +82,7 @@ export async function migrateDatabase(
     const link = await database.connect()
     await checkServer(database, link)
     const { version } = await migrateSchema(database, link)
+    await createTeamTables(link)
     return { database: location, schema, from_version: version, to_version: migrations.length }
   } catch (error) {
     throw explain(error, location)

@@ -3,6 +3,10 @@
  * the names of the SQLite adapter, so that a state moves from one to the other row by row; what only several nodes need
  * comes first. No statement names a schema: `search_path` does, one for each namespace.
  */
+import { randomBytes } from 'node:crypto'
+import { SandboxError } from '../../sandbox-error.ts'
+import type { Database, Link } from './open.ts'
+
 export const migrations: readonly string[] = [
   `
   -- One row. A batch shares its lock; who replaces the whole state takes it alone.
@@ -268,3 +272,58 @@ export const migrations: readonly string[] = [
   );
   `,
 ]
+
+/** What the opening of a namespace has found or made. */
+export interface OpenedSchema {
+  /** The version before, 0 for a new schema. */
+  version: number
+  signing_key: Buffer
+}
+
+/**
+ * Creates or migrates the schema of a namespace, under a lock: of several nodes that start together one does it.
+ * @throws SandboxError when it is newer than this version, or the database cannot be used
+ */
+export async function migrateSchema({ schema, location }: Database, link: Link): Promise<OpenedSchema> {
+  await link.script('BEGIN')
+  try {
+    await link.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`svc migrations of ${schema}`])
+    if (!(await isPresent(link, `"${schema}".svc_schema`))) {
+      await link.script(`CREATE SCHEMA IF NOT EXISTS "${schema}"; CREATE TABLE svc_schema (version integer NOT NULL)`)
+    }
+    const [stored] = await link.query<{ version: number }>('SELECT version FROM svc_schema')
+    const version = stored?.version ?? 0
+    if (version > migrations.length) throw newer(location, schema, version)
+    if (version < migrations.length) {
+      for (const step of migrations.slice(version)) await link.script(step)
+      await link.script(`DELETE FROM svc_schema; INSERT INTO svc_schema VALUES (${migrations.length})`)
+    }
+    const key = randomBytes(32)
+    const insert =
+      'INSERT INTO state (generation, generation_seq, signing_key) VALUES (0, 0, $1) ON CONFLICT DO NOTHING'
+    if (version === 0) {
+      await link.run(insert, [key])
+      await link.script('INSERT INTO head DEFAULT VALUES; INSERT INTO chain (project_id, seq) VALUES (0, 0)')
+    }
+    const [state] = await link.query<{ signing_key: Buffer }>('SELECT signing_key FROM state')
+    await link.script('COMMIT')
+    return { version, signing_key: state!.signing_key }
+  } catch (error) {
+    await link.script('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+/** Whether a table is there. CREATE ... IF NOT EXISTS is refused to a user who may not create, even where it has nothing to do. */
+export async function isPresent(link: Link, table: string): Promise<boolean> {
+  const [row] = await link.query<{ is_present: boolean }>('SELECT to_regclass($1) IS NOT NULL AS is_present', [table])
+  return row!.is_present
+}
+
+function newer(location: string, schema: string, version: number): SandboxError {
+  return new SandboxError(
+    'database_newer',
+    `${location} was made by a newer version: its schema ${schema} has number ${version}, this one knows ${migrations.length}.`,
+    'Update svc on this node, or give --namespace another name; the database is left untouched.',
+  )
+}

@@ -1,14 +1,13 @@
 /**
- * Connections to PostgreSQL, and the schema of one namespace. A connection that breaks is dropped and replaced by the next
+ * Connections to PostgreSQL, each on the schema of one namespace. A connection that breaks is dropped and replaced by the next
  * statement; a statement that has been sent is never sent again by itself, since it may have taken effect.
  *
  * Statements are prepared by name on each connection, and pipelined: several are on their way without waiting.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Client, ClientConfig, QueryResult } from 'pg'
 import { SandboxError } from '../../sandbox-error.ts'
 import { StorageError } from '../store.ts'
-import { migrations } from './migrations.ts'
 
 export interface DatabaseOptions {
   url: string
@@ -57,6 +56,15 @@ const lockTimeout_ms = 10_000
 const idleInTransactionTimeout_ms = 5_000
 const connectTimeout_ms = 5_000
 
+/**
+ * Plans statements once, and by index. A prepared statement keeps a plan that was made while a table was nearly empty, and one
+ * which reads the whole table then does so for a minute of load, until the server has analyzed it; planning each use instead
+ * costs as much as running it. Servers before 18 would compile a statement that has no index. Each setting is used where it exists.
+ */
+const planByIndex = `SELECT set_config(name, wanted.value, false) FROM pg_settings JOIN (VALUES
+  ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'),
+  ('enable_mergejoin', 'off'), ('jit', 'off')) wanted (name, value) USING (name)`
+
 const names = new Map<string, string>()
 
 /** Returns the name under which a statement is prepared. */
@@ -85,6 +93,11 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
   const { default: pg } = await loadDriver()
   const wantsListen = address.searchParams.get('svc_listen') !== 'off'
   address.searchParams.delete('svc_listen')
+  // What the driver finds in the URL replaces the whole option, and would take the namespace with it.
+  const ownOptions = address.searchParams.get('options') ?? ''
+  address.searchParams.delete('options')
+  // As libpq does, for which the URL was written: otherwise `require` is verify-full, after a warning of twelve lines.
+  if (address.searchParams.has('sslmode')) address.searchParams.set('uselibpqcompat', 'true')
   const config: ClientConfig = {
     connectionString: address.href,
     pipeline: true,
@@ -92,7 +105,7 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
     application_name: 'svc',
     connectionTimeoutMillis: connectTimeout_ms,
     query_timeout: statementTimeout_ms + 5_000,
-    options: `-c search_path="${schema}" -c statement_timeout=${statementTimeout_ms} -c lock_timeout=${lockTimeout_ms} -c idle_in_transaction_session_timeout=${idleInTransactionTimeout_ms} -c client_min_messages=warning`,
+    options: `${ownOptions} -c search_path="${schema}" -c statement_timeout=${statementTimeout_ms} -c lock_timeout=${lockTimeout_ms} -c idle_in_transaction_session_timeout=${idleInTransactionTimeout_ms} -c client_min_messages=warning`,
     types: { getTypeParser: (oid: number, format?: 'text' | 'binary') => parserOf(pg.types, oid, format) },
   }
   const open = new Set<Link>()
@@ -144,6 +157,7 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
     client.on('error', drop)
     client.on('end', drop)
     await client.connect()
+    await client.query(planByIndex)
     open.add(link)
     return link
   }
@@ -279,56 +293,6 @@ function parserOf(types: Types, oid: number, format: 'text' | 'binary' | undefin
   return types.getTypeParser(oid, format ?? 'text')
 }
 
-/* The schema */
-
-/** What the opening of a namespace has found or made. */
-export interface OpenedSchema {
-  /** The version before, 0 for a new schema. */
-  version: number
-  signing_key: Buffer
-}
-
-/**
- * Creates or migrates the schema of a namespace, under a lock: of several nodes that start together one does it.
- * @throws SandboxError when it is newer than this version, or the database cannot be used
- */
-export async function migrateSchema({ schema, location }: Database, link: Link): Promise<OpenedSchema> {
-  await link.script('BEGIN')
-  try {
-    await link.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`svc migrations of ${schema}`])
-    await link.script(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)
-    await link.script('CREATE TABLE IF NOT EXISTS svc_schema (version integer NOT NULL)')
-    const [stored] = await link.query<{ version: number }>('SELECT version FROM svc_schema')
-    const version = stored?.version ?? 0
-    if (version > migrations.length) throw newer(location, schema, version)
-    if (version < migrations.length) {
-      for (const step of migrations.slice(version)) await link.script(step)
-      await link.script(`DELETE FROM svc_schema; INSERT INTO svc_schema VALUES (${migrations.length})`)
-    }
-    const key = randomBytes(32)
-    const insert =
-      'INSERT INTO state (generation, generation_seq, signing_key) VALUES (0, 0, $1) ON CONFLICT DO NOTHING'
-    if (version === 0) {
-      await link.run(insert, [key])
-      await link.script('INSERT INTO head DEFAULT VALUES; INSERT INTO chain (project_id, seq) VALUES (0, 0)')
-    }
-    const [state] = await link.query<{ signing_key: Buffer }>('SELECT signing_key FROM state')
-    await link.script('COMMIT')
-    return { version, signing_key: state!.signing_key }
-  } catch (error) {
-    await link.script('ROLLBACK').catch(() => {})
-    throw error
-  }
-}
-
-function newer(location: string, schema: string, version: number): SandboxError {
-  return new SandboxError(
-    'database_newer',
-    `${location} was made by a newer version: its schema ${schema} has number ${version}, this one knows ${migrations.length}.`,
-    'Update svc on this node, or give --namespace another name; the database is left untouched.',
-  )
-}
-
 /* Failures */
 
 /** Whether a connection is lost or could not be made: the next one may succeed. */
@@ -368,7 +332,9 @@ export function explain(error: unknown, location: string): unknown {
     const hint =
       code === '3D000'
         ? 'Create it, or name another one in the URL.'
-        : 'Check user and password; the user must be allowed to create a schema in the database.'
+        : code === '42501'
+          ? 'Use a user who may create a schema in the database, or let one run svc sandbox migrate: svc docs team.'
+          : 'Check user and password.'
     return new SandboxError('database_unwritable', `${location} refused the sandbox: ${why}.`, hint, { cause: error })
   }
   // An engine without a type, a function or a feature, or does not know a word of the statement.
@@ -380,7 +346,15 @@ export function explain(error: unknown, location: string): unknown {
       { cause: error },
     )
   }
-  if (isConnectionFailure(error) || /^(53|57)/.test(code)) {
+  if (/\b(SSL|TLS|certificate)\b|^ENOENT.* open /i.test(why)) {
+    return new SandboxError(
+      'database_unreachable',
+      `${location} cannot be reached over TLS: ${why.replace(/\.$/, '')}.`,
+      'Set sslmode in the URL: verify-full, with sslrootcert=FILE for a certificate authority of your own; require does not check the server; disable does not encrypt.',
+      { cause: error },
+    )
+  }
+  if (isConnectionFailure(error) || /^(53|57|ENOENT)/.test(code)) {
     return new SandboxError(
       'database_unreachable',
       `${location} cannot be reached: ${why}.`,

@@ -1,0 +1,48 @@
+/** `svc start --store` as processes: what the line of each node says, and what the token in it opens. */
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { type Running, spawnSvc } from '../cli/process.ts'
+import { connect } from '../http/call.ts'
+import { temporaryDirectory } from '../temporary.ts'
+import { storeOfItsOwn } from './shared-store.ts'
+
+interface Line {
+  url: string
+  namespace: string
+  nodes: number
+  admin_token?: string
+}
+
+test('the first line has the admin token of every node, later ones that of their node, and behind a balancer none', async () => {
+  const { store = '' } = await storeOfItsOwn()
+  const namespace = randomBytes(4).toString('hex')
+  const running: Running[] = []
+  const start = async (...more: string[]): Promise<Line> => {
+    const node = spawnSvc(['start', '--port', '0', '--store', store, '--namespace', namespace, '-o', 'json', ...more], {
+      SVC_HOME: temporaryDirectory(),
+    })
+    running.push(node)
+    return JSON.parse(await node.firstLine) as Line
+  }
+  try {
+    const lines = [await start(), await start(), await start('--public-url', 'http://sandbox.example')]
+    expect(lines.map(({ namespace: of, nodes }) => [of, nodes])).toEqual([1, 2, 3].map((nodes) => [namespace, nodes]))
+    const [first, later, behind] = lines.map(({ admin_token }) => admin_token)
+    expect(behind).toBeUndefined()
+    /** The statuses that the nodes give to a request which needs the role admin. */
+    const statuses = (token = '') =>
+      Promise.all(
+        lines.map(async ({ url }) => {
+          const headers = { 'x-sandbox-token': token }
+          return (await connect({ url }).send('GET', '/_sandbox/tokens', { headers })).status
+        }),
+      )
+    expect(await statuses(first)).toEqual([200, 200, 200])
+    expect(await statuses(later)).toEqual([403, 200, 403])
+    expect(await statuses()).toEqual([403, 403, 403])
+  } finally {
+    for (const { child } of running) child.kill('SIGINT')
+    const ended = await Promise.all(running.map((node) => node.ended))
+    expect(ended.map(({ code }) => code)).toEqual([0, 0, 0])
+  }
+})
