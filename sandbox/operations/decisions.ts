@@ -24,6 +24,7 @@ import type { DecisionFacts, SlotRow } from '../store/store.ts'
 import { type Context, callerOf, type Operation, type Services } from './context.ts'
 
 type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
+type NoFillOutcome = Extract<DecisionFacts['outcome'], { status: 'no_fill' }>
 
 /** A fill with its campaign and creative. */
 export interface Fill {
@@ -125,19 +126,29 @@ export async function placementResponse(services: Services, slot: SlotRow, now_m
   if (decision === null) return { slot_id, status: 'pending', placement: null, decision: null }
   const status = statusOf(slot, now_ms)
   const fill = await fillOf(services, decision)
-  const { token: asset_token, hash } = fill === null ? noToken : assetTokenOf(services, slot.id)
-  if (fill !== null && !hash.equals(fill.outcome.asset_token_hash))
-    await replaceToken(services, slot, decision, fill, hash)
+  if (fill === null) {
+    const { label_text, consent } = decision
+    const { reason } = decision.outcome as NoFillOutcome
+    const noFill = noFillDecision(reason, label_text, consentDeclaration(consent))
+    return { slot_id, status, placement: null, decision: noFill, authoritative_consent: consent }
+  }
+  const { token, hash } = assetTokenOf(services, slot.id)
+  if (!hash.equals(fill.outcome.asset_token_hash)) await replaceToken(services, slot, decision, fill, hash)
+  const shown = { ...fill, asset_token: token, urls: creativeUrls(services, slot, fill) }
   return {
     slot_id,
     status,
-    placement: fill === null || status === 'expired' ? null : placementOf(services, slot, decision, fill, asset_token),
-    decision: decisionOf(services, slot, decision, fill, asset_token),
+    placement: status === 'expired' ? null : placementOf(services, decision, shown),
+    decision: decisionOf(services, slot, decision, shown),
     authoritative_consent: decision.consent,
   }
 }
 
-const noToken = { token: '', hash: Buffer.alloc(0) }
+/** A fill with what a response says of it. */
+interface ShownFill extends Fill {
+  asset_token: string
+  urls: CreativeUrls
+}
 
 /** Returns the campaign and creative of a fill, without a promise when its market is in memory; null for a no-fill. */
 export function fillOf(services: Services, { outcome, catalogue }: DecisionFacts): Fill | null | Promise<Fill | null> {
@@ -171,16 +182,9 @@ async function replaceToken(
   await services.store.replaceAssetToken(slot.id, hash, evidence)
 }
 
-function placementOf(
-  services: Services,
-  slot: SlotRow,
-  decision: DecisionFacts,
-  fill: Fill,
-  asset_token: string,
-): Placement {
-  const { outcome, campaign } = fill
+function placementOf({ base_url }: Services, decision: DecisionFacts, shown: ShownFill): Placement {
+  const { outcome, campaign, asset_token, urls } = shown
   const { width, height, format } = outcome
-  const urls = creativeUrls(services, slot, fill)
   const { click_url, sponsor_name } = campaign
   return {
     image_url: urls.image_url,
@@ -194,8 +198,8 @@ function placementOf(
     ad_label_text: decision.label_text,
     render: {
       strategy: 'hosted_frame',
-      frame_url: `${services.base_url}/v1/render/${asset_token}`,
-      script_url: `${services.base_url}/v1/render.js`,
+      frame_url: joined(base_url, '/v1/render/', asset_token),
+      script_url: joined(base_url, '/v1/render.js'),
       media_type: mediaTypes[format],
       width,
       height,
@@ -210,21 +214,9 @@ function placementOf(
 
 const mediaTypes = { banner: 'image', clip: 'video', native: 'native' } as const
 
-function decisionOf(
-  services: Services,
-  slot: SlotRow,
-  decision: DecisionFacts,
-  fill: Fill | null,
-  asset_token: string,
-): Decision {
-  const cs_declaration = consentDeclaration(decision.consent)
-  if (fill === null) {
-    const reason = (decision.outcome as Extract<DecisionFacts['outcome'], { status: 'no_fill' }>).reason
-    return noFillDecision(reason, decision.label_text, cs_declaration)
-  }
-  const { outcome, campaign, creative } = fill
+function decisionOf(services: Services, slot: SlotRow, decision: DecisionFacts, shown: ShownFill): Decision {
+  const { outcome, campaign, creative, asset_token, urls } = shown
   const { settings } = slot.project
-  const urls = creativeUrls(services, slot, fill)
   return {
     fill: true,
     format: outcome.format,
@@ -245,7 +237,7 @@ function decisionOf(
         outcome.format === 'clip' ? settings.viewability.clip_duration_ms : settings.viewability.duration_ms,
       creative_duration_ms: outcome.duration_ms ?? 0,
     },
-    cs_declaration,
+    cs_declaration: consentDeclaration(decision.consent),
     revenue_estimate: {
       gross_cpm: outcome.gross_cpm,
       estimated_net_per_impression: Number(((outcome.gross_cpm / 1000) * settings.publisher_share).toFixed(8)),
@@ -310,22 +302,27 @@ export function creativeUrls(services: Services, slot: SlotRow, { outcome, creat
   const { base_url } = services
   const size = `width=${outcome.width}&height=${outcome.height}`
   if (creative.format === 'native') {
-    const image_url = `${base_url}/assets/creatives/${creative.image_file}`
+    const image_url = joined(base_url, '/assets/creatives/', creative.image_file)
     return { image_url, video_url: null, poster_url: null, mime_type: 'application/json' }
   }
   if (slot.job.mode === 'test') {
     if (creative.format === 'banner') {
-      const image_url = `${base_url}/v1/test-assets/banner?${size}`
+      const image_url = joined(base_url, '/v1/test-assets/banner?', size)
       return { image_url, video_url: null, poster_url: null, mime_type: 'image/png' }
     }
-    const clip = `${base_url}/v1/test-assets/clip?${size}&duration_ms=${outcome.duration_ms}`
-    return { image_url: null, video_url: clip, poster_url: `${clip}&poster=true`, mime_type: 'video/mp4' }
+    const clip = joined(base_url, '/v1/test-assets/clip?', size, '&duration_ms=', String(outcome.duration_ms))
+    return { image_url: null, video_url: clip, poster_url: joined(clip, '&poster=true'), mime_type: 'video/mp4' }
   }
-  const url = `${base_url}/assets/creatives/${creative.file}`
+  const url = joined(base_url, '/assets/creatives/', creative.file)
   const { mime_type } = creative
   if (creative.format === 'banner') return { image_url: url, video_url: null, poster_url: null, mime_type }
-  const poster_url = `${base_url}/assets/creatives/${creative.poster_file}`
+  const poster_url = joined(base_url, '/assets/creatives/', creative.poster_file)
   return { image_url: null, video_url: url, poster_url, mime_type }
+}
+
+/** Text in one piece: see encodeId. */
+function joined(...pieces: readonly string[]): string {
+  return pieces.join('')
 }
 
 /** Returns the structured assets of a native fill. */

@@ -24,8 +24,11 @@ export interface Platform {
   random(): number
   /** 32 secret bytes, base64url (43 characters). */
   newSecret(): string
-  /** A secret that need not be stored, and its SHA-256: HMAC-SHA256 of `text` under the key of this install, base64url. */
-  deriveSecret(text: string): DerivedSecret
+  /**
+   * The secret of a slot's asset token, which need not be stored, and its SHA-256: HMAC-SHA256 of the slot's number under
+   * the key of this install, base64url (A05).
+   */
+  assetSecret(slot_id: number): DerivedSecret
   /** An Ed25519 signature under the key of this install, and the key to check it with; both base64url. */
   signPublicly(text: string): { signature: string; public_key: string }
   /** HMAC-SHA256 of UTF-8 text under the UTF-8 text of a key, 64 lower-case hexadecimal digits. */
@@ -85,7 +88,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   const hmac = hmacSha256(key)
   let lastId = 0
   /** The token of a fill is derived for its decision and again for the response, with others in between: cached. */
-  const derived = new Map<string, DerivedSecret>()
+  const derived = new Map<number, DerivedSecret>()
   let secrets = 0
   let publicSigner: { key: KeyObject; public_key: string } | undefined
   return {
@@ -103,13 +106,13 @@ export function createPlatform(options: PlatformOptions): Platform {
     },
     random,
     newSecret: () => (seed === null ? randomBytes(32).toString('base64url') : hmac(`secret:${++secrets}:${lastId}`)),
-    deriveSecret(text) {
-      const known = derived.get(text)
+    assetSecret(slot_id) {
+      const known = derived.get(slot_id)
       if (known !== undefined) return known
-      const secret = hmac(text)
+      const secret = hmac(`ast:${slot_id}`)
       const created = { secret, hash: sha256(secret) }
       if (derived.size >= mostDerived) derived.clear()
-      derived.set(text, created)
+      derived.set(slot_id, created)
       return created
     },
     signPublicly(text) {

@@ -101,7 +101,7 @@ export async function decideJobSlot(
               outcome.format === 'native'
                 ? (changes.native_template_id ?? job.facts.native_template_id ?? settings.defaults.native_template_id)
                 : null,
-            asset_token_hash: assetTokenOf(services, slot_id).hash,
+            asset_token_hash: platform.assetSecret(slot_id).hash,
           },
     label_text: settings.label_text,
     consent,
@@ -123,7 +123,7 @@ type Crypto = Pick<DecisionServices, 'platform'>
  * needs to be stored (A05).
  */
 export function assetTokenOf({ platform }: Crypto, slot_id: number): { token: string; hash: Buffer } {
-  const { secret, hash } = platform.deriveSecret(`ast:${slot_id}`)
+  const { secret, hash } = platform.assetSecret(slot_id)
   return { token: formatToken('ast', slot_id, secret), hash }
 }
 

@@ -13,9 +13,12 @@ export type IdPrefix = 'job' | 'slot' | 'req' | 'key' | 'ten' | 'cns' | 'ast' | 
 
 const values = new Map([...alphabet].map((character, value) => [character, value]))
 
-/** The wire form of `id`: 7 becomes `slot_00000000007`. */
+/**
+ * The wire form of `id`: 7 becomes `slot_00000000007`. Joined, so that it is in one piece: JSON.stringify takes twice as
+ * long for an object that holds a text which is a chain of pieces.
+ */
 export function encodeId(prefix: IdPrefix, id: number): string {
-  return `${prefix}_${encodeInteger(id)}`
+  return [prefix, encodeInteger(id)].join('_')
 }
 
 /** The integer of an identifier, or null when it is not one of this kind. */
@@ -69,9 +72,9 @@ export interface ParsedToken {
 
 const pattern = /^(ast|at|bt)_([0-9a-z]{11})_([A-Za-z0-9_-]{43})$/
 
-/** Returns the wire form of a token; `secret` is 32 bytes in base64url. */
+/** Returns the wire form of a token, in one piece; `secret` is 32 bytes in base64url. */
 export function formatToken(kind: TokenKind, id: number, secret: string): string {
-  return `${kind}_${encodeInteger(id)}_${secret}`
+  return [kind, encodeInteger(id), secret].join('_')
 }
 
 /** Returns the parts of a token, or null when it is malformed. */

@@ -116,15 +116,20 @@ export function groupCommit(
     }
   }
 
+  /** Undoes a turn, and returns why it failed. */
+  const failed = (error: unknown): unknown => {
+    isOpen = false
+    if (!db.open) return new StorageError(new Error('it is closed'))
+    if (db.inTransaction) rollback.run()
+    hooks.afterRollback()
+    return isStorageFailure(error) ? new StorageError(error) : error
+  }
+
   const flush = () => {
     if (isClosed || other !== null) return
     isScheduled = false
     clearTimeout(idleTimer)
     idleTimer = undefined
-    if (!db.open) {
-      for (const { reject } of queue.splice(0)) reject(new StorageError(new Error('it is closed')))
-      return
-    }
     const turn = queue
     queue = []
     lastTurn = turn.length
@@ -142,10 +147,7 @@ export function groupCommit(
       commit.run()
       isOpen = false
     } catch (error) {
-      if (db.inTransaction) rollback.run()
-      isOpen = false
-      hooks.afterRollback()
-      const failure = isStorageFailure(error) ? new StorageError(error) : error
+      const failure = failed(error)
       for (const { reject } of turn) reject(failure)
       return
     }
