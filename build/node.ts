@@ -22,15 +22,15 @@ export const entries: Record<string, string> = {
 const root = join(import.meta.dirname, '..')
 
 /**
- * Four files for what commands share, in place of forty: finding and reading a file takes longer than evaluating it. The
- * first is all that help and a usage error need, beside the tree of commands.
+ * Four files for what commands share, in place of forty, and one for the store: finding and reading a file takes longer than
+ * evaluating it. The first is all that help and a usage error need, beside the tree of commands.
  */
 const codeSplitting = {
   includeDependenciesRecursively: false,
   groups: [
     {
       name: 'cli',
-      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/cli\/(run\/(parser|command|errors|run-command|host|help)|output\/(printable|style|table|text|time)|settings\/table)\.ts/,
+      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(parser|command|errors|run-command|host|help)|output\/(printable|style|table|text|time)|settings\/table)|foundation\/nearest-name)\.ts/,
     },
     {
       name: 'command',
@@ -38,11 +38,15 @@ const codeSplitting = {
     },
     {
       name: 'schemas',
-      test: /node_modules\/zod\/|src\/contract\/(endpoint|fields|ids|provenance|field-errors|errors|(control|v1)\/projects)\.ts/,
+      test: /node_modules\/zod\/|src\/contract\/(endpoint|fields|headers|ids|provenance|field-errors|errors|(control|v1)\/projects)\.ts/,
     },
     {
       name: 'contract',
       test: /src\/contract\/(compat\/\w+|(control|v1)\/(?!beacons|events|evidence)\w+|index|listing|openapi[\w-]*)\.ts/,
+    },
+    {
+      name: 'store',
+      test: /sandbox\/(sandbox-error|store\/(?!open-store)[\w-]+|store\/sqlite\/(?!\w+-worker)[\w/-]+)\.ts/,
     },
   ],
 }
