@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { groupCommit } from '../../sandbox/store/sqlite/group-commit.ts'
+import { openSqliteStore } from '../../sandbox/store/sqlite/index.ts'
+import type { ExchangeRow, Store } from '../../sandbox/store/store.ts'
 import { temporaryDirectory } from '../temporary.ts'
 
 test('a write that fails among others is the only one rejected, and stores nothing', async () => {
@@ -108,4 +110,66 @@ test('a lone write waits for no other; under load, writes of later rounds of the
   await Promise.all([three, add('four')])
   expect(turns).toEqual([1, 2, 2])
   db.close()
+})
+
+const exchange: Omit<ExchangeRow, 'id'> = {
+  ...{ at_ms: 1, method: 'GET', path: '/v1/health', status: 200, error: null, reason_code: null, duration_us: 1 },
+  ...{ project_id: null, session_id: null, slot_id: null, key_kind: null, key_id: null },
+  ...{ request_headers: '{}', request_body: null, response_headers: '{}', response_body: null },
+}
+
+test.each([
+  ['a file', () => join(temporaryDirectory(), 'one.db')],
+  ['memory', () => ':memory:'],
+])('in %s, the journal is counted at the start only, whatever is rolled back or replaced', async (_, pathOf) => {
+  const { prepare } = Database.prototype
+  let counts = 0
+  let store: Store | undefined
+  let id = 0
+  const add = async (rows: number) => {
+    for (let row = 0; row < rows; row++) store!.appendExchange({ ...exchange, id: ++id })
+    return (await store!.listExchanges({ limit: 100, before: null })).rows.length
+  }
+  const fail = async () => {
+    const failing = store!.saveFaults(() => {
+      throw new Error('changed its mind')
+    })
+    store!.appendExchange({ ...exchange, id: ++id })
+    await expect(failing).rejects.toThrow('changed its mind')
+    return store!.journal().size
+  }
+  try {
+    Database.prototype.prepare = function (this: Database.Database, sql: string) {
+      const statement = prepare.call(this, sql)
+      if (!/SELECT count\(\*\) FROM (main\.)?exchange$/.test(sql)) return statement
+      const get = statement.get.bind(statement) as () => unknown
+      return Object.assign(statement, {
+        get() {
+          counts++
+          return get()
+        },
+      })
+    } as typeof prepare
+    store = openSqliteStore({
+      ...{ path: pathOf(), pid: process.pid, now_ms: 1, journal_limit: 50, event_limit: 100 },
+      seed: { projects: [], catalogue: { sha256: 'a', demand: '{}' } },
+      sha256Hex: (text) => text,
+      report: (error) => expect.fail(String(error)),
+    })
+    expect(counts).toBe(1)
+    expect([await add(3), await fail(), await add(1)]).toEqual([3, 4, 5])
+    await store.saveSnapshot('kept', false)
+    expect([await fail(), store.journal().size]).toEqual([6, 6])
+    // More than a commit lets pile up: the oldest are dropped.
+    expect([await add(200), store.journal().size, store.journal().dropped]).toEqual([50, 50, 156])
+    expect([await fail(), store.journal().dropped]).toEqual([51, 156])
+    await store.reset(2)
+    expect([store.journal().size, await fail(), await add(2), store.journal().size]).toEqual([0, 1, 3, 3])
+    await store.restoreSnapshot('kept', 3)
+    expect([store.journal().size, await fail(), await add(1), store.journal().size]).toEqual([5, 6, 7, 7])
+    expect(counts).toBe(1)
+  } finally {
+    Database.prototype.prepare = prepare
+    await store?.close()
+  }
 })

@@ -94,7 +94,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     // It is read and closed: nothing counts its journal, which may be the largest of its tables.
     open: (other) => openSqliteStore({ ...options, path: other, journal_limit: 0 }),
     replaceFile: replaceAll,
-    onReplaced: (at_ms) => startMemory('sandbox.restored', at_ms),
+    onReplaced: (at_ms, exchanges) => startMemory('sandbox.restored', at_ms, exchanges),
   })
   const access = accessFile(path)
   const billing = billingReports({
@@ -177,16 +177,16 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   async function resetMemory(state: MemoryState, at_ms: number): Promise<void> {
     connection.runExclusive(() => {
       state.clear()
-      startMemory('sandbox.reset', at_ms)
+      startMemory('sandbox.reset', at_ms, 0)
     })
   }
 
   /** Seeds the state that was just attached, and announces it. */
-  function startMemory(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number): void {
+  function startMemory(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number, exchanges: number): void {
     db.transaction(() => {
       catalogue_id = applySeed(db, seed, at_ms)
       events.continueAfter(lastEventSeq())
-      startGeneration(events.append(generationEvent(type, at_ms)))
+      startGeneration(events.append(generationEvent(type, at_ms)), exchanges)
     })()
     events.announce()
   }
@@ -201,7 +201,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
       })
       catalogue_id = fresh.catalogue_id
       events.reload()
-      startGeneration(fresh.event_seq)
+      startGeneration(fresh.event_seq, 0)
       afterReplacement(pages)
     })
   }
@@ -228,7 +228,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   }
 
   /** Every row was replaced, as the event of that number announces: nothing of the old rows stays in memory. */
-  function startGeneration(event_seq: number, exchanges?: number): void {
+  function startGeneration(event_seq: number, exchanges: number): void {
     clearCaches()
     warnings = []
     requests.clear(exchanges)

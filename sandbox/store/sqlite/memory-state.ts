@@ -17,8 +17,8 @@ export interface MemoryState {
   copyTo(path: string): Promise<void>
   /** Replaces the whole state with an empty one. */
   clear(): void
-  /** Replaces the whole state with that of a file; `replaced` is called as soon as it is the new one. */
-  replaceWith(connection: Connection, path: string, replaced: () => void): Promise<void>
+  /** Replaces the whole state with that of a file; `replaced` is called as soon as it is the new one, with the size of its journal. */
+  replaceWith(connection: Connection, path: string, replaced: (exchanges: number) => void): Promise<void>
 }
 
 /** Moves the tables of a new database in memory, which have no rows yet, into a state that is attached to it. */
@@ -51,9 +51,11 @@ export function memoryState(db: Database.Database): MemoryState {
         db.pragma('copy.journal_mode = OFF')
         db.pragma('copy.synchronous = OFF')
         declare('copy')
-        for (const copyPiece of piecesOf(db, present, 'copy')) {
-          copyPiece()
-          await nextTurn()
+        for (const table of tablesOf(db, 'copy')) {
+          for (const copyPiece of piecesOfTable(db, table, present, 'copy')) {
+            copyPiece()
+            await nextTurn()
+          }
         }
       } finally {
         detach('copy')
@@ -64,12 +66,18 @@ export function memoryState(db: Database.Database): MemoryState {
     clear: () => becomePresent(attach()),
     async replaceWith(connection, path, replaced) {
       let next = ''
+      let exchanges = 0
       connection.runExclusive(() => {
         db.prepare('ATTACH ? AS source').run(path)
         next = attach()
       })
       try {
-        for (const copyPiece of piecesOf(db, 'source', next)) await connection.write(copyPiece)
+        for (const table of tablesOf(db, next)) {
+          for (const copyPiece of piecesOfTable(db, table, 'source', next)) {
+            const rows = await connection.write(copyPiece)
+            if (table === 'exchange') exchanges += rows
+          }
+        }
       } catch (error) {
         connection.runExclusive(() => ['source', next].forEach(detach))
         throw error
@@ -77,7 +85,7 @@ export function memoryState(db: Database.Database): MemoryState {
       connection.runExclusive(() => {
         detach('source')
         becomePresent(next)
-        replaced()
+        replaced(exchanges)
       })
     },
   }
@@ -95,13 +103,8 @@ function declarationsOf(db: Database.Database) {
   }
 }
 
-/** Yields functions that copy the next rows, table by table. */
-function* piecesOf(db: Database.Database, from: string, to: string): Generator<() => void> {
-  for (const table of tablesOf(db, to)) yield* piecesOfTable(db, table, from, to)
-}
-
-/** Yields functions that copy the next rows of a table, in the order of its key. */
-function* piecesOfTable(db: Database.Database, table: string, from: string, to: string): Generator<() => void> {
+/** Yields functions that copy the next rows of a table, in the order of its key, and return how many. */
+function* piecesOfTable(db: Database.Database, table: string, from: string, to: string): Generator<() => number> {
   const columns = db.pragma(`${to}.table_info(${table})`) as { name: string; pk: number }[]
   const key = columns
     .filter(({ pk }) => pk > 0)
@@ -118,7 +121,7 @@ function* piecesOfTable(db: Database.Database, table: string, from: string, to: 
   const copy = (condition: string) => {
     const statement = db.prepare(`INSERT INTO ${to}.${table} SELECT * FROM ${from}.${table} WHERE ${condition}`)
     return (...values: unknown[]) => {
-      return () => void statement.run(...values)
+      return () => statement.run(...values).changes
     }
   }
   const [findNext, copyBetween, copyRest] = [find(isAfter), copy(`${isAfter} AND ${isUntil}`), copy(isAfter)]

@@ -44,20 +44,15 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
   /** Rows that were lost while the database refused writes. */
   let lost = 0
   const foreign = createForeignExchanges()
-  /** Rows of the table; null until they are counted, which reads all of its pages. */
+  /** Rows of the table; null until they are counted, which reads all of its pages: once, at the start. */
   let size: number | null = null
+  /** The same without those of the open transaction. */
+  let committedSize: number | null = null
   let dropped = storedDropped.find() ?? 0
 
-  const counted = () => count.get() as number
-
-  /** Called after a rollback: buffers the written rows again, up to a limit, and counts those that are lost. */
-  const rolledBack = (stored?: number) => {
-    const rows = [...written, ...buffer]
-    written = []
-    buffer = rows.slice(-maxBuffered)
-    lost += rows.length - buffer.length
-    size = stored ?? null
-    dropped = storedDropped.find() ?? 0
+  const sizeNow = () => {
+    if (size === null) committedSize = size = count.get() as number
+    return size
   }
 
   /** Reads the table with the rows that were buffered. */
@@ -119,8 +114,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
       }))
     },
     journal() {
-      size ??= read(counted)
-      const stored = size + buffer.length
+      const stored = (size ?? read(sizeNow)) + buffer.length
       return { enabled: limit > 0, limit, size: stored, dropped: dropped + lost, foreign: foreign.count }
     },
   }
@@ -130,7 +124,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
     write(): void {
       if (buffer.length === 0) return
       const rows = buffer
-      const before = size ?? counted()
+      const before = sizeNow()
       buffer = []
       written = rows
       for (const row of rows) {
@@ -165,15 +159,25 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
     /** Called after the commit of the written rows. */
     committed(): void {
       written = []
+      committedSize = size
     },
-    rolledBack: () => rolledBack(),
-    /** Drops the buffer too, when the table was replaced; by one of that many rows, where they were counted. */
-    clear(stored?: number): void {
+    /** Buffers the written rows again, up to a limit, and counts those that are lost. */
+    rolledBack(): void {
+      const rows = [...written, ...buffer]
+      written = []
+      buffer = rows.slice(-maxBuffered)
+      lost += rows.length - buffer.length
+      size = committedSize
+      dropped = storedDropped.find() ?? 0
+    },
+    /** Called when the table was replaced by one of `rows` rows. Drops the buffer too. */
+    clear(rows: number): void {
       buffer = []
       written = []
       lost = 0
       foreign.clear()
-      rolledBack(stored)
+      size = committedSize = rows
+      dropped = storedDropped.find() ?? 0
     },
     /** Ignores further exchanges. */
     close(): void {

@@ -28,8 +28,8 @@ export interface SnapshotOptions {
   open(path: string): Store
   /** Replaces every row of the file with those of another. */
   replaceFile(from: string, at_ms: number): Promise<void>
-  /** Called when another state in memory has replaced the one before. */
-  onReplaced(at_ms: number): void
+  /** Called when another state in memory, with a journal of so many exchanges, has replaced the one before. */
+  onReplaced(at_ms: number, exchanges: number): void
 }
 
 export function snapshotMethods(
@@ -41,7 +41,7 @@ export function snapshotMethods(
 
   const replace = async (path: string, at_ms: number): Promise<void> => {
     if (memory === null) return options.replaceFile(path, at_ms)
-    await memory.replaceWith(connection, path, () => options.onReplaced(at_ms))
+    await memory.replaceWith(connection, path, (exchanges) => options.onReplaced(at_ms, exchanges))
   }
 
   return {
