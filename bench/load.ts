@@ -112,7 +112,8 @@ async function run(options: autocannon.Options): Promise<Load> {
   const started = performance.now()
   let ended = started
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
-    const instance = autocannon(options, (error, done) => (error ? reject(error) : resolve(done)))
+    // It ends at the first sample after the last response; it would take one a second.
+    const instance = autocannon({ ...options, sampleInt: 50 }, (error, done) => (error ? reject(error) : resolve(done)))
     instance.on('response', (_client, _status, _bytes, milliseconds) => {
       latencies.push(milliseconds)
       ended = performance.now()
