@@ -6,8 +6,6 @@
  * native, then a seeded hash of project, session and topic, so that equal offers take turns between sessions while the
  * same question always gets the same decision. When no campaign is left, the reason is that of the last rule, in table
  * order, that removed one: the rule that stopped those that came furthest.
- *
- * Over 300 lines because the rules and the ranking are one subject and are read together.
  */
 import { type Format, formats, type JobType } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'

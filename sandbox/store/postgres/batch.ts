@@ -3,7 +3,7 @@
  * they add. A write is a function on these rows in memory, so that many of them cost two round trips: one to lock and load,
  * one to store. Each sees what those before it in the same batch have added.
  *
- * Over 300 lines because what is loaded, overlaid and stored has to be read together.
+ * Over 400 lines because what is loaded, overlaid and stored has to be read together.
  */
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/control/evidence.ts'

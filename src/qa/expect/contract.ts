@@ -2,8 +2,6 @@
  * Compares every response of a known endpoint with the contract: its schema, strictly; the error body; the headers; what
  * goes together in a placement. Each difference carries the provenance of the fact that does not hold, so that a check of
  * a live service can tell a broken promise from a difference of something that only the sandbox assumes.
- *
- * Over 300 lines: the rules of one response stand together.
  */
 import { type Endpoint, failuresOf } from '../../contract/endpoint.ts'
 import { ErrorBody, type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
