@@ -66,7 +66,7 @@ const englishNumbers: Plugin = {
 }
 
 /** Returns the size over gzip of the entry and of every chunk that it imports before it runs. */
-export function initialSize(output: Rolldown.RolldownOutput['output']): number {
+function initialSize(output: Rolldown.RolldownOutput['output']): number {
   const chunks = new Map(output.flatMap((file) => (file.type === 'chunk' ? [[file.fileName, file] as const] : [])))
   const initial = new Set<string>()
   const add = (name: string) => {

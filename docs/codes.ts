@@ -13,7 +13,7 @@ import { machineRules, sandboxRules } from '../src/journal/rules/machine.ts'
 /** The paragraphs that are generated, by code, in the order of the pages. */
 export type Heads = Readonly<Record<string, string>>
 
-export function headsOf(group: string, renderer: string): Heads {
+function headsOf(group: string, renderer: string): Heads {
   return groups[group]?.(renderer) ?? {}
 }
 

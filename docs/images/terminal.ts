@@ -31,7 +31,7 @@ const ends: Record<string, string[]> = {
 }
 
 /** Text with SGR escape sequences as spans. Throws on a code it does not know, rather than show it wrong. */
-export function ansiHtml(text: string): string {
+function ansiHtml(text: string): string {
   const styles = new Set<string>()
   return text
     .split(/(\u001b\[[\d;]*m)/)

@@ -59,7 +59,7 @@ const longest_gap_ms = 400 - look_every_ms
 /** How long a page may assume that a stopped clip still plays, until the frame reports it. */
 const hearsay_ms = 100
 
-export function neededTime(recording: Recording): number {
+function neededTime(recording: Recording): number {
   return recording.playback === null ? 1_000 : 2_000
 }
 

@@ -24,7 +24,7 @@ const replacing =
     return value === undefined ? real : { ...real, body: JSON.stringify(mapped(value, map)) }
   }
 
-export const oddAnswers: Readonly<Record<string, Script>> = {
+const oddAnswers: Readonly<Record<string, Script>> = {
   'a page': () => ({
     status: 200,
     headers: { 'content-type': 'text/html' },

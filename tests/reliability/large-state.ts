@@ -80,7 +80,7 @@ export interface Traffic {
 }
 
 /** Times of neighbouring rows are so far apart. */
-export const traffic_step_ms = 10
+const traffic_step_ms = 10
 
 /**
  * Adds placements with their beacons, evidence, events, journal and consent, all copies of the newest placement of

@@ -35,21 +35,14 @@ export interface TextInputProps extends Described {
   /** Whether it is code: JSON, an identifier, a path. */
   isCode?: boolean
   isNumeric?: boolean
-  isReadOnly?: boolean
 }
 
 export function TextInput(props: TextInputProps) {
-  const { label, hint, problem, value, onChange, placeholder, rows, isCode, isNumeric, isReadOnly } = props
+  const { label, hint, problem, value, onChange, placeholder, rows, isCode, isNumeric } = props
   const shown = placeholder === undefined ? {} : { placeholder }
   const className = isCode ? 'input code-input' : 'input'
   return (
-    <TextField
-      className="form-field"
-      value={value}
-      onChange={onChange}
-      isInvalid={problem !== undefined}
-      isReadOnly={isReadOnly === true}
-    >
+    <TextField className="form-field" value={value} onChange={onChange} isInvalid={problem !== undefined}>
       <Label className="soft">{label}</Label>
       {rows === undefined ? (
         <Input className={className} {...shown} {...(isNumeric ? { inputMode: 'numeric' } : {})} />

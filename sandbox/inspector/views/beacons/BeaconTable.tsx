@@ -123,7 +123,7 @@ export function VerdictChips({ beacon: { verdict, reason_code, would_bill, metri
 }
 
 /** Returns the page of a beacon. One whose body could not be read has no identifier: it is found by when it came. */
-export function routeOfBeacon({ beacon_id, received_at_ms }: BeaconItem): string {
+function routeOfBeacon({ beacon_id, received_at_ms }: BeaconItem): string {
   return routeTo('beacon', beacon_id ?? `@${received_at_ms}`)
 }
 

@@ -14,7 +14,7 @@ interface Stage {
 }
 
 /** Returns the rules in the order in which they removed campaigns, with what each has left. */
-export function stagesOf(trace: readonly TraceStep[]): Stage[] {
+function stagesOf(trace: readonly TraceStep[]): Stage[] {
   const removed = trace.filter(({ outcome }) => outcome === 'removed')
   const byRule = Map.groupBy(removed, ({ rule }) => rule ?? 'unknown')
   let left = trace.length

@@ -145,7 +145,7 @@ function partOf({ path, stability }: ListedEndpoint): 'v1' | 'sandbox' | 'old' {
 }
 
 /** Whether a text has every word of a search. */
-export function hasWords(text: string, search: string): boolean {
+function hasWords(text: string, search: string): boolean {
   const lower = text.toLowerCase()
   return search
     .toLowerCase()

@@ -56,7 +56,7 @@ async function newest(name: string, client_id: string): Promise<string> {
 }
 
 /** Requests a placement and loads its frame, as an integration does before it sends a beacon. */
-export async function prepareFill(send: Send, client_id: string): Promise<{ asset_token: string; slot_id: string }> {
+async function prepareFill(send: Send, client_id: string): Promise<{ asset_token: string; slot_id: string }> {
   const body = JSON.stringify({ client_id, session_id: `example-${Date.now()}`, job_type: 'chat' })
   const sent = await send({ method: 'POST', path: '/v1/placements', body })
   const response = bodyOf(sent)
