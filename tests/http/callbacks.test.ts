@@ -26,7 +26,7 @@ const items = async (on: Stage, query: Record<string, string> = {}) =>
 
 /** Resolves to the callback of a slot when it has a status. */
 async function callback(on: Stage, slot_id: string, status: CallbackItem['status']): Promise<CallbackItem> {
-  const deadline = performance.now() + 8_000
+  const deadline = performance.now() + 30_000
   for (;;) {
     const [item] = await items(on, { slot_id })
     if (item?.status === status) return item

@@ -9,15 +9,7 @@ export const filesOnly: readonly { reason: string; tests: readonly string[] }[] 
     tests: ['the key of the install is not in the database, and only its owner can read it'],
   },
   {
-    reason: 'Of several nodes another one may have the key: tests/postgres/callbacks.test.ts.',
-    tests: ['that was not delivered by a restart of the only process is lost, and says so'],
-  },
-  {
     reason: 'A shared store has namespaces: tests/postgres/three-nodes.test.ts lists and deletes them.',
     tests: ['a sandbox with a file has no namespaces, and no second file until it has tokens'],
-  },
-  {
-    reason: 'It starts sandboxes of its own, on files.',
-    tests: ['no secret and no prompt text is stored or sent on, from places of requests'],
   },
 ]

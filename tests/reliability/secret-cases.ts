@@ -2,9 +2,7 @@
  * Keys, tokens and prompt text in every place of every request: fields, names of fields, queries, paths and headers of all
  * endpoints of the contract, plain and encoded. Each has a mark of its own, by which it is found wherever it went.
  */
-import { readdirSync, readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { z } from 'zod'
@@ -13,7 +11,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
 import { setValue } from '../../src/foundation/json.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { storedTexts, storeOfItsOwn } from '../postgres/shared-store.ts'
 
 export const kinds = ['sk', 'at', 'bt', 'ast', 'prompt'] as const
 type Kind = (typeof kinds)[number]
@@ -254,11 +252,11 @@ export interface Leak {
 
 /** Sends one case in `every`, then looks for all of their marks in every byte that the sandbox has stored or sends. */
 export async function leaks(every: number): Promise<{ tried: number; found: Leak[] }> {
-  const directory = temporaryDirectory()
   const reports: string[] = []
   const report = (error: unknown) => reports.push(inspect(error, { depth: 9 }))
-  const database = join(directory, 'sandbox.db')
-  const sandbox = await startSandbox({ database, rate_limit: 'off', report, journal_limit: 100_000 })
+  const store = await storeOfItsOwn()
+  const options = { rate_limit: 'off', report, journal_limit: 100_000, demands_token: false }
+  const sandbox = await startSandbox({ ...store, ...options })
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   const call = (sent: Sent) => exchange(agent, sandbox.url, sent)
   try {
@@ -294,8 +292,8 @@ export async function leaks(every: number): Promise<{ tried: number; found: Leak
     for (const page of ['/_sandbox/', '/_sandbox/demo']) surfaces.set(page, await get(page))
     surfaces.set('export', gunzipSync(await get('/_sandbox/export')))
     surfaces.set('log', Buffer.from(reports.join('\n')))
-    for (const name of readdirSync(directory, { recursive: true, withFileTypes: true })) {
-      if (name.isFile()) surfaces.set(name.name, readFileSync(join(name.parentPath, name.name)))
+    for (const [index, text] of (await storedTexts(store)).entries()) {
+      surfaces.set(`stored text ${index}`, Buffer.from(text, 'latin1'))
     }
     const found = [...surfaces].flatMap(([on, bytes]) =>
       [...marksIn(bytes)].flatMap((index) => {
