@@ -4,7 +4,9 @@ import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { endpoints } from '../cli/endpoint/facts.ts'
 import { openPage } from '../cli/process/open-url.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
+import { CliError } from '../cli/run/errors.ts'
 import { buildRequest } from '../client/exchange.ts'
+import { parseToken } from '../contract/ids.ts'
 import { packageRoot } from '../scaffold/templates.ts'
 import { lastPlacement } from './placements/last-placement.ts'
 
@@ -24,6 +26,11 @@ const open: Command = {
   examples: ['render open', 'render open -o json'],
   async run(session, { args }) {
     const asset_token = args[0] ?? (await lastPlacement(session, 'asset_token'))
+    // A page is opened without a look at its response.
+    if (parseToken(asset_token)?.kind !== 'ast') {
+      const hint = 'It begins with ast_; that of a slot: svc decisions get SLOT_ID --jq .decision.asset_token'
+      throw new CliError('usage', 'asset_token_malformed', `'${asset_token}' is no asset token.`, hint)
+    }
     const { base_url } = session.settings
     const { url } = buildRequest(endpoints['render.frame'], { params: { asset_token } }, { base_url })
     const opened = await openPage(session, url)

@@ -201,6 +201,15 @@ describe('a usage error', () => {
   const cases: [args: string, message: string, hint: string][] = [
     ['placments list', "Unknown command 'placments'.", 'Did you mean placements?'],
     ['help placments', "Unknown command 'placments'.", 'Did you mean placements?'],
+    [
+      'render open slot_00000000007',
+      "'slot_00000000007' is no asset token.",
+      'It begins with ast_; that of a slot: svc decisions get SLOT_ID --jq .decision.asset_token',
+    ],
+    ['beacons lint /dev/null', 'There is no beacon in /dev/null.', 'It is empty.'],
+    ['status', "Unknown command 'status'.", 'It is svc sandbox status.'],
+    ['tail --since 1h', "Unknown command 'tail'.", 'There are svc beacons tail and svc requests tail.'],
+    ['list', "Unknown command 'list'.", 'Add --help to see what it takes.'],
     ['placements lst', "Unknown command 'lst'.", 'Did you mean list?'],
     ['placements create --formt clip', "Unknown option '--formt'.", 'Did you mean --format?'],
     ['placements list --outptu json', "Unknown option '--outptu'.", 'Did you mean --output?'],

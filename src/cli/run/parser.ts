@@ -23,6 +23,7 @@ import {
   type CommandInput,
   isGroup,
   load,
+  loadAll,
   tableOptions,
 } from './command.ts'
 import { CliError, didYouMean } from './errors.ts'
@@ -74,6 +75,12 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
       if (!(error instanceof CommanderError)) throw error
       if (error.code === 'commander.version') return { kind: 'version' } as const
       error.message = withTypedFlags(error.message, args)
+      if (error.code === 'commander.unknownCommand' && root.args.length > 0) {
+        const [first = ''] = root.args
+        const isCommand = commands.some(({ name }) => name === first)
+        const verbs = isCommand ? null : await verbHint(commands, first)
+        return { kind: 'invalid', error: usageError(error, verbs) } as const
+      }
       if (error.code !== 'commander.help') return { kind: 'invalid', error: usageError(error) } as const
       return { kind: 'help', words: root.args, isRequested: root.opts().help === true } as const
     }
@@ -224,11 +231,22 @@ function readCommonOptions(options: Record<string, unknown>): CommonOptions {
   }
 }
 
+/** More commands than this that end with a word say nothing about which one was meant. */
+const mostVerbs = 4
+
+/** Returns what to type in place of a verb without its noun, or null: `svc status` is `svc sandbox status`. */
+async function verbHint(commands: readonly AnyCommand[], word: string): Promise<string | null> {
+  const all = await loadAll(commands)
+  const found = all.filter(({ path }) => path.endsWith(` ${word}`)).map(({ path }) => `svc ${path}`)
+  if (found.length === 0 || found.length > mostVerbs) return null
+  return found.length === 1 ? `It is ${found[0]}.` : `There are ${found.slice(0, -1).join(', ')} and ${found.at(-1)}.`
+}
+
 /** The help lists all values of a flag; an error only this many. */
 const maxListedChoices = 14
 
 /** Returns commander's `error: unknown option '--formt'\n(Did you mean --format?)` as an error of this program. */
-function usageError({ code, message }: CommanderError): CliError {
+function usageError({ code, message }: CommanderError, hint: string | null = null): CliError {
   const [what = '', suggestion] = message
     .replace(/^error: /, '')
     .replace(/^command-argument value ('.*') is invalid for argument '(.+?)'/, '$1 is invalid for <$2>')
@@ -244,6 +262,6 @@ function usageError({ code, message }: CommanderError): CliError {
     'usage',
     code.replace(/^commander\./, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     /[.?]$/.test(sentence) ? sentence : `${sentence}.`,
-    suggestion?.replace(/^\(|\)$/g, '') ?? didYouMean(given, choices) ?? 'Add --help to see what it takes.',
+    hint ?? suggestion?.replace(/^\(|\)$/g, '') ?? didYouMean(given, choices) ?? 'Add --help to see what it takes.',
   )
 }

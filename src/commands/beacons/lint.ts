@@ -26,7 +26,7 @@ export const lint: Command = {
     const sent_at_ms = options.now === undefined ? null : timestampOf(options.now as string, host)
     const text = await readText(host, file, name)
     const { kind, beacons, findings } = lintBeacons(text, { now_ms: host.now(), sent_at_ms })
-    if (beacons === 0 && findings.length === 0) {
+    if (text.trim() === '' || (beacons === 0 && findings.length === 0)) {
       const hint = kind === 'har' ? 'No request in it is a POST to /v1/beacons.' : 'It is empty.'
       throw new CliError('usage', 'beacons_missing', `There is no beacon in ${name}.`, hint)
     }
