@@ -27,7 +27,7 @@ const beacon = insert(
   'beacon',
   'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras',
 )
-const sessionBeacon = insert('session_beacon', 'session, is_accepted, id, received_at_ms')
+const sessionBeacon = insert('session_beacon', 'session, is_accepted, id, received_at_ms, latest_at_ms')
 const evidence = insert('evidence', 'id, project_id, seq, kind, ref, slot_id, at_ms, entry, hash')
 const event = insert('event', 'seq, type, at_ms, project_id, slot_id, ref')
 const exchange = insert(
@@ -175,7 +175,7 @@ function beaconed(text: string, response: ServerResponse): void {
         '{"visible_ratio":1,"visible_ms":1000,"page_visible":true}',
         '{}',
       )
-      sessionBeacon.run(1, 1, beaconId, now)
+      sessionBeacon.run(1, 1, beaconId, now, now)
       evidence.run(null, 1, ++seq, 'beacon', beaconId, slotId, now, beaconEntry, hash)
       event.run(seq, 'beacon.accepted', now, 1, slotId, beaconId)
       record('/v1/beacons', text, beaconAnswer, 200)

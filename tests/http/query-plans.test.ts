@@ -245,39 +245,66 @@ test('that is used again is made once, whatever its values: of requests that wri
   expect([...compiled].filter(([, count]) => count > 1)).toEqual([])
 })
 
-test('a beacon is found among those of its session that were once read in vain', async () => {
+test('beacons of a session since a time are found, and no others read, also when the clock has moved back', async () => {
   using place = folder()
   const database = join(place.path, 'sandbox.db')
   await using on = await stage({ database })
   const filled = await fill(on.api, { format: 'banner' })
   await fill(on.api, { body: { client_id: 'proj_demo', session_id: 'other', job_type: 'chat' } })
-  const since_ms = on.clock.now() + 1_000
-  const since = String(since_ms)
-  /** Adds beacons to the first or the last slot. */
-  const add = (slot: 'min' | 'max', count: number, received_at_ms: number) =>
+  const start_ms = on.clock.now()
+  /** Adds beacons to the first or the last slot, received one a millisecond until a time. */
+  const add = (slot: 'min' | 'max', count: number, until_ms: number) =>
     edit(database, (db) =>
       db.exec(`
         INSERT INTO beacon (id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, extras)
           WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ${count}),
             last(id) AS (SELECT max(id) FROM (SELECT id FROM slot UNION ALL SELECT id FROM beacon))
-          SELECT last.id + i, (SELECT ${slot}(id) FROM slot), 'old-' || (last.id + i), 'heartbeat', 1, ${received_at_ms},
+          SELECT last.id + i, (SELECT ${slot}(id) FROM slot), 'added-' || i, 'heartbeat', 1, ${until_ms - count} + i,
             'body', '{}' FROM n, last;
         DELETE FROM session_beacon; ${insertSessionBeacons.beacon}`),
     )
-  // More of the session than one part reads, from before that time.
-  const addOld = () => add('min', 60_000, 1)
-  // So many of another session that the index of times does not find the few.
-  add('max', 2_000, since_ms)
-  const list = async () =>
-    (await whole(on, 'beacons.list', { session_id: 'sess_1', since })).map(({ beacon_id }) => beacon_id)
-  addOld()
-  expect(await list()).toEqual([])
-  on.clock.advance(5_000)
-  await on.api.accept('beacons.send', {
-    as: key,
-    body: beacon(on.clock, filled, 'render', { beacon_id: 'beacon-new' }),
+  // More of the session than one part reads, and so many of another one that the index of times does not find the few.
+  add('min', 60_000, start_ms - 1_000)
+  add('max', 2_000, start_ms + 600_000)
+
+  const { prepare } = Database.prototype
+  let parts = 0
+  try {
+    Database.prototype.prepare = function (this: Database.Database, sql: string) {
+      if (sql.startsWith('SELECT id FROM session_beacon WHERE session IN')) parts++
+      return prepare.call(this, sql)
+    } as typeof prepare
+    const list = async (since_ms: number) =>
+      (await whole(on, 'beacons.list', { session_id: 'sess_1', since: String(since_ms) })).map(
+        ({ beacon_id }) => beacon_id,
+      )
+    const send = (beacon_id: string) =>
+      on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render', { beacon_id }) })
+    expect(await list(start_ms)).toEqual([])
+    expect(await list(start_ms - 1_001)).toEqual(['added-60000', 'added-59999'])
+    await send('the-first')
+    on.clock.advance(60_000)
+    await send('those-ahead')
+    on.clock.advance(-50_000)
+    await send('then-back')
+    expect(await list(start_ms)).toEqual(['then-back', 'those-ahead', 'the-first'])
+    expect(await list(start_ms + 5_000)).toEqual(['then-back', 'those-ahead'])
+    expect(await list(start_ms + 20_000)).toEqual(['those-ahead'])
+    expect(await list(start_ms + 60_001)).toEqual([])
+    // Each list takes one: more of its entries would be read in several.
+    expect(parts).toBe(6)
+  } finally {
+    Database.prototype.prepare = prepare
+  }
+  edit(database, (db) => {
+    const entries = db
+      .prepare('SELECT id, received_at_ms, latest_at_ms FROM session_beacon WHERE session = 1 ORDER BY id')
+      .all() as { id: number; received_at_ms: number; latest_at_ms: number }[]
+    let latest_ms = 0
+    const wrong = entries.filter(({ received_at_ms, latest_at_ms }) => {
+      latest_ms = Math.max(latest_ms, received_at_ms)
+      return latest_at_ms !== latest_ms
+    })
+    expect([entries.length, wrong]).toEqual([60_003, []])
   })
-  addOld()
-  expect(await list()).toEqual(['beacon-new'])
-  expect(await list()).toEqual(['beacon-new'])
 })

@@ -18,6 +18,8 @@ type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
 
 /** Slots whose beacons are cached. */
 const cacheSize = 1_024
+/** Sessions of which the newest beacon is cached. */
+const mostSessions = 20_000
 
 const columns = 'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
 const unacceptedColumns =
@@ -53,12 +55,8 @@ export function beaconTable(
     `SELECT ${unacceptedColumns} FROM aside_beacon WHERE slot_id = ? ORDER BY id`,
   )
 
-  const insertOfSession = db.prepare(
-    'INSERT INTO session_beacon (session, is_accepted, id, received_at_ms) VALUES (?, ?, ?, ?)',
-  )
-
   const recent = new Map<number, AcceptedBeacon[]>()
-  const sessions = sessionIds(db)
+  const sessions = sessionBeacons(db)
 
   /** False when the slot has a beacon of that beacon_id, or is gone. */
   const insertBeacon = (beacon: BeaconRow): boolean => {
@@ -84,8 +82,7 @@ export function beaconTable(
     if (slot === null || slot.job.session_id === null) return
     const session = consent.sessionOf(slot.job.project_id, slot.job.session_id)
     if (session === null) return
-    insertOfSession.run(session, Number(isAccepted), id, received_at_ms)
-    sessions.added(slot.job.session_id, isAccepted, id, received_at_ms)
+    sessions.add(session, Number(isAccepted), id, received_at_ms)
   }
 
   /** The beacons that billing judges: heartbeats count for nothing. Those of recent slots are cached. */
@@ -184,7 +181,7 @@ const nothing = { rows: [], next: null }
 function sourceOf(
   table: 'beacon' | 'aside_beacon',
   query: BeaconQuery,
-  sessions: ReturnType<typeof sessionIds>,
+  sessions: ReturnType<typeof sessionBeacons>,
 ): ListSource {
   const filter = createFilter()
   filter.add(`+${table}.slot_id = ?`, query.slot_id)
@@ -216,29 +213,77 @@ function sourceOf(
 
 /** Entries of `session_beacon` of which one part compares the times: a few milliseconds. */
 const entriesAtOnce = 50_000
-/** Sessions of which it is known where no beacon was received since a time. */
-const mostKnown = 1_000
 
-/** No beacon of a session from identifier `from` on and below `end` was received at `since_ms` or later. */
-interface Gap {
-  since_ms: number
-  from: number
-  end: number
+/** A beacon of a session, and the latest time at which one of those up to it was received. */
+interface Entry {
+  id: number
+  latest_at_ms: number
 }
 
 /**
- * Finds the beacons of sessions. What was read in vain for a time is not read again for that or a later one: the clock may
- * have moved back, so only reading tells where no beacon is.
+ * Adds and finds the beacons of sessions. Each entry has the latest time of those up to it, which grows with the identifiers
+ * whatever the clock does: so the first entry that can be of a time or later is found by bisection.
  */
-function sessionIds(db: Database.Database) {
-  const gaps = new Map<string, Gap>()
+function sessionBeacons(db: Database.Database) {
+  const insert = db.prepare(
+    'INSERT INTO session_beacon (session, is_accepted, id, received_at_ms, latest_at_ms) VALUES (?, ?, ?, ?, ?)',
+  )
+  const findLast = db.prepare<[number, number, number], Entry>(
+    'SELECT id, latest_at_ms FROM session_beacon WHERE session = ? AND is_accepted = ? AND id < ? ORDER BY id DESC LIMIT 1',
+  )
+  const raiseNewer = db.prepare(
+    'UPDATE session_beacon SET latest_at_ms = max(latest_at_ms, ?) WHERE session = ? AND is_accepted = ? AND id > ?',
+  )
+  const findNext = db.prepare<[number, number, number], Entry>(
+    'SELECT id, latest_at_ms FROM session_beacon WHERE session = ? AND is_accepted = ? AND id >= ? ORDER BY id LIMIT 1',
+  )
+  const findSessions = db.prepare<[string], number>(sessionsNamed).pluck()
+  const findLastSession = db.prepare<[], number | null>('SELECT max(session) FROM session_beacon').pluck()
+  const newest = new Map<number, Entry>()
+  /** No session after this one has a beacon; null until it is read. */
+  let lastSession: number | null = null
+
+  /** Returns the newest entry of a session, which is changed with it. */
+  const lastOf = (session: number, is_accepted: number): Entry => {
+    const key = 2 * session + is_accepted
+    const cached = newest.get(key)
+    if (cached !== undefined) return cached
+    lastSession ??= findLastSession.get() ?? 0
+    const stored = session > lastSession ? undefined : findLast.get(session, is_accepted, Number.MAX_SAFE_INTEGER)
+    lastSession = Math.max(lastSession, session)
+    const last = stored ?? { id: 0, latest_at_ms: 0 }
+    cacheRow(newest, mostSessions, key, last)
+    return last
+  }
+
+  /** Returns the identifier below which no beacon of a session was received at `since_ms` or later; `end` at most. */
+  const firstSince = (session: number, is_accepted: number, since_ms: number, end: number): number => {
+    const last = findLast.get(session, is_accepted, end)
+    if (last === undefined || last.latest_at_ms < since_ms) return end
+    let from = 0
+    let to = last.id
+    while (from < to) {
+      const middle = from + Math.floor((to - from) / 2)
+      const next = findNext.get(session, is_accepted, middle)!
+      if (next.latest_at_ms >= since_ms) to = middle
+      else from = next.id + 1
+    }
+    return from
+  }
 
   return {
-    clear: () => gaps.clear(),
-    /** A beacon is added: what is known ends before it. */
-    added(session_id: string, isAccepted: boolean, id: number, received_at_ms: number): void {
-      const gap = gaps.get(`${Number(isAccepted)} ${session_id}`)
-      if (gap !== undefined && id >= gap.from && received_at_ms >= gap.since_ms) gap.end = Math.min(gap.end, id)
+    clear() {
+      newest.clear()
+      lastSession = null
+    },
+    /** Adds a beacon to those of its session. One that a newer one has overtaken raises the time of that. */
+    add(session: number, is_accepted: number, id: number, received_at_ms: number): void {
+      const last = lastOf(session, is_accepted)
+      const latest_at_ms = Math.max(received_at_ms, last.latest_at_ms)
+      insert.run(session, is_accepted, id, received_at_ms, latest_at_ms)
+      if (last.id > id) raiseNewer.run(latest_at_ms, session, is_accepted, id)
+      last.id = Math.max(id, last.id)
+      last.latest_at_ms = latest_at_ms
     },
     /** Returns the next beacons of a session below `end` that were received in time, newest first. */
     find(
@@ -248,17 +293,16 @@ function sessionIds(db: Database.Database) {
     ) {
       const is_accepted = Number(table === 'beacon')
       const isTimed = since_ms > 0 || until_ms < Number.MAX_SAFE_INTEGER
-      const name = `${is_accepted} ${session_id}`
-      const known = gaps.get(name)
-      const gap = known !== undefined && known.since_ms <= since_ms ? known : null
+      const firstOf = (session: number) => firstSince(session, is_accepted, since_ms, end)
+      const first = since_ms === 0 ? 0 : Math.min(end, ...findSessions.all(session_id!).map(firstOf))
       const start =
         db
-          .prepare<[number, number, string], number | null>(
-            `SELECT max((SELECT id FROM session_beacon WHERE session = named.id AND is_accepted = ? AND id < ?
+          .prepare<[number, number, number, string], number | null>(
+            `SELECT max((SELECT id FROM session_beacon WHERE session = named.id AND is_accepted = ? AND id >= ? AND id < ?
                ORDER BY id DESC LIMIT 1 OFFSET ${(isTimed ? entriesAtOnce : mostFound) - 1})) FROM (${sessionsNamed}) named`,
           )
           .pluck()
-          .get(is_accepted, end, session_id!) ?? 0
+          .get(is_accepted, first, end, session_id!) ?? first
       const ids = db
         .prepare<(string | number)[], number>(
           `SELECT id FROM session_beacon WHERE session IN (${sessionsNamed}) AND is_accepted = ? AND id >= ? AND id < ?
@@ -267,13 +311,7 @@ function sessionIds(db: Database.Database) {
         .pluck()
         .all(session_id!, is_accepted, start, end, since_ms, until_ms)
       if (ids.length === mostFound) return { ids, next: ids.at(-1)! }
-      const from = gap !== null && gap.from < start && start <= gap.end ? gap.from : start
-      if (since_ms > 0 && until_ms === Number.MAX_SAFE_INTEGER) {
-        const below = ids.at(-1) ?? end
-        const isNext = gap !== null && gap.from <= below && below <= gap.end
-        cacheRow(gaps, mostKnown, name, { since_ms, from, end: isNext ? gap.end : below })
-      }
-      return { ids, next: from || null }
+      return { ids, next: start === first ? null : start }
     },
   }
 }

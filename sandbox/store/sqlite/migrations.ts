@@ -1,13 +1,23 @@
-/** Inserts the beacons of one table into `session_beacon`; a condition may follow. */
+/**
+ * Inserts the beacons of one table into `session_beacon`, all of them or those of a condition that follows: newer ones than
+ * it has.
+ */
 export const insertSessionBeacons = {
   beacon: sessionBeaconsOf('beacon', 1),
   aside_beacon: sessionBeaconsOf('aside_beacon', 0),
 }
 
 function sessionBeaconsOf(table: string, is_accepted: 0 | 1): string {
-  return `INSERT INTO session_beacon (session, is_accepted, id, received_at_ms)
-    SELECT job.session, ${is_accepted}, ${table}.id, ${table}.received_at_ms FROM ${table}
-    CROSS JOIN slot ON slot.id = ${table}.slot_id CROSS JOIN job ON job.id = slot.job_id
+  return `INSERT INTO session_beacon (session, is_accepted, id, received_at_ms, latest_at_ms)
+    SELECT job.session, ${is_accepted}, ${table}.id, ${table}.received_at_ms,
+      max(
+        max(${table}.received_at_ms) OVER (PARTITION BY job.session ORDER BY ${table}.id),
+        coalesce((
+          SELECT latest_at_ms FROM session_beacon present
+          WHERE present.session = job.session AND present.is_accepted = ${is_accepted} ORDER BY present.id DESC LIMIT 1
+        ), 0)
+      )
+    FROM ${table} CROSS JOIN slot ON slot.id = ${table}.slot_id CROSS JOIN job ON job.id = slot.job_id
     WHERE job.session IS NOT NULL`
 }
 
@@ -213,6 +223,18 @@ export const migrations: readonly string[] = [
     is_accepted INTEGER NOT NULL,        -- 1: in beacon, 0: in aside_beacon
     id INTEGER NOT NULL,
     received_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (session, is_accepted, id)
+  ) STRICT, WITHOUT ROWID;
+  -- The next step fills it.
+  `,
+  `
+  DROP TABLE session_beacon;
+  CREATE TABLE session_beacon (
+    session INTEGER NOT NULL,
+    is_accepted INTEGER NOT NULL,        -- 1: in beacon, 0: in aside_beacon
+    id INTEGER NOT NULL,
+    received_at_ms INTEGER NOT NULL,
+    latest_at_ms INTEGER NOT NULL,       -- the latest time of those up to this one: the clock can have moved back
     PRIMARY KEY (session, is_accepted, id)
   ) STRICT, WITHOUT ROWID;
   ${insertSessionBeacons.beacon} ORDER BY 1, 2, 3;
