@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -75,6 +75,22 @@ test('a start loads few files, and no library beside the schemas and the databas
   const own = files.filter((file) => !file.includes('node_modules'))
   expect(own.length).toBeLessThan(21)
   expect(own.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThan(1_300_000)
+})
+
+test('a start leaves the young generation at no more than 4 MB for each half', async () => {
+  const report = join(temporaryDirectory(), 'report.cjs')
+  const young = `require('node:v8').getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')`
+  writeFileSync(
+    report,
+    `process.on('exit', () => { const young = ${young}; console.error(young.space_used_size + young.space_available_size) })`,
+  )
+  const env = { SVC_HOME: temporaryDirectory(), NODE_OPTIONS: `--require ${JSON.stringify(report)}` }
+  const { child, firstLine, ended } = spawnSvc(['start', '-q', '-o', 'json', '--ephemeral', '--port', '0'], env)
+  await firstLine
+  child.kill('SIGTERM')
+  const { code, stderr } = await ended
+  expect([code, stderr.trim()]).toEqual([0, expect.stringMatching(/^\d+$/)])
+  expect(Number(stderr)).toBeLessThanOrEqual(4 * 2 ** 20)
 })
 
 test('the help in the bundle is the help of the source', async () => {

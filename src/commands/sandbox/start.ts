@@ -73,6 +73,8 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
   const unwritable = stateProblem(home)
   // In memory or on a server it needs no file; commands then find it by its URL.
   if (unwritable !== null && options.ephemeral !== true && options.store === undefined) throw unwritable
+  // Loading the emulator would double the young generation once more.
+  session.host.keepHeapSmall()
   const { sandbox, certificate } = await startOnFreePort(session, options)
   let drain_ms = 0
   const { url, public_url, inspector_url, database, pid, version, projects, shared, first_token } = sandbox
@@ -94,7 +96,6 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
     for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
     if (shared !== null && first_token === null) session.out.note(tokenNote)
     printReady(session, ready, null)
-    session.host.keepHeapSmall()
     if (isOpened) await openPage(session, demoOf(ready))
     const signal = await stopped
     session.out.note(`${signal}: stopping`)
