@@ -110,10 +110,10 @@ function measureInserts(): void {
     db.exec(`CREATE TABLE beacon (id INTEGER PRIMARY KEY, slot_id INTEGER, beacon_id TEXT, event TEXT, occurred_at_ms INTEGER,
       received_at_ms INTEGER, body_sha256 TEXT, measurements TEXT, extras TEXT, UNIQUE (slot_id, beacon_id));
       CREATE TABLE session_beacon (session INTEGER, is_accepted INTEGER, id INTEGER, received_at_ms INTEGER,
-      PRIMARY KEY (session, is_accepted, id)) WITHOUT ROWID`)
+      latest_at_ms INTEGER, PRIMARY KEY (session, is_accepted, id)) WITHOUT ROWID`)
     if (index !== null) db.exec(index)
     const insert = db.prepare("INSERT INTO beacon VALUES (?, ?, ?, 'visible', ?, ?, ?, ?, '{}')")
-    const insertOfSession = db.prepare('INSERT INTO session_beacon VALUES (?, 1, ?, ?)')
+    const insertOfSession = db.prepare('INSERT INTO session_beacon VALUES (?, 1, ?, ?, ?)')
     let id = 0
     return {
       close: () => db.close(),
@@ -124,7 +124,7 @@ function measureInserts(): void {
             for (let row = 0; row < 20; row++) {
               id++
               insert.run(id * 4_096, Math.floor(id / 10), `beacon-${id}`, id, id, 'x'.repeat(43), `{"visible_ratio":1}`)
-              if (ofSession) insertOfSession.run(id % 5_000, id * 4_096, id)
+              if (ofSession) insertOfSession.run(id % 5_000, id * 4_096, id, id)
             }
           })()
         }

@@ -5,7 +5,9 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
+import { openSqliteStore } from '../../sandbox/store/sqlite/index.ts'
 import { insertSessionBeacons } from '../../sandbox/store/sqlite/migrations.ts'
+import { decodeId } from '../../src/contract/ids.ts'
 import { addToSessions, addTraffic } from '../reliability/large-state.ts'
 import { type Asked, readers, requestsOf, unplaced } from '../reliability/list-requests.ts'
 import type { Call } from './call.ts'
@@ -252,20 +254,9 @@ test('beacons of a session since a time are found, and no others read, also when
   const filled = await fill(on.api, { format: 'banner' })
   await fill(on.api, { body: { client_id: 'proj_demo', session_id: 'other', job_type: 'chat' } })
   const start_ms = on.clock.now()
-  /** Adds beacons to the first or the last slot, received one a millisecond until a time. */
-  const add = (slot: 'min' | 'max', count: number, until_ms: number) =>
-    edit(database, (db) =>
-      db.exec(`
-        INSERT INTO beacon (id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, extras)
-          WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ${count}),
-            last(id) AS (SELECT max(id) FROM (SELECT id FROM slot UNION ALL SELECT id FROM beacon))
-          SELECT last.id + i, (SELECT ${slot}(id) FROM slot), 'added-' || i, 'heartbeat', 1, ${until_ms - count} + i,
-            'body', '{}' FROM n, last;
-        DELETE FROM session_beacon; ${insertSessionBeacons.beacon}`),
-    )
   // More of the session than one part reads, and so many of another one that the index of times does not find the few.
-  add('min', 60_000, start_ms - 1_000)
-  add('max', 2_000, start_ms + 600_000)
+  addBeacons(database, 'min', 60_000, start_ms - 1_000)
+  addBeacons(database, 'max', 2_000, start_ms + 600_000)
 
   const { prepare } = Database.prototype
   let parts = 0
@@ -308,3 +299,55 @@ test('beacons of a session since a time are found, and no others read, also when
     expect([entries.length, wrong]).toEqual([60_003, []])
   })
 })
+
+test('a beacon of a session that a newer one has overtaken is found since its time', async () => {
+  using place = folder()
+  const database = join(place.path, 'sandbox.db')
+  let slot_id = 0
+  {
+    await using on = await stage({ database })
+    slot_id = decodeId('slot', (await fill(on.api)).slot_id)!
+    await fill(on.api, { body: { client_id: 'proj_demo', session_id: 'other', job_type: 'chat' } })
+  }
+  addBeacons(database, 'max', 2_000, 1_000_000)
+  const store = openSqliteStore({
+    ...{ path: database, pid: process.pid, now_ms: 1, journal_limit: 0, event_limit: 100 },
+    seed: { projects: [], catalogue: { sha256: 'a', demand: '{}' } },
+    sha256Hex: (text) => text,
+    report: (error) => expect.fail(String(error)),
+  })
+  try {
+    const first = (await store.largestId()) + 1
+    const record = (id: number, received_at_ms: number) => {
+      const beacon_id = `of-${received_at_ms}`
+      const more = { occurred_at_ms: 1, body_sha256: 'body', measurements: null, extras: '{}' }
+      const draft = { kind: 'beacon', ref: id, at_ms: received_at_ms, build: () => '{}' } as const
+      return store.recordBeacon({ id, slot_id, beacon_id, event: 'heartbeat', received_at_ms, ...more }, 1, draft)
+    }
+    await record(first + 1, 900_000)
+    await record(first + 2, 900_010)
+    await record(first, 900_020)
+    const since = async (since_ms: number) =>
+      (await store.listBeacons({ session_id: 'sess_1', since_ms, limit: 10, before: null })).rows.map(
+        ({ beacon }) => beacon.received_at_ms,
+      )
+    expect(await since(900_020)).toEqual([900_020])
+    expect(await since(900_010)).toEqual([900_010, 900_020])
+    expect(await since(900_021)).toEqual([])
+  } finally {
+    await store.close()
+  }
+})
+
+/** Adds beacons to the first or the last slot, received one a millisecond until a time. */
+function addBeacons(database: string, slot: 'min' | 'max', count: number, until_ms: number): void {
+  edit(database, (db) =>
+    db.exec(`
+      INSERT INTO beacon (id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, extras)
+        WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ${count}),
+          last(id) AS (SELECT max(id) FROM (SELECT id FROM slot UNION ALL SELECT id FROM beacon))
+        SELECT last.id + i, (SELECT ${slot}(id) FROM slot), 'added-' || i, 'heartbeat', 1, ${until_ms - count} + i,
+          'body', '{}' FROM n, last;
+      DELETE FROM session_beacon; ${insertSessionBeacons.beacon}`),
+  )
+}
