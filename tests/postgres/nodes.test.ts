@@ -229,13 +229,26 @@ test('a transaction that a deadlock ends is run again, and its request succeeds'
   expect(await rowsOf(on)).toMatchObject({ events_are_gapless: true, chains_are_gapless: true, slots: 2 })
 })
 
+/** Resolves to a state directory in which commands find that node. */
+async function homeOf({
+  url: base_url,
+  database,
+  pid,
+  version,
+  projects,
+  inspector_url,
+  admin_token,
+  shared,
+}: Sandbox) {
+  const home = temporaryDirectory()
+  const locator = { database, pid, version, projects, inspector_url, admin_token, started_at_ms: 1 }
+  await writeLocator(home, { url: base_url, ...locator, ...shared! })
+  return home
+}
+
 test('sandbox ps, sandbox status and doctor name the namespace, its nodes, and the database without its password', async () => {
   await using on = await team(2)
-  const home = temporaryDirectory()
-  const [node] = on.nodes
-  const { database, pid, version, projects, inspector_url, admin_token, shared } = node!
-  const locator = { url: node!.url, database, pid, version, projects, inspector_url, admin_token, started_at_ms: 1 }
-  await writeLocator(home, { ...locator, ...shared! })
+  const home = await homeOf(on.nodes[0]!)
   const of = (args: string) => svc(args, { env: { SVC_HOME: home } })
   const place = `${on.namespace}, 2 nodes on postgres://svc@127.0.0.1:`
   expect((await of('sandbox ps')).stdout).toContain(place.slice(0, 30))
@@ -399,6 +412,22 @@ test('while the database is gone requests get 503 with Retry-After; when it is b
     const rows = await rowsOf(on, server.url)
     expect(rows).toMatchObject({ events_are_gapless: true, chains_are_gapless: true })
     expect(rows.slots).toBeGreaterThanOrEqual(acknowledged)
+  } finally {
+    await server.stop()
+  }
+})
+
+test('sandbox ps, sandbox status and doctor say that a node is not ready while its database is lost', async () => {
+  const server = await startPostgres()
+  try {
+    await using on = await team(1, server.url)
+    const home = await homeOf(on.nodes[0]!)
+    await server.stop()
+    await expect.poll(async () => (await fetch(`${on.nodes[0]!.url}/_sandbox/readyz`)).status).toBe(503)
+    const of = async (args: string) => (await svc(args, { env: { SVC_HOME: home } })).stdout
+    expect(await of('sandbox ps')).toMatch(/ not ready /)
+    expect(await of('sandbox status')).toMatch(/^state +not ready$/m)
+    expect(await of('doctor')).toContain('cannot be read: The database of the sandbox does not respond.')
   } finally {
     await server.stop()
   }

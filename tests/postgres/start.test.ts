@@ -1,9 +1,10 @@
-/** `svc start --store` as processes: what the line of each node says, and what the token in it opens. */
+/** `svc start --store` as processes: what the line of each node says, what the token in it opens, and how one is stopped. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Running, spawnSvc } from '../cli/process.ts'
 import { connect } from '../http/call.ts'
 import { temporaryDirectory } from '../temporary.ts'
+import { startPostgres } from './server.ts'
 import { storeOfItsOwn } from './shared-store.ts'
 
 interface Line {
@@ -44,5 +45,22 @@ test('the first line has the admin token of every node, later ones that of their
     for (const { child } of running) child.kill('SIGINT')
     const ended = await Promise.all(running.map((node) => node.ended))
     expect(ended.map(({ code }) => code)).toEqual([0, 0, 0])
+  }
+})
+
+test('a node whose database is lost is stopped by sandbox stop', async () => {
+  const server = await startPostgres()
+  const env = { SVC_HOME: temporaryDirectory() }
+  const node = spawnSvc(['start', '--port', '0', '--store', server.url, '-o', 'json'], env)
+  try {
+    const { url } = JSON.parse(await node.firstLine) as Line
+    await server.stop()
+    await expect.poll(async () => (await fetch(`${url}/_sandbox/readyz`)).status).toBe(503)
+    const { stdout } = await spawnSvc(['sandbox', 'stop'], env).ended
+    expect(stdout).toBe(`stopped ${url} (pid ${node.child.pid})\n`)
+    expect((await node.ended).code).toBe(0)
+  } finally {
+    node.child.kill('SIGKILL')
+    await server.stop()
   }
 })

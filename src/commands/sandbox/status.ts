@@ -13,6 +13,8 @@ import { permittedControlToken } from '../../cli/settings/key-destination.ts'
 import type { Source } from '../../cli/settings/settings.ts'
 import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import { settingsTable } from '../../cli/settings/table.ts'
+import { ServiceError } from '../../client/errors.ts'
+import type { SandboxInfo } from '../../contract/control/sandbox.ts'
 import { formatDuration } from '../../foundation/duration.ts'
 
 /** A sandbox on this computer responds at once or not at all. */
@@ -33,18 +35,22 @@ export const status: Command = {
     }
     const { url, inspector_url, database, pid, version, started_at_ms, projects } = sandbox
     const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(responseTimeout_ms)]) }
-    const info = await sessionClient(host, settings)
-      .sandbox.info({}, options)
-      .catch(() => null)
-    signal.throwIfAborted()
-    const ready = info !== null
+    let info: SandboxInfo | null = null
+    let state: State = 'ready'
+    try {
+      info = await sessionClient(host, settings).sandbox.info({}, options)
+    } catch (error) {
+      signal.throwIfAborted()
+      state = stateOf(error)
+    }
+    const ready = state === 'ready'
     const names = (info ?? { projects }).projects.map(({ client_id }) => client_id)
     const shared = info?.nodes == null ? {} : { namespace: sandbox.namespace ?? null, nodes: info.nodes.length }
     const reported = { url, inspector_url, database, pid, version, started_at_ms, ready, source: source.base_url }
     out.data({ ...reported, ...shared, projects: names }, (style) =>
       alignPairs(
         [
-          ['state', stateText(ready, style)],
+          ['state', stateText(state, style)],
           ['URL', style.cyan(url)],
           ['chosen by', source.base_url === 'sandbox' && running > 1 ? 'the newest' : sourceName(source.base_url)],
           ['inspector', style.cyan(inspector_url)],
@@ -68,7 +74,7 @@ const psColumns: readonly Column[] = [
   { name: ' ', field: 'mark' },
   { name: 'url', kind: 'id' },
   { name: 'pid', kind: 'id' },
-  { name: 'state', paint: (cell, style) => stateText(cell === 'ready', style) },
+  { name: 'state', paint: (cell, style) => stateText(cell as State, style) },
   { name: 'up' },
   { name: 'database', least: 16 },
 ]
@@ -86,13 +92,15 @@ export const ps: Command = {
       running.map(async (sandbox) => {
         const { url, inspector_url, database, pid, version, started_at_ms } = sandbox
         const used = pid === settings.sandbox?.pid
-        const [ready, shared] = await Promise.all([isReady(host, sandbox), sharedFields(host, sandbox)])
-        return { url, inspector_url, database, pid, version, started_at_ms, ...shared, ready, used }
+        const [state, shared] = await Promise.all([readiness(host, sandbox), sharedFields(host, sandbox)])
+        const ready = state === 'ready'
+        return { state, url, inspector_url, database, pid, version, started_at_ms, ...shared, ready, used }
       }),
     )
     if (rows.length === 0) out.note(`No sandbox is running. Start one: ${command_name} start`)
     await noteForeignLocators({ host, out })
-    out.data(rows, (style) =>
+    const listed = rows.map(({ state: _, ...row }) => row)
+    out.data(listed, (style) =>
       rows.length === 0
         ? []
         : tableLines(
@@ -100,7 +108,6 @@ export const ps: Command = {
             rows.map((row) => ({
               ...row,
               mark: row.used ? '*' : ' ',
-              state: row.ready ? 'ready' : 'no response',
               database: databaseText(row),
               up:
                 style.view.time === null
@@ -128,13 +135,17 @@ export async function noteForeignLocators({ host, out }: Pick<Session, 'host' | 
     out.note(`Left alone, another version of svc wrote it: ${path}`)
 }
 
+/** `not ready`: it responds, and refuses, as while it has lost its database. */
+type State = 'ready' | 'not ready' | 'no response'
+
 /** A probe needs no admin token, wherever the sandbox listens. */
-async function isReady(host: Host, { url }: Locator): Promise<boolean> {
+async function readiness(host: Host, { url }: Locator): Promise<State> {
   const client = commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false })
-  return client.health.ready().then(
-    () => true,
-    () => false,
-  )
+  return client.health.ready().then(() => 'ready', stateOf)
+}
+
+function stateOf(error: unknown): State {
+  return error instanceof ServiceError ? 'not ready' : 'no response'
 }
 
 interface SharedFields {
@@ -161,8 +172,8 @@ function databaseText({ database, namespace, nodes }: { database: string } & Par
   return `${namespace}${count} on ${database}`
 }
 
-function stateText(is_ready: boolean, style: Style): string {
-  return is_ready ? style.green('ready') : style.red('no response')
+function stateText(state: State, style: Style): string {
+  return state === 'ready' ? style.green(state) : style.red(state)
 }
 
 /** `3s`, `31m`, `5h`, `2d`: in the largest unit that is not zero. */

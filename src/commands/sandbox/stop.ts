@@ -12,7 +12,7 @@ import type { Session } from '../../cli/run/session.ts'
 import { permittedControlToken } from '../../cli/settings/key-destination.ts'
 import { isSameService } from '../../cli/settings/settings.ts'
 import { stateDirectory } from '../../cli/settings/state-directory.ts'
-import { UnreachableError } from '../../client/errors.ts'
+import { ServiceError, UnreachableError } from '../../client/errors.ts'
 import { noteForeignLocators, responseTimeout_ms } from './status.ts'
 
 /** The sandbox itself takes at most 5 s to finish the requests in flight, with a shared store after it has drained. */
@@ -58,7 +58,10 @@ async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locato
   return confirmed
 }
 
-/** The process is the sandbox when it responds as such, or, too busy to respond, listens on the port of the sandbox. */
+/**
+ * The process is the sandbox when it responds as such, or listens on the port of the sandbox and is too busy to respond, or
+ * has lost its database.
+ */
 async function stateOf(sandbox: Locator, host: Host, allow_http: boolean): Promise<'running' | 'silent' | 'ended'> {
   const { url, pid } = sandbox
   const admin_token = permittedControlToken({ base_url: url, allow_http, sandbox })
@@ -67,7 +70,8 @@ async function stateOf(sandbox: Locator, host: Host, allow_http: boolean): Promi
   try {
     return (await client.sandbox.info()).pid === pid ? 'running' : 'ended'
   } catch (error) {
-    if (!(error instanceof UnreachableError && error.timed_out)) return 'ended'
+    const refuses = error instanceof ServiceError && error.reason_code !== null
+    if (!refuses && !(error instanceof UnreachableError && error.timed_out)) return 'ended'
     const holder = await portHolder(Number(new URL(url).port), host.platform, [])
     return holder.startsWith(`pid ${pid} `) ? 'running' : 'silent'
   }

@@ -11,6 +11,7 @@ import { findConfig, loadSettings } from '../../cli/settings/files.ts'
 import { resolveSettings, type Settings } from '../../cli/settings/settings.ts'
 import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import type { Client } from '../../client/client.ts'
+import { ServiceError } from '../../client/errors.ts'
 import type { Integrity, SandboxInfo } from '../../contract/control/sandbox.ts'
 import { isLoopback } from '../../foundation/http.ts'
 import { findBrowser } from '../../qa/browser/launch.ts'
@@ -27,7 +28,7 @@ export interface Machine {
   }
   settings: Settings
   /** Who responds at the base URL. */
-  service: 'sandbox' | 'other' | 'none'
+  service: 'sandbox' | 'other' | 'none' | Refusal
   /** `holder`: the process that listens at the port of the base URL and does not respond as a service; null when there is none. */
   port: { number: number; holder: string | null }
   /** Every running sandbox of this state directory, newest first. */
@@ -120,16 +121,25 @@ export interface SandboxFacts {
 
 /** A service that runs responds at once or not at all. */
 const answerWithin_ms = 5_000
+/** Why a sandbox cannot be read: its token is missing, or `is_failure`, as while its database is lost. */
+export interface Refusal {
+  message: string
+  hint: string | null
+  is_failure: boolean
+}
+
 /** Errors of the client when no service answered. */
 const noAnswer: ReadonlySet<string> = new Set(['UnreachableError', 'TimeoutError'])
 
 /** Returns what responds at the base URL; `info` is null when it is not a sandbox. */
-export async function findService(
-  client: Client,
-): Promise<{ service: 'sandbox' | 'other' | 'none'; info: SandboxInfo | null }> {
+export async function findService(client: Client): Promise<{ service: Machine['service']; info: SandboxInfo | null }> {
   try {
     return { service: 'sandbox', info: await client.sandbox.info({}, { signal: AbortSignal.timeout(answerWithin_ms) }) }
   } catch (error) {
+    if (error instanceof ServiceError && error.reason_code !== null) {
+      const { message, hint, status } = error
+      return { service: { message, hint, is_failure: status >= 500 }, info: null }
+    }
     const isSilent = error instanceof Error && noAnswer.has(error.name)
     return { service: isSilent ? 'none' : 'other', info: null }
   }

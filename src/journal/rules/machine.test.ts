@@ -151,7 +151,7 @@ test('a browser is found or not', () => {
 })
 
 describe('the port', () => {
-  const found = (kind: 'sandbox' | 'other' | 'none', holder: string | null, environment: Layers['environment'] = {}) =>
+  const found = (kind: Machine['service'], holder: string | null, environment: Layers['environment'] = {}) =>
     ofMachine('port', {
       service: kind,
       settings: settings(environment, []),
@@ -190,6 +190,18 @@ describe('the port', () => {
         message: 'What responds at http://127.0.0.1:4999 is not a sandbox, so there is no journal to check.',
       },
     ])
+  })
+
+  test('a sandbox that lacks a token, or its database, says what is missing', () => {
+    const refusal = { message: 'This node has lost its database.', hint: 'Wait.', is_failure: true }
+    expect(found(refusal, null, { base_url: 'http://127.0.0.1:4999' })).toEqual([
+      {
+        level: 'problem',
+        message: 'The sandbox at http://127.0.0.1:4999 cannot be read: This node has lost its database.',
+        fix: 'Wait.',
+      },
+    ])
+    expect(found({ ...refusal, is_failure: false }, null)).toMatchObject([{ level: 'unknown', fix: 'Wait.' }])
   })
 
   test('another program responds at the port of the sandbox', () => {

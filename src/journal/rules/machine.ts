@@ -138,6 +138,13 @@ function foreignSettings(settings: Machine['settings']): Finding[] {
 /** What is at the base URL instead of a sandbox. */
 function serviceMissing({ service, settings: { base_url, source }, port, command_name }: Machine): Finding {
   const start = `Start one: ${command_name} start`
+  if (typeof service === 'object') {
+    return {
+      severity: service.is_failure ? 'error' : 'unknown',
+      message: `The sandbox at ${base_url} cannot be read: ${service.message}`,
+      ...(service.hint === null ? {} : { fix: service.hint }),
+    }
+  }
   if (service === 'other') {
     return source.base_url === 'default'
       ? {
