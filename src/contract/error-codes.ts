@@ -43,10 +43,16 @@ export const errorCodes = {
     3,
     'retryable',
     'documented',
-    'Over the rate limit of the key; retry after Retry-After seconds.',
+    'Over the rate limit of the key. Retry after as many seconds as Retry-After says.',
   ),
   internal_error: code(500, 3, 'retryable', 'assumed', 'The service failed.'),
-  unavailable: code(503, 7, 'retryable', 'assumed', 'Temporarily unavailable; retry after Retry-After seconds.'),
+  unavailable: code(
+    503,
+    7,
+    'retryable',
+    'assumed',
+    'Temporarily unavailable. Retry after as many seconds as Retry-After says.',
+  ),
 }
 
 function code(
@@ -314,7 +320,7 @@ export const reasonCodes = {
   ...causes('rate_limited', {
     rate_limited: [
       'Over the rate limit of this key.',
-      'Wait for Retry-After seconds, then try again. Do not retry at once.',
+      'Wait as many seconds as the header Retry-After says, then try again. Do not retry at once.',
     ],
   }),
   ...causes('internal_error', {
@@ -329,7 +335,7 @@ export const reasonCodes = {
       'Send requests to another node, or wait until this one has been started again.',
     ],
     too_many_sockets: ['Too many sockets are open.', 'Close sockets that have their decision, or poll instead.'],
-    injected_fault: ['The service is not available.', 'Retry after Retry-After seconds.'],
+    injected_fault: ['The service is not available.', 'Retry after as many seconds as the header Retry-After says.'],
     storage_unavailable: [
       'The sandbox cannot write its database.',
       'Free disk space or make the database file writable, then try again.',
