@@ -23,9 +23,9 @@ import {
   type CommandInput,
   isGroup,
   load,
-  loadAll,
   tableOptions,
 } from './command.ts'
+import type { CommandNode } from './command-tree.ts'
 import { CliError, didYouMean } from './errors.ts'
 
 export type ParsedLine = { common: CommonOptions } & (
@@ -236,8 +236,11 @@ const mostVerbs = 4
 
 /** Returns what to type in place of a verb without its noun, or null: `svc status` is `svc sandbox status`. */
 async function verbHint(commands: readonly AnyCommand[], word: string): Promise<string | null> {
-  const all = await loadAll(commands)
-  const found = all.filter(({ path }) => path.endsWith(` ${word}`)).map(({ path }) => `svc ${path}`)
+  const { commandTree } = await import('./command-tree.ts')
+  const pathsOf = ({ name, commands }: CommandNode): string[] =>
+    commands === undefined ? [name] : commands.flatMap(pathsOf).map((path) => `${name} ${path}`)
+  const all = (await commandTree(commands)).flatMap(pathsOf)
+  const found = all.filter((path) => path.endsWith(` ${word}`)).map((path) => `svc ${path}`)
   if (found.length === 0 || found.length > mostVerbs) return null
   return found.length === 1 ? `It is ${found[0]}.` : `There are ${found.slice(0, -1).join(', ')} and ${found.at(-1)}.`
 }
