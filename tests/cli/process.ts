@@ -30,7 +30,9 @@ export function spawnSvc(args: readonly string[], env: Record<string, string>, c
       result.stdout += chunk.toString()
       if (result.stdout.includes('\n')) resolve(result.stdout.split('\n')[0] as string)
     })
-    child.on('close', () => reject(new Error(`ended without a line: ${result.stderr}`)))
+    child.on('close', (code, signal) =>
+      reject(new Error(`ended without a line, with ${signal ?? code}: ${result.stderr}`)),
+    )
   })
   firstLine.catch(() => {})
   const ended = once(child, 'close').then(([code]) => ({ ...result, code: code as number }))
