@@ -72,10 +72,6 @@ const host: Host = {
     new PerformanceObserver(boundYoung).observe({ entryTypes: ['gc'] })
     boundYoung()
   },
-  compileExpressionsOnce() {
-    // Else the first use of the expression for IPv6 in node:net, which listening needs, takes 6 ms instead of 2.
-    process.getBuiltinModule('node:v8').setFlagsFromString('--no-regexp-tier-up')
-  },
   exitNow: (code) => process.exit(code),
   isRunning: (pid) => sendSignal(pid, 0),
   parentOf,

@@ -14,7 +14,6 @@ function interruptible() {
       return () => handlers.delete(handler)
     },
     keepHeapSmall: () => {},
-    compileExpressionsOnce: () => {},
     exitNow: (code) => void exits.push(code),
   }
   const interruptAt = (instant: number, signal: Signal = 'SIGINT') => {

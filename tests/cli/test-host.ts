@@ -25,7 +25,6 @@ export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> 
     randomText: (length) => String(++randomTexts).padStart(length, '0'),
     onSignal: (_handler: (signal: Signal) => void) => () => {},
     keepHeapSmall: () => {},
-    compileExpressionsOnce: () => {},
     exitNow: (code) => {
       throw new Error(`exited with ${code}`)
     },

@@ -26,8 +26,6 @@ export interface Host {
   onSignal(handler: (signal: Signal) => void): () => void
   /** Trades a little speed for memory, for a process that runs all day. */
   keepHeapSmall(): void
-  /** Lets regular expressions be compiled once, to machine code, in place of twice. */
-  compileExpressionsOnce(): void
   /** Ends the process at once. Only the second Ctrl-C does so. */
   exitNow(code: number): void
   /** Whether a process of this id is running. */

@@ -174,7 +174,6 @@ export async function startOnFreePort(
   if (isFile && options.db === undefined) createStateDirectory(home)
   const certificate = await certificateOf(session.host, home, options)
   const { startSandbox, SandboxError } = await import('../../../sandbox/index.ts')
-  session.host.compileExpressionsOnce()
   const report = failureReport((line) => session.host.stderr.write(`${printable(line)}\n`))
   const first = options.port ?? defaultPort
   for (let port = first; ; port++) {
