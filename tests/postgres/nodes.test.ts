@@ -114,13 +114,13 @@ test('a change is announced with its commit, and seen on another node within 100
   try {
     await one!.accept('clock.freeze')
     const took_ms: number[] = []
-    for (let index = 0; index < 20; index++) {
+    // The fastest counts: on a busy computer any one of them may wait for a processor.
+    while (took_ms.length < 20 || (Math.min(...took_ms) >= 100 && took_ms.length < 200)) {
       const { now_ms } = (await one!.accept('clock.advance', { body: { by_ms: 1_000 } })).body
       const committed = performance.now()
       await expect.poll(async () => (await other!.accept('clock.show')).body.now_ms, { interval: 2 }).toBe(now_ms)
       took_ms.push(performance.now() - committed)
     }
-    // The fastest: on a busy computer any one of them may wait for a processor.
     expect(Math.min(...took_ms)).toBeLessThan(100)
     await one!.accept('faults.add', { body: { path: '/v1/projects/*', status: 503 } })
     await one!.accept('projects.update', { params: { client_id: 'proj_demo' }, body: { label_text: 'Elsewhere' } })
@@ -166,11 +166,12 @@ test('a node that listens sees what is announced, one with svc_listen=off what t
     )
     await expect.poll(listening!, { interval: 20 }).toBe(3_600_000)
     const polls = new Set<string>()
-    while (polls.size < 4) {
+    const countPolls = async () => {
       const { rows } = await client.query<{ at: string }>(`SELECT max(query_start)::text AS at FROM pg_stat_activity
         WHERE datname = current_database() AND query LIKE 'SELECT generation, generation_seq%'`)
-      polls.add(rows[0]!.at)
+      return polls.add(rows[0]!.at).size
     }
+    await expect.poll(countPolls, { interval: 20 }).toBeGreaterThanOrEqual(4)
     expect(await polling!()).toBe(0)
     await moveClock(7_200_000)
     await client.query('UPDATE head SET changes = changes + 1')
@@ -208,7 +209,8 @@ test('an engine without LISTEN: changes of another node and its decisions are se
 })
 
 test('a transaction that a deadlock ends is run again, and its request succeeds', async () => {
-  await using on = await team(1)
+  // The node looks for a deadlock once: after this time the client waits too, also on a busy computer.
+  await using on = await team(1, `${url}?options=-c%20deadlock_timeout%3D3s`)
   const api = connect(on.nodes[0]!)
   await api.accept('placements.create', { as: key, body: asked() })
   const client = new pg.Client({ connectionString: url, options: `-c search_path="svc_${on.namespace}"` })
@@ -217,9 +219,9 @@ test('a transaction that a deadlock ends is run again, and its request succeeds'
     // The placement locks the chain, then the head; this holds the head, and asks for the chain. It gives up later.
     await client.query("SET deadlock_timeout = '30s'; BEGIN; SELECT FROM head FOR UPDATE")
     const placed = api.accept('placements.create', { as: key, body: asked() })
-    await expect
-      .poll(async () => (await client.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount, { interval: 20 })
-      .toBeGreaterThan(0)
+    // Waiting for this connection: other tests have locks of their own.
+    const waiting = 'SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))'
+    await expect.poll(async () => (await client.query(waiting)).rowCount, { interval: 20 }).toBeGreaterThan(0)
     await client.query('SELECT FROM chain FOR UPDATE')
     await client.query('COMMIT')
     expect((await placed).body.slot_id).toMatch(/^slot_/)
@@ -327,8 +329,11 @@ test('no lock waits for the disk: commits of two nodes pass, nothing is acknowle
       })
     })
     await expect.poll(() => emitted).toContain('connected')
+    let probe = Promise.resolve()
     /** Resolves when commits wait. The server reads its configuration some time after it is asked to. */
     const stall = async () => {
+      // One that still waits would be taken for one that waits already.
+      await probe
       await setReplica('nobody')
       let isProbing = false
       const isStalled = async () => {
@@ -337,7 +342,7 @@ test('no lock waits for the disk: commits of two nodes pass, nothing is acknowle
           const sent = () => {
             isProbing = false
           }
-          void other.query("/* probe */ SELECT pg_logical_emit_message(true, 'probe', '')").then(sent, sent)
+          probe = other.query("/* probe */ SELECT pg_logical_emit_message(true, 'probe', '')").then(sent, sent)
         }
         return (await client.query("SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'")).rowCount
       }

@@ -77,7 +77,8 @@ test('clock, faults and their counts, scenario, settings and keys of one node ho
 })
 
 test('a bucket is of all nodes: what one has granted, the other refuses', async () => {
-  await using on = await pair({ rate_limit: '5/min' })
+  // Nothing is refilled while the test runs, however slow it is.
+  await using on = await pair({ rate_limit: '5/h' })
   const sent = await Promise.all(
     Array.from({ length: 24 }, (_, index) =>
       (index % 2 === 0 ? on.a : on.b).send('POST', '/v1/placements', { as: key, body: asked() }),
@@ -85,10 +86,11 @@ test('a bucket is of all nodes: what one has granted, the other refuses', async 
   )
   expect(sent.filter(({ status }) => status === 200)).toHaveLength(10)
   const refused = sent.find(({ status }) => status === 429)!
-  expect(refused.headers['ratelimit-policy']).toBe('"default";q=10;w=120')
+  expect(refused.headers['ratelimit-policy']).toBe('"default";q=10;w=7200')
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(5)
   await on.b.accept('sandbox.reset')
-  await on.a.accept('placements.create', { as: key, body: asked() })
+  // Until a node has heard of the reset it refuses writes with 503.
+  await soon(async () => (await on.a.send('POST', '/v1/placements', { as: key, body: asked() })).status === 200)
 })
 
 test('a poll on one node ends when another decides, and what a dead node left is decided once', async () => {
@@ -185,7 +187,7 @@ test('readyz tells a balancer that a node stops, or has lost its database, which
   }
   await restarted
   await api.accept('placements.create', { as: key, body: asked() })
-  const closing = sandbox.close({ drain_ms: 300 })
+  const closing = sandbox.close({ drain_ms: 2_000 })
   expect((await api.refuse('health.ready')).body.reason_code).toBe('draining')
   await api.accept('placements.create', { as: key, body: asked() })
   await closing
@@ -349,7 +351,7 @@ test(
 
     /** Sends until there is a success: with the same body, as a client does that got no response. */
     const until = async (method: string, path: string, body?: unknown): Promise<Reply['body'] | null> => {
-      for (let attempt = 0; attempt < 200; attempt++) {
+      for (const started = performance.now(); performance.now() - started < 60_000; ) {
         const reply = await once(`${proxy.url}${path}`, method, body, bearer)
         if (reply === null) acknowledged.unknown++
         else if (reply.status < 300) return reply.body
@@ -430,7 +432,7 @@ test(
         followers.some(({ seen }) => (seen.at(-1)?.seq ?? 0) < last);
         await pause(50)
       ) {
-        if (performance.now() - started > 20_000) throw new Error('a follower does not catch up')
+        if (performance.now() - started > 60_000) throw new Error('a follower does not catch up')
       }
       await Promise.all(followers.map(({ stop }) => stop()))
       for (const follower of followers) expect(follower.problems).toEqual([])
