@@ -53,6 +53,10 @@ test('a database that refuses a start is named without its password, with what t
     'database_unwritable',
     expect.stringMatching(/password authentication failed for user "svc"\. Check user and password/),
   ])
+  expect(await start({ password: '' })).toEqual([
+    'database_unwritable',
+    expect.stringMatching(/refused the sandbox: it asks for a password\. Check user and password/),
+  ])
   expect(await start({ pathname: '/absent' })).toEqual([
     'database_unwritable',
     expect.stringMatching(/database "absent" does not exist\. Create it, or name another one in the URL\.$/),

@@ -8,7 +8,7 @@ import { writeLocator } from '../../src/cli/process/locator.ts'
 import { svc } from '../cli/test-cli.ts'
 import { connect } from '../http/call.ts'
 import { asked, key } from '../http/stage.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { temporaryDirectory, textsIn } from '../temporary.ts'
 import { startPostgres } from './server.ts'
 import { serverVariable, storeOfItsOwn } from './shared-store.ts'
 
@@ -256,8 +256,10 @@ test('sandbox ps, sandbox status and doctor name the namespace, its nodes, and t
   expect((await of('sandbox ps')).stdout).toContain(place.slice(0, 30))
   const [row] = JSON.parse((await of('sandbox ps -o json')).stdout) as unknown[]
   expect(row).toMatchObject({ namespace: on.namespace, nodes: 2, ready: true })
-  const texts = [await of('sandbox status'), await of('doctor'), await of('sandbox ps')].map(({ stdout }) => stdout)
-  for (const text of texts) expect(text).not.toContain('secret@')
+  const shown = ['sandbox status', 'doctor', 'sandbox ps', 'sandbox status -o json', 'doctor -o json']
+  const texts: string[] = []
+  for (const args of shown) texts.push((await of(args)).stdout)
+  for (const text of [...texts, ...textsIn(home)]) expect(text).not.toContain(':secret')
   expect(texts[0]).toContain(on.nodes[1]!.url)
   expect(texts[1]).toContain('2 nodes share it')
 })

@@ -7,12 +7,12 @@
  * used are emptied and used again.
  */
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type Database from 'better-sqlite3'
 import pg from 'pg'
 import type { SandboxOptions } from '../../sandbox/index.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { temporaryDirectory, textsIn } from '../temporary.ts'
 
 /** The variable with the URL of the server that global-setup.ts has started. */
 export const serverVariable = 'SVC_TEST_STORE'
@@ -56,11 +56,7 @@ export async function storeOfItsOwn(): Promise<SandboxOptions> {
 /** Resolves to everything that is stored for a store of `storeOfItsOwn`, or for a database file, as texts. */
 export async function storedTexts({ database = '', store }: SandboxOptions): Promise<string[]> {
   const server = store ?? process.env[serverVariable]
-  if (server === undefined) {
-    const folder = dirname(database)
-    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-    return files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
-  }
+  if (server === undefined) return textsIn(dirname(database))
   const schema = store === undefined ? schemaOf(database) : 'svc'
   const client = new pg.Client({ connectionString: server })
   await client.connect()

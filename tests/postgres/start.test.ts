@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Running, spawnSvc } from '../cli/process.ts'
 import { connect } from '../http/call.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { temporaryDirectory, textsIn } from '../temporary.ts'
 import { startPostgres } from './server.ts'
 import { storeOfItsOwn } from './shared-store.ts'
 
@@ -18,11 +18,14 @@ test('the first line has the admin token of every node, later ones that of their
   const { store = '' } = await storeOfItsOwn()
   const namespace = randomBytes(4).toString('hex')
   const running: Running[] = []
+  const homes: string[] = []
   const start = async (...more: string[]): Promise<Line> => {
+    const SVC_HOME = temporaryDirectory()
     const node = spawnSvc(['start', '--port', '0', '--store', store, '--namespace', namespace, '-o', 'json', ...more], {
-      SVC_HOME: temporaryDirectory(),
+      SVC_HOME,
     })
     running.push(node)
+    homes.push(SVC_HOME)
     return JSON.parse(await node.firstLine) as Line
   }
   try {
@@ -41,10 +44,14 @@ test('the first line has the admin token of every node, later ones that of their
     expect(await statuses(first)).toEqual([200, 200, 200])
     expect(await statuses(later)).toEqual([403, 200, 403])
     expect(await statuses()).toEqual([403, 403, 403])
+    const files = homes.flatMap(textsIn)
+    expect(files.filter((text) => text.includes(namespace))).toHaveLength(3)
+    expect(files.filter((text) => text.includes(':secret'))).toEqual([])
   } finally {
     for (const { child } of running) child.kill('SIGINT')
     const ended = await Promise.all(running.map((node) => node.ended))
     expect(ended.map(({ code }) => code)).toEqual([0, 0, 0])
+    for (const { stdout, stderr } of ended) expect(stdout + stderr).not.toContain(':secret')
   }
 })
 

@@ -227,15 +227,28 @@ async function loadDriver(): Promise<typeof import('pg')> {
 }
 
 function parseUrl(url: string): URL {
-  const address = URL.parse(url)
-  if (address !== null && /^postgres(ql)?:$/.test(address.protocol)) return address
-  throw new SandboxError(
+  const address = /^postgres(ql)?:\/\//i.test(url) ? URL.parse(url) : null
+  if (address === null || isCutShort(address)) throw invalidUrl()
+  return address
+}
+
+/**
+ * Whether a part that is no password may hold the rest of one: a `/`, `?` or `#` in a password ends it, so that its `@` comes
+ * later, and an encoded colon makes it a part of the user. Such a URL names another database, in messages too.
+ */
+function isCutShort({ username, pathname, search, hash }: URL): boolean {
+  return hash !== '' || `${pathname}${search}`.includes('@') || /%3A/i.test(username)
+}
+
+function invalidUrl(): SandboxError {
+  return new SandboxError(
     'option_invalid',
     'The store is not the URL of a PostgreSQL database.',
-    'Write it as postgres://USER:PASSWORD@HOST:5432/DATABASE.',
+    'Write it as postgres://USER:PASSWORD@HOST:5432/DATABASE, with %40 for @, %2F for /, %23 for #, %3F for ? and %25 for % in the password.',
   )
 }
 
+/** Returns a URL without its password, and without its parameters, of which one may be the password. */
 function locationOf(address: URL): string {
   const shown = new URL(address)
   shown.password = ''
@@ -326,9 +339,12 @@ const retry_s = 1
 export function explain(error: unknown, location: string): unknown {
   if (error instanceof StorageError) return explain(error.cause, location)
   if (error instanceof SandboxError || !(error instanceof Error)) return error
+  // Of the driver, which decodes the parts of the URL.
+  if (error instanceof URIError) return invalidUrl()
   const code = 'code' in error ? String(error.code) : ''
-  const why = error.message === '' ? code : error.message
-  if (/^28/.test(code) || code === '3D000' || code === '42501') {
+  const isPasswordMissing = /^SASL: .*password must be/.test(error.message)
+  const why = isPasswordMissing ? 'it asks for a password' : error.message === '' ? code : error.message
+  if (isPasswordMissing || /^28/.test(code) || code === '3D000' || code === '42501') {
     const hint =
       code === '3D000'
         ? 'Create it, or name another one in the URL.'

@@ -74,7 +74,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
     } catch (error) {
       if (!(error instanceof CommanderError)) throw error
       if (error.code === 'commander.version') return { kind: 'version' } as const
-      error.message = withTypedFlags(error.message, args)
+      error.message = await withoutPasswords(withTypedFlags(error.message, args), args)
       if (error.code === 'commander.unknownCommand' && root.args.length > 0) {
         const [first = ''] = root.args
         const isCommand = commands.some(({ name }) => name === first)
@@ -174,6 +174,13 @@ function withTypedFlags(message: string, args: readonly string[]): string {
     if (isTyped && message.includes(`'${current}'`)) return message.replace(current, earlier)
   }
   return message
+}
+
+/** Returns a message that repeats words of a command line without the passwords of the URLs among them. */
+async function withoutPasswords(message: string, args: readonly string[]): Promise<string> {
+  const { redactUrlPassword } = await import('../../foundation/redaction.ts')
+  const given = args.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)])
+  return given.reduce((text, word) => text.replaceAll(word, () => redactUrlPassword(word)), message)
 }
 
 /** Returns the options that every command takes: those of the settings, and of the output. */

@@ -87,6 +87,8 @@ function parseText(text: string, path: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new CliError('usage', 'file_invalid', `${path} is not JSON: ${(error as Error).message}.`)
+    // Some messages quote the text around the mistake, where a key or a password may be.
+    const [, reason] = /^(.*?)(?:, (?:\.{3})?".*is not valid JSON)?$/s.exec((error as Error).message) ?? []
+    throw new CliError('usage', 'file_invalid', `${path} is not JSON: ${reason}.`)
   }
 }

@@ -66,7 +66,9 @@ const table = {
     description: 'database file; default: sandbox.db in the state directory',
   },
   store: {
-    schema: z.string().regex(/^postgres(ql)?:\/\//, 'must be the URL of a PostgreSQL database: postgres://...'),
+    schema: z
+      .string()
+      .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://, as in postgres://USER:PASSWORD@HOST:5432/DATABASE'),
     flag: '--store <url>',
     description: 'PostgreSQL database that any number of nodes share, postgres://USER:PASSWORD@HOST:5432/DATABASE',
     env: 'SVC_STORE',
