@@ -83,16 +83,16 @@ test('an engine that lacks a feature is named with the sentence of its refusal',
   await expect(startSandbox({ store: own })).rejects.toMatchObject({
     code: 'database_unwritable',
     message: expect.stringContaining('does not support a statement of the sandbox: function hashtextextended'),
-    hint: expect.stringContaining('PostgreSQL 11 or later'),
+    hint: expect.stringContaining('PostgreSQL 12 or later'),
   })
 })
 
 test('a server that is too old is refused with its version', () => {
-  expect(versionProblem('postgres://svc@db/svc', 100_023)).toMatchObject({
+  expect(versionProblem('postgres://svc@db/svc', 110_022)).toMatchObject({
     code: 'database_unwritable',
-    message: 'postgres://svc@db/svc is PostgreSQL 10; the sandbox needs 11 or later.',
+    message: 'postgres://svc@db/svc is PostgreSQL 11; the sandbox needs 12 or later.',
   })
-  expect([110_000, 180_003].map((version) => versionProblem('postgres://svc@db/svc', version))).toEqual([null, null])
+  expect([120_000, 180_003].map((version) => versionProblem('postgres://svc@db/svc', version))).toEqual([null, null])
 })
 
 test('a schema is created once and then up to date; one of a newer version is refused and left alone', async () => {

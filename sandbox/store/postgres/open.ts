@@ -262,8 +262,8 @@ function locationOf(address: URL): string {
  */
 export const flushText = "SELECT pg_logical_emit_message(true, 'svc', '')"
 
-/** `starts_with` and `hashtextextended` came with PostgreSQL 11. */
-const leastVersion = 11
+/** `MATERIALIZED` and `plan_cache_mode` came with PostgreSQL 12. */
+const leastVersion = 12
 
 /** What the server of a database is able to do. */
 export interface ServerFeatures {
@@ -358,7 +358,7 @@ export function explain(error: unknown, location: string): unknown {
     return new SandboxError(
       'database_unwritable',
       `${location} does not support a statement of the sandbox: ${why}.`,
-      'Use PostgreSQL 11 or later, or an engine with the features that svc docs scaling lists.',
+      `Use PostgreSQL ${leastVersion} or later, or an engine with the features that svc docs scaling lists.`,
       { cause: error },
     )
   }
