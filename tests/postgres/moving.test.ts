@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { manualClock, migrateStore, type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { versionProblem } from '../../sandbox/store/postgres/open.ts'
+import { explain, versionProblem } from '../../sandbox/store/postgres/open.ts'
 import { connect } from '../http/call.ts'
 import { asked, key } from '../http/stage.ts'
 import { serverVariable, storeOfItsOwn } from './shared-store.ts'
@@ -55,7 +55,7 @@ test('a database that refuses a start is named without its password, with what t
   ])
   expect(await start({ password: '' })).toEqual([
     'database_unwritable',
-    expect.stringMatching(/refused the sandbox: it asks for a password\. Check user and password/),
+    expect.stringMatching(/refused the sandbox: empty password returned by client\. Check user and password/),
   ])
   expect(await start({ pathname: '/absent' })).toEqual([
     'database_unwritable',
@@ -71,6 +71,14 @@ test('a database that refuses a start is named without its password, with what t
       expect.stringMatching(/cannot be reached over TLS: .*(SSL connections|absent\.pem'?)\. Set sslmode in the URL/),
     ])
   }
+})
+
+test('a password that the driver lacks is no bug of svc', () => {
+  const refused = explain(
+    new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'),
+    'postgres://svc@db',
+  )
+  expect(refused).toMatchObject({ code: 'database_unwritable', hint: 'Check user and password.' })
 })
 
 test('an engine that lacks a feature is named with the sentence of its refusal', async () => {

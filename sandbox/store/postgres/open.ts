@@ -342,9 +342,9 @@ export function explain(error: unknown, location: string): unknown {
   // Of the driver, which decodes the parts of the URL.
   if (error instanceof URIError) return invalidUrl()
   const code = 'code' in error ? String(error.code) : ''
-  const isPasswordMissing = /^SASL: .*password must be/.test(error.message)
-  const why = isPasswordMissing ? 'it asks for a password' : error.message === '' ? code : error.message
-  if (isPasswordMissing || /^28/.test(code) || code === '3D000' || code === '42501') {
+  const why = error.message === '' ? code : error.message
+  // SASL is of the driver, which has no password to send.
+  if (/^28/.test(code) || code === '3D000' || code === '42501' || why.startsWith('SASL')) {
     const hint =
       code === '3D000'
         ? 'Create it, or name another one in the URL.'
