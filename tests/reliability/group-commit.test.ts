@@ -1,7 +1,8 @@
 /** Writes of one turn share a transaction; one that fails affects no other. */
+import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { groupCommit } from '../../sandbox/store/sqlite/group-commit.ts'
 import { openSqliteStore } from '../../sandbox/store/sqlite/index.ts'
 import type { ExchangeRow, Store } from '../../sandbox/store/store.ts'
@@ -122,41 +123,23 @@ test.each([
   ['a file', () => join(temporaryDirectory(), 'one.db')],
   ['memory', () => ':memory:'],
 ])('in %s, the journal is counted at the start only, whatever is rolled back or replaced', async (_, pathOf) => {
-  const { prepare } = Database.prototype
-  let counts = 0
-  let store: Store | undefined
+  const journals = countJournals()
+  const store = openStore(pathOf(), 50)
   let id = 0
   const add = async (rows: number) => {
-    for (let row = 0; row < rows; row++) store!.appendExchange({ ...exchange, id: ++id })
-    return (await store!.listExchanges({ limit: 100, before: null })).rows.length
+    for (let row = 0; row < rows; row++) store.appendExchange({ ...exchange, id: ++id })
+    return (await store.listExchanges({ limit: 100, before: null })).rows.length
   }
   const fail = async () => {
-    const failing = store!.saveFaults(() => {
+    const failing = store.saveFaults(() => {
       throw new Error('changed its mind')
     })
-    store!.appendExchange({ ...exchange, id: ++id })
+    store.appendExchange({ ...exchange, id: ++id })
     await expect(failing).rejects.toThrow('changed its mind')
-    return store!.journal().size
+    return store.journal().size
   }
   try {
-    Database.prototype.prepare = function (this: Database.Database, sql: string) {
-      const statement = prepare.call(this, sql)
-      if (!/SELECT count\(\*\) FROM (main\.)?exchange$/.test(sql)) return statement
-      const get = statement.get.bind(statement) as () => unknown
-      return Object.assign(statement, {
-        get() {
-          counts++
-          return get()
-        },
-      })
-    } as typeof prepare
-    store = openSqliteStore({
-      ...{ path: pathOf(), pid: process.pid, now_ms: 1, journal_limit: 50, event_limit: 100 },
-      seed: { projects: [], catalogue: { sha256: 'a', demand: '{}' } },
-      sha256Hex: (text) => text,
-      report: (error) => expect.fail(String(error)),
-    })
-    expect(counts).toBe(1)
+    expect(journals.counted).toBe(1)
     expect([await add(3), await fail(), await add(1)]).toEqual([3, 4, 5])
     await store.saveSnapshot('kept', false)
     expect([await fail(), store.journal().size]).toEqual([6, 6])
@@ -167,9 +150,59 @@ test.each([
     expect([store.journal().size, await fail(), await add(2), store.journal().size]).toEqual([0, 1, 3, 3])
     await store.restoreSnapshot('kept', 3)
     expect([store.journal().size, await fail(), await add(1), store.journal().size]).toEqual([5, 6, 7, 7])
-    expect(counts).toBe(1)
+    expect(journals.counted).toBe(1)
   } finally {
-    Database.prototype.prepare = prepare
-    await store?.close()
+    await store.close()
   }
 })
+
+test('a journal that is off is counted at the start too, and that of a received state never', async () => {
+  const path = join(temporaryDirectory(), 'one.db')
+  const before = openStore(path, 50)
+  for (let id = 1; id <= 3; id++) before.appendExchange({ ...exchange, id })
+  await before.close()
+  const journals = countJournals()
+  const store = openStore(path, 0)
+  try {
+    expect(journals.counted).toBe(1)
+    expect(store.journal()).toMatchObject({ enabled: false, size: 3 })
+    const { path: copy, remove } = await store.exportState()
+    const received = await store.receiveState(createReadStream(copy))
+    if (received.status === 'refused') throw new Error(received.problem)
+    await received.replace(1)
+    await Promise.all([received.discard(), remove()])
+    expect([store.journal().size, journals.counted]).toEqual([3, 1])
+  } finally {
+    await store.close()
+  }
+})
+
+function openStore(path: string, journal_limit: number): Store {
+  return openSqliteStore({
+    ...{ path, pid: process.pid, now_ms: 1, journal_limit, event_limit: 100 },
+    seed: { projects: [], catalogue: { sha256: 'a', demand: '{}' } },
+    sha256Hex: (text) => text,
+    report: (error) => expect.fail(String(error)),
+  })
+}
+
+/** Counts how often a journal is counted on this thread, until the test ends. */
+function countJournals(): { counted: number } {
+  const { prepare } = Database.prototype
+  const journals = { counted: 0 }
+  onTestFinished(() => {
+    Database.prototype.prepare = prepare
+  })
+  Database.prototype.prepare = function (this: Database.Database, sql: string) {
+    const statement = prepare.call(this, sql)
+    if (!/SELECT count\(\*\) FROM (main\.)?exchange$/.test(sql)) return statement
+    const get = statement.get.bind(statement) as () => unknown
+    return Object.assign(statement, {
+      get() {
+        journals.counted++
+        return get()
+      },
+    })
+  } as typeof prepare
+  return journals
+}

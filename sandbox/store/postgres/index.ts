@@ -189,7 +189,7 @@ async function composeStore(
   const requests = requestTable(connection, options.journal_limit, () => head)
   const snapshots = snapshotMethods(database, connection, {
     pid,
-    openFile: (path) => openSqliteStore({ ...options, path }),
+    openFile: (path) => openSqliteStore({ ...options, path, isReceived: true }),
     replaceAll: (db, at_ms) => replace('sandbox.restored', at_ms, (link) => copyFromFile(link, db)),
   })
 

@@ -31,6 +31,8 @@ import { applySeed, overwriteFile, stateProblem } from './state.ts'
 export interface SqliteStoreOptions extends StoreOptions {
   /** A file, or `:memory:`. */
   path: string
+  /** Whether it is only read, and closed: its journal, which may be the largest of its tables, is not counted. */
+  isReceived?: boolean
 }
 
 /** Problems that an integrity check reports at most. */
@@ -47,7 +49,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     // What a start reads, so that damage there is explained here.
     largestIdOf(opened.db)
     opened.db.prepare('SELECT count(due_at_ms) FROM slot WHERE decided_at_ms IS NULL').get()
-    if (options.journal_limit > 0) store.journal()
+    if (options.isReceived !== true) store.journal()
     return store
   } catch (error) {
     opened.abandon()
@@ -91,8 +93,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     path,
     pid,
     memory,
-    // It is read and closed: nothing counts its journal, which may be the largest of its tables.
-    open: (other) => openSqliteStore({ ...options, path: other, journal_limit: 0 }),
+    open: (other) => openSqliteStore({ ...options, path: other, isReceived: true }),
     replaceFile: replaceAll,
     onReplaced: (at_ms, exchanges) => startMemory('sandbox.restored', at_ms, exchanges),
   })
