@@ -55,6 +55,7 @@ describe('beyond loopback', () => {
     const address = /^ +demo +(\S+)$/m.exec(detached.stdout)?.[1] ?? ''
     const url = /^ +URL +(\S+)$/m.exec(detached.stdout)?.[1] ?? ''
     expect(address).toMatch(/^http:\/\/devbox\.test:4010\/_sandbox\/demo\?token=sbx_/)
+    expect(detached.stdout).toContain(` ${address.replace('/demo?', '/?')}\n`)
     const [listed, status, verified] = await Promise.all([
       cli(home, 'sandbox', 'ps', '-o', 'json'),
       cli(home, 'sandbox', 'status', '-o', 'json'),

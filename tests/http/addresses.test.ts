@@ -87,7 +87,9 @@ describe('beyond loopback the control plane', () => {
     expect((await on.api.refuse('sandbox.reset')).body.reason_code).toBe('origin_refused')
     expect((await on.api.send('GET', '/_sandbox/demo')).status).toBe(403)
     for (const path of ['/_sandbox/livez', '/_sandbox/readyz', '/_sandbox/docs/', '/_sandbox/docs/errors/not_found']) {
-      expect([path, (await on.api.send('GET', path)).status]).toEqual([path, 200])
+      for (const token of ['', `?token=${admin_token}`, '?token=sbx_guess']) {
+        expect([path, token, (await on.api.send('GET', `${path}${token}`)).status]).toEqual([path, token, 200])
+      }
     }
     const evil = { origin: 'https://evil.example' }
     expect((await on.api.send('GET', '/_sandbox/readyz', evil)).status).toBe(403)

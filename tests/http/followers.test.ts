@@ -23,6 +23,28 @@ test('fifty followers with the same filter cost one read and get the same bytes;
   expect(reads.count).toBeLessThan(6)
 })
 
+test('an event is serialized once for followers of every filter', async () => {
+  await using on = await stage()
+  const filters = Array.from({ length: 20 }, (_, count) => `?type=placement.*${',beacon.*'.repeat(count)}`)
+  const all = await Promise.all(filters.map((filter) => follow(on, filter)))
+  const { stringify } = JSON
+  let serialized = 0
+  JSON.stringify = ((...values: unknown[]) => {
+    const [value] = values as [{ seq?: number; type?: string } | null]
+    if (value?.seq !== undefined && value.type === 'placement.decided') serialized++
+    return Reflect.apply(stringify, JSON, values)
+  }) as typeof stringify
+  onTestFinished(() => {
+    JSON.stringify = stringify
+  })
+  await fill(on.api)
+  await expect.poll(() => all.every(({ text }) => text.includes('event: placement.decided'))).toBe(true)
+  expect(new Set(all.map(({ text }) => text)).size).toBe(1)
+  // What is shared is shared for half a second: on a busy host some may come later.
+  expect(serialized).toBeGreaterThan(0)
+  expect(serialized).toBeLessThan(filters.length / 2)
+})
+
 test('a follower that does not read holds up no other, and gets every event once when it reads again', async () => {
   await using on = await stage({ rate_limit: 'off' })
   const stalled = await follow(on)
