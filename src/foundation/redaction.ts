@@ -141,17 +141,3 @@ export function replaceSecrets(
     .replace(anyToken, (_, kind: 'ast' | 'wst' | 'at' | 'bt') => replace({ kind, mode: null }))
     .replace(anyKey, (_, kind: 'sk' | 'pk', mode: 'test' | 'live') => replace({ kind, mode }))
 }
-
-/* Passwords in URLs. */
-
-/**
- * Returns a word of a command line without the password of a URL in it, also where a mistake has left no URL. A password may
- * hold the characters that end it, so it goes up to the last `@`. Without one, it is what follows the user and is no port.
- */
-export function redactUrlPassword(word: string): string {
-  return word
-    .replace(/^((?:[^:]*:\/\/)?(?:(?!%3A)[^:])*)(?::(?!\/\/)|%3A).*@/is, '$1:***@')
-    .replace(/^([^:]*:\/\/[^:@[]*):(?!\d{1,5}(?:\/|$)|\*{3}@).*$/s, '$1:***')
-    .replace(/([?&]password=)[^&]*/gi, '$1***')
-    .replace(/^[^:@][^:]*@/s, '***@')
-}

@@ -74,7 +74,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
     } catch (error) {
       if (!(error instanceof CommanderError)) throw error
       if (error.code === 'commander.version') return { kind: 'version' } as const
-      error.message = await withoutPasswords(withTypedFlags(error.message, args), args)
+      error.message = withoutPasswords(withTypedFlags(error.message, args), args)
       if (error.code === 'commander.unknownCommand' && root.args.length > 0) {
         const [first = ''] = root.args
         const isCommand = commands.some(({ name }) => name === first)
@@ -177,10 +177,21 @@ function withTypedFlags(message: string, args: readonly string[]): string {
 }
 
 /** Returns a message that repeats words of a command line without the passwords of the URLs among them. */
-async function withoutPasswords(message: string, args: readonly string[]): Promise<string> {
-  const { redactUrlPassword } = await import('../../foundation/redaction.ts')
+function withoutPasswords(message: string, args: readonly string[]): string {
   const given = args.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)])
   return given.reduce((text, word) => text.replaceAll(word, () => redactUrlPassword(word)), message)
+}
+
+/**
+ * Returns a word of a command line without the password of a URL in it, also where a mistake has left no URL. A password may
+ * hold the characters that end it, so it goes up to the last `@`. Without one, it is what follows the user and is no port.
+ */
+function redactUrlPassword(word: string): string {
+  return word
+    .replace(/^((?:[^:]*:\/\/)?(?:(?!%3A)[^:])*)(?::(?!\/\/)|%3A).*@/is, '$1:***@')
+    .replace(/^([^:]*:\/\/[^:@[]*):(?!\d{1,5}(?:\/|$)|\*{3}@).*$/s, '$1:***')
+    .replace(/([?&]password=)[^&]*/gi, '$1***')
+    .replace(/^[^:@][^:]*@/s, '***@')
 }
 
 /** Returns the options that every command takes: those of the settings, and of the output. */
