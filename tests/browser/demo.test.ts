@@ -10,7 +10,8 @@ import type { JobType } from '../../src/contract/fields.ts'
 import { sharedChromium } from './chromium.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const timeout_ms = 20_000
+/** Sixteen pages at once share two processors with other files. */
+const timeout_ms = 45_000
 
 let sandbox: Sandbox
 let client: Client
