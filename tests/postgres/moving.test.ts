@@ -73,7 +73,7 @@ test('a database that refuses a start is named without its password, with what t
   }
 })
 
-test('a password that the driver lacks is no bug of svc', () => {
+test('a missing password is no bug of svc', () => {
   const refused = explain(
     new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'),
     'postgres://svc@db',

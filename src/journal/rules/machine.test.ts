@@ -192,7 +192,7 @@ describe('the port', () => {
     ])
   })
 
-  test('a sandbox that lacks a token, or its database, says what is missing', () => {
+  test('a sandbox that refuses the token, or is without its database, says so', () => {
     const refusal = { message: 'This node has lost its database.', hint: 'Wait.', is_failure: true }
     expect(found(refusal, null, { base_url: 'http://127.0.0.1:4999' })).toEqual([
       {
