@@ -69,7 +69,7 @@ export function parseJson(body: Buffer): { json: unknown; text: string } {
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const { reason_code, fields } = explainIssues(result.error.issues)
+  const { reason_code, fields } = explainIssues(result.error.issues, schema)
   throw new ApiError(reason_code, { fields: fields.slice(0, mostFields).map(withoutSecrets) })
 }
 

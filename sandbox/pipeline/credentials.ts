@@ -21,7 +21,10 @@ export function findCaller(services: Services, exchange: Exchange, endpoint: End
     throw new ApiError('key_class', { message: 'A publishable key is not a bearer credential.' })
   if (text.startsWith('ast_')) throw new ApiError('token_in_wrong_place')
   if (text.startsWith('at_') || text.startsWith('bt_')) return callerOfToken(services, exchange, endpoint, text)
-  throw new ApiError('key_unknown')
+  throw new ApiError('key_unknown', {
+    message: 'The Authorization header holds neither a key nor a token: secret keys begin with sk_.',
+    hint: 'Check the variable that it is read from: it may be unset (Bearer undefined), quoted, or not expanded.',
+  })
 }
 
 /**

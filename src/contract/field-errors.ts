@@ -1,5 +1,6 @@
 /** Turns the issues of a schema into field errors, in the words of the error body (A10). */
 import type { z } from 'zod'
+import { nearestName } from '../foundation/nearest-name.ts'
 import type { FieldError, ReasonCode } from './errors.ts'
 
 type Issue = z.core.$ZodIssue
@@ -11,12 +12,20 @@ export interface LocatedFieldError extends FieldError {
 }
 
 const longestPath = 160
+/** Unknown names that are compared with the known ones: a body may hold thousands. */
+const mostCompared = 20
 const fieldName = /^[\w.:$@-]{1,64}$/
 
-/** Returns the precise cause and every invalid field, in the order of the schema. */
-export function explainIssues(issues: readonly Issue[]): { reason_code: ReasonCode; fields: LocatedFieldError[] } {
+/**
+ * Returns the precise cause and every invalid field, in the order of the schema. With the schema, unknown fields come with
+ * the field that was probably meant.
+ */
+export function explainIssues(
+  issues: readonly Issue[],
+  schema?: z.core.$ZodType,
+): { reason_code: ReasonCode; fields: LocatedFieldError[] } {
   const flat = issues.flatMap(flatten)
-  return { reason_code: reasonOf(flat), fields: flat.flatMap(toFields) }
+  return { reason_code: reasonOf(flat), fields: flat.flatMap((issue) => toFields(issue, schema)) }
 }
 
 const typeWords: Readonly<Record<string, string>> = {
@@ -54,11 +63,48 @@ const expectedOfUnknown = new Map([
   ['wait_ms', 'wait_ms on POST /v1/placements or GET /v1/decisions/{slot_id} only: nothing else waits'],
 ])
 
-/** Returns the error of a field that the schema does not define. */
-export function unknownField(at: readonly PropertyKey[]): LocatedFieldError {
+/** Returns the error of a field that the schema does not define. `meant` is the path of the field to send instead. */
+export function unknownField(at: readonly PropertyKey[], meant: string | null = null): LocatedFieldError {
   const expected =
-    expectedOfUnknown.get(String(at.at(-1))) ?? 'no field of this name; svc contract show lists the known ones'
+    expectedOfUnknown.get(String(at.at(-1))) ??
+    (meant === null ? 'no field of this name; svc contract show lists the known ones' : `the field ${meant}`)
   return { path: pathOf(at), message: 'is unknown', expected, at, isUnknown: true }
+}
+
+/**
+ * Returns the path of the field that an unknown name was probably meant for, or null: one in another case or with a typing
+ * mistake (`clientId`), or one of this name inside an object beside it (`allowed_formats`, which belongs in `overrides`).
+ */
+function fieldMeant(schema: z.core.$ZodType, place: readonly PropertyKey[], wrong: string): string | null {
+  const beside = fieldsAt(schema, place)
+  const snake = wrong.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+  const outer = [...beside].find(([, field]) => fieldsAt(field, []).has(snake))?.[0]
+  const isInside = !beside.has(snake) && outer !== undefined
+  const name = isInside ? `${outer}.${snake}` : nearestName(snake, [...beside.keys()])
+  return name === null ? null : [...place, name].join('.')
+}
+
+/** What is read of the definition of a schema: of an object, a list, a union, or one around another. */
+interface Definition {
+  shape?: Record<PropertyKey, z.core.$ZodType>
+  element?: z.core.$ZodType
+  options?: readonly z.core.$ZodType[]
+  innerType?: z.core.$ZodType
+  in?: z.core.$ZodType
+  out?: z.core.$ZodType
+}
+
+/** Returns the fields that a schema knows in a place; of a union, those of each variant. */
+function fieldsAt(schema: z.core.$ZodType, [name, ...rest]: readonly PropertyKey[]): Map<string, z.core.$ZodType> {
+  const { shape, element, options, innerType, in: input, out } = schema._zod.def as Definition
+  const within = [...(options ?? []), innerType, input, out].filter((inner) => inner !== undefined)
+  if (within.length > 0) {
+    const path = name === undefined ? [] : [name, ...rest]
+    return new Map(within.flatMap((inner) => [...fieldsAt(inner, path)]))
+  }
+  if (name === undefined) return new Map(Object.entries(shape ?? {}))
+  const next = element ?? shape?.[name]
+  return next === undefined ? new Map() : fieldsAt(next, rest)
 }
 
 /** A union has issues for each of its variants. Keeps those of the variant that came closest. */
@@ -80,8 +126,14 @@ function reasonOf(issues: readonly Issue[]): ReasonCode {
   return 'schema_invalid'
 }
 
-function toFields(issue: Issue): LocatedFieldError[] {
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField([...issue.path, key]))
+function toFields(issue: Issue, schema?: z.core.$ZodType): LocatedFieldError[] {
+  if (issue.code === 'unrecognized_keys') {
+    const { path, keys } = issue
+    const isCompared = (key: string, index: number) => index < mostCompared && fieldName.test(key)
+    return keys.map((key, index) =>
+      unknownField([...path, key], schema && isCompared(key, index) ? fieldMeant(schema, path, key) : null),
+    )
+  }
   return [
     {
       path: pathOf(issue.path),

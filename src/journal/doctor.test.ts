@@ -2,6 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import type { BeaconItem } from '../contract/control/beacons.ts'
 import type { PlacementItem } from '../contract/control/placements.ts'
+import { type Endpoint, failuresOf } from '../contract/endpoint.ts'
+import { errorCodes, reasonCodes } from '../contract/errors.ts'
+import { v1 } from '../contract/index.ts'
 import { checks, runCheck, runRule } from './doctor.ts'
 import type { Exchange } from './exchange.ts'
 import { type ServedFiles, secretKeysIn } from './facts/served-files.ts'
@@ -231,6 +234,26 @@ test('a mistyped path comes with the endpoint that was probably meant', () => {
   ])
   const unknownSlot = exchange('GET /v1/decisions/slot_1', { status: 404, reason_code: 'not_found' })
   expect(find('endpoints', journal([unknownSlot]))).toMatchObject([{ level: 'ok' }])
+})
+
+test('whatever of a request the API refuses is found', () => {
+  // Not of the client's making, and judged by how it is answered: `error envelopes`.
+  const ofService = ['rate_limited', 'internal_error', 'injected_fault', 'storage_unavailable', 'ticket_invalid']
+  // The config that an unknown project is asked for has a check of its own; a slot may just be gone.
+  const gone = ['not_found']
+  const overlooked = Object.values<Endpoint>(v1).flatMap((endpoint) => {
+    const route = `${endpoint.method} ${endpoint.path.replaceAll(/\{\w+\}/g, 'x')}`
+    const causes = failuresOf(endpoint).filter((reason_code) => ![...ofService, ...gone].includes(reason_code))
+    return causes
+      .filter((reason_code) => {
+        const status = errorCodes[reasonCodes[reason_code].error].status
+        const refused = exchange(route, { status, reason_code, request_headers: { origin: 'https://shop.example' } })
+        const outcomes = checks.flatMap((check) => runCheck(check, journal([refused])))
+        return outcomes.every(({ level }) => level === 'ok')
+      })
+      .map((reason_code) => `${route}: ${reason_code}`)
+  })
+  expect(overlooked).toEqual([])
 })
 
 describe('beacon field names', () => {

@@ -67,8 +67,9 @@ const refusedFor =
   ({ reason }: Finding) =>
     reason !== undefined && reasons.includes(reason)
 
-/** Without those for expired activation tokens, which are no mistake of the integration. */
+/** Without those for expired activation tokens: a page that activates again has made no mistake. */
 const refusedForKey = refusedFor(
+  'activation_token_invalid',
   'key_class',
   'publishable_key_malformed',
   'token_in_wrong_place',
@@ -83,6 +84,7 @@ export const checks: readonly Check[] = [
     name: 'key type',
     rules: [
       { id: 'credential-refused', only: refusedForKey },
+      { id: 'credential-refused', only: refusedFor('activation_token_expired'), level: 'warning' },
       { id: 'secret-key-in-browser', only: refusedFor('secret_key_in_browser') },
       'test-outcome-live',
       { id: 'secret-key-in-browser', only: ({ reason }) => reason === undefined, level: 'warning' },
@@ -110,10 +112,18 @@ export const checks: readonly Check[] = [
     holds: 'No client uses a deprecated route.',
   },
   {
+    name: 'request fields',
+    rules: ['unknown-fields', 'request-refused', 'content-type'],
+    requests: (exchange) => !isBeacon(exchange),
+    holds: 'Every request had the fields and values of the contract.',
+    unseen: 'No request was sent to the API but beacons.',
+  },
+  {
     name: 'beacon fields',
     rules: [
       'unknown-fields',
-      { id: 'request-refused', only: refusedFor('schema_invalid', 'field_unknown', 'batch_not_supported') },
+      'request-refused',
+      { id: 'token-mixed', only: refusedFor('asset_token_invalid', 'slot_mismatch') },
       'beacon-clock',
       'content-type',
       'old-names',
@@ -121,6 +131,14 @@ export const checks: readonly Check[] = [
     requests: isBeacon,
     holds: 'Every beacon had the names of the contract.',
     unseen: 'No beacon was sent to the API.',
+  },
+  {
+    name: 'consent',
+    rules: [
+      'consent-missing',
+      { id: 'shown-after-withdrawal', only: ({ requests = [] }) => requests.every(isBeacon) },
+    ],
+    holds: 'No request and no beacon was refused for its consent.',
   },
   {
     name: 'error envelopes',
@@ -149,6 +167,7 @@ export const checks: readonly Check[] = [
     rules: [
       'fill-expired',
       'expired-ad',
+      'beacon-expired',
       { id: 'shown-after-withdrawal', only: ({ requests = [] }) => requests.every(isFrame) },
     ],
     holds: 'No fill expired before it was shown, and no frame was refused.',

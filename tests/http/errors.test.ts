@@ -91,6 +91,19 @@ describe('credentials', () => {
     await on.api.accept('decisions.get', { ...call, headers: { authorization: `bearer ${key}` } })
   })
 
+  test('a bearer that is no key at all is told from an unknown key', async () => {
+    await using on = await stage()
+    const call = { params: { slot_id: 'slot_00000000000' } }
+    for (const as of ['undefined', '"sk_test_sandbox_demo"', '${SVC_SECRET_KEY}']) {
+      const { message, hint } = (await on.api.refuse('decisions.get', { ...call, as })).body
+      expect(message).toBe('The Authorization header holds neither a key nor a token: secret keys begin with sk_.')
+      expect(hint).toContain('it may be unset (Bearer undefined), quoted, or not expanded')
+    }
+    expect((await on.api.refuse('decisions.get', { ...call, as: 'sk_test_nobody' })).body.message).toBe(
+      'The key is unknown.',
+    )
+  })
+
   test('every endpoint with a credential asks for it before it reads the body', async () => {
     await using on = await stage()
     for (const [id, { credentials, method }] of Object.entries(v1)) {
@@ -189,6 +202,27 @@ describe('paths and methods', () => {
         { path: 'wait_ms', message: 'is unknown', expected: expect.stringContaining('GET /v1/decisions/{slot_id}') },
       ])
     }
+  })
+
+  test('an unknown field comes with the one that was probably meant', async () => {
+    await using on = await stage()
+    const { fields } = (
+      await on.api.refuse('placements.create', {
+        as: key,
+        body: {
+          ...{ clientId: 'proj_demo', sesion_id: 's1', job_type: 'chat', allowedFormats: ['banner'], colour: 'red' },
+          slot_hint: { maxWidth: 300 },
+        },
+      })
+    ).body
+    const unknown = fields.filter(({ message }) => message === 'is unknown')
+    expect(unknown.map(({ path, expected }) => [path, expected])).toEqual([
+      ['slot_hint.maxWidth', 'the field slot_hint.max_width'],
+      ['clientId', 'the field client_id'],
+      ['sesion_id', 'the field session_id'],
+      ['allowedFormats', 'the field overrides.allowed_formats'],
+      ['colour', 'no field of this name; svc contract show lists the known ones'],
+    ])
   })
 
   test('a path that exists says which methods it takes', async () => {

@@ -11,6 +11,7 @@ import { type Exchange, groupBy, isBeacon, routeOf, textAt, times } from '../exc
 import { type Finding, type Observed, over, refusals, refusedFor, ruleSet } from '../rule.ts'
 
 const isPost = ({ method }: Exchange) => method === 'POST'
+const isAny = () => true
 
 const strictFix = 'Use the route of v1: svc docs migrating. Or start the sandbox without --strict and SVC_STRICT.'
 
@@ -40,19 +41,19 @@ export const requestRules = ruleSet('journal', {
     severity: 'error',
     costs: 'The request is refused: no ad, or a beacon that does not count.',
     fix: 'Remove the field, or correct its name.',
-    needs: 'a request with a body',
-    judge: over(isPost, (posts) => fieldFindings(posts, (field) => isUnknown(field))),
+    needs: 'a request',
+    judge: over(isAny, (exchanges) => fieldFindings(exchanges, (field) => isUnknown(field))),
   },
   'request-refused': {
     title: 'requests match the schema',
     severity: 'error',
     costs: 'The request is refused: no ad, or a beacon that does not count.',
     fix: 'Correct the fields that the response lists.',
-    needs: 'a request with a body',
-    judge: over(isPost, (posts, observed) => [
-      ...fieldFindings(posts, (field) => !isUnknown(field)),
-      ...unexplained(posts, observed),
-      ...refusals(posts, malformed),
+    needs: 'a request',
+    judge: over(isAny, (exchanges, observed) => [
+      ...fieldFindings(exchanges, (field) => !isUnknown(field)),
+      ...unexplained(exchanges, observed),
+      ...refusals(exchanges, malformed),
     ]),
   },
   'content-type': {
@@ -76,16 +77,22 @@ export const requestRules = ruleSet('journal', {
   },
 })
 
-/** Why the service refuses a body as a whole. */
+/** Why the service refuses a request for what is in it, beside single fields. */
 const malformed: readonly ReasonCode[] = [
   'json_malformed',
   'body_empty',
+  'secret_in_field',
   'formats_empty',
   'format_unsupported',
   'format_combination_unsupported',
   'slots_requested_out_of_range',
   'contract_version_unsupported',
   'consent_revision_conflict',
+  'consent_revision_mismatch',
+  'expires_at_in_seconds',
+  'expires_at_past',
+  'callback_url_refused',
+  'callback_key_missing',
   'batch_not_supported',
   'event_not_supported_for_format',
   'beacon_id_conflict',
@@ -175,7 +182,7 @@ function fieldFinding(group: readonly RefusedField[]): Finding {
     return { ...found, message: `${subject} ${message} (${count}).`, fix }
   }
   const text = `${isOfBeacon ? 'A beacon' : route} has ${path}, which the contract does not know (${count}).`
-  if (!isOfBeacon) return { ...found, message: text }
+  if (!isOfBeacon) return { ...found, message: text, ...(expected.startsWith('the ') ? { fix: `Send ${expected}.` } : {}) }
   return { ...found, message: text, fix: fixOfUnknown(fieldMeant(path)) }
 }
 
