@@ -6,7 +6,8 @@ import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import {
   type BeaconEvent,
-  type BeaconRequest,
+  BeaconEventInput,
+  BeaconRequest,
   canonicalEvent,
   clipEvents,
   isBeforeDecision,
@@ -14,7 +15,7 @@ import {
   secondsBelow,
   timeProblem,
 } from '../../src/contract/v1/beacons.ts'
-import { type Json, parseJsonObject } from '../../src/foundation/json.ts'
+import { isObject, type Json, parseJsonObject } from '../../src/foundation/json.ts'
 import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
 import { nextTurn } from '../runtime/waiters.ts'
 import type { BeaconListRow, BeaconRow, EvidenceDraft, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
@@ -86,15 +87,30 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
   return duplicate(services, context, caller, filled, earlier)
 }
 
-/** Records a beacon whose body does not match the schema as rejected: it must be found when looked for (A74). */
-export async function recordUnreadable(services: Services, context: Context, reason_code: ReasonCode): Promise<void> {
+/**
+ * Records a beacon whose body the pipeline refuses as rejected: it must be found when looked for (A74), by the slot of its
+ * asset token too. Of `json`, which may be anything, nothing else is kept but a valid beacon_id and event.
+ */
+export async function recordUnreadable(
+  services: Services,
+  context: Context,
+  reason_code: ReasonCode,
+  json: unknown,
+): Promise<void> {
+  const caller = callerOf(context)
+  const { asset_token, beacon_id, event, beacon_type } = isObject(json) ? json : {}
+  const filled = typeof asset_token === 'string' ? await findFilledSlot(services, asset_token) : null
+  const isOwn = filled !== null && belongsTo(filled, caller)
+  if (isOwn) context.subject.slot_id = filled.slot.id
+  if (isOwn) context.subject.session_id = filled.slot.job.session_id
+  const known_event = BeaconEventInput.safeParse(event ?? beacon_type).data
   await services.store.recordUnaccepted({
     id: services.platform.newId(),
     verdict: 'rejected',
-    project_id: callerOf(context).project.id,
-    slot_id: null,
-    beacon_id: null,
-    event: null,
+    project_id: caller.project.id,
+    slot_id: isOwn ? filled.slot.id : null,
+    beacon_id: BeaconRequest.shape.beacon_id.safeParse(beacon_id).data ?? null,
+    event: known_event === undefined ? null : canonicalEvent(known_event),
     occurred_at_ms: null,
     received_at_ms: context.now_ms,
     reason_code,

@@ -97,9 +97,17 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'contract.openapi': getOpenapi,
 }
 
-/** Called for a request that the pipeline rejects although its credential is valid. */
+/**
+ * Called for a request that the pipeline rejects although its credential is valid. `json` is its body without secrets;
+ * undefined when it is none, or holds some.
+ */
 export const onRejected: {
-  readonly [Id in EndpointId]?: (services: Services, context: Context, reason_code: ReasonCode) => Promise<void>
+  readonly [Id in EndpointId]?: (
+    services: Services,
+    context: Context,
+    reason_code: ReasonCode,
+    json: unknown,
+  ) => Promise<void>
 } = {
   'beacons.send': recordUnreadable,
   'wrapper.beacon': recordUnreadable,

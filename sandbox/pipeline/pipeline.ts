@@ -317,6 +317,7 @@ function parseInput(
   exchange: Exchange,
 ): Input | Promise<never> {
   const { context, request } = exchange
+  let received: unknown
   try {
     refuseSecretsInUrl(endpoint, request)
     const params = endpoint.params === undefined ? {} : validate(endpoint.params, request.params)
@@ -326,6 +327,7 @@ function parseInput(
     const isEmptyAllowed = endpoint.stability === 'sandbox' && request.body.length === 0
     const sent = isEmptyAllowed ? noBody : parseJson(request.body)
     const { json, isPlain } = refuseSecrets(endpoint, sent.json, sent.text, context.warnings)
+    received = json
     if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')
     const isByDocument = services.strict && endpoint.stability !== 'sandbox'
     const given = isByDocument ? inDocumentForm(endpoint, json, context.warnings) : json
@@ -334,7 +336,7 @@ function parseInput(
   } catch (error) {
     const note = onRejected[id]
     if (note === undefined || context.caller === null || !(error instanceof ApiError)) throw error
-    return note(services, context, error.reason_code).then(() => {
+    return note(services, context, error.reason_code, received).then(() => {
       throw error
     })
   }

@@ -19,7 +19,9 @@ const broughtIn = /^C0[23]$/
 export function inDocumentForm(endpoint: Endpoint, json: unknown, warnings: string[]): unknown {
   const found = fieldsBroughtIn(endpoint.branch?.(json) ?? endpoint.body!, json, [])
   if (found.length > 0 && endpoint.misplaced?.(json).ignoresOthers !== true) {
-    const fields = found.map(unknownField).map(({ path, message, expected }) => ({ path, message, expected }))
+    const fields = found
+      .map((at) => unknownField(at))
+      .map(({ path, message, expected }) => ({ path, message, expected }))
     throw new ApiError('field_unknown', { fields })
   }
   const body = found.reduce((rest, at) => withoutValue(rest, at.join('.')), json as Json)

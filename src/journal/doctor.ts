@@ -134,10 +134,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'consent',
-    rules: [
-      'consent-missing',
-      { id: 'shown-after-withdrawal', only: ({ requests = [] }) => requests.every(isBeacon) },
-    ],
+    rules: ['consent-missing', { id: 'shown-after-withdrawal', only: ({ requests = [] }) => requests.every(isBeacon) }],
     holds: 'No request and no beacon was refused for its consent.',
   },
   {

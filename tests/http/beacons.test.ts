@@ -582,6 +582,28 @@ describe('rejected beacons', () => {
     expect(detail.beacons).toHaveLength(2)
   })
 
+  test('whose body does not match the schema are found by the slot of their asset token', async () => {
+    await using on = await stage()
+    const filled = await fill(on.api)
+    const beacon_id = 'misspelt-1'
+    const misspelt = { ...beacon(on.clock, filled, 'visible', { beacon_id }), visibleRatio: 1 }
+    expect(await refusal(on.api, misspelt)).toBe('field_unknown')
+    expect(await refusal(on.api, { ...beacon(on.clock, filled, 'render'), beacon_id: 'short' })).toBe('schema_invalid')
+    const { body: foreign } = await on.api.refuse('beacons.send', { as: otherKey, body: misspelt })
+    expect(foreign.reason_code).toBe('field_unknown')
+    const { body } = await on.api.accept('beacons.list', { query: { slot_id: filled.slot_id } })
+    expect(body.items.map((item) => [item.event, item.beacon_id, item.reason_code])).toEqual([
+      ['render', null, 'schema_invalid'],
+      ['visible', beacon_id, 'field_unknown'],
+    ])
+    const { body: journal } = await on.api.accept('requests.list', { query: { path: '/v1/beacons' } })
+    expect(journal.items.map(({ slot_id }) => slot_id)).toEqual([null, filled.slot_id, filled.slot_id])
+    const secret = { ...misspelt, beacon_id: key }
+    expect(await refusal(on.api, secret)).toBe('secret_in_field')
+    const { body: all } = await on.api.accept('beacons.list', { query: { verdict: 'rejected' } })
+    expect(JSON.stringify(all)).not.toContain(key)
+  })
+
   test('of another project are never listed there', async () => {
     await using on = await stage()
     const filled = await fill(on.api)

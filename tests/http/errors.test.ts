@@ -94,7 +94,7 @@ describe('credentials', () => {
   test('a bearer that is no key at all is told from an unknown key', async () => {
     await using on = await stage()
     const call = { params: { slot_id: 'slot_00000000000' } }
-    for (const as of ['undefined', '"sk_test_sandbox_demo"', '${SVC_SECRET_KEY}']) {
+    for (const as of ['undefined', '"sk_test_sandbox_demo"', '$SVC_SECRET_KEY']) {
       const { message, hint } = (await on.api.refuse('decisions.get', { ...call, as })).body
       expect(message).toBe('The Authorization header holds neither a key nor a token: secret keys begin with sk_.')
       expect(hint).toContain('it may be unset (Bearer undefined), quoted, or not expanded')

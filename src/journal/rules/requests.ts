@@ -182,7 +182,8 @@ function fieldFinding(group: readonly RefusedField[]): Finding {
     return { ...found, message: `${subject} ${message} (${count}).`, fix }
   }
   const text = `${isOfBeacon ? 'A beacon' : route} has ${path}, which the contract does not know (${count}).`
-  if (!isOfBeacon) return { ...found, message: text, ...(expected.startsWith('the ') ? { fix: `Send ${expected}.` } : {}) }
+  if (!isOfBeacon)
+    return { ...found, message: text, ...(expected.startsWith('the ') ? { fix: `Send ${expected}.` } : {}) }
   return { ...found, message: text, fix: fixOfUnknown(fieldMeant(path)) }
 }
 
