@@ -1,17 +1,16 @@
 /** The frame of the inspector: navigation, the state of the connection, keys that work everywhere, and the view of the address. */
 import { Component, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react'
-import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import { Button, Dialog, Form, Heading, Input, Label, Modal, ModalOverlay, TextField } from 'react-aria-components'
 import { Link, Route, Router, Switch, useLocation } from 'wouter'
 import { usePathname } from 'wouter/use-browser-location'
 import { followEvents, useRecovery } from '../data/live.ts'
 import { problemOf } from '../data/resource.ts'
-import { openSession, useSessionState } from '../data/session.ts'
+import { openSession, unlock, useSessionState } from '../data/session.ts'
 import { isTyping } from '../parts/DataTable.tsx'
 import { Icon } from '../parts/Icon.tsx'
 import { Page } from '../parts/Panel.tsx'
 import { Empty, Loading, Problem } from '../parts/States.tsx'
 import { FindPage } from './FindPage.tsx'
-import { LockedPage, UnreachablePage } from './LockedPage.tsx'
 import { ConnectionBanner, Navigation } from './Navigation.tsx'
 import { Palette } from './Palette.tsx'
 import { type View, views } from './views.ts'
@@ -202,5 +201,75 @@ function Shortcuts({ isOpen, close }: { isOpen: boolean; close: () => void }) {
         </Dialog>
       </Modal>
     </ModalOverlay>
+  )
+}
+
+/** Beyond loopback every client needs the admin token. The tab keeps it. */
+function LockedPage() {
+  const [token, setToken] = useState('')
+  const [isWrong, setWrong] = useState(false)
+  const submit = async () => {
+    setWrong(false)
+    if ((await unlock(token.trim())) === 'locked') setWrong(true)
+  }
+  return (
+    <main className="locked">
+      <Form
+        validationBehavior="aria"
+        className="locked-box paper"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void submit()
+        }}
+      >
+        <span className="logo">
+          <Icon name="key" />
+        </span>
+        <h1>This sandbox needs its admin token</h1>
+        <p className="soft">
+          It can be reached from beyond its own computer. <code>svc start</code> has printed the token;{' '}
+          <code>svc sandbox status</code> shows it again there. This tab keeps it until it is closed.
+        </p>
+        <TextField
+          className="field text-field"
+          type="password"
+          value={token}
+          onChange={setToken}
+          isInvalid={isWrong}
+          autoFocus
+        >
+          <Label>Admin token</Label>
+          <Input className="field-box" autoComplete="off" spellCheck="false" placeholder="sbx_..." />
+        </TextField>
+        <p className="wrong" role="alert">
+          {isWrong ? 'That is not the token of this sandbox.' : ''}
+        </p>
+        <Button type="submit" className="small primary" isDisabled={token.trim() === ''}>
+          Open the inspector
+        </Button>
+      </Form>
+    </main>
+  )
+}
+
+const retry_ms = 1_000
+
+function UnreachablePage() {
+  useEffect(() => {
+    const timer = setInterval(() => void openSession(), retry_ms)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <main className="locked">
+      <div className="locked-box paper" role="alert">
+        <span className="logo">
+          <Icon name="close" />
+        </span>
+        <h1>The sandbox does not respond</h1>
+        <p className="soft">
+          Start it: <code>svc start</code>. This page opens when it is there.
+        </p>
+      </div>
+    </main>
   )
 }

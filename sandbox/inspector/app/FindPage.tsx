@@ -4,9 +4,9 @@ import { Link, useLocation } from 'wouter'
 import type { ApiProblem } from '../data/api.ts'
 import { call } from '../data/api.ts'
 import { problemOf } from '../data/resource.ts'
+import { kindOf, routeTo } from '../parts/Id.tsx'
 import { Page } from '../parts/Panel.tsx'
 import { Empty, Loading, Problem } from '../parts/States.tsx'
-import { kindOf, routeTo } from './identifiers.ts'
 
 type Search =
   | { status: 'searching' }

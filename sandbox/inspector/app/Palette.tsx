@@ -17,7 +17,7 @@ import {
 import { useLocation } from 'wouter'
 import { linkTo, useSession } from '../data/session.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
-import { kindOf, routeTo } from './identifiers.ts'
+import { kindOf, routeTo } from '../parts/Id.tsx'
 import { setTheme } from './theme.ts'
 import { views } from './views.ts'
 

@@ -75,7 +75,7 @@ export const views: readonly View[] = [
       },
       {
         path: '/sessions/:id',
-        page: page(async () => (await import('../views/placements/SessionPage.tsx')).SessionPage),
+        page: page(async () => (await import('../views/placements/PlacementsPage.tsx')).SessionPage),
       },
     ],
   },
@@ -168,11 +168,11 @@ export const views: readonly View[] = [
     summary: 'clock, faults, scenarios, settings, keys, snapshots, reset',
     routes: [
       { path: '/controls', page: page(async () => (await import('../views/controls/ControlsPage.tsx')).ControlsPage) },
-      { path: '/keys/:id', page: page(async () => (await import('../views/controls/KeyPage.tsx')).KeyPage) },
-      { path: '/projects', page: page(async () => (await import('../views/controls/ProjectPages.tsx')).ProjectsPage) },
+      { path: '/keys/:id', page: page(async () => (await import('../views/controls/Keys.tsx')).KeyPage) },
+      { path: '/projects', page: page(async () => (await import('../views/controls/Projects.tsx')).ProjectsPage) },
       {
         path: '/projects/:id',
-        page: page(async () => (await import('../views/controls/ProjectPages.tsx')).ProjectPage),
+        page: page(async () => (await import('../views/controls/Projects.tsx')).ProjectPage),
       },
     ],
   },

@@ -1,7 +1,7 @@
-/** Code to copy, and code in several languages behind tabs. */
-import { useState } from 'react'
-import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
-import { CopyButton } from './CopyButton.tsx'
+/** What is taken away from a page: texts to copy, code in several languages behind tabs, files to save. */
+import { useEffect, useState } from 'react'
+import { Button, Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
+import { Icon } from './Icon.tsx'
 
 export interface CodeProps {
   code: string
@@ -71,4 +71,60 @@ export function CodeTabs({ label, variants }: CodeTabsProps) {
       ))}
     </Tabs>
   )
+}
+
+const confirmation_ms = 1_400
+
+export interface CopyButtonProps {
+  /** What is copied; a function is called when it is. */
+  text: string | (() => string | Promise<string>)
+  /** What it copies, for the tooltip and screen readers: `Copy the secret key`. */
+  label: string
+  /** Text of the button, beside the icon. */
+  children?: string
+}
+
+/** A button that copies a text and confirms it. */
+export function CopyButton({ text, label, children }: CopyButtonProps) {
+  const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
+  useEffect(() => {
+    if (state === 'idle') return
+    const timer = setTimeout(() => setState('idle'), confirmation_ms)
+    return () => clearTimeout(timer)
+  }, [state])
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(typeof text === 'string' ? text : await text())
+      setState('copied')
+    } catch {
+      // A page that is not on loopback or https has no clipboard.
+      setState('failed')
+    }
+  }
+  return (
+    <Button
+      className={children === undefined ? 'copy soft' : 'small bar'}
+      aria-label={children === undefined ? label : `${children}: ${label}`}
+      onPress={copy}
+    >
+      <Icon name={state === 'copied' ? 'check' : state === 'failed' ? 'close' : 'copy'} />
+      {children}
+      <span className="unseen" role="status">
+        {state === 'copied' ? 'Copied' : state === 'failed' ? 'The browser refused to copy' : ''}
+      </span>
+    </Button>
+  )
+}
+
+/** A browser reads the file after the click has returned. */
+const kept_ms = 60_000
+
+/** Saves a file on this computer, as a download. */
+export function saveFile(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob)
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), kept_ms)
 }

@@ -2,9 +2,9 @@
 import { useEffect, useId, useRef, useState } from 'react'
 import { Button, Input, SearchField, Text, ToggleButton } from 'react-aria-components'
 import { useSearchParams } from 'wouter'
-import { kindOf } from '../app/identifiers.ts'
 import { SelectField } from './Fields.tsx'
 import { Icon } from './Icon.tsx'
+import { kindOf } from './Id.tsx'
 
 export interface FilterChoice {
   name: string

@@ -1,7 +1,6 @@
 /** An identifier: a link to its page, with a button that copies it. */
 import { Link } from 'wouter'
-import { type IdKind, routeTo } from '../app/identifiers.ts'
-import { CopyButton } from './CopyButton.tsx'
+import { CopyButton } from './Code.tsx'
 
 export interface IdProps {
   kind: IdKind
@@ -26,4 +25,52 @@ export function Id({ kind, id, children, isCopied = false }: IdProps) {
       <CopyButton text={id} label={`Copy ${id}`} />
     </span>
   )
+}
+
+export type IdKind =
+  | 'placement'
+  | 'job'
+  | 'campaign'
+  | 'request'
+  | 'beacon'
+  | 'session'
+  | 'project'
+  | 'consent'
+  | 'key'
+  | 'evidence'
+  | 'callback'
+
+const folders: Readonly<Record<IdKind, string>> = {
+  placement: 'placements',
+  job: 'jobs',
+  campaign: 'campaigns',
+  request: 'requests',
+  beacon: 'beacons',
+  session: 'sessions',
+  project: 'projects',
+  consent: 'consent',
+  key: 'keys',
+  evidence: 'evidence',
+  callback: 'callbacks',
+}
+
+/** Returns the route of an identifier's page, below /_sandbox. */
+export function routeTo(kind: IdKind, id: string): string {
+  return `/${folders[kind]}/${encodeURIComponent(id)}`
+}
+
+const prefixes: readonly (readonly [RegExp, IdKind])[] = [
+  [/^slot_[0-9a-z]{11}$/, 'placement'],
+  [/^job_[0-9a-z]{11}$/, 'job'],
+  [/^cmp_[0-9a-z_]{1,64}$/, 'campaign'],
+  [/^req_[0-9a-z]{11}$/, 'request'],
+  [/^cns_[0-9a-z]{11}$/, 'consent'],
+  [/^key_[0-9a-z]{11}$/, 'key'],
+  [/~\d+$/, 'evidence'],
+  [/^proj_/, 'project'],
+]
+
+/** Returns what an identifier is by its form; null for those that have none: sessions, beacons, renamed projects. */
+export function kindOf(id: string): IdKind | null {
+  return prefixes.find(([pattern]) => pattern.test(id))?.[1] ?? null
 }

@@ -2,11 +2,11 @@
 import { useState } from 'react'
 import { Button, Tooltip, TooltipTrigger } from 'react-aria-components'
 import { Link } from 'wouter'
-import { kindOf, routeTo } from '../app/identifiers.ts'
 import { type FieldOrigin, type Part, type Provenance, plainPath, useProvenance } from '../data/provenance.ts'
 import { Chip } from './Chip.tsx'
-import { CopyButton } from './CopyButton.tsx'
+import { CopyButton } from './Code.tsx'
 import { Icon } from './Icon.tsx'
+import { kindOf, routeTo } from './Id.tsx'
 
 export interface JsonProps {
   value: unknown

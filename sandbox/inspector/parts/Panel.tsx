@@ -1,6 +1,6 @@
 /** The frame of what a view shows: its heading with actions, panels with a title, and pairs of a name and a value. */
 import { type ReactNode, useEffect, useId } from 'react'
-import { CopyButton } from './CopyButton.tsx'
+import { CopyButton } from './Code.tsx'
 
 export interface PageProps {
   /** Of the view, or of what it shows. */

@@ -10,7 +10,7 @@ import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { dateAndTime, duration } from '../../parts/Time.tsx'
-import { timeOfRoute, VerdictChips } from './BeaconTable.tsx'
+import { timeOfRoute, VerdictChips } from './BeaconsPage.tsx'
 
 export function BeaconPage({ id }: { id: string }) {
   const at_ms = timeOfRoute(id)

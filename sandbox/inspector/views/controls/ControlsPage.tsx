@@ -6,7 +6,7 @@ import { Page } from '../../parts/Panel.tsx'
 import { ClockControls } from './ClockControls.tsx'
 import { DataControls } from './DataControls.tsx'
 import { FaultControls } from './FaultControls.tsx'
-import { KeyControls } from './KeyControls.tsx'
+import { KeyControls } from './Keys.tsx'
 import { ScenarioControls } from './ScenarioControls.tsx'
 import { SettingsControls } from './SettingsControls.tsx'
 

@@ -6,7 +6,7 @@ import type { ScenarioItem } from '../../../../src/contract/control/scenarios.ts
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { Outcome, useAction } from '../../parts/Confirm.tsx'
+import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'

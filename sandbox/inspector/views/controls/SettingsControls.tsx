@@ -6,11 +6,11 @@ import type { JsonObject } from '../../../../src/foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { Outcome, useAction } from '../../parts/Confirm.tsx'
+import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments, SelectInput, TextInput, Toggle } from '../../parts/Fields.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Shown } from '../../parts/States.tsx'
-import { WithProject } from './ProjectChoice.tsx'
+import { WithProject } from './Projects.tsx'
 import { formOf, patchBetween, readSettings, type SettingsForm, settingsOf } from './settings.ts'
 
 export function SettingsControls() {

@@ -6,8 +6,7 @@ import { type SandboxEvent, useRecentEvents } from '../../data/live.ts'
 import { type Resource, useResource } from '../../data/resource.ts'
 import { linkTo, type SeededProject, useSession } from '../../data/session.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { CodeTabs } from '../../parts/Code.tsx'
-import { CopyButton } from '../../parts/CopyButton.tsx'
+import { CodeTabs, CopyButton } from '../../parts/Code.tsx'
 import { SelectField } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Id } from '../../parts/Id.tsx'
@@ -16,7 +15,6 @@ import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { dateAndTime, duration, Time } from '../../parts/Time.tsx'
 import { environmentSnippets, placementSnippets } from './snippets.ts'
-import { Totals } from './Totals.tsx'
 
 const rates: readonly Rate[] = [
   { name: 'Placements', color: '--good', isCounted: ({ type }) => type === 'placement.decided' },
@@ -241,4 +239,60 @@ function outcomeOf({ type, data }: SandboxEvent): string | null {
   if (type === 'placement.decided') return data.fill === true ? 'fill' : 'no_fill'
   if (type.startsWith('beacon.')) return typeof data.verdict === 'string' ? data.verdict : null
   return typeof data.lifecycle_state === 'string' ? data.lifecycle_state : null
+}
+
+const isAffected = ({ type }: SandboxEvent) => type === 'placement.decided' || type.startsWith('beacon.')
+
+/** How many placements there are, how they ended, and what production would have billed. */
+function Totals() {
+  const funnel = useResource('placements.funnel', {}, isAffected)
+  const billing = useResource('billing.report', {}, isAffected)
+  return (
+    <Panel
+      title="Totals"
+      actions={
+        <Link className="link" href="/billing">
+          Billing
+        </Link>
+      }
+    >
+      <Shown resource={funnel}>
+        {({ placements, is_complete, fills, no_fills, pending, no_fill_reasons }) => (
+          <>
+            <dl className="figures">
+              <Total name={is_complete ? 'Placements' : 'Newest placements'} value={placements} />
+              <Total name="Fills" value={fills} />
+              <Total name="No-fills" value={no_fills} />
+              {pending > 0 && <Total name="Pending" value={pending} />}
+              {billing.state.status === 'ready' && (
+                <>
+                  <Total name="Billed" value={billing.state.data.totals.reduce((sum, { count }) => sum + count, 0)} />
+                  <Total name="Did not count" value={billing.state.data.not_counted.count} />
+                </>
+              )}
+            </dl>
+            {no_fill_reasons.length > 0 && (
+              <ul className="bar wrapping reasons-line">
+                {no_fill_reasons.map(({ no_fill_reason, count }) => (
+                  <li key={no_fill_reason} className="bar">
+                    <Chip tone="warn">{no_fill_reason}</Chip>
+                    <span className="soft">{count.toLocaleString('en')}</span>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </>
+        )}
+      </Shown>
+    </Panel>
+  )
+}
+
+function Total({ name, value }: { name: string; value: number }) {
+  return (
+    <div>
+      <dt className="soft">{name}</dt>
+      <dd>{value.toLocaleString('en')}</dd>
+    </div>
+  )
 }

@@ -1,19 +1,19 @@
 /** One slot, from its request to its billing verdict. */
 import { useEffect, useRef, useState } from 'react'
-import type { PlacementDetail } from '../../../../src/contract/control/placements.ts'
+import { Button } from 'react-aria-components'
+import type { PlacementDetail, TraceStep } from '../../../../src/contract/control/placements.ts'
 import { useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
-import { Chip } from '../../parts/Chip.tsx'
+import { Chip, type Tone } from '../../parts/Chip.tsx'
+import { Icon } from '../../parts/Icon.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
-import { dateAndTime } from '../../parts/Time.tsx'
-import { BeaconList } from '../beacons/BeaconTable.tsx'
-import { EvidenceEntries } from '../records/EvidenceEntries.tsx'
-import { outcomeOf } from './PlacementTable.tsx'
-import { Timeline } from './Timeline.tsx'
-import { TraceFunnel } from './TraceFunnel.tsx'
+import { dateAndTime, Time } from '../../parts/Time.tsx'
+import { BeaconList } from '../beacons/BeaconsPage.tsx'
+import { EvidenceEntries } from '../records/EvidencePage.tsx'
+import { outcomeOf } from './PlacementsPage.tsx'
 
 export function PlacementPage({ id }: { id: string }) {
   const resource = useResource('placements.explain', { params: { slot_id: id } }, (event) => event.slot_id === id)
@@ -178,5 +178,183 @@ function FramePreview({ slot_id, width, height }: FramePreviewProps) {
         />
       </div>
     </div>
+  )
+}
+
+interface Step {
+  at_ms: number
+  title: string
+  text?: string
+  tone: Tone
+  chips: readonly (readonly [text: string, tone?: Tone])[]
+}
+
+const tones: Readonly<Record<string, Tone>> = { accepted: 'good', duplicate: 'warn', rejected: 'bad' }
+
+function stepsOf(placement: PlacementDetail): Step[] {
+  const { created_at_ms, decided_at_ms, first_frame_at_ms, decision, beacons } = placement
+  const steps: Step[] = [
+    {
+      at_ms: created_at_ms,
+      title: 'Requested',
+      text: `${placement.job_type}, ${placement.mode} mode`,
+      tone: 'plain',
+      chips: [],
+    },
+  ]
+  if (decided_at_ms !== null) {
+    steps.push({
+      at_ms: decided_at_ms,
+      title: placement.fill ? 'Filled' : 'Not filled',
+      ...(decision?.fill === true && { text: `${decision.sponsor_name}, ${decision.format}` }),
+      tone: placement.fill ? 'good' : 'warn',
+      chips: placement.no_fill_reason === null ? [] : [[placement.no_fill_reason, 'warn']],
+    })
+  }
+  if (first_frame_at_ms !== null)
+    steps.push({ at_ms: first_frame_at_ms, title: 'Frame loaded', tone: 'plain', chips: [] })
+  for (const { received_at_ms, event, verdict, reason_code, would_bill, metric } of beacons) {
+    steps.push({
+      at_ms: received_at_ms,
+      title: `Beacon ${event ?? 'unreadable'}`,
+      tone: tones[verdict] ?? 'plain',
+      chips: [
+        [verdict],
+        ...(reason_code === 'OK' ? [] : [[reason_code, verdict === 'rejected' ? 'bad' : 'warn'] as const]),
+        ...(would_bill ? [[`bills ${metric ?? ''}`, 'money'] as const] : []),
+      ],
+    })
+  }
+  return steps.toSorted((a, b) => a.at_ms - b.at_ms)
+}
+
+/** What happened to a slot, in its order: request, decision, frame, beacons, verdict. */
+function Timeline({ placement }: { placement: PlacementDetail }) {
+  const steps = stepsOf(placement)
+  const isPending = outcomeOf(placement) === 'pending'
+  return (
+    <ol className="steps">
+      {steps.map(({ at_ms, title, text, tone, chips }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: steps are only added at their time, and have no state
+        <li key={index} data-tone={tone}>
+          <Time at_ms={at_ms} {...(index > 0 && { since_ms: placement.created_at_ms })} />
+          <span className="bar said">
+            <b>{title}</b>
+            {text !== undefined && <span className="soft">{text}</span>}
+            {chips.map(([chip, chipTone]) => (
+              <Chip key={chip} {...(chipTone !== undefined && { tone: chipTone })}>
+                {chip}
+              </Chip>
+            ))}
+          </span>
+        </li>
+      ))}
+      {isPending && (
+        <li data-tone="warn">
+          <span className="faint tiny">waiting</span>
+          <b>Not decided yet</b>
+        </li>
+      )}
+      {placement.billing !== null && (
+        <li data-tone={placement.billing.would_bill ? 'good' : 'plain'}>
+          <span className="faint tiny">now</span>
+          <span className="bar said">
+            <b>{placement.billing.would_bill ? 'Would be billed' : 'Would not be billed'}</b>
+            <span className="soft">{placement.billing.explanation}</span>
+          </span>
+        </li>
+      )}
+    </ol>
+  )
+}
+
+interface Stage {
+  rule: string
+  explanation: string
+  removed: readonly TraceStep[]
+  left: number
+}
+
+/** Returns the rules in the order in which they removed campaigns, with what each has left. */
+function stagesOf(trace: readonly TraceStep[]): Stage[] {
+  const removed = trace.filter(({ outcome }) => outcome === 'removed')
+  const byRule = Map.groupBy(removed, ({ rule }) => rule ?? 'unknown')
+  let left = trace.length
+  return [...byRule].map(([rule, steps]) => {
+    left -= steps.length
+    return { rule, explanation: steps[0]?.explanation ?? '', removed: steps, left }
+  })
+}
+
+/** The trace of a decision as a funnel: how many campaigns each rule has removed, down to the one that won. */
+function TraceFunnel({ trace }: { trace: readonly TraceStep[] }) {
+  const [opened, setOpened] = useState<string | null>(null)
+  if (trace.length === 0) return <p className="soft">No campaign was considered.</p>
+  const stages = stagesOf(trace)
+  const winner = trace.find(({ outcome }) => outcome === 'won')
+  const outbid = trace.filter(({ outcome }) => outcome === 'outbid')
+  const share = (count: number) => `${(100 * count) / trace.length}%`
+  return (
+    <ol className="funnel">
+      <li className="funnel-row">
+        <span className="funnel-name">
+          <b>{trace.length}</b> campaigns of the market
+        </span>
+        <span className="funnel-track">
+          <span className="funnel-bar" style={{ width: '100%' }} />
+        </span>
+      </li>
+      {stages.map(({ rule, explanation, removed, left }) => (
+        <li key={rule}>
+          <Button
+            className="funnel-row"
+            aria-expanded={opened === rule}
+            onPress={() => setOpened(opened === rule ? null : rule)}
+          >
+            <span className="funnel-name">
+              <b>{removed.length}</b> removed by <code>{rule}</code>
+              <Icon name="chevron" />
+            </span>
+            <span className="funnel-track" title={`${left} left`}>
+              <span className="funnel-bar" style={{ width: share(left) }} />
+              <span className="funnel-loss" style={{ width: share(removed.length) }} />
+            </span>
+          </Button>
+          {opened === rule && (
+            <div className="funnel-detail">
+              <p className="soft">{explanation}</p>
+              <ul className="tags">
+                {removed.map(({ campaign_id }) => (
+                  <li key={campaign_id}>
+                    <Id kind="campaign" id={campaign_id} />
+                  </li>
+                ))}
+              </ul>
+            </div>
+          )}
+        </li>
+      ))}
+      {outbid.length > 0 && (
+        <li className="funnel-row">
+          <span className="funnel-name">
+            <b>{outbid.length}</b> outbid
+          </span>
+          <ul className="tags">
+            {outbid.map(({ campaign_id }) => (
+              <li key={campaign_id}>
+                <Id kind="campaign" id={campaign_id} />
+              </li>
+            ))}
+          </ul>
+        </li>
+      )}
+      <li className="funnel-row funnel-end">
+        <span className="funnel-name bar">
+          {winner === undefined ? <Chip tone="warn">no campaign left</Chip> : <Chip>won</Chip>}
+          {winner !== undefined && <Id kind="campaign" id={winner.campaign_id} />}
+        </span>
+        <span className="soft">{winner?.explanation}</span>
+      </li>
+    </ol>
   )
 }

@@ -10,7 +10,7 @@ import { Chip } from '../../parts/Chip.tsx'
 import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/Filters.tsx'
 import { Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
-import { BeaconList } from '../beacons/BeaconTable.tsx'
+import { BeaconList } from '../beacons/BeaconsPage.tsx'
 
 const isAffected = ({ type }: SandboxEvent) => type.startsWith('beacon.')
 

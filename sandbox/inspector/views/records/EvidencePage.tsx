@@ -1,21 +1,22 @@
 /** The evidence chains: each entry with its hash, and whether the chain holds, checked on demand. */
 import { useMemo, useState } from 'react'
-import { Button } from 'react-aria-components'
-import type { EvidenceItem, EvidenceVerification } from '../../../../src/contract/control/evidence.ts'
-import { routeTo } from '../../app/identifiers.ts'
+import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-components'
+import type { EvidenceEntry, EvidenceItem, EvidenceVerification } from '../../../../src/contract/control/evidence.ts'
+import { parseJson } from '../../../../src/foundation/json.ts'
 import { type ApiProblem, call } from '../../data/api.ts'
 import { useList } from '../../data/list.ts'
 import { problemOf, useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
 import { Chip } from '../../parts/Chip.tsx'
+import { CopyButton } from '../../parts/Code.tsx'
 import { type Column, DataTable } from '../../parts/DataTable.tsx'
 import { choiceOf, type Filter, FilterBar, projectFilter, slotFilter, useFilters } from '../../parts/Filters.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Id } from '../../parts/Id.tsx'
+import { Id, routeTo } from '../../parts/Id.tsx'
+import { Json } from '../../parts/Json.tsx'
 import { Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Problem, Shown } from '../../parts/States.tsx'
 import { Time } from '../../parts/Time.tsx'
-import { EvidenceEntries } from './EvidenceEntries.tsx'
 
 export function EvidencePage({ id }: { id: string }) {
   return id === '' ? <Chains /> : <Entry id={id} />
@@ -169,5 +170,44 @@ function Entry({ id }: { id: string }) {
         }
       </Shown>
     </Page>
+  )
+}
+
+export interface EvidenceEntriesProps {
+  entries: readonly EvidenceEntry[]
+  client_id: string
+  /** The position of an entry that does not hold. */
+  broken_at?: number | null
+}
+
+/** Evidence entries with their hashes. */
+export function EvidenceEntries({ entries, client_id, broken_at = null }: EvidenceEntriesProps) {
+  if (entries.length === 0) return <p className="soft">None.</p>
+  return (
+    <ol className="chain">
+      {entries.map((entry) => (
+        <li key={entry.seq} data-broken={entry.seq === broken_at || undefined}>
+          <Disclosure>
+            <Heading className="chain-head">
+              <Button slot="trigger" className="chain-row">
+                <Icon name="chevron" />
+                <span className="number faint">{entry.seq}</span>
+                <Chip tone={entry.seq === broken_at ? 'bad' : 'plain'}>{entry.kind}</Chip>
+                <Time at_ms={entry.at_ms} />
+                <code className="clipped faint">{entry.hash}</code>
+              </Button>
+            </Heading>
+            <DisclosurePanel className="chain-detail">
+              <p className="bar wrapping">
+                <Id kind="evidence" id={`${client_id}~${entry.seq}`} />
+                <CopyButton text={entry.hash} label="Copy the hash" />
+                <CopyButton text={entry.entry} label="Copy the canonical JSON" />
+              </p>
+              <Json value={parseJson(entry.entry) ?? entry.entry} label="the entry" />
+            </DisclosurePanel>
+          </Disclosure>
+        </li>
+      ))}
+    </ol>
   )
 }

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, type Json as JsonValue, parseJson } from '..
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { Outcome, useAction } from '../../parts/Confirm.tsx'
+import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Id } from '../../parts/Id.tsx'

@@ -1,25 +1,37 @@
 /** One exchange of the journal: both sides, what is wrong with it, and what can be made of it. */
 import { useEffect, useState } from 'react'
-import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
+import {
+  Button,
+  Dialog,
+  DialogTrigger,
+  Heading,
+  Modal,
+  ModalOverlay,
+  Tab,
+  TabList,
+  TabPanel,
+  Tabs,
+} from 'react-aria-components'
 import { Link, useSearchParams } from 'wouter'
 import type { RequestDetail } from '../../../../src/contract/control/requests.ts'
 import { curlCommand, journaledRequest, redactedParts } from '../../../../src/foundation/curl.ts'
 import { pathPattern, withoutQuery } from '../../../../src/foundation/http.ts'
 import { isObject, parseJson } from '../../../../src/foundation/json.ts'
+import type { ApiProblem } from '../../data/api.ts'
 import { type ListedEndpoint, readEndpoints } from '../../data/provenance.ts'
-import { useResource } from '../../data/resource.ts'
+import { problemOf, useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { TextBlock } from '../../parts/Code.tsx'
-import { CopyButton } from '../../parts/CopyButton.tsx'
+import { Code, CopyButton, saveFile, TextBlock } from '../../parts/Code.tsx'
+import { Icon } from '../../parts/Icon.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
-import { Empty, Shown } from '../../parts/States.tsx'
+import { Empty, Loading, Problem, Shown } from '../../parts/States.tsx'
 import { duration, Time } from '../../parts/Time.tsx'
 import { CompareDialog, Comparison } from './Comparison.tsx'
+import { type KnownEndpoint, type SavedEntry, suiteOfEntry, suiteText } from './qa-suite.ts'
 import { Replay } from './Replay.tsx'
-import { SaveSuite } from './SaveSuite.tsx'
 
 export function RequestPage({ id }: { id: string }) {
   const resource = useResource('requests.show', { params: { request_id: id } })
@@ -220,4 +232,74 @@ function useEndpoints(): readonly ListedEndpoint[] {
 function endpointOf({ method, path }: RequestDetail, endpoints: readonly ListedEndpoint[]): ListedEndpoint | undefined {
   const bare = withoutQuery(path)
   return endpoints.find((endpoint) => endpoint.method === method && pathPattern(endpoint.path).test(bare))
+}
+
+interface SaveSuiteProps {
+  entry: SavedEntry
+  endpoints: readonly KnownEndpoint[]
+}
+
+/** Saves a request as a suite that `svc qa run` runs. */
+function SaveSuite({ entry, endpoints }: SaveSuiteProps) {
+  return (
+    <DialogTrigger>
+      <Button className="small bar">
+        <Icon name="check" />
+        Save as QA step
+      </Button>
+      <ModalOverlay className="overlay" isDismissable>
+        <Modal className="dialog-modal wide">
+          <Dialog className="dialog">
+            {({ close }) => (
+              <>
+                <header className="bar spread">
+                  <Heading slot="title">QA step</Heading>
+                  <Button className="copy soft" aria-label="Close" onPress={close}>
+                    <Icon name="close" />
+                  </Button>
+                </header>
+                <Suite entry={entry} endpoints={endpoints} />
+              </>
+            )}
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </DialogTrigger>
+  )
+}
+
+function Suite({ entry, endpoints }: SaveSuiteProps) {
+  const [text, setText] = useState<string | null>(null)
+  const [problem, setProblem] = useState<ApiProblem | null>(null)
+  useEffect(() => {
+    let isShown = true
+    suiteText(suiteOfEntry(entry, endpoints)).then(
+      (written) => {
+        if (isShown) setText(written)
+      },
+      (error) => {
+        if (isShown) setProblem(problemOf(error))
+      },
+    )
+    return () => {
+      isShown = false
+    }
+  }, [entry, endpoints])
+  if (problem !== null) return <Problem problem={problem} />
+  if (text === null) return <Loading />
+  return (
+    <>
+      <p className="soft">A suite of one case. Session, project, slots and tokens are those of the run.</p>
+      <Code code={text} label="Suite" />
+      <div className="bar dialog-actions">
+        <Button
+          className="small primary bar"
+          onPress={() => saveFile(new Blob([text], { type: 'application/yaml' }), `${entry.request_id}.yaml`)}
+        >
+          <Icon name="download" /> Download {entry.request_id}.yaml
+        </Button>
+      </div>
+      <Code code={`svc qa run ./${entry.request_id}.yaml`} label="Command" isCommand />
+    </>
+  )
 }
