@@ -21,8 +21,7 @@ import {
 import { createAssets } from './pipeline/media.ts'
 import { createRates } from './pipeline/rates.ts'
 import { createServer } from './pipeline/server.ts'
-import { sandboxClock } from './platform/clock.ts'
-import { createPlatform, sha256, sha256Hex } from './platform/platform.ts'
+import { createPlatform, sandboxClock, sha256, sha256Hex } from './platform/platform.ts'
 import { createAccess } from './runtime/access.ts'
 import { createCallbacks } from './runtime/callbacks.ts'
 import { createDrainLock } from './runtime/drain-lock.ts'
@@ -38,7 +37,7 @@ import { explainStore, openStore, replaceAdminToken, type StoreAddress } from '.
 import { type Seed, StorageError, type Store } from './store/store.ts'
 
 export type { SandboxOptions } from './options.ts'
-export { type Clock, type ManualClock, manualClock } from './platform/clock.ts'
+export { type Clock, type ManualClock, manualClock } from './platform/platform.ts'
 export { SandboxError, type SandboxFailure } from './sandbox-error.ts'
 
 export interface SandboxProject {

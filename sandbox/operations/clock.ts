@@ -2,7 +2,7 @@
 import { latest_ms, type SandboxClock } from '../../src/contract/control/clock.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/platform.ts'
 import type { Context, Operation, Services } from './context.ts'
 
 export const showClock: Operation<Contract['clock.show']> = async (services, { now_ms }) =>

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../../tests/temporary.ts'
 import { startSandbox } from '../index.ts'
-import { manualClock } from '../platform/clock.ts'
-import { createPlatform, sha256Hex } from '../platform/platform.ts'
+import { createPlatform, manualClock, sha256Hex } from '../platform/platform.ts'
 import { openSqliteStore } from '../store/sqlite/index.ts'
 import { verifyChains } from './evidence.ts'
 

@@ -2,12 +2,12 @@
  * Where a request may go: to a host that is this one, to a route, and to the control plane only from its own pages or from
  * programs. A path has many spellings, `/%5fsandbox/` and `http://host/_sandbox/` among them: guards look at the route.
  */
+import { parse } from 'node:querystring'
 import { includesRole, type Role } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { withoutQuery } from '../../src/foundation/http.ts'
 import type { Access, TokenHolder } from '../runtime/access.ts'
 import { headerOf, type Request, type Route } from './exchange.ts'
-import { createRouteTree } from './route-tree.ts'
 
 export interface Routes {
   add(...routes: Route[]): void
@@ -185,4 +185,128 @@ function isNavigation(request: Request): boolean {
     headerOf(request, 'sec-fetch-dest') === 'document' &&
     headerOf(request, 'sec-purpose') === undefined
   )
+}
+
+/** A route that a request target leads to, with what the target says. */
+interface RouteMatch extends Pick<Request, 'params' | 'query'> {
+  route: Route
+}
+
+/**
+ * Routes by method and path. A path without parameters is looked up whole; others are matched segment by segment, fixed text
+ * before a parameter. Nothing is compiled when a route is added: a start adds 170, and most are never called.
+ */
+export interface RouteTree {
+  add(route: Route): void
+  /**
+   * Returns the route of a request target: a path with its query, or an absolute URL; null when there is none. It is
+   * `malformed` when it cannot be decoded, or has a parameter of more than 1 024 characters.
+   */
+  find(method: string, target: string): RouteMatch | 'malformed' | null
+}
+
+/** What follows a slash in the paths of several routes. */
+interface Segment {
+  /** By method. */
+  routes: Map<string, Stored>
+  /** The next segments, by their text. */
+  next: Map<string, Segment>
+  /** The next segment where it is a parameter. */
+  parameter: Segment | null
+}
+
+interface Stored {
+  route: Route
+  /** Where the path has each of its parameters, by the number of the segment. */
+  parameters: { name: string; at: number }[]
+}
+
+const longestParameter = 1_024
+const scheme = /^https?:\/\//i
+const absoluteUrl = /^https?:\/\/[^/?#]+([/?][^#]*)?$/i
+const none = Object.freeze({})
+
+export function createRouteTree(): RouteTree {
+  const root = newSegment()
+  /** Paths without parameters. */
+  const whole = new Map<string, Map<string, RouteMatch>>()
+  return {
+    add(route) {
+      const parts = route.path.split('/')
+      const parameters: Stored['parameters'] = []
+      let segment = root
+      for (const [at, part] of parts.entries()) {
+        if (!part.startsWith('{')) {
+          const next = segment.next.get(part) ?? newSegment()
+          segment.next.set(part, next)
+          segment = next
+        } else {
+          parameters.push({ name: part.slice(1, -1), at })
+          segment.parameter ??= newSegment()
+          segment = segment.parameter
+        }
+      }
+      const methods = parameters.length === 0 ? (whole.get(route.path) ?? new Map<string, RouteMatch>()) : null
+      if (methods !== null) whole.set(route.path, methods)
+      for (const method of route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]) {
+        if (segment.routes.has(method)) throw new Error(`There are two routes for ${method} ${route.path}.`)
+        segment.routes.set(method, { route, parameters })
+        methods?.set(method, { route, params: none, query: none })
+      }
+    },
+    find(method, target) {
+      const match = whole.get(target)?.get(method)
+      return match ?? findInTree(root, method, target)
+    },
+  }
+}
+
+function newSegment(): Segment {
+  return { routes: new Map(), next: new Map(), parameter: null }
+}
+
+function findInTree(root: Segment, method: string, target: string): RouteMatch | 'malformed' | null {
+  const url = target.startsWith('/') ? target : pathOf(target)
+  if (url === null) return 'malformed'
+  const end = url.search(/[?#]/)
+  const path = end === -1 ? url : url.slice(0, end)
+  const parts = path.split('/')
+  if (path.includes('%') && !decodeAll(parts)) return 'malformed'
+  const stored = search(root, method, parts, 0)
+  if (stored === null) return null
+  const params: Record<string, string> = {}
+  for (const { name, at } of stored.parameters) {
+    params[name] = parts[at]!
+    if (params[name].length > longestParameter) return 'malformed'
+  }
+  const query = end === -1 ? none : (parse(url.slice(end + 1), '&', '=', { maxKeys: 0 }) as RouteMatch['query'])
+  return { route: stored.route, params, query }
+}
+
+/** Returns an absolute URL without its origin, other targets as they are, and null for a URL that is none. */
+function pathOf(target: string): string | null {
+  if (!scheme.test(target)) return target
+  const found = absoluteUrl.exec(target)
+  if (found === null || !URL.canParse(target)) return null
+  const [, path = '/'] = found
+  return path.startsWith('/') ? path : `/${path}`
+}
+
+/** Decodes each part in place. Returns whether all can be decoded. */
+function decodeAll(parts: string[]): boolean {
+  try {
+    for (const [at, part] of parts.entries()) parts[at] = decodeURIComponent(part)
+    return true
+  } catch (error) {
+    if (error instanceof URIError) return false
+    throw error
+  }
+}
+
+function search(segment: Segment, method: string, parts: readonly string[], at: number): Stored | null {
+  if (at === parts.length) return segment.routes.get(method) ?? null
+  const next = segment.next.get(parts[at]!)
+  const found = next === undefined ? null : search(next, method, parts, at + 1)
+  if (found !== null || segment.parameter === null) return found
+  return search(segment.parameter, method, parts, at + 1)
 }

@@ -1,7 +1,7 @@
 /** The live timeline: the newest turn first, and within a turn one row for everything that happened. */
 import { copyButton, html, icon, unseen } from '../elements.ts'
-import type { Entry, TurnRecord } from './record.ts'
-import { type Meanings, type Milestone, milestonesOf, seconds, type Tone, type Way, wordingOf } from './wording.ts'
+import type { Entry, Meanings, TurnRecord } from './record.ts'
+import { type Milestone, milestonesOf, seconds, type Tone, type Way, wordingOf } from './wording.ts'
 
 export interface Timeline {
   readonly element: HTMLElement

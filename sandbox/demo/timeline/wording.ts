@@ -2,7 +2,7 @@
 import type { BeaconItem } from '../../../src/contract/control/beacons.ts'
 import type { PlacementItem } from '../../../src/contract/control/placements.ts'
 import type { RendererEvent } from '../../renderer/host/renderer.ts'
-import type { Entry, EntryKind, PageNote, TurnRecord } from './record.ts'
+import type { Entry, EntryKind, Meanings, PageNote, TurnRecord } from './record.ts'
 
 /** `out`: page to sandbox; `in`: sandbox to page; otherwise it happened on one side. */
 export type Way = 'out' | 'in' | 'page' | 'sandbox'
@@ -15,9 +15,6 @@ interface Wording {
   tone: Tone
   chips: [tone: Tone, text: string][]
 }
-
-/** Meanings of codes, from the contract of this sandbox. */
-export type Meanings = ReadonlyMap<string, string>
 
 export function wordingOf(entry: Entry, turn: TurnRecord, meanings: Meanings): Wording {
   const base: Wording = { way: 'page', title: entry.kind, text: '', tone: 'plain', chips: [] }

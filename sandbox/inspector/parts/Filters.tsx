@@ -1,10 +1,12 @@
 /** The filters of a list. They are part of the address, so that a link shows the same list. */
-import { useEffect, useId, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { Button, Input, SearchField, Text, ToggleButton } from 'react-aria-components'
 import { useSearchParams } from 'wouter'
-import { SelectField } from './Fields.tsx'
+import { useResource } from '../data/resource.ts'
+import { SelectField, SelectInput } from './Fields.tsx'
 import { Icon } from './Icon.tsx'
 import { kindOf } from './Id.tsx'
+import { Shown } from './States.tsx'
 
 export interface FilterChoice {
   name: string
@@ -190,4 +192,46 @@ function TextFilter({ filter, value, onChange }: FieldProps<FilterText>) {
       )}
     </SearchField>
   )
+}
+
+/** Which project a part of the controls is about. The choice is in the address. */
+export function WithProject({ children }: { children(client_id: string): ReactNode }) {
+  const resource = useResource('projects.list', {})
+  const [params, setParams] = useSearchParams()
+  return (
+    <Shown resource={resource}>
+      {({ items }) => {
+        const asked = params.get('project')
+        const oldest = items.at(-1)?.client_id ?? ''
+        const client_id =
+          items.find((item) => item.client_id === asked)?.client_id ?? items.find(isDemo)?.client_id ?? oldest
+        return (
+          <>
+            <div className="form-line project-choice">
+              <SelectInput
+                label="Project"
+                value={client_id}
+                values={items.map((item) => [item.client_id, item.client_id] as const)}
+                onChange={(next) =>
+                  setParams(
+                    (before) => {
+                      const query = new URLSearchParams(before)
+                      query.set('project', next)
+                      return query
+                    },
+                    { replace: true },
+                  )
+                }
+              />
+            </div>
+            {children(client_id)}
+          </>
+        )
+      }}
+    </Shown>
+  )
+}
+
+function isDemo({ client_id }: { client_id: string }): boolean {
+  return client_id === 'proj_demo'
 }

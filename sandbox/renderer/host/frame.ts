@@ -1,5 +1,5 @@
 /**
- * The one iframe of a placement, and the port to it.
+ * What is drawn for a placement: its one iframe, with the port to it, and the ad label outside of it.
  *
  * `load` fires even when a policy has blocked the document, so only messages with the nonce count: `ready` within 3 s
  * of loading, `rendered` within 5 s of mounting. After a second load the document is no longer ours.
@@ -19,7 +19,7 @@ export function openFrame(
   onMessage: (message: FrameMessage) => void,
   onFailure: (code: ErrorCode) => void,
 ) {
-  const element = draw(render)
+  const element = drawFrame(render)
   const nonce = newId('')
   const isFlood = createFloodCheck()
   let port: MessagePort | undefined
@@ -65,7 +65,7 @@ export function openFrame(
   }
 }
 
-function draw({ frame_url, sponsor_name, width, height }: Placement['render']): HTMLIFrameElement {
+function drawFrame({ frame_url, sponsor_name, width, height }: Placement['render']): HTMLIFrameElement {
   const element = Object.assign(document.createElement('iframe'), {
     title: `Sponsored: ${sponsor_name}`,
     sandbox: 'allow-scripts allow-popups allow-popups-to-escape-sandbox',
@@ -88,4 +88,55 @@ function draw({ frame_url, sponsor_name, width, height }: Placement['render']): 
     'color-scheme': 'light dark',
   })
   return element
+}
+
+/** A page that keeps removing the label loses the ad. */
+const max_restored = 10
+
+/** Draws the label into `wrapper` and restores it when something removes or changes it. Returns a function that stops watching. */
+export function keepLabel(wrapper: HTMLElement, text: string, sponsor_name: string, onDefeat: () => void): () => void {
+  let label = wrapper.insertBefore(drawLabel(text, sponsor_name), wrapper.firstChild)
+  const drawn = label.outerHTML
+  let restored = 0
+  const observer = new MutationObserver(() => {
+    for (const name of ['aria-hidden', 'inert']) wrapper.removeAttribute(name)
+    if (wrapper.firstChild === label && label.outerHTML === drawn) return
+    restored += 1
+    if (restored > max_restored) return onDefeat()
+    label.remove()
+    label = wrapper.insertBefore(drawLabel(text, sponsor_name), wrapper.firstChild)
+  })
+  observer.observe(wrapper, { childList: true, subtree: true, characterData: true, attributes: true })
+  return () => observer.disconnect()
+}
+
+function drawLabel(text: string, sponsor_name: string): HTMLElement {
+  const label = document.createElement('div')
+  label.dataset.spLabel = ''
+  label.dir = 'auto'
+  const kind = document.createElement('strong')
+  kind.textContent = text
+  setStyles(kind, { all: 'unset', 'font-weight': '650' })
+  label.append(kind, ` · ${sponsor_name}`)
+  setStyles(label, {
+    all: 'initial',
+    display: 'block',
+    width: 'fit-content',
+    'max-width': '100%',
+    margin: '0 0 6px',
+    padding: '1px 8px',
+    'border-radius': '6px',
+    background: '#f1f1f4',
+    color: '#3f3f46',
+    font: '12px/18px system-ui, sans-serif',
+    'box-sizing': 'border-box',
+    'overflow-wrap': 'anywhere',
+  })
+  // In browsers with light-dark(), the label follows the page's color-scheme.
+  setStyles(label, {
+    'color-scheme': 'inherit',
+    background: 'light-dark(#f1f1f4, #2f2f35)',
+    color: 'light-dark(#3f3f46, #e4e4e7)',
+  })
+  return label
 }

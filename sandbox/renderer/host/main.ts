@@ -2,8 +2,7 @@
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { ActivationResult } from '../../../src/contract/v1/browser.ts'
 import type { Placement, PlacementResponse } from '../../../src/contract/v1/placements.ts'
-import { activate } from './activation.ts'
-import { isPlacement, readDecision } from './decision.ts'
+import { activate, isPlacement, readDecision } from './decision.ts'
 import { type Mount, mountPlacement } from './mount.ts'
 import {
   type Activation,

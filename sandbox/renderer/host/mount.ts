@@ -7,12 +7,10 @@ import type { BeaconEvent, Measurements } from '../../../src/contract/v1/beacons
 import type { Placement } from '../../../src/contract/v1/placements.ts'
 import type { FrameMessage } from '../messages.ts'
 import { openBeacons } from './beacons.ts'
-import { type Clip, unplayed, updateClip } from './clip.ts'
 import { type ConsentReason, isConsentReason, watchExpiry } from './consent.ts'
-import { openFrame } from './frame.ts'
-import { keepLabel } from './label.ts'
+import { keepLabel, openFrame } from './frame.ts'
+import { type Clip, isPageVisible, unplayed, updateClip, watchViewability } from './measurement.ts'
 import { type ErrorCode, newId, type Renderer, setStyles } from './renderer.ts'
-import { isPageVisible, watchViewability } from './viewability.ts'
 
 const heartbeat_interval_ms = 10_000
 const max_heartbeats = 30

@@ -10,12 +10,12 @@ import { Chip } from '../../parts/Chip.tsx'
 import { CopyButton } from '../../parts/Code.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments } from '../../parts/Fields.tsx'
+import { WithProject } from '../../parts/Filters.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { Time } from '../../parts/Time.tsx'
-import { WithProject } from './Projects.tsx'
 
 export function KeyControls() {
   return <WithProject>{(client_id) => <Keys key={client_id} client_id={client_id} />}</WithProject>

@@ -1,13 +1,10 @@
 /** `/projects`: every project; `/projects/proj_...`: its settings, its keys, and the ways to what it has. */
-
-import type { ReactNode } from 'react'
-import { Link, useSearchParams } from 'wouter'
+import { Link } from 'wouter'
 import type { ProjectItem } from '../../../../src/contract/control/projects.ts'
 import { useList } from '../../data/list.ts'
 import { isReplaced, useResource } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
 import { type Column, DataTable } from '../../parts/DataTable.tsx'
-import { SelectInput } from '../../parts/Fields.tsx'
 import { Id, routeTo } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
@@ -149,45 +146,3 @@ const destinations = [
   ['Billing', '/billing'],
   ['Callbacks', '/callbacks'],
 ] as const
-
-/** Which project a part of the controls is about. The choice is in the address. */
-export function WithProject({ children }: { children(client_id: string): ReactNode }) {
-  const resource = useResource('projects.list', {})
-  const [params, setParams] = useSearchParams()
-  return (
-    <Shown resource={resource}>
-      {({ items }) => {
-        const asked = params.get('project')
-        const oldest = items.at(-1)?.client_id ?? ''
-        const client_id =
-          items.find((item) => item.client_id === asked)?.client_id ?? items.find(isDemo)?.client_id ?? oldest
-        return (
-          <>
-            <div className="form-line project-choice">
-              <SelectInput
-                label="Project"
-                value={client_id}
-                values={items.map((item) => [item.client_id, item.client_id] as const)}
-                onChange={(next) =>
-                  setParams(
-                    (before) => {
-                      const query = new URLSearchParams(before)
-                      query.set('project', next)
-                      return query
-                    },
-                    { replace: true },
-                  )
-                }
-              />
-            </div>
-            {children(client_id)}
-          </>
-        )
-      }}
-    </Shown>
-  )
-}
-
-function isDemo({ client_id }: { client_id: string }): boolean {
-  return client_id === 'proj_demo'
-}

@@ -8,9 +8,9 @@ import { useResource } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments, SelectInput, TextInput, Toggle } from '../../parts/Fields.tsx'
+import { WithProject } from '../../parts/Filters.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Shown } from '../../parts/States.tsx'
-import { WithProject } from './Projects.tsx'
 import { formOf, patchBetween, readSettings, type SettingsForm, settingsOf } from './settings.ts'
 
 export function SettingsControls() {
