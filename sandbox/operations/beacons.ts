@@ -310,23 +310,29 @@ export const listBeacons: Operation<Contract['beacons.list']> = async (services,
   return { items: await beaconItems(services, rows), next_cursor: cursorOf(next) }
 }
 
-/** Slots whose beacons are judged before other requests get a turn. */
+/** Slots whose beacons are read together and judged before other requests get a turn. */
 const slotsAtOnce = 50
 
 /** Each beacon with its verdict among the beacons of its slot. */
 async function beaconItems({ store }: Services, rows: readonly BeaconListRow[]): Promise<BeaconItem[]> {
-  const verdicts = new Map<number, Map<number, BeaconVerdict>>()
+  const slots = [...new Map(rows.flatMap((row) => (row.kind === 'accepted' ? [[row.slot.id, row.slot]] : []))).values()]
+  const verdicts = new Map<number, BeaconVerdict>()
+  for (let start = 0; start < slots.length; start += slotsAtOnce) {
+    await nextTurn()
+    const next = slots.slice(start, start + slotsAtOnce)
+    const beaconsOf = await Promise.all(next.map(({ id }) => store.beaconsOf(id)))
+    for (const [index, slot] of next.entries()) {
+      for (const [id, verdict] of verdictsOf(slot, beaconsOf[index]!)) verdicts.set(id, verdict)
+    }
+  }
   const items: BeaconItem[] = []
   for (const row of rows) {
-    if (row.kind === 'unaccepted') {
-      const { client_id } = await store.projectById(row.beacon.project_id)
-      items.push(unacceptedItem(client_id, row.slot, row.beacon))
+    if (row.kind === 'accepted') {
+      items.push(acceptedItem(row.slot, row.beacon, verdicts.get(row.beacon.id)))
       continue
     }
-    if (verdicts.size % slotsAtOnce === 0) await nextTurn()
-    const ofSlot = verdicts.get(row.slot.id) ?? verdictsOf(row.slot, await store.beaconsOf(row.slot.id))
-    verdicts.set(row.slot.id, ofSlot)
-    items.push(acceptedItem(row.slot, row.beacon, ofSlot.get(row.beacon.id)))
+    const { client_id } = await store.projectById(row.beacon.project_id)
+    items.push(unacceptedItem(client_id, row.slot, row.beacon))
   }
   return items
 }

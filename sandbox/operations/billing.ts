@@ -9,7 +9,7 @@ import type { BeaconScope, BillingCounts } from '../store/store.ts'
 import { acceptedItem, unacceptedItem, verdictsOf } from './beacons.ts'
 import { type Context, defined, fullPage, type Operation, projectFilter, type Services, sinceOf } from './context.ts'
 
-/** Slots whose beacons are judged before other requests get a turn. */
+/** Slots whose beacons are read together and judged before other requests get a turn. */
 const slotsAtOnce = 25
 
 export const reportBilling: Operation<Contract['billing.report']> = async (services, context, { query }) => {
@@ -44,12 +44,17 @@ async function reportOf(
     tally.count(await store.projectById(project_id), facts, metric, count)
   }
   for (const { reason_code, count } of reasons) tally.miss(reason_code, count)
-  for (const [index, { slot_id, id }] of newest.entries()) {
-    if (index % slotsAtOnce === 0) await nextTurn()
-    const slot = await store.findSlot(slot_id)
-    const beacons = await store.beaconsOf(slot_id)
-    const beacon = beacons.find((candidate) => candidate.id === id)
-    if (slot !== null && beacon !== undefined) missed.add(acceptedItem(slot, beacon, verdictsOf(slot, beacons).get(id)))
+  for (let start = 0; start < newest.length; start += slotsAtOnce) {
+    await nextTurn()
+    const next = newest.slice(start, start + slotsAtOnce)
+    const slots = await Promise.all(next.map(({ slot_id }) => store.findSlot(slot_id)))
+    const beaconsOf = await Promise.all(next.map(({ slot_id }) => store.beaconsOf(slot_id)))
+    for (const [index, { id }] of next.entries()) {
+      const [slot, beacons] = [slots[index] ?? null, beaconsOf[index]!]
+      const beacon = beacons.find((candidate) => candidate.id === id)
+      if (slot === null || beacon === undefined) continue
+      missed.add(acceptedItem(slot, beacon, verdictsOf(slot, beacons).get(id)))
+    }
   }
   for (const verdict of ['rejected', 'duplicate'] as const) {
     const count = reasons

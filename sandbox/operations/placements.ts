@@ -64,7 +64,7 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
   return { items: rows.map((slot) => placementItem(slot, now_ms)), next_cursor: cursorOf(next) }
 }
 
-/** Slots whose beacons are judged before other requests get a turn. */
+/** Slots whose beacons are read together and judged before other requests get a turn. */
 const slotsAtOnce = 25
 
 /** GET /_sandbox/funnel. Counts the newest placements only: those are the ones that change, and the inspector polls it. */
@@ -81,21 +81,28 @@ export const countFunnel: Operation<Contract['placements.funnel']> = async (serv
   const byFormat = new Map(formats.map((format) => [format, noSteps()]))
   const reasons = new Map<NoFillReason, number>()
   let fills = 0
+  const framed: { slot: SlotRow; steps: ReturnType<typeof noSteps> }[] = []
   for (const slot of rows) {
     const outcome = slot.decision?.outcome
     if (outcome?.status === 'no_fill') reasons.set(outcome.reason, (reasons.get(outcome.reason) ?? 0) + 1)
     if (outcome?.status !== 'filled') continue
-    if (fills++ % slotsAtOnce === 0) await nextTurn()
+    fills++
     const steps = byFormat.get(outcome.format)!
     steps.decided++
-    if (slot.first_frame_at_ms === null) continue
-    steps.framed++
-    const beacons = await store.beaconsOf(slot.id)
-    if (beacons.length === 0) continue
-    const verdicts = [...verdictsOf(slot, beacons).values()]
-    if (beacons.some(({ event }) => event === 'render')) steps.rendered++
-    if (verdicts.some(({ metric }) => metric === 'viewable_impression')) steps.visible++
-    if (verdicts.some(({ would_bill }) => would_bill)) steps.billable++
+    if (slot.first_frame_at_ms !== null) framed.push({ slot, steps })
+  }
+  for (let start = 0; start < framed.length; start += slotsAtOnce) {
+    await nextTurn()
+    const next = framed.slice(start, start + slotsAtOnce)
+    const beaconsOf = await Promise.all(next.map(({ slot }) => store.beaconsOf(slot.id)))
+    for (const [index, { slot, steps }] of next.entries()) {
+      steps.framed++
+      const beacons = beaconsOf[index]!
+      const verdicts = [...verdictsOf(slot, beacons).values()]
+      if (beacons.some(({ event }) => event === 'render')) steps.rendered++
+      if (verdicts.some(({ metric }) => metric === 'viewable_impression')) steps.visible++
+      if (verdicts.some(({ would_bill }) => would_bill)) steps.billable++
+    }
   }
   const no_fills = [...reasons.values()].reduce((sum, count) => sum + count, 0)
   return {

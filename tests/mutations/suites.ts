@@ -51,11 +51,11 @@ export function casesFor({ about, noticed_by }: Mutation): readonly (readonly Pl
 
 let browser: Promise<BrowserHost> | null = null
 
-/** The result of these cases; `bail`: it ends with the first that fails. */
+/** The result of these cases; `bail`: it ends with the first that fails. A step of a mutant may never end. */
 export async function runCases(
   cases: readonly PlannedCase[],
   { url, keys }: Sandbox,
-  { bail }: { bail: boolean },
+  { bail, step_timeout_ms = 10_000 }: { bail: boolean; step_timeout_ms?: number },
 ): Promise<RunResult> {
   const target = await openTarget({
     kind: 'sandbox',
@@ -75,7 +75,7 @@ export async function runCases(
       svc_version: '0.0.0',
       interrupt: new AbortController().signal,
       bail: bail ? 1 : null,
-      step_timeout_ms: 10_000,
+      step_timeout_ms,
       update_snapshots: false,
     })
   } finally {

@@ -1,10 +1,11 @@
 /**
  * Statements are prepared when the tables are empty, and keep their plans: none may read a table from end to end, or it does
- * so for every request until the server has analyzed the table.
+ * so for every request until the server has analyzed the table. Nor may one request read rows one after the other, each with
+ * a round trip to the database.
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { manualClock, startSandbox } from '../../sandbox/index.ts'
 import { connect } from '../http/call.ts'
 import { asked, beacon, key } from '../http/stage.ts'
@@ -52,4 +53,47 @@ test('placements, beacons, consents and polls find their rows by an index, howev
   } finally {
     await client.end()
   }
+})
+
+test('evidence, lists, reports and the funnel read the rows of many slots together', async () => {
+  const namespace = randomBytes(8).toString('hex')
+  const clock = manualClock()
+  await using sandbox = await startSandbox({ store, namespace, clock, rate_limit: 'off', demands_token: false })
+  const api = connect(sandbox)
+  const slots = 40
+  await Promise.all(
+    Array.from({ length: slots }, async (_, index) => {
+      const session_id = `sess_${index}`
+      await api.accept('consent.set', { as: key, body: { client_id: 'proj_demo', session_id, decision: 'granted' } })
+      const { placement } = (await api.accept('placements.create', { as: key, body: asked({ session_id }) })).body
+      await api.accept('render.frame', { params: { asset_token: placement!.asset_token } })
+      // A view before its render does not count: reports name it.
+      await api.accept('beacons.send', { as: key, body: beacon(clock, placement!, 'visible') })
+    }),
+  )
+  const sent = vi.spyOn(pg.Client.prototype, 'query')
+  onTestFinished(() => sent.mockRestore())
+  const readsOf = async (request: () => Promise<unknown>): Promise<number> => {
+    sent.mockClear()
+    await request()
+    const texts = sent.mock.calls.map(([query]) => (query as unknown as { text: string }).text)
+    return texts.filter((text) => /\bFROM (beacon|slot JOIN|session|unnest)\b/.test(text)).length
+  }
+  const reads = {
+    verify: await readsOf(async () => {
+      const { ok, chains } = (await api.accept('evidence.verify')).body
+      expect([ok, chains[0]!.entries]).toEqual([true, 3 * slots])
+    }),
+    list: await readsOf(async () => {
+      expect((await api.accept('beacons.list', { query: { limit: slots } })).body.items).toHaveLength(slots)
+    }),
+    report: await readsOf(async () => {
+      const { not_counted } = (await api.accept('billing.report')).body
+      expect(not_counted.beacons.length).toBeGreaterThanOrEqual(20)
+    }),
+    funnel: await readsOf(async () => {
+      expect(JSON.stringify((await api.accept('placements.funnel')).body.formats)).toContain(`"framed":${slots}`)
+    }),
+  }
+  expect(Object.entries(reads).filter(([, count]) => count === 0 || count >= slots / 2)).toEqual([])
 })

@@ -10,7 +10,7 @@ test('every case that needs no browser passes, while another node serves the sam
   const options = { store: process.env[serverVariable]!, namespace, demands_token: false }
   await using one = await startSandbox(options)
   await using _other = await startSandbox(options)
-  const { cases } = await runCases(withoutBrowser, one, { bail: false })
+  const { cases } = await runCases(withoutBrowser, one, { bail: false, step_timeout_ms: 60_000 })
   const others = cases.filter(({ outcome }) => outcome !== 'passed')
   // With their steps: which of them failed, and how.
   expect(others).toEqual([])

@@ -6,7 +6,7 @@ import { parseRow, required } from '../rows.ts'
 import type { BeaconListRow, BeaconRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import type { PlacementTable } from './placements.ts'
-import { createFilter, type ListSource, listPart, slotsOfSession } from './rows.ts'
+import { createFilter, type ListSource, listPart, shareReads, slotsOfSession } from './rows.ts'
 
 type StoredBeacon = Omit<BeaconRow, 'measurements'> & { measurements: string | null }
 type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
@@ -41,6 +41,20 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
 
   const found = (row: StoredBeacon | undefined) => (row === undefined ? null : withMeasurements(row))
 
+  const beaconById = shareReads(async (ids: readonly number[]) => {
+    const rows = await read<StoredBeacon>(`SELECT ${columns} FROM beacon WHERE id = ANY($1::bigint[])`, [ids])
+    return new Map(rows.map((row) => [row.id, withMeasurements(row)]))
+  })
+
+  const beaconsOf = shareReads(async (slot_ids: readonly number[]) => {
+    const rows = await read<StoredBeacon>(
+      `SELECT first.* FROM unnest($1::bigint[]) wanted (slot_id) CROSS JOIN LATERAL
+       (SELECT ${columns} FROM beacon WHERE beacon.slot_id = wanted.slot_id ORDER BY id LIMIT $2) first ORDER BY first.id`,
+      [slot_ids, maxJudged],
+    )
+    return Map.groupBy(rows.map(withMeasurements), ({ slot_id }) => slot_id)
+  })
+
   return {
     recordBeacon: (beacon, project_id, draft) =>
       write({ projects: [project_id], slots: [beacon.slot_id], beacons: [beacon] }, (batch) => {
@@ -63,13 +77,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
         const type = verdict === 'duplicate' ? 'beacon.duplicate' : 'beacon.rejected'
         batch.appendEvent({ type, at_ms, project_id, slot_id, ref })
       }),
-    async beaconsOf(slot_id) {
-      const rows = await read<StoredBeacon>(`SELECT ${columns} FROM beacon WHERE slot_id = $1 ORDER BY id LIMIT $2`, [
-        slot_id,
-        maxJudged,
-      ])
-      return rows.map(withMeasurements)
-    },
+    beaconsOf: async (slot_id) => (await beaconsOf(slot_id)) ?? [],
     async findBeacon(slot_id, beacon_id) {
       const [row] = await read<StoredBeacon>(`SELECT ${columns} FROM beacon WHERE slot_id = $1 AND beacon_id = $2`, [
         slot_id,
@@ -77,10 +85,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
       ])
       return found(row)
     },
-    async beaconById(id) {
-      const [row] = await read<StoredBeacon>(`SELECT ${columns} FROM beacon WHERE id = $1`, [id])
-      return found(row)
-    },
+    beaconById,
     unacceptedBeaconsOf: (slot_id) =>
       read(`SELECT ${unacceptedColumns} FROM aside_beacon WHERE slot_id = $1 ORDER BY id`, [slot_id]),
     async unacceptedBeaconById(id) {

@@ -45,7 +45,8 @@ class ControlError extends Error {
   override readonly name = 'ControlError'
 }
 
-const within_ms = 5_000
+/** How long a call of the runner may take: as long as a step, of which it is often a part. */
+const within_ms = 10_000
 
 /** Opens a service for a run. Throws QaError. */
 export async function openTarget(options: TargetOptions) {
