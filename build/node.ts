@@ -38,7 +38,7 @@ const codeSplitting = {
     },
     {
       name: 'schemas',
-      test: /node_modules\/zod\/|src\/contract\/(endpoint|fields|headers|ids|provenance|field-errors|errors|(control|v1)\/projects)\.ts/,
+      test: /node_modules\/zod\/|src\/contract\/(endpoint|fields|headers|ids|objects|provenance|field-errors|errors|(control|v1)\/projects)\.ts/,
     },
     {
       name: 'contract',

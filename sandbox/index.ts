@@ -3,6 +3,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
+import { once } from '../src/foundation/once.ts'
 import { redactSecrets } from '../src/foundation/redaction.ts'
 import { decisionText } from './compat/decisions.ts'
 import { restoreClock } from './operations/clock.ts'
@@ -146,7 +147,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     decision_latency_ms: options.decision_latency_ms ?? null,
   }
   const waiters = createWaiters()
-  const network = lazily(async () => {
+  const network = once(async () => {
     const { createCallbackNetwork } = await import('./pipeline/callback-network.ts')
     return createCallbackNetwork(() => port)
   })
@@ -311,12 +312,6 @@ function ticketsOf(shared: SharedStore, { store, platform }: Pick<Services, 'sto
       return found === null ? null : { ...holder, project: found }
     },
   })
-}
-
-/** Calls `load` once, when its value is first needed. */
-function lazily<Value>(load: () => Promise<Value>): () => Promise<Value> {
-  let value: Promise<Value> | undefined
-  return () => (value ??= load())
 }
 
 /** Returns why a start has failed after the database was opened: what it holds cannot be read, or no port was free. */

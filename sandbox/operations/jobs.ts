@@ -76,7 +76,7 @@ function deliveryMode({ callback_url }: JobIntake, wanted: DeliveryMode = 'polli
 }
 
 function hasVariantField(body: JobRequest): boolean {
-  return variantFieldNames.some((name) => body[name] !== undefined)
+  return variantFieldNames().some((name) => body[name] !== undefined)
 }
 
 /** `csl_wrapper_ingress_create/v1` becomes `csl_wrapper_ingress_accepted/v1`; versions of other families stay. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { ReasonCode } from './errors.ts'
 import type { RequestHeader, ResponseHeader } from './headers.ts'
 import { limits } from './limits.ts'
+import { strictObject } from './objects.ts'
 import type { Provenance } from './provenance.ts'
 
 /** The kinds of credential in `Authorization: Bearer`. */
@@ -135,7 +136,7 @@ const controlPlane = {
 export const reading = {
   ...controlPlane,
   method: 'GET',
-  query: z.strictObject({}),
+  query: strictObject(() => ({})),
 } as const satisfies Partial<EndpointEntry>
 
 /** Common to the endpoints of the control plane that change something, or have a body. */

@@ -1,7 +1,8 @@
 /** The error body, and the error that operations throw. Its codes and causes are in error-codes.ts. */
 import { z } from 'zod'
 import { errorCodes, reasonCodes } from './error-codes.ts'
-import { assumed, assumedObject, documented, observed } from './provenance.ts'
+import { assumedObject } from './objects.ts'
+import { assumed, documented, observed } from './provenance.ts'
 
 export { errorCodes, reasonCodes } from './error-codes.ts'
 
@@ -15,15 +16,15 @@ export type ReasonCode = z.infer<typeof ReasonCode>
 export const ErrorCode = z.enum(Object.keys(errorCodes) as NonEmpty<keyof typeof errorCodes>)
 export type ErrorCode = z.infer<typeof ErrorCode>
 
-export const FieldError = assumedObject('A10', {
+export const FieldError = assumedObject('A10', () => ({
   path: z.string().describe('The dotted path of the field: overrides.allowed_formats.0.'),
   message: z.string().describe('What is wrong there.'),
   expected: z.string().describe('What is expected there.'),
-})
+}))
 export type FieldError = z.infer<typeof FieldError>
 
 /** The error body (A10). */
-export const ErrorBody = assumedObject('A10', {
+export const ErrorBody = assumedObject('A10', () => ({
   error: documented(ErrorCode, 'The error code. Five are documented; the others are additions (A11).', 'A10'),
   message: observed(z.string(), 'A10', 'One sentence for readers. May change; do not match on it.'),
   request_id: observed(z.string(), 'A10', 'Support identifier, equal to the x-request-id header.'),
@@ -32,7 +33,7 @@ export const ErrorBody = assumedObject('A10', {
   fields: z.array(FieldError).describe('The invalid fields; empty when the cause is not a field.'),
   retryable: z.boolean().describe('Whether the same request may succeed later.'),
   docs_url: z.string().describe('The page that explains the cause.'),
-})
+}))
 export type ErrorBody = z.infer<typeof ErrorBody>
 
 /** A mistake of the caller, thrown by operations and by the request pipeline, which responds with its error body. */

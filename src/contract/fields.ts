@@ -3,7 +3,8 @@ import { z } from 'zod'
 import type { IdPrefix } from './ids.ts'
 import { limits } from './limits.ts'
 import { type NoFillReason, noFillReasons } from './no-fill.ts'
-import { assumedFields, assumedObject, documented, observed, withKeywords } from './provenance.ts'
+import { assumedFields, assumedObject, strictObject } from './objects.ts'
+import { documented, observed, withKeywords } from './provenance.ts'
 
 export const jobTypes = ['chat', 'code', 'image', 'voice', 'agent'] as const
 export const formats = ['banner', 'clip', 'native'] as const
@@ -65,7 +66,7 @@ export const Topic = z.string().min(1).max(maxTopic)
 export const PromptText = z.string().max(maxText)
 
 /** The object form of a prompt. */
-export const PromptObject = z.strictObject({
+export const PromptObject = strictObject(() => ({
   topic: documented(
     Topic.optional(),
     'A reduced signal, not prompt text. Takes part in matching only with semantic_targeting.',
@@ -76,17 +77,17 @@ export const PromptObject = z.strictObject({
     'Raw prompt text. Processed only when consent.prompt_shared is true; otherwise dropped on receipt.',
     'A50',
   ),
-})
+}))
 /** A prompt as an object, preferred, or as a string, which is text. */
 export const promptError = 'an object { topic, text } or a string, the text of the last message; no list of messages'
 export const Prompt = z.union([PromptObject, PromptText], { error: promptError })
 
 const pixels = z.int().min(1).max(4096)
-export const SlotHint = z.strictObject({
+export const SlotHint = strictObject(() => ({
   position: documented(Position.optional(), 'Where the slot is on the surface.', 'A38'),
   max_width: documented(pixels.optional(), 'Maximum width of the creative, CSS pixels.', 'A38'),
   max_height: documented(pixels.optional(), 'Maximum height of the creative, CSS pixels.', 'A38'),
-})
+}))
 export type SlotHint = z.infer<typeof SlotHint>
 
 export const Currency = z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code, such as USD')
@@ -108,19 +109,19 @@ export const Domain = z
 const cpm = z.number().min(0).max(1_000_000)
 const capCount = z.int().min(1).max(1_000_000)
 
-export const Publisher = z.strictObject({
+export const Publisher = strictObject(() => ({
   app_name: observed(shortText.optional(), 'A39', 'Name of the product.'),
   app_domain: observed(shortText.optional(), 'A39', 'Domain of the product.'),
   app_bundle: observed(shortText.optional(), 'A39', 'Bundle identifier of an app.'),
   categories: observed(z.array(Category).max(64).optional(), 'A39', 'IAB categories of the product.'),
-})
+}))
 
-export const FrequencyCap = z.strictObject({
+export const FrequencyCap = strictObject(() => ({
   session: observed(capCount.optional(), 'A39', 'Maximum fills in one session.'),
   prompt_interval: observed(capCount.optional(), 'A39', 'Prompts between two fills of one session.'),
   global_per_hour: observed(capCount.optional(), 'A39', 'Maximum fills of the project in an hour.'),
   user_per_day: observed(capCount.optional(), 'A39', 'Maximum fills of one session in a day.'),
-})
+}))
 export type FrequencyCap = z.infer<typeof FrequencyCap>
 
 /**
@@ -146,14 +147,14 @@ function hasFiniteNumbers(value: unknown): boolean {
 export const AllowedFormats = withKeywords(z.array(Format), { minItems: 1, uniqueItems: true })
 
 /** Lowest price per format, CPM. */
-export const Bidfloors = z.strictObject({
+export const Bidfloors = strictObject(() => ({
   default: observed(cpm.optional(), 'A39', 'Floor of formats without their own floor, CPM.'),
   banner: observed(cpm.optional(), 'A39', 'Floor of banner, CPM.'),
   clip: observed(cpm.optional(), 'A39', 'Floor of clip, CPM.'),
   native: observed(cpm.optional(), 'A39', 'Floor of native, CPM.'),
-})
+}))
 
-export const Overrides = z.strictObject({
+export const Overrides = strictObject(() => ({
   allowed_formats: documented(
     AllowedFormats.optional(),
     'Formats that may fill; name one to test one format at a time. Empty arrays and unsupported values are rejected.',
@@ -183,11 +184,11 @@ export const Overrides = z.strictObject({
   pacing: observed(Opaque.optional(), 'A39', 'Accepted and journalled; not acted on.'),
   preferred_partner_id: observed(shortText.optional(), 'A39', 'Partner preferred at equal prices.'),
   gdpr_applies: observed(z.boolean().optional(), 'A39', 'Whether the GDPR applies to this request.'),
-})
+}))
 export type Overrides = z.infer<typeof Overrides>
 
 const consentString = z.string().max(4096)
-export const RequestConsent = z.strictObject({
+export const RequestConsent = strictObject(() => ({
   semantic_targeting: documented(
     z.boolean().optional(),
     'Whether the topic may take part in matching; absent, the stored value stays.',
@@ -206,23 +207,23 @@ export const RequestConsent = z.strictObject({
   us_privacy: observed(consentString.optional(), 'A61', 'US privacy string, stored unchanged.'),
   gpp_string: observed(consentString.optional(), 'A61', 'IAB GPP string, stored unchanged.'),
   gpp_sections: observed(z.array(z.int()).max(64).optional(), 'A61', 'GPP sections in force, stored unchanged.'),
-})
+}))
 export type RequestConsent = z.infer<typeof RequestConsent>
 
-export const AuthoritativeConsent = z.strictObject({
+export const AuthoritativeConsent = strictObject(() => ({
   lifecycle_state: documented(ConsentState, 'Only granted permits ads.', 'A60'),
   revision: documented(z.int().min(1), 'Incremented when state, purposes or source change.', 'A62'),
   updated_at_ms: documented(EpochMs, 'When this revision was created or renewed, Unix epoch milliseconds.'),
   expires_at_ms: documented(EpochMs, 'When the consent expires, Unix epoch milliseconds.'),
   source: documented(z.string(), 'wrapper_cmp, svc_consent or none.', 'A63'),
   purposes: documented(
-    z.strictObject({
+    strictObject(() => ({
       semantic_targeting: documented(z.boolean(), 'Whether the topic may take part in matching.'),
       prompt_shared: documented(z.boolean(), 'Whether prompt text may be processed.'),
-    }),
+    })),
     'The purposes consented to.',
   ),
-})
+}))
 export type AuthoritativeConsent = z.infer<typeof AuthoritativeConsent>
 
 /**
@@ -256,22 +257,24 @@ export const slotsRequested = withKeywords(z.int(), {
 export const requestIdField = documented(RequestId, 'Support identifier, equal to the x-request-id header.')
 
 /** The body of a change without options. */
-export const NoFields = z.strictObject({})
+export const NoFields = strictObject(() => ({}))
 
 /** The response of a change that has nothing to return: a failure is an error. */
-export const Done = assumedObject('A93', { ok: z.literal(true).describe('Always true: a failure is an error.') })
+export const Done = assumedObject('A93', () => ({
+  ok: z.literal(true).describe('Always true: a failure is an error.'),
+}))
 
 /** Returns the schema of a page of a control plane list: `{ items, next_cursor }`. */
 export const page = <S extends z.ZodType>(item: S) =>
-  assumedObject('A93', {
+  assumedObject('A93', () => ({
     items: z.array(item).describe('Newest first.'),
     next_cursor: z.string().nullable().describe('Send as cursor for the next page; null at the end.'),
-  })
+  }))
 
-export const pageQuery = assumedFields('A93', {
+export const pageQuery = assumedFields('A93', () => ({
   limit: queryNumber(z.int().min(1).max(1000)).optional().describe('Items in a page, 1 to 1000; default 50.'),
   cursor: z.string().max(64).optional().describe('next_cursor of the previous page.'),
-})
+}))
 
 /** The identifier of a slot, job or campaign as a filter: any other text would match nothing. */
 export const SlotFilter = z.string().regex(/^slot_[0-9a-z]{11}$/, 'must be the id of a slot')

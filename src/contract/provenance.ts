@@ -50,20 +50,12 @@ export function assumed<S extends z.ZodType>(schema: S, decision: string, descri
   return mark(schema, { provenance: 'assumed', decision, description })
 }
 
-/** An object whose described fields are assumed by `decision`, but for those with a source of their own. */
-export function assumedObject<Shape extends z.ZodRawShape>(decision: string, shape: Shape) {
-  return z.strictObject(assumedFields(decision, shape))
-}
-
-/** The fields of such an object, for several objects that share them. */
-export function assumedFields<Shape extends z.ZodRawShape>(decision: string, shape: Shape): Shape {
-  for (const field of Object.values(shape)) {
-    const meta = z.globalRegistry.get(field)
-    if (meta?.description !== undefined && meta.provenance === undefined) {
-      z.globalRegistry.add(field, { provenance: 'assumed', decision, description: meta.description })
-    }
+/** Marks a described field as chosen here, unless it has a source of its own. */
+export function markAssumed(schema: z.ZodType, decision: string): void {
+  const meta = z.globalRegistry.get(schema)
+  if (meta?.description !== undefined && meta.provenance === undefined) {
+    z.globalRegistry.add(schema, { provenance: 'assumed', decision, description: meta.description })
   }
-  return shape
 }
 
 /**

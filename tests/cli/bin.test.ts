@@ -69,12 +69,20 @@ test('a command that calls a running sandbox loads no schema and no contract, wh
   }
 })
 
-test('a start loads few files, and no library beside the schemas and the database: each delays its ready line', async () => {
-  const files = await loadedFiles(['start', '--db', temporaryDirectory()])
+test('a start loads few files, no library beside the schemas and the database, and builds few schemas: each delays its ready line', async () => {
+  const scripts = await loadedScripts(['start', '--db', temporaryDirectory()])
+  const files = scripts.map(({ url }) => fileURLToPath(url))
   expect(files.filter((file) => file.endsWith('dist/sandbox.js'))).toHaveLength(1)
   const own = files.filter((file) => !file.includes('node_modules'))
   expect(own.length).toBeLessThan(21)
   expect(own.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThan(1_300_000)
+  // So does zod name the function that makes a schema, or a check of one.
+  const makers = scripts.flatMap(({ functions }) =>
+    functions.filter(({ functionName }) => functionName === 'Internals'),
+  )
+  const schemas = makers.reduce((sum, { ranges }) => sum + ranges[0]!.count, 0)
+  expect(schemas).toBeGreaterThan(100)
+  expect(schemas).toBeLessThan(800)
 })
 
 test('a start leaves the young generation at no more than 4 MB for each half, by flags for its size alone', async () => {
@@ -117,14 +125,24 @@ test('a reader that closes the pipe is no error', async () => {
   expect(await ended).toMatchObject({ code: 0, stderr: '' })
 })
 
+interface LoadedScript {
+  url: string
+  functions: { functionName: string; ranges: { count: number }[] }[]
+}
+
 /** Returns the files of dist that a command line loads. */
 async function loadedFiles(args: readonly string[], home?: string): Promise<string[]> {
+  return (await loadedScripts(args, home)).map(({ url }) => fileURLToPath(url))
+}
+
+/** Returns the files of dist that a command line loads, with the functions that it calls. */
+async function loadedScripts(args: readonly string[], home?: string): Promise<LoadedScript[]> {
   const directory = temporaryDirectory()
   const { code } = await spawnSvc(args, { NODE_V8_COVERAGE: directory, ...(home && { SVC_HOME: home }) }).ended
   if (home !== undefined) expect(code).toBe(0)
   const reports = readdirSync(directory).map((file) => readFileSync(join(directory, file), 'utf8'))
-  const scripts = reports.flatMap((text) => (JSON.parse(text) as { result: { url: string }[] }).result)
-  return scripts.filter(({ url }) => url.startsWith('file:')).map(({ url }) => fileURLToPath(url))
+  const scripts = reports.flatMap((text) => (JSON.parse(text) as { result: LoadedScript[] }).result)
+  return scripts.filter(({ url }) => url.startsWith('file:'))
 }
 
 test('npm start in a checkout without packages, or under an old Node, says what to do', () => {

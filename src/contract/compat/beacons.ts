@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { declareEndpoints } from '../endpoint.ts'
 import { ContractVersion, Opaque } from '../fields.ts'
 import { limits } from '../limits.ts'
+import { strictObject } from '../objects.ts'
 import { observed } from '../provenance.ts'
 import { BeaconResult, endpoints as beacons } from '../v1/beacons.ts'
 import { onBrowser, onWrapper } from './surface.ts'
@@ -17,7 +18,7 @@ export const legacyBeaconTypes = [
   'clicked',
 ] as const
 
-export const LegacyBeacon = z.strictObject({
+export const LegacyBeacon = strictObject(() => ({
   contract_version: observed(ContractVersion.optional(), 'C06', 'csl_wrapper_beacon/v1.'),
   beacon_id: observed(
     z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces'),
@@ -32,7 +33,7 @@ export const LegacyBeacon = z.strictObject({
     "When it happened by the client's clock, Unix epoch milliseconds; shifted when the sandbox clock was moved.",
   ),
   measurements: observed(Opaque.optional(), 'C06', 'Known ones as in POST /v1/beacons; others become metadata.'),
-})
+}))
 export type LegacyBeacon = z.infer<typeof LegacyBeacon>
 
 const { errors, response_headers } = beacons['beacons.send']

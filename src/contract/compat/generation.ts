@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { ContractVersion } from '../fields.ts'
+import { looseObject, strictObject } from '../objects.ts'
 import { observed } from '../provenance.ts'
 import { onBrowser, onWrapper } from './surface.ts'
 
@@ -12,28 +13,28 @@ const text = z.string().max(256)
 
 const jobIdParam = observed(z.string(), 'C05', 'Job identifier, as returned by POST /v1/jobs.')
 
-const fields = {
+const fields = () => ({
   generation_id: observed(text.optional(), 'C05', "The integrator's identifier of the generation."),
   model_id: observed(text.optional(), 'C05', 'The model that generates.'),
   usage_json: observed(z.unknown().optional(), 'C05', 'Its usage; journalled.'),
   error: observed(z.unknown().optional(), 'C05', 'Why it failed; journalled.'),
-}
+})
 
-export const GenerationReport = z.looseObject(fields)
+export const GenerationReport = looseObject(fields)
 export type GenerationReport = z.infer<typeof GenerationReport>
 
-export const LegacyGenerationReport = z.looseObject({
+export const LegacyGenerationReport = looseObject(() => ({
   contract_version: observed(ContractVersion.optional(), 'C05', 'csl_wrapper_generation_event/v1.'),
   generation_event: observed(z.enum(generationEvents), 'C05', 'What happened.'),
-  ...fields,
-})
+  ...fields(),
+}))
 export type LegacyGenerationReport = z.infer<typeof LegacyGenerationReport>
 
-export const GenerationAccepted = z.strictObject({ accepted: observed(z.literal(true), 'C05', 'Always true.') })
+export const GenerationAccepted = strictObject(() => ({ accepted: observed(z.literal(true), 'C05', 'Always true.') }))
 
 const report = {
   method: 'POST',
-  params: z.strictObject({ job_id: jobIdParam }),
+  params: strictObject(() => ({ job_id: jobIdParam })),
   status: 200,
   response: GenerationAccepted,
 } as const
@@ -59,10 +60,10 @@ export const endpoints = declareEndpoints({
       'Records in the journal what happens to a generation of a job. The API document does not have it; clients that exist send it. Off with --strict.',
     stability: 'advanced',
     provenance: 'observed',
-    params: z.strictObject({
+    params: strictObject(() => ({
       job_id: jobIdParam,
       event: observed(z.string(), 'C05', 'started, finished or failed; anything else is a 404.'),
-    }),
+    })),
     body: GenerationReport,
     errors: ['not_found'],
   },

@@ -2,18 +2,19 @@
 import { z } from 'zod'
 import { declareEndpoints } from '../endpoint.ts'
 import { slotIdParam } from '../fields.ts'
+import { looseObject, strictObject } from '../objects.ts'
 import { observed } from '../provenance.ts'
 import { onBrowser, onWrapper } from './surface.ts'
 
-const params = z.strictObject({ slot_id: slotIdParam })
+const params = strictObject(() => ({ slot_id: slotIdParam }))
 
-export const DecisionTicket = z.strictObject({
+export const DecisionTicket = strictObject(() => ({
   ticket: observed(
     z.string(),
     'C04',
     'Opens one socket for the decision of this slot, within 60 seconds, on this surface and from this origin.',
   ),
-})
+}))
 export type DecisionTicket = z.infer<typeof DecisionTicket>
 
 const ticket = {
@@ -33,9 +34,9 @@ const socket = {
   rate: null,
   status: 101,
   params,
-  query: z.looseObject({
+  query: looseObject(() => ({
     ticket: observed(z.string().optional(), 'C04', 'The ticket of this slot. Other parameters are ignored.'),
-  }),
+  })),
   response: { media_type: 'websocket' },
   errors: ['ticket_invalid', 'upgrade_required', 'too_many_sockets'],
 } as const

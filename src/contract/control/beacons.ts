@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { ReasonCode } from '../errors.ts'
 import { EpochMs, Format, page, pageQuery, Since, SlotFilter } from '../fields.ts'
-import { assumed, assumedObject } from '../provenance.ts'
+import { assumedObject } from '../objects.ts'
+import { assumed } from '../provenance.ts'
 import { AcceptCode, BeaconEvent } from '../v1/beacons.ts'
 
 export const Verdict = z.enum(['accepted', 'duplicate', 'rejected'])
@@ -13,7 +14,7 @@ export type Metric = z.infer<typeof Metric>
 /** Whether an accepted beacon counts, or why it was rejected. */
 export const BeaconReason = z.union([AcceptCode, ReasonCode])
 
-export const BeaconItem = assumedObject('A93', {
+export const BeaconItem = assumedObject('A93', () => ({
   beacon_id: assumed(z.string().nullable(), 'A70', 'Idempotency key; null when a rejected body had none.'),
   slot_id: assumed(z.string().nullable(), 'A70', 'Slot; null when the asset token named none.'),
   client_id: z.string().nullable().describe('Project of the credential.'),
@@ -30,7 +31,7 @@ export const BeaconItem = assumedObject('A93', {
     'When it happened; for a rejected beacon, the time that it stated.',
   ),
   received_at_ms: EpochMs.describe('When it arrived.'),
-})
+}))
 export type BeaconItem = z.infer<typeof BeaconItem>
 
 export const endpoints = declareEndpoints({
@@ -40,8 +41,8 @@ export const endpoints = declareEndpoints({
     summary: 'List beacons',
     description:
       'Accepted and rejected beacons with their verdict. The billing verdict is computed over the current set.',
-    query: assumedObject('A93', {
-      ...pageQuery,
+    query: assumedObject('A93', () => ({
+      ...pageQuery(),
       slot_id: SlotFilter.optional().describe('Only this slot.'),
       beacon_id: z.string().optional().describe('Only beacons with this idempotency key: one, and its duplicates.'),
       event: BeaconEvent.optional().describe('Only this event.'),
@@ -50,7 +51,7 @@ export const endpoints = declareEndpoints({
       session_id: z.string().optional().describe('Only this session.'),
       client_id: z.string().optional().describe('Only this project.'),
       since: Since.optional().describe('Only beacons received since then.'),
-    }),
+    })),
     response: page(BeaconItem),
   },
 })

@@ -1,14 +1,15 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { Format, Since } from '../fields.ts'
-import { assumed, assumedObject } from '../provenance.ts'
+import { assumedObject } from '../objects.ts'
+import { assumed } from '../provenance.ts'
 import { BillingModel } from '../v1/projects.ts'
 import { BeaconItem, BeaconReason, Metric } from './beacons.ts'
 
 /** Maximum number of beacons that a report lists. */
 export const notCountedAtMost = 100
 
-export const BillingLine = assumedObject('A76', {
+export const BillingLine = assumedObject('A76', () => ({
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
   format: Format.describe('Format of the creative.'),
   metric: Metric.describe('What was counted.'),
@@ -18,40 +19,40 @@ export const BillingLine = assumedObject('A76', {
   count: assumed(z.int(), 'A75', 'Number that counted, each placement once per metric.'),
   amount: z.number().describe('count times gross_cpm over 1000; 0 where it is not billed.'),
   publisher_amount: assumed(z.number(), 'A32', "The publisher's share of the amount."),
-})
+}))
 export type BillingLine = z.infer<typeof BillingLine>
 
-export const BillingReport = assumedObject('A78', {
+export const BillingReport = assumedObject('A78', () => ({
   lines: z.array(BillingLine).describe('By project, format, metric and price.'),
   totals: z
     .array(
-      assumedObject('A76', {
+      assumedObject('A76', () => ({
         client_id: assumed(z.string(), 'A93', 'Project ID.'),
         billing_model: BillingModel.describe('What is billed.'),
         currency: z.string().describe('ISO 4217.'),
         count: assumed(z.int(), 'A75', 'Number billed.'),
         amount: z.number().describe('Sum of the amounts.'),
         publisher_amount: assumed(z.number(), 'A32', "The publisher's share of the amount."),
-      }),
+      })),
     )
     .describe('What production would have billed, by project and currency.'),
   not_counted: assumed(
-    assumedObject('A75', {
+    assumedObject('A75', () => ({
       count: z.int().describe('Beacons that did not count, whether accepted, repeated or rejected.'),
       reasons: z
         .array(
-          assumedObject('A75', {
+          assumedObject('A75', () => ({
             reason_code: BeaconReason.describe('Why.'),
             count: z.int().describe('Number of beacons.'),
-          }),
+          })),
         )
         .describe('Most frequent first.'),
       beacons: z.array(BeaconItem).describe(`The newest of them, at most ${notCountedAtMost}.`),
-    }),
+    })),
     'A75',
     'Beacons that did not count, and why.',
   ),
-})
+}))
 export type BillingReport = z.infer<typeof BillingReport>
 
 export const endpoints = declareEndpoints({
@@ -61,12 +62,12 @@ export const endpoints = declareEndpoints({
     summary: 'Report what production would have billed',
     description:
       'Computed over the current accepted beacons, with the current settings of each project; test traffic is included. Every price is a CPM: each counted beacon is billed a thousandth of it.',
-    query: assumedObject('A93', {
+    query: assumedObject('A93', () => ({
       client_id: z.string().optional().describe('Only this project.'),
       session_id: z.string().optional().describe('Only this session.'),
       since: Since.optional().describe('Only beacons received since then.'),
       until: Since.optional().describe('Only beacons received before then.'),
-    }),
+    })),
     response: BillingReport,
   },
 })

@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { EpochMs, page, pageQuery, SlotFilter } from '../fields.ts'
-import { assumedObject } from '../provenance.ts'
+import { assumedObject } from '../objects.ts'
 
 export const CallbackStatus = z.enum(['waiting', 'retrying', 'delivered', 'failed', 'key_lost'])
 export type CallbackStatus = z.infer<typeof CallbackStatus>
 
-export const CallbackItem = assumedObject('C07', {
+export const CallbackItem = assumedObject('C07', () => ({
   slot_id: z.string().describe('Slot whose decision is posted; identifies the callback.'),
   client_id: z.string().describe('Project.'),
   url: z.string().describe('callback_url of the job.'),
@@ -19,7 +19,7 @@ export const CallbackItem = assumedObject('C07', {
   problem: z.string().nullable().describe('Why the last attempt failed, or why there was none.'),
   created_at_ms: EpochMs.describe('When the job was created.'),
   attempted_at_ms: EpochMs.nullable().describe('When the last attempt ended.'),
-})
+}))
 export type CallbackItem = z.infer<typeof CallbackItem>
 
 export const endpoints = declareEndpoints({
@@ -29,12 +29,12 @@ export const endpoints = declareEndpoints({
     summary: 'List the callbacks of jobs with their status',
     description:
       'One for each slot of a job with a callback URL, newest first. Attempts are in the request journal as POST requests to that URL.',
-    query: assumedObject('C07', {
-      ...pageQuery,
+    query: assumedObject('C07', () => ({
+      ...pageQuery(),
       client_id: z.string().optional().describe('Only this project.'),
       slot_id: SlotFilter.optional().describe('Only this slot.'),
       status: CallbackStatus.optional().describe('Only callbacks with this status.'),
-    }),
+    })),
     response: page(CallbackItem),
   },
   'callbacks.resend': {
@@ -43,14 +43,14 @@ export const endpoints = declareEndpoints({
     summary: 'Post the decision of a slot to its callback URL again',
     description:
       'One attempt, now, also after a delivery that succeeded. The body is the decision as a poll would return it now; it is signed with the secret key that created the job, whose text is in memory alone: after a restart, send it.',
-    params: assumedObject('C07', { slot_id: z.string().describe('Slot of the callback.') }),
-    body: assumedObject('C07', {
+    params: assumedObject('C07', () => ({ slot_id: z.string().describe('Slot of the callback.') })),
+    body: assumedObject('C07', () => ({
       secret_key: z
         .string()
         .max(256)
         .optional()
         .describe('The secret key that created the job, if the sandbox was restarted since. Not stored.'),
-    }),
+    })),
     response: CallbackItem,
     credential_fields: ['secret_key'],
     errors: ['not_found', 'callback_undecided', 'callback_key_lost'],

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { NoFields } from '../fields.ts'
-import { assumedObject } from '../provenance.ts'
+import { assumedObject } from '../objects.ts'
 
 /** 9000-01-01T00:00:00Z: dates in headers and JSON have a year of four digits, with room to spare. */
 export const latest_ms = 221_845_392_000_000
 
-export const SandboxClock = assumedObject('A93', {
+export const SandboxClock = assumedObject('A93', () => ({
   now_ms: z.int().describe('Sandbox time, Unix epoch milliseconds.'),
   offset_ms: z.int().describe('Ahead of the system clock, milliseconds; negative when behind it.'),
   frozen: z.boolean().describe('Whether it is stopped.'),
-})
+}))
 export type SandboxClock = z.infer<typeof SandboxClock>
 
 const steering = {
@@ -32,7 +32,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/clock/advance',
     summary: 'Move the clock forward',
     description: 'Everything that becomes due is done before the response: pending decisions are made, in their order.',
-    body: assumedObject('A93', { by_ms: z.int().min(0).max(latest_ms).describe('Milliseconds to advance.') }),
+    body: assumedObject('A93', () => ({ by_ms: z.int().min(0).max(latest_ms).describe('Milliseconds to advance.') })),
   },
   'clock.set': {
     ...steering,
@@ -40,14 +40,14 @@ export const endpoints = declareEndpoints({
     summary: 'Set the clock to a time',
     description:
       'Backward or forward. Moving back undoes nothing: existing tokens and consent last longer, fills stay counted.',
-    body: assumedObject('A93', {
+    body: assumedObject('A93', () => ({
       to_ms: z
         .int()
         .min(0)
         .max(latest_ms)
         .nullable()
         .describe('The new time, Unix epoch milliseconds; null for the system time.'),
-    }),
+    })),
   },
   'clock.freeze': {
     ...steering,

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { ConsentId, ConsentState, EpochMs, page, pageQuery, Since } from '../fields.ts'
-import { assumed, assumedObject } from '../provenance.ts'
+import { assumedObject } from '../objects.ts'
+import { assumed } from '../provenance.ts'
 
-export const ConsentItem = assumedObject('A66', {
+export const ConsentItem = assumedObject('A66', () => ({
   consent_id: ConsentId.describe('Identifier of the consent record.'),
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
   session_id: z.string().describe('Session.'),
@@ -16,7 +17,7 @@ export const ConsentItem = assumedObject('A66', {
   updated_at_ms: assumed(EpochMs, 'A62', 'When it was stored, or last renewed.'),
   expires_at_ms: assumed(EpochMs, 'A62', 'When it expires.'),
   extras: z.record(z.string(), z.json()).describe('Other stored data of the consent: strings, other purposes.'),
-})
+}))
 export type ConsentItem = z.infer<typeof ConsentItem>
 
 export const endpoints = declareEndpoints({
@@ -26,12 +27,12 @@ export const endpoints = declareEndpoints({
     summary: 'Show the consent history of sessions',
     description:
       'Every revision, including superseded ones. Sending the same consent again adds none: after 60 s it renews the revision, before it changes nothing.',
-    query: assumedObject('A93', {
-      ...pageQuery,
+    query: assumedObject('A93', () => ({
+      ...pageQuery(),
       client_id: z.string().optional().describe('Only this project.'),
       session_id: z.string().optional().describe('Only this session.'),
       since: Since.optional().describe('Only what was stored or renewed since then.'),
-    }),
+    })),
     response: page(ConsentItem),
   },
 })

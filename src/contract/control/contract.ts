@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
-import { assumed, assumedObject } from '../provenance.ts'
+import { assumedObject } from '../objects.ts'
+import { assumed } from '../provenance.ts'
 
 export const endpoints = declareEndpoints({
   'contract.show': {
@@ -9,11 +10,11 @@ export const endpoints = declareEndpoints({
     summary: 'Show what is documented, observed and assumed',
     is_constant: true,
     description: 'Every field, value and rule of the contract with its provenance and decision id.',
-    response: assumedObject('A93', {
+    response: assumedObject('A93', () => ({
       endpoints: z.array(z.json()).describe('Endpoints with their fields.'),
       reason_codes: assumed(z.array(z.json()), 'A12', 'Causes of failure.'),
       no_fill_reasons: assumed(z.array(z.json()), 'A31', 'No-fill reasons.'),
-    }),
+    })),
   },
   'contract.openapi': {
     ...reading,

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { EpochMs, queryNumber, Since, SlotFilter } from '../fields.ts'
-import { assumedObject, withKeywords } from '../provenance.ts'
+import { assumedObject } from '../objects.ts'
+import { withKeywords } from '../provenance.ts'
 
 export const eventTypes = [
   'job.created',
@@ -44,14 +45,14 @@ export const EventTypes = withKeywords(
 )
 
 /** One event, as the data of a server-sent event; `seq` is its id there. */
-export const SandboxEvent = assumedObject('A93', {
+export const SandboxEvent = assumedObject('A93', () => ({
   seq: z.int().min(1).describe('Sequence number, always increasing; resume with Last-Event-ID or since_seq.'),
   type: EventType.describe('What happened.'),
   at_ms: EpochMs.describe('When it happened.'),
   client_id: z.string().nullable().describe('Project.'),
   slot_id: z.string().nullable().describe('Slot.'),
   data: z.record(z.string(), z.json()).describe('The list item of its subject. Never a token or prompt text.'),
-})
+}))
 export type SandboxEvent = z.infer<typeof SandboxEvent>
 
 export const endpoints = declareEndpoints({
@@ -61,7 +62,7 @@ export const endpoints = declareEndpoints({
     summary: 'Follow events',
     description:
       'Server-sent events, from now or after a sequence number. Their number is limited: when events after that number have been dropped, the stream begins with events.dropped, regardless of the filters, with the seq of the last dropped event.',
-    query: assumedObject('A93', {
+    query: assumedObject('A93', () => ({
       since_seq: queryNumber(z.int().min(0))
         .optional()
         .describe('Begin after this sequence number; Last-Event-ID takes precedence. Absent: from now.'),
@@ -73,7 +74,7 @@ export const endpoints = declareEndpoints({
       ),
       client_id: z.string().optional().describe('Only this project.'),
       slot_id: SlotFilter.optional().describe('Only this slot.'),
-    }),
+    })),
     request_headers: {
       'Last-Event-ID': {
         type: 'integer',

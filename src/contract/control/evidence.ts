@@ -1,60 +1,61 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { EpochMs, page, pageQuery, queryNumber, Since, SlotFilter } from '../fields.ts'
-import { assumed, assumedFields, assumedObject } from '../provenance.ts'
+import { assumedFields, assumedObject, strictObject } from '../objects.ts'
+import { assumed } from '../provenance.ts'
 
 export const EvidenceKind = z.enum(['decision', 'consent', 'beacon'])
 
-const entry = assumedFields('A77', {
+const entry = assumedFields('A77', () => ({
   seq: z.int().min(1).describe('Position in the chain of its project, from 1.'),
   kind: EvidenceKind.describe('What it records.'),
   at_ms: EpochMs.describe('When it was recorded.'),
   entry: z.string().describe('RFC 8785 canonical JSON. Asset tokens appear only as hashes.'),
   hash: z.string().describe('SHA-256 over the previous hash and the entry, hexadecimal.'),
-})
+}))
 
-export const EvidenceEntry = z.strictObject(entry)
+export const EvidenceEntry = strictObject(entry)
 export type EvidenceEntry = z.infer<typeof EvidenceEntry>
 
-export const EvidenceItem = assumedObject('A93', {
+export const EvidenceItem = assumedObject('A93', () => ({
   client_id: z.string().describe('Project ID.'),
   slot_id: assumed(z.string().nullable(), 'A77', 'Slot of the entry; null for consent.'),
-  ...entry,
-})
+  ...entry(),
+}))
 export type EvidenceItem = z.infer<typeof EvidenceItem>
 
-export const Checkpoint = assumedObject('A77', {
+export const Checkpoint = assumedObject('A77', () => ({
   client_id: z.string().describe('Project ID.'),
   entries: z.int().min(0).describe('Entries in the chain.'),
   head: z.string().nullable().describe('Hash of the last entry; null for an empty chain.'),
   at_ms: EpochMs.describe('When it was signed.'),
   public_key: z.string().describe('Ed25519 public key of this installation, base64url.'),
   signature: z.string().describe('Over the canonical JSON of the fields above it and kind and v; base64url.'),
-})
+}))
 export type Checkpoint = z.infer<typeof Checkpoint>
 
-export const EvidenceExport = assumedObject('A77', {
+export const EvidenceExport = assumedObject('A77', () => ({
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
   entries: z.array(EvidenceEntry).describe('Oldest first.'),
   next_seq: z.int().nullable().describe('Send as after_seq for the next part; null at the end.'),
   checkpoint: Checkpoint.nullable().describe('Signed over the whole chain; present in its last part.'),
-})
+}))
 export type EvidenceExport = z.infer<typeof EvidenceExport>
 
-export const EvidenceVerification = assumedObject('A77', {
+export const EvidenceVerification = assumedObject('A77', () => ({
   ok: z.boolean().describe('Whether every chain holds.'),
   chains: z
     .array(
-      assumedObject('A77', {
+      assumedObject('A77', () => ({
         client_id: z.string().describe('Project.'),
         entries: z.int().describe('Entries in the chain.'),
         head: z.string().nullable().describe('Hash of the last entry; null for an empty chain.'),
         broken_at: z.int().nullable().describe('Position of the first broken entry; null when the chain holds.'),
         problem: z.string().nullable().describe('What is wrong there.'),
-      }),
+      })),
     )
     .describe('One chain per project.'),
-})
+}))
 export type EvidenceVerification = z.infer<typeof EvidenceVerification>
 
 /**
@@ -103,13 +104,13 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/evidence',
     summary: 'List evidence entries',
     description: 'The entries of every chain.',
-    query: assumedObject('A93', {
-      ...pageQuery,
+    query: assumedObject('A93', () => ({
+      ...pageQuery(),
       client_id: z.string().optional().describe('Only this project.'),
       slot_id: SlotFilter.optional().describe('Only entries about this slot.'),
       kind: EvidenceKind.optional().describe('Only entries of this kind.'),
       since: Since.optional().describe('Only entries recorded since then.'),
-    }),
+    })),
     response: page(EvidenceItem),
   },
   'evidence.export': {
@@ -117,8 +118,8 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/projects/{client_id}/evidence',
     summary: 'Export evidence with a signed checkpoint',
     description: 'The chain of a project from its first entry, in parts; the last part has the checkpoint.',
-    params: assumedObject('A93', { client_id: z.string().describe('Project ID.') }),
-    query: assumedObject('A77', {
+    params: assumedObject('A93', () => ({ client_id: z.string().describe('Project ID.') })),
+    query: assumedObject('A77', () => ({
       after_seq: queryNumber(z.int().min(0))
         .optional()
         .describe('Begin after this position; absent: at the first entry.'),
@@ -127,7 +128,7 @@ export const endpoints = declareEndpoints({
         'A93',
         'Entries in a part, 1 to 1000; default 1000.',
       ),
-    }),
+    })),
     response: EvidenceExport,
     errors: ['not_found'],
   },

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { ReasonCode } from '../errors.ts'
 import { EpochMs, Format, MethodFilter, page } from '../fields.ts'
-import { assumed, assumedFields, assumedObject } from '../provenance.ts'
+import { assumedFields, assumedObject, strictObject } from '../objects.ts'
+import { assumed } from '../provenance.ts'
 
 /** Maximum number of rules at a time. */
 export const mostFaults = 100
@@ -36,7 +37,7 @@ const wait_s = z.int().min(0).max(86_400)
 export const FaultPath = z.string().regex(/^\//, 'must begin with /').max(256)
 
 /** Fields that a rule may leave out. */
-const choices = assumedFields('A96', {
+const choices = assumedFields('A96', () => ({
   method: MethodFilter.optional().describe('Only this method.'),
   path: FaultPath.optional().describe(
     'Only paths that begin with this, such as /v1/beacons; with a * in it, only paths that match it completely, * for any text.',
@@ -76,31 +77,29 @@ const choices = assumedFields('A96', {
     .describe('Draw the wait log-normally: latency_ms is its median, this the standard deviation of its logarithm.'),
   times: whole.min(1).optional().describe('Applies to this many requests, then no more.'),
   ttl_ms: z.int().min(1).max(86_400_000).optional().describe('Ends after this time, by the sandbox clock.'),
-})
+}))
 
 /** A rule as a client sends it. */
-export const FaultDraft = z
-  .strictObject({
-    ...choices,
-    effect: assumed(FaultEffect.optional(), 'A96', descriptions.effect),
-    served: assumed(z.boolean().optional(), 'A96', descriptions.served),
-    retry_after_s: assumed(wait_s.optional(), 'A96', descriptions.retry_after_s),
-    retry_after_format: assumed(RetryAfterFormat.optional(), 'A96', descriptions.retry_after_format),
-    latency_ms: assumed(latency.optional(), 'A96', descriptions.latency_ms),
-    rate: assumed(share.optional(), 'A96', descriptions.rate),
-    seed: assumed(whole.optional(), 'A96', descriptions.seed),
-    after: assumed(whole.optional(), 'A96', descriptions.after),
-  })
-  .refine((rule) => (rule.effect === 'rewrite') === (rule.rewrite !== undefined), {
-    message: 'rewrite must be given exactly when effect is rewrite',
-    path: ['rewrite'],
-  })
+export const FaultDraft = strictObject(() => ({
+  ...choices(),
+  effect: assumed(FaultEffect.optional(), 'A96', descriptions.effect),
+  served: assumed(z.boolean().optional(), 'A96', descriptions.served),
+  retry_after_s: assumed(wait_s.optional(), 'A96', descriptions.retry_after_s),
+  retry_after_format: assumed(RetryAfterFormat.optional(), 'A96', descriptions.retry_after_format),
+  latency_ms: assumed(latency.optional(), 'A96', descriptions.latency_ms),
+  rate: assumed(share.optional(), 'A96', descriptions.rate),
+  seed: assumed(whole.optional(), 'A96', descriptions.seed),
+  after: assumed(whole.optional(), 'A96', descriptions.after),
+})).refine((rule) => (rule.effect === 'rewrite') === (rule.rewrite !== undefined), {
+  message: 'rewrite must be given exactly when effect is rewrite',
+  path: ['rewrite'],
+})
 export type FaultDraft = z.infer<typeof FaultDraft>
 
 /** A stored rule. */
-export const FaultRule = assumedObject('A96', {
+export const FaultRule = assumedObject('A96', () => ({
   fault_id: z.string().describe('Identifier; responses that it affects have it as x-sandbox-fault.'),
-  ...choices,
+  ...choices(),
   effect: FaultEffect.describe(descriptions.effect),
   served: z.boolean().describe(descriptions.served),
   retry_after_s: wait_s.describe(descriptions.retry_after_s),
@@ -114,10 +113,10 @@ export const FaultRule = assumedObject('A96', {
   expires_at_ms: EpochMs.nullable().describe('When it expires; null for never.'),
   matched: z.int().describe('Requests that matched.'),
   injected: z.int().describe('Requests that it applied to.'),
-})
+}))
 export type FaultRule = z.infer<typeof FaultRule>
 
-const Cleared = assumedObject('A96', { cleared: z.int().describe('Rules that were removed.') })
+const Cleared = assumedObject('A96', () => ({ cleared: z.int().describe('Rules that were removed.') }))
 
 export const endpoints = declareEndpoints({
   'faults.list': {
@@ -144,7 +143,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/faults',
     summary: 'Remove every fault rule',
     description: 'Removes the rules of a scenario as well; its other changes stay in force.',
-    query: z.strictObject({}),
+    query: strictObject(() => ({})),
     response: Cleared,
   },
   'faults.remove': {
@@ -153,8 +152,8 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/faults/{fault_id}',
     summary: 'Remove one fault rule',
     description: 'The other rules stay, with their counters.',
-    params: assumedObject('A96', { fault_id: z.string().describe('Identifier of the rule.') }),
-    query: z.strictObject({}),
+    params: assumedObject('A96', () => ({ fault_id: z.string().describe('Identifier of the rule.') })),
+    query: strictObject(() => ({})),
     response: Cleared,
     errors: ['not_found'],
   },

@@ -1,37 +1,38 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { EpochMs, KeyId, Mode, NoFields, page, pageQuery } from '../fields.ts'
-import { assumed, assumedFields, assumedObject, documented } from '../provenance.ts'
+import { assumedFields, assumedObject, strictObject } from '../objects.ts'
+import { assumed, documented } from '../provenance.ts'
 
 const keyClasses = ['secret', 'publishable'] as const
 export const KeyClass = z.enum(keyClasses)
 export type KeyClass = z.infer<typeof KeyClass>
 
-const item = assumedFields('A02', {
+const item = assumedFields('A02', () => ({
   key_id: KeyId.describe('Identifier of the key; not a credential.'),
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
   class: KeyClass.describe('secret for servers, publishable for pages.'),
   mode: Mode.describe('test or live.'),
   created_at_ms: EpochMs.describe('When it was created.'),
   revoked_at_ms: EpochMs.nullable().describe('When it was revoked; null while it is valid.'),
-})
+}))
 
-export const KeyItem = z.strictObject(item)
+export const KeyItem = strictObject(item)
 export type KeyItem = z.infer<typeof KeyItem>
 
-export const KeyCreation = assumedObject('A02', {
+export const KeyCreation = assumedObject('A02', () => ({
   class: KeyClass.optional().describe('secret or publishable; secret when absent.'),
   mode: Mode.optional().describe('test or live; test when absent.'),
-})
+}))
 export type KeyCreation = z.infer<typeof KeyCreation>
 
-export const KeyCreated = assumedObject('A02', {
-  ...item,
+export const KeyCreated = assumedObject('A02', () => ({
+  ...item(),
   key: z.string().describe('The key. Shown only here: the sandbox stores its hash.'),
-})
+}))
 export type KeyCreated = z.infer<typeof KeyCreated>
 
-const projectParams = z.strictObject({ client_id: documented(z.string(), 'Project ID.') })
+const projectParams = strictObject(() => ({ client_id: documented(z.string(), 'Project ID.') }))
 
 export const endpoints = declareEndpoints({
   'keys.list': {
@@ -40,7 +41,7 @@ export const endpoints = declareEndpoints({
     summary: 'List the keys of a project',
     description: 'Including revoked keys. Never the key itself: the sandbox stores only its hash.',
     params: projectParams,
-    query: z.strictObject(pageQuery),
+    query: strictObject(pageQuery),
     response: page(KeyItem),
     errors: ['not_found'],
   },
@@ -63,7 +64,7 @@ export const endpoints = declareEndpoints({
     summary: 'Revoke a key',
     description:
       'From the next request on, the key and the activation tokens issued for it get a 401 key_revoked. A reset restores the seeded keys.',
-    params: assumedObject('A02', { key_id: KeyId.describe('Identifier of the key.') }),
+    params: assumedObject('A02', () => ({ key_id: KeyId.describe('Identifier of the key.') })),
     body: NoFields,
     response: KeyItem,
     errors: ['not_found'],

@@ -17,12 +17,13 @@ import {
   SlotId,
   SlotStatus,
 } from '../fields.ts'
-import { assumed, assumedFields, assumedObject, documented } from '../provenance.ts'
+import { assumedFields, assumedObject, strictObject } from '../objects.ts'
+import { assumed, documented } from '../provenance.ts'
 import { Decision } from '../v1/placements.ts'
 import { BeaconItem, Metric } from './beacons.ts'
 import { EvidenceEntry } from './evidence.ts'
 
-const item = assumedFields('A93', {
+const item = assumedFields('A93', () => ({
   slot_id: SlotId.describe('Slot identifier.'),
   job_id: JobId.describe('Job identifier.'),
   client_id: z.string().describe('Project ID.'),
@@ -36,22 +37,22 @@ const item = assumedFields('A93', {
   campaign_id: assumed(z.string().nullable(), 'A43', 'Campaign that filled it.'),
   created_at_ms: EpochMs.describe('When the job was created.'),
   decided_at_ms: EpochMs.nullable().describe('When it was decided.'),
-})
+}))
 
-export const PlacementItem = z.strictObject(item)
+export const PlacementItem = strictObject(item)
 export type PlacementItem = z.infer<typeof PlacementItem>
 
 /** Rules of the market in the order they are applied (A43). */
-export const TraceStep = assumedObject('A43', {
+export const TraceStep = assumedObject('A43', () => ({
   campaign_id: z.string().describe('Campaign.'),
   outcome: z.enum(['won', 'outbid', 'removed']).describe('The outcome of the campaign.'),
   rule: z.string().nullable().describe('The rule that removed it.'),
   explanation: z.string().describe('The rule in one sentence.'),
-})
+}))
 export type TraceStep = z.infer<typeof TraceStep>
 
 /** The request that demand partners would have received (A51). Never prompt text. */
-export const PartnerRequest = assumedObject('A51', {
+export const PartnerRequest = assumedObject('A51', () => ({
   job_type: JobType.describe('Workload category.'),
   formats: z.array(Format).describe('Formats asked for.'),
   topic: z.string().nullable().describe('Topic, only with semantic_targeting.'),
@@ -63,20 +64,20 @@ export const PartnerRequest = assumedObject('A51', {
   blocked_categories: z.array(z.string()).describe('IAB categories.'),
   blocked_domains: z.array(z.string()).describe('Landing domains.'),
   gdpr_applies: z.boolean().describe('Whether the GDPR applies.'),
-})
+}))
 export type PartnerRequest = z.infer<typeof PartnerRequest>
 
-export const BillingVerdict = assumedObject('A76', {
+export const BillingVerdict = assumedObject('A76', () => ({
   metric: Metric.describe('What the billing model counts.'),
   would_bill: assumed(z.boolean(), 'A78', 'Whether production would bill this placement.'),
   gross_cpm: z.number().nullable().describe('Price, CPM.'),
   currency: z.string().nullable().describe('ISO 4217.'),
   explanation: assumed(z.string(), 'A75', 'Why, in one sentence.'),
-})
+}))
 export type BillingVerdict = z.infer<typeof BillingVerdict>
 
-export const PlacementDetail = assumedObject('A52', {
-  ...item,
+export const PlacementDetail = assumedObject('A52', () => ({
+  ...item(),
   topic: z.string().nullable().describe('Topic that took part in matching.'),
   prompt_length: assumed(
     z.int().nullable(),
@@ -99,21 +100,21 @@ export const PlacementDetail = assumedObject('A52', {
     'A75',
     'The verdict over the set of accepted beacons; null without a fill.',
   ),
-})
+}))
 export type PlacementDetail = z.infer<typeof PlacementDetail>
 
 /** How many of the newest placements a funnel is over. */
 export const funnelPlacements = 1_000
 
-const steps = assumedFields('A93', {
+const steps = assumedFields('A93', () => ({
   decided: z.int().describe('Fills of this format.'),
   framed: z.int().describe('Those whose frame was loaded.'),
   rendered: z.int().describe('Those with an accepted render beacon.'),
   visible: z.int().describe('Those that were viewable by the thresholds of their project.'),
   billable: z.int().describe('Those that production would bill.'),
-})
+}))
 
-export const PlacementFunnel = assumedObject('A93', {
+export const PlacementFunnel = assumedObject('A93', () => ({
   placements: z.int().describe(`Placements that were counted, at most the newest ${funnelPlacements}.`),
   is_complete: z.boolean().describe('Whether there are no older ones.'),
   pending: z.int().describe('Not decided yet, or never.'),
@@ -121,16 +122,16 @@ export const PlacementFunnel = assumedObject('A93', {
   no_fills: z.int().describe('Not filled.'),
   no_fill_reasons: z
     .array(
-      assumedObject('A31', {
+      assumedObject('A31', () => ({
         no_fill_reason: NoFillReasonCode.describe('Why.'),
         count: z.int().describe('Placements.'),
-      }),
+      })),
     )
     .describe('Most frequent first.'),
   formats: z
-    .array(z.strictObject({ format: assumed(Format, 'A93', 'Format of the fill.'), ...steps }))
+    .array(strictObject(() => ({ format: assumed(Format, 'A93', 'Format of the fill.'), ...steps() })))
     .describe('How far the fills of each format have come.'),
-})
+}))
 export type PlacementFunnel = z.infer<typeof PlacementFunnel>
 
 export const endpoints = declareEndpoints({
@@ -139,11 +140,11 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/funnel',
     summary: 'Count how far placements have come',
     description: `Of the newest ${funnelPlacements} placements: fills and no-fills with their reasons, and by format how many fills were framed, rendered, visible and billable.`,
-    query: assumedObject('A93', {
+    query: assumedObject('A93', () => ({
       client_id: z.string().optional().describe('Only this project.'),
       session_id: z.string().optional().describe('Only this session.'),
       since: Since.optional().describe('Only placements created since then.'),
-    }),
+    })),
     response: PlacementFunnel,
   },
   'placements.list': {
@@ -151,8 +152,8 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/placements',
     summary: 'List placements',
     description: 'Every slot of this sandbox with its status and outcome.',
-    query: assumedObject('A93', {
-      ...pageQuery,
+    query: assumedObject('A93', () => ({
+      ...pageQuery(),
       client_id: z.string().optional().describe('Only this project.'),
       session_id: z.string().optional().describe('Only this session.'),
       job_id: JobFilter.optional().describe('Only the slots of this job.'),
@@ -160,7 +161,7 @@ export const endpoints = declareEndpoints({
       format: Format.optional().describe('Only fills of this format.'),
       fill: BooleanText.optional().describe('Only fills, or only no-fills.'),
       since: Since.optional().describe('Only placements created since then.'),
-    }),
+    })),
     response: page(PlacementItem),
   },
   'placements.explain': {
@@ -169,7 +170,7 @@ export const endpoints = declareEndpoints({
     summary: 'Explain one placement',
     description:
       "The decision's trace, what partners would have received, consent, beacons, evidence and the billing verdict.",
-    params: z.strictObject({ slot_id: documented(SlotId, 'Slot identifier.') }),
+    params: strictObject(() => ({ slot_id: documented(SlotId, 'Slot identifier.') })),
     response: PlacementDetail,
     errors: ['not_found'],
   },

@@ -3,22 +3,23 @@ import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { ClientId, formats, JobType, jobTypes, page, pageQuery } from '../fields.ts'
 import { limits } from '../limits.ts'
-import { assumed, assumedFields, assumedObject, documented, sourceOf } from '../provenance.ts'
+import { assumedFields, assumedObject, strictObject } from '../objects.ts'
+import { assumed, documented, sourceOf } from '../provenance.ts'
 import { BillingModel, ConsentRules, placementDefaults, viewabilityRules } from '../v1/projects.ts'
 
 /** Latency of decisions, by the sandbox clock (A44). */
 export const Latency = z.union([
   z.number().min(0).max(600_000),
-  assumedObject('A44', {
+  assumedObject('A44', () => ({
     distribution: z.literal('uniform').describe('Every value between the bounds is equally likely.'),
     min_ms: z.number().min(0).max(600_000).describe('Shortest, milliseconds.'),
     max_ms: z.number().min(0).max(600_000).describe('Longest, milliseconds.'),
-  }),
-  assumedObject('A44', {
+  })),
+  assumedObject('A44', () => ({
     distribution: z.literal('lognormal').describe('Many short latencies, few long ones.'),
     median_ms: z.number().min(0).max(600_000).describe('Median, milliseconds.'),
     sigma: z.number().min(0).max(4).describe('Standard deviation of the logarithm.'),
-  }),
+  })),
 ])
 export type Latency = z.infer<typeof Latency>
 
@@ -29,17 +30,17 @@ export const RateText = z
 
 const span = z.int().min(1)
 
-export const PlacementDefaults = z.strictObject(placementDefaults)
-export const ViewabilityRules = z.strictObject(viewabilityRules)
-export const RateLimits = assumedObject('A20', {
+export const PlacementDefaults = strictObject(placementDefaults)
+export const ViewabilityRules = strictObject(viewabilityRules)
+export const RateLimits = assumedObject('A20', () => ({
   default: RateText.nullable().describe('null: 100/s, burst 200.'),
   beacons: RateText.nullable().describe('null: 500/s, burst 1000.'),
   activate: RateText.nullable().describe('null: 20/s, burst 40.'),
-})
+}))
 /** How to treat a secret key that is sent with an Origin. */
 export const SecretKeyInBrowser = z.enum(['reject', 'warn'])
 
-export const ProjectSettings = assumedObject('A80', {
+export const ProjectSettings = assumedObject('A80', () => ({
   enabled: z.boolean().describe('false makes every decision a no-fill policy_block.'),
   job_types: assumed(z.array(JobType), 'A43', 'Job types that may fill; others are unsupported_surface.'),
   allowed_origins: assumed(z.array(z.string()), 'A07', 'Origins that may activate and embed.'),
@@ -62,7 +63,7 @@ export const ProjectSettings = assumedObject('A80', {
   heartbeat_interval_ms: span.describe('Time between two heartbeats.'),
   rate_limits: assumed(RateLimits, 'A20', 'Rate limits per key.'),
   secret_key_in_browser: assumed(SecretKeyInBrowser, 'A92', 'How to treat a secret key that is sent with an Origin.'),
-})
+}))
 export type ProjectSettings = z.infer<typeof ProjectSettings>
 
 /** The settings of a project that sets nothing itself. */
@@ -119,62 +120,73 @@ type Patched<Shape extends z.ZodRawShape> = {
 }
 
 /** Returns the merge patch of an object (RFC 7396): any field may be left out, null resets it to its default. */
-function patchShape<Shape extends z.ZodRawShape>(shape: Shape): Patched<Shape> {
-  const fields = Object.entries(shape).map(([name, field]) => {
-    const schema = field as z.ZodType
-    const inner = schema instanceof z.ZodObject ? z.strictObject(patchShape(schema.shape)) : schema
-    const { decision = 'A80', description = name } = sourceOf(schema) ?? {}
-    return [name, assumed(inner.nullable().optional(), decision, description)]
+function patchOf<Shape extends z.ZodRawShape>(object: z.ZodObject<Shape>) {
+  return strictObject(() => {
+    const fields = Object.entries(object.shape).map(([name, field]) => {
+      const schema = field as z.ZodType
+      const { decision = 'A80', description = name } = sourceOf(schema) ?? {}
+      return [name, assumed((patches[name] ?? schema).nullable().optional(), decision, description)]
+    })
+    return Object.fromEntries(fields) as Patched<Shape>
   })
-  return Object.fromEntries(fields) as Patched<Shape>
 }
 
-export const ProjectSettingsPatch = z.strictObject(patchShape(ProjectSettings.shape))
+export const PlacementDefaultsPatch = patchOf(PlacementDefaults)
+export const ConsentRulesPatch = patchOf(ConsentRules)
+export const ViewabilityRulesPatch = patchOf(ViewabilityRules)
+export const RateLimitsPatch = patchOf(RateLimits)
+
+type Settings = (typeof ProjectSettings)['shape']
+type ObjectSetting = { [Name in keyof Settings]: Settings[Name] extends z.ZodObject ? Name : never }[keyof Settings]
+
+/** The patches of the settings that are objects. */
+const patches: Readonly<Record<string, z.ZodType>> = {
+  defaults: PlacementDefaultsPatch,
+  consent: ConsentRulesPatch,
+  viewability: ViewabilityRulesPatch,
+  rate_limits: RateLimitsPatch,
+} satisfies Record<ObjectSetting, z.ZodType>
+
+export const ProjectSettingsPatch = patchOf(ProjectSettings)
 export type ProjectSettingsPatch = z.infer<typeof ProjectSettingsPatch>
 
-const patches = ProjectSettingsPatch.shape
-export const PlacementDefaultsPatch = patches.defaults.unwrap().unwrap()
-export const ConsentRulesPatch = patches.consent.unwrap().unwrap()
-export const ViewabilityRulesPatch = patches.viewability.unwrap().unwrap()
-export const RateLimitsPatch = patches.rate_limits.unwrap().unwrap()
-
-export const ProjectCreation = assumedObject('A01', {
+export const ProjectCreation = assumedObject('A01', () => ({
   client_id: ClientId.describe('Project ID: proj_ and a name.'),
   ...ProjectSettingsPatch.shape,
-})
+}))
 export type ProjectCreation = z.infer<typeof ProjectCreation>
 
-export const ProjectItem = assumedObject('A80', {
+export const ProjectItem = assumedObject('A80', () => ({
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
   enabled: z.boolean().describe('false makes every decision a no-fill policy_block.'),
   billing_model: assumed(ProjectSettings.shape.billing_model, 'A76', 'What is billed.'),
   consent_required: assumed(z.boolean(), 'A64', 'Whether a placement needs consent.'),
   allowed_origins: assumed(z.array(z.string()), 'A07', 'Origins that may activate and embed.'),
   config_revision: z.int().describe('Incremented by every change of the settings.'),
-})
+}))
 export type ProjectItem = z.infer<typeof ProjectItem>
 
-const detail = assumedFields('A93', {
+const detail = assumedFields('A93', () => ({
   client_id: z.string().describe('Project ID.'),
   wrapper_tenant_id: z.string().describe('Tenant, as activation returns it.'),
   config_revision: assumed(z.int(), 'A80', 'Incremented by every change of the settings.'),
   settings: assumed(ProjectSettings, 'A80', 'Every setting, including defaults.'),
-})
+}))
 
-export const ProjectDetail = z.strictObject(detail)
+export const ProjectDetail = strictObject(detail)
 export type ProjectDetail = z.infer<typeof ProjectDetail>
 
-export const ProjectCreated = assumedObject('A02', {
-  ...detail,
-  keys: assumedObject('A02', {
+export const ProjectCreated = assumedObject('A02', () => ({
+  ...detail(),
+  keys: assumedObject('A02', () => ({
     secret_key: z.string().describe('Server Test Key.'),
     live_secret_key: z.string().describe('Production secret key.'),
     publishable_key: z.string().describe('Publishable key, test mode.'),
-  }).describe('Shown only here: the sandbox stores their hashes.'),
-})
+  })).describe('Shown only here: the sandbox stores their hashes.'),
+}))
 export type ProjectCreated = z.infer<typeof ProjectCreated>
 
-const params = z.strictObject({ client_id: documented(z.string(), 'Project ID.') })
+const params = strictObject(() => ({ client_id: documented(z.string(), 'Project ID.') }))
 
 export const endpoints = declareEndpoints({
   'projects.list': {
@@ -182,7 +194,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/projects',
     summary: 'List projects',
     description: 'The seeded projects and those created later.',
-    query: z.strictObject(pageQuery),
+    query: strictObject(pageQuery),
     response: page(ProjectItem),
   },
   'projects.show': {

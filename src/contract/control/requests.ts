@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { ReasonCode } from '../errors.ts'
 import { BooleanText, EpochMs, MethodFilter, page, pageQuery, queryNumber, RequestId, Since } from '../fields.ts'
-import { assumed, assumedFields, assumedObject } from '../provenance.ts'
+import { assumedFields, assumedObject, strictObject } from '../objects.ts'
+import { assumed } from '../provenance.ts'
 
 /** Kinds of credential, by their prefix: secret keys of both modes, activation and beacon tokens. */
 export const KeyKind = z.enum(['sk_test', 'sk_live', 'at', 'bt'])
@@ -22,7 +23,7 @@ export const JournalPath = z
   .regex(/^(\/|\*|http)/, 'must begin with / or *, or with http for the URL of a callback')
   .max(256)
 
-const item = assumedFields('A93', {
+const item = assumedFields('A93', () => ({
   request_id: RequestId.describe('Equal to the x-request-id header of the response.'),
   at_ms: EpochMs.describe('When it arrived.'),
   method: z.string().describe('HTTP method.'),
@@ -40,35 +41,35 @@ const item = assumedFields('A93', {
     .optional()
     .describe('The deprecated endpoint that it was sent to, by its id, such as wrapper.decision.'),
   old_client: z.string().optional().describe('The version that an old client states, in x-csl-wrapper-version.'),
-})
+}))
 
-export const RequestItem = z.strictObject(item)
+export const RequestItem = strictObject(item)
 export type RequestItem = z.infer<typeof RequestItem>
 
 const headers = z.record(z.string(), z.string())
 const body = z.string().nullable()
 
-export const RequestDetail = assumedObject('A93', {
-  ...item,
+export const RequestDetail = assumedObject('A93', () => ({
+  ...item(),
   request_headers: headers.describe('Credentials redacted.'),
   request_body: assumed(body, 'A50', 'As received, without prompt text; asset tokens redacted.'),
   response_headers: headers.describe('Response headers.'),
   response_body: body.describe('As sent; tokens redacted.'),
-})
+}))
 export type RequestDetail = z.infer<typeof RequestDetail>
 
 /** An item of the list; with `details=true` it also has headers and bodies. */
-export const ListedRequest = assumedObject('A93', {
-  ...item,
+export const ListedRequest = assumedObject('A93', () => ({
+  ...item(),
   request_headers: headers.optional().describe('With details=true: credentials redacted.'),
   request_body: assumed(body.optional(), 'A50', 'With details=true: as received, without prompt text; redacted.'),
   response_headers: headers.optional().describe('With details=true: response headers.'),
   response_body: body.optional().describe('With details=true: as sent; tokens redacted.'),
-})
+}))
 export type ListedRequest = z.infer<typeof ListedRequest>
 
 /** Conditions of both a list and a match. */
-const conditions = assumedFields('A93', {
+const conditions = assumedFields('A93', () => ({
   method: MethodFilter.optional().describe('Only this method.'),
   path: JournalPath.optional().describe(
     'Only paths that begin with this; with a * in it, only paths that match it completely, * for any text.',
@@ -80,15 +81,15 @@ const conditions = assumedFields('A93', {
   session_id: z.string().optional().describe('Only this session.'),
   since: Since.optional().describe('Only requests since then: epoch milliseconds, or a span such as 10m.'),
   until: Since.optional().describe('Only requests until then: epoch milliseconds, or a span such as 10m.'),
-})
+}))
 const anyStatus = z.int().min(100).max(599)
 
 /** A JSON value without parts. */
 export const Scalar = z.union([z.string(), z.number(), z.boolean(), z.null()])
 
 /** Conditions that a request must meet to match. Those that are left out do not matter. */
-export const RequestMatch = assumedObject('A93', {
-  ...conditions,
+export const RequestMatch = assumedObject('A93', () => ({
+  ...conditions(),
   status: anyStatus.optional().describe('Only this status.'),
   headers: z
     .record(z.string().max(128), z.string().max(2_048))
@@ -98,45 +99,45 @@ export const RequestMatch = assumedObject('A93', {
     .record(z.string().min(1).max(256), Scalar)
     .optional()
     .describe('Only bodies with these fields, by dotted path: measurements.visible_ms. Numbers index arrays.'),
-})
+}))
 export type RequestMatch = z.infer<typeof RequestMatch>
 
-export const FailedCondition = assumedObject('A93', {
+export const FailedCondition = assumedObject('A93', () => ({
   condition: z.string().describe('Name of the condition: status, headers.origin, body.event.'),
   expected: Scalar.describe('The expected value.'),
   actual: Scalar.describe('The value of the request; null when it has none.'),
-})
+}))
 export type FailedCondition = z.infer<typeof FailedCondition>
 
-export const NearMiss = assumedObject('A93', {
-  ...item,
+export const NearMiss = assumedObject('A93', () => ({
+  ...item(),
   failed: z.array(FailedCondition).describe('The conditions that the request does not meet.'),
-})
+}))
 export type NearMiss = z.infer<typeof NearMiss>
 
-const matchPage = assumedFields('A93', {
+const matchPage = assumedFields('A93', () => ({
   limit: z.int().min(1).max(1000).optional().describe('Items in a page, 1 to 1000; default 50.'),
-  cursor: pageQuery.cursor,
-})
+  cursor: pageQuery().cursor,
+}))
 
 /** They have a body, and change nothing. Conditions are compared with what the journal has redacted, and not stored. */
 const matching = { ...writing, role: 'read', credential_fields: ['headers', 'body'] } as const
 
 /** A part of a journalled request that was sent differently from the original. */
-export const NotRestored = assumedObject('A93', {
+export const NotRestored = assumedObject('A93', () => ({
   path: z.string().describe('A field of the body by dotted path, or authorization.'),
   message: z.string().describe('How the request was sent without it.'),
-})
+}))
 export type NotRestored = z.infer<typeof NotRestored>
 
-export const ReplayResult = assumedObject('A93', {
+export const ReplayResult = assumedObject('A93', () => ({
   replayed: z.string().describe('The request that was sent again.'),
   status_before: z.int().describe('HTTP status of the original response.'),
   not_restored: z
     .array(NotRestored)
     .describe('What the journal does not store, so that the request was sent without it.'),
   exchange: RequestDetail.describe('The new exchange as journalled: redacted, with its own request_id.'),
-})
+}))
 export type ReplayResult = z.infer<typeof ReplayResult>
 
 export const endpoints = declareEndpoints({
@@ -146,9 +147,9 @@ export const endpoints = declareEndpoints({
     summary: 'List the request journal',
     description:
       'Every exchange of the v1 API, newest first. The size of the journal is limited; sandbox info shows the limit. A page searches at most 5 000 exchanges: it may have fewer items than requested, even none, and a cursor to search further.',
-    query: assumedObject('A93', {
-      ...pageQuery,
-      ...conditions,
+    query: assumedObject('A93', () => ({
+      ...pageQuery(),
+      ...conditions(),
       status: queryNumber(anyStatus).optional().describe('Only this status.'),
       after: z
         .string()
@@ -161,7 +162,7 @@ export const endpoints = declareEndpoints({
       details: BooleanText.optional().describe(
         'true: items have headers and bodies; such a page has at most 250 items. Default false.',
       ),
-    }),
+    })),
     response: page(ListedRequest),
   },
   'requests.show': {
@@ -169,7 +170,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/requests/{request_id}',
     summary: 'Show one exchange',
     description: 'Headers and bodies of both sides, with credentials, tokens and prompt text redacted.',
-    params: assumedObject('A93', { request_id: RequestId.describe('Identifier of the request.') }),
+    params: assumedObject('A93', () => ({ request_id: RequestId.describe('Identifier of the request.') })),
     response: RequestDetail,
     errors: ['not_found'],
   },
@@ -179,7 +180,7 @@ export const endpoints = declareEndpoints({
     summary: 'Find requests, also by headers and body',
     description:
       'Requests of the journal that meet every condition, newest first. A page searches a limited number of requests: it may have fewer items than requested, even none, and a cursor to search further.',
-    body: z.strictObject({ ...RequestMatch.shape, ...matchPage }),
+    body: strictObject(() => ({ ...RequestMatch.shape, ...matchPage() })),
     response: page(RequestItem),
   },
   'requests.count': {
@@ -188,11 +189,11 @@ export const endpoints = declareEndpoints({
     summary: 'Count requests that match',
     description:
       'The number of requests of the journal that meet every condition. Each call searches a limited number of requests; with the cursor, the next call counts further back, and the counts add up.',
-    body: z.strictObject({ ...RequestMatch.shape, cursor: matchPage.cursor }),
-    response: assumedObject('A93', {
+    body: strictObject(() => ({ ...RequestMatch.shape, cursor: matchPage().cursor })),
+    response: assumedObject('A93', () => ({
       count: z.int().min(0).describe('Matching requests among those searched.'),
       next_cursor: z.string().nullable().describe('Send as cursor to count further back; null at the end.'),
-    }),
+    })),
   },
   'requests.nearest': {
     ...matching,
@@ -200,11 +201,11 @@ export const endpoints = declareEndpoints({
     summary: 'Show the near misses of a match',
     description:
       'Of the newest 1 000 requests, those that meet some of the conditions but not all: the fewest failed first, then the newest, each with what failed.',
-    body: assumedObject('A93', {
+    body: assumedObject('A93', () => ({
       ...RequestMatch.shape,
       limit: z.int().min(1).max(100).optional().describe('Near misses at most; default 3.'),
-    }),
-    response: assumedObject('A93', { items: z.array(NearMiss).describe('Nearest first.') }),
+    })),
+    response: assumedObject('A93', () => ({ items: z.array(NearMiss).describe('Nearest first.') })),
   },
   'requests.replay': {
     ...writing,
@@ -212,8 +213,8 @@ export const endpoints = declareEndpoints({
     summary: 'Send a request of the journal again',
     description:
       'The sandbox sends the request to itself over its own socket: fault rules, rate limits, validation and the journal treat it like any other request. It acts for the key of the original request and issues new asset tokens, so that no secret is needed or revealed. Prompt text is not stored: the request is sent without it. Anything else that the journal does not store must be given, or nothing is sent.',
-    params: assumedObject('A93', { request_id: RequestId.describe('Identifier of the request.') }),
-    body: assumedObject('A93', {
+    params: assumedObject('A93', () => ({ request_id: RequestId.describe('Identifier of the request.') })),
+    body: assumedObject('A93', () => ({
       set: z
         .record(z.string().min(1).max(256), z.unknown())
         .optional()
@@ -225,7 +226,7 @@ export const endpoints = declareEndpoints({
         .describe(
           'Act for this key instead: a secret key directly, a publishable key as a page that has activated with it.',
         ),
-    }),
+    })),
     response: ReplayResult,
     errors: ['not_found', 'replay_incomplete'],
   },

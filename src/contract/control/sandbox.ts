@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { Done, EpochMs, NoFields } from '../fields.ts'
 import { limits } from '../limits.ts'
-import { assumed, assumedObject } from '../provenance.ts'
+import { assumedObject } from '../objects.ts'
+import { assumed } from '../provenance.ts'
 import { EvidenceVerification } from './evidence.ts'
 
-export const SandboxInfo = assumedObject('A93', {
+export const SandboxInfo = assumedObject('A93', () => ({
   version: z.string().describe('Version of svc.'),
   pid: z.int().describe('Process identifier.'),
   url: z.string().describe('Base URL on this computer.'),
@@ -15,24 +16,24 @@ export const SandboxInfo = assumedObject('A93', {
   schema_version: z.int().describe('Number of the last migration.'),
   nodes: z
     .array(
-      assumedObject('A97', {
+      assumedObject('A97', () => ({
         number: z.int().describe('Number of the node: part of the identifiers that it creates.'),
         url: z.string().describe('Its base URL, or its public URL.'),
         host: z.string().describe('Name of its computer.'),
         pid: z.int().describe('Its process identifier.'),
         version: z.string().describe('Its version of svc.'),
         started_at_ms: EpochMs.describe('When it was started, by the system clock.'),
-      }),
+      })),
     )
     .nullable()
     .describe('Nodes that share the store and are alive; null for a database that one process owns.'),
   seed: z.int().nullable().describe('Seed; null when identifiers and tokens are random.'),
-  clock: assumedObject('A93', {
+  clock: assumedObject('A93', () => ({
     now_ms: EpochMs.describe('Sandbox time, Unix epoch milliseconds.'),
     offset_ms: z.int().describe('Ahead of the system clock, milliseconds.'),
     frozen: z.boolean().describe('Whether it is stopped.'),
-  }).describe('One clock for tokens, consent, rate windows, staleness and latency.'),
-  journal: assumedObject('A93', {
+  })).describe('One clock for tokens, consent, rate windows, staleness and latency.'),
+  journal: assumedObject('A93', () => ({
     enabled: z.boolean().describe('Whether exchanges are recorded.'),
     limit: z.int().describe('Maximum number of stored exchanges; the oldest are dropped first.'),
     size: z.int().describe('Stored exchanges.'),
@@ -40,36 +41,36 @@ export const SandboxInfo = assumedObject('A93', {
     foreign: z
       .int()
       .describe('Requests of pages that no project allows, since the start or the last reset: not in the journal.'),
-  }).describe('The request journal. Its size is limited.'),
-  events: assumedObject('A93', {
+  })).describe('The request journal. Its size is limited.'),
+  events: assumedObject('A93', () => ({
     limit: z.int().describe('Maximum number of stored events; the oldest are dropped first.'),
     size: z.int().describe('Stored events.'),
     dropped: z.int().describe('Events dropped because of the limit.'),
     last_dropped_seq: z.int().describe('Sequence number of the last dropped event; 0 when there is none.'),
-  }).describe('Events that a stream can resume from. Their number is limited.'),
+  })).describe('Events that a stream can resume from. Their number is limited.'),
   projects: z
     .array(
-      assumedObject('A93', {
+      assumedObject('A93', () => ({
         client_id: z.string().describe('Project ID.'),
         allowed_origins: z.array(z.string()).describe('Origins that may activate and embed.'),
         config_revision: assumed(z.int(), 'A80', 'Incremented by every change of the settings.'),
-      }),
+      })),
     )
     .describe('Projects of this sandbox. Never a key.'),
   warnings: z.array(z.string()).describe('What you should know about this sandbox.'),
-})
+}))
 export type SandboxInfo = z.infer<typeof SandboxInfo>
 
-export const Integrity = assumedObject('A93', {
+export const Integrity = assumedObject('A93', () => ({
   ok: z.boolean().describe('Whether the database and every evidence chain hold.'),
-  database: assumedObject('A93', {
+  database: assumedObject('A93', () => ({
     ok: z.boolean().describe('Whether no problem was found.'),
     problems: z.array(z.string()).describe('Problems that were found, at most 20 lines.'),
-  }).describe(
+  })).describe(
     'Of a file the quick_check of SQLite; of PostgreSQL, which checks its pages itself, whether the counters of chains and events match their rows.',
   ),
   evidence: assumed(EvidenceVerification, 'A77', 'The evidence chains, as evidence/verify returns them.'),
-})
+}))
 export type Integrity = z.infer<typeof Integrity>
 
 export const endpoints = declareEndpoints({
@@ -132,11 +133,11 @@ export const endpoints = declareEndpoints({
       'The file is checked first: its version, its integrity, the evidence chains. A file that fails changes nothing. Asset tokens that were issued on another host are replaced when their decision is read again.',
     body_media_type: 'application/gzip',
     body_limit_bytes: limits.import_bytes,
-    response: assumedObject('A93', {
+    response: assumedObject('A93', () => ({
       ok: z.literal(true).describe('true when done.'),
       projects: z.int().describe('Number of projects.'),
       evidence_entries: z.int().describe('Number of entries in the evidence chains, all verified.'),
-    }),
+    })),
     errors: ['archive_invalid', 'archive_newer'],
   },
 })

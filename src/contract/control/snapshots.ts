@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { Done, EpochMs, NoFields } from '../fields.ts'
-import { assumedObject } from '../provenance.ts'
+import { assumedObject } from '../objects.ts'
 
 /** Lower-case letters, digits, dots, hyphens and underscores. */
 export const SnapshotName = z
@@ -9,17 +9,17 @@ export const SnapshotName = z
   .max(64)
   .regex(/^[a-z0-9][a-z0-9._-]*$/)
 
-export const Snapshot = assumedObject('A93', {
+export const Snapshot = assumedObject('A93', () => ({
   name: z.string().describe('Name of the snapshot.'),
   saved_at_ms: EpochMs.describe('When it was saved, by the system clock.'),
   size_bytes: z.int().describe('Size of its file.'),
   schema_version: z.int().describe('Number of its last migration.'),
-})
+}))
 export type Snapshot = z.infer<typeof Snapshot>
 
-const params = assumedObject('A93', {
+const params = assumedObject('A93', () => ({
   name: SnapshotName.describe('Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
-})
+}))
 
 export const endpoints = declareEndpoints({
   'snapshots.list': {
@@ -27,7 +27,7 @@ export const endpoints = declareEndpoints({
     path: '/_sandbox/snapshots',
     summary: 'List the snapshots',
     description: 'Newest first. The snapshots of a sandbox in memory are lost when it stops.',
-    response: assumedObject('A93', { items: z.array(Snapshot).describe('All snapshots.') }),
+    response: assumedObject('A93', () => ({ items: z.array(Snapshot).describe('All snapshots.') })),
   },
   'snapshots.save': {
     ...writing,
@@ -36,9 +36,9 @@ export const endpoints = declareEndpoints({
     summary: 'Save the state under a name',
     description:
       'The complete state at one point in time: projects, keys, placements, beacons, evidence, journal, clock, fault rules and scenario. Requests continue meanwhile.',
-    body: assumedObject('A93', {
+    body: assumedObject('A93', () => ({
       replace: z.boolean().optional().describe('Replace the snapshot with this name, if it exists.'),
-    }),
+    })),
     response: Snapshot,
     errors: ['snapshot_exists'],
   },

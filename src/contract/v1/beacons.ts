@@ -4,7 +4,8 @@ import { acceptMeanings } from '../error-codes.ts'
 import type { ReasonCode } from '../errors.ts'
 import { AssetToken, ContractVersion, EpochMs, Opaque, requestIdField, SlotId } from '../fields.ts'
 import { limits } from '../limits.ts'
-import { assumed, assumedObject, documented, observed, withKeywords } from '../provenance.ts'
+import { assumedObject, strictObject } from '../objects.ts'
+import { assumed, documented, observed, withKeywords } from '../provenance.ts'
 
 /** Canonical beacon kinds, as they are stored. */
 export const beaconEvents = [
@@ -39,7 +40,7 @@ export type AcceptCode = z.infer<typeof AcceptCode>
 
 const amount = z.number().min(0).max(1e9)
 
-export const Measurements = assumedObject('A70', {
+export const Measurements = assumedObject('A70', () => ({
   visible_ratio: z.number().min(0).max(1).optional().describe('Share of the pixels in view, 0 to 1.'),
   visible_ms: amount.optional().describe('Continuous time in view, milliseconds.'),
   width_px: amount.optional().describe('Rendered width, CSS pixels.'),
@@ -49,10 +50,10 @@ export const Measurements = assumedObject('A70', {
   duration_ms: amount.optional().describe('Length of the clip, milliseconds.'),
   muted: z.boolean().optional().describe('Whether the clip was muted.'),
   user_activated: z.boolean().optional().describe('Whether a user gesture caused it.'),
-})
+}))
 export type Measurements = z.infer<typeof Measurements>
 
-const beaconFields = {
+const beaconFields = () => ({
   beacon_id: observed(
     z.string().regex(/^[A-Za-z0-9._:-]{8,128}$/, 'must be 8 to 128 of A-Z a-z 0-9 . _ : -'),
     'A70',
@@ -81,15 +82,15 @@ const beaconFields = {
   measurements: assumed(Measurements.optional(), 'A70', 'What was measured at that time.'),
   metadata: observed(Opaque.optional(), 'A70', "The integrator's own data; stored, not acted on."),
   contract_version: assumed(ContractVersion.optional(), 'A70', '<name>/v1.'),
-}
+})
 
 /** Generators make a type of it that needs one of the two times. */
 const oneTime = ['occurred_at', 'occurred_at_ms'].map((name) => ({ required: [name], properties: { [name]: {} } }))
 
-export const BeaconRequest = withKeywords(z.strictObject(beaconFields), { allOf: [{ anyOf: oneTime }] })
+export const BeaconRequest = withKeywords(strictObject(beaconFields), { allOf: [{ anyOf: oneTime }] })
 export type BeaconRequest = z.infer<typeof BeaconRequest>
 
-export const BeaconResult = z.strictObject({
+export const BeaconResult = strictObject(() => ({
   ok: observed(z.literal(true), 'A72', 'true when the beacon was accepted.'),
   accepted: observed(z.literal(true), 'A72', 'true when the beacon was accepted.'),
   duplicate: observed(z.boolean(), 'A72', 'Whether the same beacon was recorded before.'),
@@ -97,7 +98,7 @@ export const BeaconResult = z.strictObject({
   reason_code: observed(AcceptCode, 'A72', 'OK, or why it does not count.'),
   contract_version: observed(z.literal('csl_wrapper_beacon/v1'), 'A72', 'Contract of this response.'),
   request_id: assumed(requestIdField, 'A72', 'Support identifier, equal to the x-request-id header.'),
-})
+}))
 export type BeaconResult = z.infer<typeof BeaconResult>
 
 /** Events that exist for clips only (A73). */

@@ -1,17 +1,18 @@
 import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { EpochMs, KeyId } from '../fields.ts'
+import { strictObject } from '../objects.ts'
 import { documented, withKeywords } from '../provenance.ts'
 
-export const ActivationRequest = z.strictObject({
+export const ActivationRequest = strictObject(() => ({
   publishable_key: documented(
     withKeywords(z.string(), { pattern: '^pk_(test|live)_' }),
     'Publishable key. The Origin header must match one of its allowed origins.',
     'A08',
   ),
-})
+}))
 
-export const ActivationResult = z.strictObject({
+export const ActivationResult = strictObject(() => ({
   ok: documented(z.literal(true), 'true on success.'),
   activation_token: documented(
     withKeywords(z.string(), { pattern: '^at_' }),
@@ -22,7 +23,7 @@ export const ActivationResult = z.strictObject({
   key_id: documented(KeyId, 'Activated publishable key identifier.'),
   wrapper_tenant_id: documented(z.string(), 'Wrapper tenant bound to the token.'),
   project_id: documented(z.string(), 'Project bound to the token.'),
-})
+}))
 export type ActivationResult = z.infer<typeof ActivationResult>
 
 export const endpoints = declareEndpoints({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { AuthoritativeConsent, ClientId, ConsentId, EpochMs, requestIdField, SessionId } from '../fields.ts'
+import { strictObject } from '../objects.ts'
 import { assumed, observed } from '../provenance.ts'
 
 export const consentDecisions = ['granted', 'denied', 'withdrawn'] as const
@@ -17,7 +18,7 @@ export const Purposes = z
   })
   .catchall(z.boolean())
 
-export const ConsentRequest = z.strictObject({
+export const ConsentRequest = strictObject(() => ({
   client_id: observed(ClientId, 'A66', 'Project ID.'),
   session_id: observed(SessionId, 'A66', 'Session that the consent is for.'),
   source: observed(
@@ -40,15 +41,15 @@ export const ConsentRequest = z.strictObject({
   gpp_string: observed(consentString.optional(), 'A66', 'IAB GPP string, stored unchanged.'),
   expires_at_ms: assumed(EpochMs.optional(), 'A66', 'When the consent expires; 180 days from now when absent.'),
   expected_revision: assumed(z.int().min(0).optional(), 'A66', 'The current revision, 0 for none; any other is a 400.'),
-})
+}))
 export type ConsentRequest = z.infer<typeof ConsentRequest>
 
-export const ConsentStored = z.strictObject({
+export const ConsentStored = strictObject(() => ({
   ok: observed(z.literal(true), 'A66', 'true when stored.'),
   consent_id: observed(ConsentId, 'A66', 'Identifier of the consent record.'),
   authoritative_consent: observed(AuthoritativeConsent, 'A66', 'The snapshot now in force.'),
   request_id: assumed(requestIdField, 'A66', 'Support identifier, equal to the x-request-id header.'),
-})
+}))
 export type ConsentStored = z.infer<typeof ConsentStored>
 
 export const endpoints = declareEndpoints({

@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { slotIdParam, WaitMsQuery } from '../fields.ts'
+import { strictObject } from '../objects.ts'
 import { assumed, observed } from '../provenance.ts'
 import { PlacementResponse } from './placements.ts'
 
@@ -13,10 +13,10 @@ export const endpoints = declareEndpoints({
     description:
       'Returns the placement response; decision is null while pending. A slot that is unknown or of another project gets a 404.',
     stability: 'advanced',
-    params: z.strictObject({ slot_id: slotIdParam }),
-    query: z.strictObject({
+    params: strictObject(() => ({ slot_id: slotIdParam })),
+    query: strictObject(() => ({
       wait_ms: observed(WaitMsQuery.optional(), 'A36', 'Long-poll wait, milliseconds; 0 when absent, clamped to 5000.'),
-    }),
+    })),
     response: assumed(PlacementResponse, 'A36', 'The placement response object.'),
     response_headers: ['date', 'x-sandbox-warning'],
     errors: ['not_found'],

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isObject } from '../../foundation/json.ts'
+import { once } from '../../foundation/once.ts'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import {
   AllowedFormats,
@@ -28,12 +29,13 @@ import {
   slotsRequested,
   Timing,
 } from '../fields.ts'
+import { looseObject, strictObject } from '../objects.ts'
 import { documented, observed, withKeywords } from '../provenance.ts'
 
 const text = z.string().max(256)
 const pixels = z.int().min(1).max(4096)
 
-export const SlotConfig = z.strictObject({
+export const SlotConfig = strictObject(() => ({
   allowed_formats: observed(AllowedFormats.optional(), 'A35', 'As overrides.allowed_formats.'),
   max_width: observed(pixels.optional(), 'A35', 'As slot_hint.max_width.'),
   max_height: observed(pixels.optional(), 'A35', 'As slot_hint.max_height.'),
@@ -47,30 +49,30 @@ export const SlotConfig = z.strictObject({
   bidfloor: observed(z.number().min(0).optional(), 'A35', 'As overrides.bidfloor.'),
   bidfloorcur: observed(Currency.optional(), 'A35', 'As overrides.bidfloor_currency.'),
   timing: observed(Timing.optional(), 'A35', 'As overrides.timing.'),
-})
+}))
 
 /** An open object: what else public clients send in it is journalled. */
-export const BrandSafety = z.looseObject({
+export const BrandSafety = looseObject(() => ({
   blocked_categories: observed(z.array(Category).max(256).optional(), 'A35', 'As overrides.blocked_categories.'),
   blocked_domains: observed(z.array(Domain).max(256).optional(), 'A35', 'As overrides.blocked_domains.'),
-})
+}))
 
 export const DeliveryMode = z.enum(['polling', 'callback', 'websocket'])
 export type DeliveryMode = z.infer<typeof DeliveryMode>
 
 export const CallbackUrl = z.string().max(2048)
 
-export const Delivery = z.strictObject({
+export const Delivery = strictObject(() => ({
   mode: observed(DeliveryMode.optional(), 'A35', 'The requested delivery of the decision.'),
   callback_url: observed(CallbackUrl.nullable().optional(), 'C07', 'Where the decision of each slot is sent to.'),
-})
+}))
 
 const latency_ms = z.number().min(0)
 
 /** A topic of any length, to be cut; an empty one counts as absent. */
 const LooseTopic = z.string()
 
-const contextFields = {
+const contextFields = () => ({
   topic: observed(
     LooseTopic.optional(),
     'A34',
@@ -79,19 +81,19 @@ const contextFields = {
   prompt_text: observed(PromptText.optional(), 'A34', 'As prompt.text.'),
   geo: observed(Opaque.optional(), 'A34', 'Its field country takes part in matching.'),
   device: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
-}
+})
 
 /** How a client proves that it runs on a device, for a human. */
-export const Verification = z.looseObject({
+export const Verification = looseObject(() => ({
   device: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
   human: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
-})
+}))
 
 /** A prompt as POST /v1/placements takes it, with the estimate that clients of jobs add. */
-export const JobPromptObject = z.strictObject({
+export const JobPromptObject = strictObject(() => ({
   ...PromptObject.shape,
   token_count_estimate: observed(z.number().min(0).optional(), 'C02', 'Accepted and journalled.'),
-})
+}))
 export const JobPrompt = z.union([JobPromptObject, PromptText], { error: promptError })
 const jobPromptField = documented(JobPrompt.optional(), 'Optional context, as { topic, text } or a string.')
 
@@ -109,8 +111,8 @@ const targetingFields = (choice: string) => ({
 })
 
 /** Fields that public clients send flat, mapped to the canonical fields on receipt (A34). */
-const variantFields = {
-  context: observed(z.strictObject(contextFields).optional(), 'A34', 'Context in the variant form.'),
+const variantFields = once(() => ({
+  context: observed(strictObject(contextFields).optional(), 'A34', 'Context in the variant form.'),
   chat_session_id: observed(SessionId.optional(), 'A34', 'As session_id.'),
   model_id: observed(text.optional(), 'A34', 'Accepted and journalled.'),
   predicted_latency_ms: observed(
@@ -125,12 +127,14 @@ const variantFields = {
   callback_url: observed(CallbackUrl.nullable().optional(), 'C07', 'Where the decision of each slot is sent to.'),
   ...targetingFields('A34'),
   timing: observed(Timing.optional(), 'A34', 'As overrides.timing.'),
-}
+}))
 
-/** The names of the variant fields. A body with one of them may omit client_id. */
-export const variantFieldNames = Object.keys(variantFields) as (keyof typeof variantFields)[]
+type VariantField = keyof ReturnType<typeof variantFields>
 
-export const JobRequest = z.strictObject({
+/** Returns the names of the variant fields. A body with one of them may omit client_id. */
+export const variantFieldNames = once(() => Object.keys(variantFields()) as VariantField[])
+
+export const JobRequest = strictObject(() => ({
   client_id: documented(
     ClientId.optional(),
     "Project ID. Required, except in a body with a field of choice A34, such as chat_session_id: then the key's project.",
@@ -143,34 +147,28 @@ export const JobRequest = z.strictObject({
   slot_hint: observed(SlotHint.optional(), 'A34', 'Position and maximum dimensions.'),
   overrides: observed(Overrides.optional(), 'A34', 'Advanced controls.'),
   locale: observed(text.optional(), 'A34', 'BCP 47 language tag; accepted and journalled.'),
-  ...variantFields,
-})
+  ...variantFields(),
+}))
 export type JobRequest = z.infer<typeof JobRequest>
 
-export const BrowserJobRequest = z.strictObject({
+export const BrowserJobRequest = strictObject(() => ({
   contract_version: documented(ContractVersion, 'Marks the browser branch: <name>/v1.', 'A35'),
   job: documented(
-    z.strictObject({
+    strictObject(() => ({
       job_type: documented(JobType.optional(), 'Workload category; a missing value normalizes to chat.'),
       model_id: observed(text.optional(), 'A35', 'Accepted and journalled.'),
       locale: observed(text.optional(), 'A35', 'BCP 47 language tag; accepted and journalled.'),
       slots_requested: observed(slotsRequested.optional(), 'A35', 'Number of slots, 1 to 4; default one.'),
-    }),
+    })),
     'The job.',
     'A35',
   ),
   context: observed(
-    z
-      .strictObject({
-        client_id: observed(
-          ClientId.optional(),
-          'A35',
-          'Project ID; with an activation token it comes from the token.',
-        ),
-        chat_session_id: observed(SessionId.optional(), 'A35', 'As session_id.'),
-        ...contextFields,
-      })
-      .optional(),
+    strictObject(() => ({
+      client_id: observed(ClientId.optional(), 'A35', 'Project ID; with an activation token it comes from the token.'),
+      chat_session_id: observed(SessionId.optional(), 'A35', 'As session_id.'),
+      ...contextFields(),
+    })).optional(),
     'A35',
     'The origin of the job.',
   ),
@@ -179,33 +177,29 @@ export const BrowserJobRequest = z.strictObject({
   ...surfaceFields('A35'),
   delivery: observed(Delivery.optional(), 'A35', 'The requested delivery of the decision.'),
   latency_hint: observed(
-    z
-      .strictObject({
-        predicted_latency_ms: observed(
-          latency_ms.optional(),
-          'C03',
-          'How long the generation takes; gives a fill its metadata.',
-        ),
-      })
-      .optional(),
+    strictObject(() => ({
+      predicted_latency_ms: observed(
+        latency_ms.optional(),
+        'C03',
+        'How long the generation takes; gives a fill its metadata.',
+      ),
+    })).optional(),
     'C02',
     'How long the generation takes.',
   ),
   routing_hint: observed(
-    z
-      .strictObject({
-        preferred_partner_id: observed(text.optional(), 'C02', 'As overrides.preferred_partner_id.'),
-        candidate_partner_ids: observed(z.array(text).max(64).optional(), 'C02', 'Accepted and journalled.'),
-      })
-      .optional(),
+    strictObject(() => ({
+      preferred_partner_id: observed(text.optional(), 'C02', 'As overrides.preferred_partner_id.'),
+      candidate_partner_ids: observed(z.array(text).max(64).optional(), 'C02', 'Accepted and journalled.'),
+    })).optional(),
     'C02',
     'Partners that the client would like.',
   ),
   ...targetingFields('C02'),
-})
+}))
 export type BrowserJobRequest = z.infer<typeof BrowserJobRequest>
 
-export const JobAccepted = z.strictObject({
+export const JobAccepted = strictObject(() => ({
   contract_version: observed(z.string().optional(), 'A35', 'In the browser branch: the accepted family.'),
   job_id: documented(JobId, 'Created job identifier.'),
   slot_ids: documented(z.array(SlotId), 'Slots to render or poll.'),
@@ -217,7 +211,7 @@ export const JobAccepted = z.strictObject({
     'Latest expiry of the decisions, RFC 3339.',
   ),
   decision_delivery: observed(
-    z.strictObject({
+    strictObject(() => ({
       mode: observed(DeliveryMode, 'A33', 'As requested; callback where there is a callback URL.'),
       poll_path_template: observed(z.string().optional(), 'A33', 'Decision polling path.'),
       decision_path_template: observed(
@@ -225,12 +219,12 @@ export const JobAccepted = z.strictObject({
         'A35',
         'Decision polling path, in the browser branch.',
       ),
-    }),
+    })),
     'A33',
     'How the decision is delivered.',
   ),
   request_id: requestIdField,
-})
+}))
 export type JobAccepted = z.infer<typeof JobAccepted>
 
 /** Whether a body belongs to the browser branch (A35): a job in its own object, or a version and no canonical field. */

@@ -1,7 +1,7 @@
-import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { AssetToken } from '../fields.ts'
 import { fileRequestHeaders } from '../headers.ts'
+import { strictObject } from '../objects.ts'
 import { documented } from '../provenance.ts'
 
 export const endpoints = declareEndpoints({
@@ -27,7 +27,7 @@ export const endpoints = declareEndpoints({
       'Isolated creative HTML for one asset token. Unknown or expired tokens are an HTML 404, consent no longer granted an HTML 403.',
     credentials: [],
     rate: null,
-    params: z.strictObject({ asset_token: documented(AssetToken, 'Token of the fill.') }),
+    params: strictObject(() => ({ asset_token: documented(AssetToken, 'Token of the fill.') })),
     response: { media_type: 'text/html; charset=utf-8' },
     response_headers: ['content-security-policy', 'cache-control', 'cross-origin-resource-policy'],
     errors: [

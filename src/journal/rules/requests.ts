@@ -218,7 +218,7 @@ function oldEvents(accepted: readonly Exchange[]): Finding[] {
   }))
 }
 
-const variants: ReadonlySet<string> = new Set(variantFieldNames)
+const variants: ReadonlySet<string> = new Set(variantFieldNames())
 
 function oldFields(accepted: readonly Exchange[]): Finding[] {
   const groups = groupBy(accepted, (exchange) => {
