@@ -21,6 +21,7 @@ import {
   startEnvironment,
   startFlags,
 } from '../cli/settings/start-options.ts'
+import { shownCommand } from '../foundation/redaction.ts'
 import { startOnFreePort } from './sandbox/start.ts'
 
 /** Options of `start` that make sense for a sandbox in memory, on a free port. */
@@ -49,7 +50,7 @@ export const exec: Command = {
   async run(session, { options, args, passthrough }) {
     const words = args.flat()
     if (!passthrough?.length || words.length > 0) {
-      throw commandMissing(`svc exec -- ${words.length === 0 ? 'npm test' : words.join(' ')}`)
+      throw commandMissing(`svc exec -- ${words.length === 0 ? 'npm test' : shownCommand(words)}`)
     }
     const setup = { interrupt: interruptOf(session), options: flagValues(flags, options) }
     return runWithSandbox(session, passthrough, setup, ({ group }) => group.ended)
@@ -119,7 +120,7 @@ export async function runWithSandbox(
   const { sandbox, certificate } = await startOnFreePort(session, { ...given, port: 0, ephemeral: true })
   const bundle = certificate === null ? null : bundleOf(certificate, host.env.NODE_EXTRA_CA_CERTS)
   try {
-    out.note(`sandbox ${sandbox.url} for ${words.join(' ')}`)
+    out.note(`sandbox ${sandbox.url} for ${shownCommand(words)}`)
     if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
     const origin = sandbox.projects.map(pageOrigin)[0] ?? null
     const trusted = bundle === null ? null : { certificate: bundle.path }

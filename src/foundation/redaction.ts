@@ -84,6 +84,16 @@ function redactEncoded(text: string): string {
   return result === text ? text : redactPlain(result)
 }
 
+/**
+ * Returns the words of a command line as they may be shown: without keys, tokens and the passwords of URLs. A password may
+ * hold the characters that end it, so it goes up to the last `@` of its word.
+ */
+export function shownCommand(words: readonly (string | undefined)[]): string {
+  return redactSecrets(words.join(' '))
+    .replace(/([a-z][a-z\d+.-]*:\/\/[^\s/:@]*):\S*@/gi, '$1:***@')
+    .replace(/(password=)[^\s&]+/gi, '$1***')
+}
+
 /* Secrets in fields where none belongs (A94). */
 
 const suspicious = /[ab]t_[0-7]|k_(?:test|live)_|%|\\u/

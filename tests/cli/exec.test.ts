@@ -55,6 +55,15 @@ describe.concurrent('what the command sees', () => {
     await expect(fetch(url as string)).rejects.toThrow()
   })
 
+  test('is repeated on stderr without passwords and keys', async () => {
+    const word = 'DATABASE_URL=postgres://svc:pa/ss@word@db:5432/svc'
+    const words = [word, 'https://db.example/?user=svc&password=secret&ssl=1', 'sk_test_abcdef', 'npm@11']
+    const { stderr } = await execHere([...node('process.exit(0)'), ...words])
+    expect(stderr.split('\n')[0]).toMatch(
+      / DATABASE_URL=postgres:\/\/svc:\*\*\*@db:5432\/svc https:\/\/db\.example\/\?user=svc&password=\*\*\*&ssl=1 sk_test_redacted npm@11$/,
+    )
+  })
+
   test('-q leaves stderr to the command', async () => {
     const ended = await exec(['-q', ...node('console.error("mine")')]).ended
     expect(ended).toEqual({ code: 0, stdout: '', stderr: 'mine\n' })

@@ -11,6 +11,7 @@ import type { Session } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
 import { curlCommand } from '../../foundation/curl.ts'
 import { isLoopback } from '../../foundation/http.ts'
+import { shownCommand } from '../../foundation/redaction.ts'
 import { isAdRequest } from '../../journal/exchange.ts'
 import { findService } from '../../journal/facts/machine.ts'
 import type { PageSeen, WatchOptions } from '../../journal/facts/page.ts'
@@ -145,7 +146,7 @@ function observeProgram(session: Session, flags: Watching, words: readonly strin
       kind: 'fresh',
       is_ended: true,
       page,
-      what: words.join(' '),
+      what: shownCommand(words),
     })
     return isStopped || code === 0 ? judged : code
   })
@@ -213,7 +214,7 @@ async function untilResponding(
   while (!deadline.aborted) {
     // Rejects here when the program could not be started.
     if (exitCode() !== null) {
-      const message = `${words.join(' ')} ended with ${await group.ended} before ${url} responded.`
+      const message = `${shownCommand(words)} ended with ${await group.ended} before ${url} responded.`
       throw new CliError('unreachable', 'program_ended', message, 'Give the command that serves the page.')
     }
     const isResponding = await fetch(url, { signal: AbortSignal.any([deadline, AbortSignal.timeout(5_000)]) }).then(
@@ -302,7 +303,7 @@ function checkFlags(
   command: readonly string[],
 ): void {
   const problem = (code: string, message: string, hint: string) => new CliError('usage', code, message, hint)
-  if (words.length > 0) throw commandMissing(`${command_name} qa observe -- ${words.join(' ')}`)
+  if (words.length > 0) throw commandMissing(`${command_name} qa observe -- ${shownCommand(words)}`)
   if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
     throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
   }
