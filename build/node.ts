@@ -5,7 +5,7 @@ import { brotliCompressSync, constants } from 'node:zlib'
 import type { Plugin } from 'vite'
 import { endpoints } from '../src/cli/endpoint/facts.ts'
 import { commandTree } from '../src/cli/run/command-tree.ts'
-import { commands } from '../src/commands/index.ts'
+import { commands } from '../src/program.ts'
 import { bundle } from './bundle.ts'
 
 /** Output in dist, and the source it is built from. */

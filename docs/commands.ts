@@ -2,7 +2,7 @@
 
 import { type ArgumentNode, type CommandNode, commandTree, type OptionNode } from '../src/cli/run/command-tree.ts'
 import { commonOptions } from '../src/cli/run/parser.ts'
-import { commands, sections } from '../src/commands/index.ts'
+import { commands, sections } from '../src/program.ts'
 
 export async function commandsMarkdown(): Promise<string> {
   const tree = await commandTree(commands)

@@ -1,7 +1,71 @@
-/** From a command line to an exit code. `svc --help` and `--version` are printed without loading anything. */
+/**
+ * From a command line to an exit code, and the only place that names the commands of the first level. `svc --help` and
+ * `--version` are printed without loading anything.
+ */
+import type { Command, LazyCommand, Noun } from './cli/run/command.ts'
 import type { Host } from './cli/run/host.ts'
 import { commandList, commandName, rootHelp, version } from './cli/run/program-info.ts'
-import { commands, sections } from './commands/index.ts'
+
+export const sections = ['Sandbox', 'API v1', 'Look inside', 'Set up'] as const
+type Section = (typeof sections)[number]
+
+export interface CommandEntry extends LazyCommand {
+  section: Section
+  /** At most 26 characters, for `svc --help`. */
+  brief: string
+}
+
+/** Every command in the order of the help. A module is loaded when its command is called, so that `svc --help` is fast. */
+export const commands: readonly CommandEntry[] = [
+  entry('start', 'Sandbox', 'start the emulator here', () => import('./commands/sandbox/start.ts')),
+  entry('sandbox', 'Sandbox', 'start, stop, status, reset', () => import('./commands/sandbox/index.ts')),
+  entry('health', 'Sandbox', 'check that it responds', () => import('./commands/sandbox/running.ts')),
+  entry('exec', 'Sandbox', 'run CMD with a new sandbox', () => import('./commands/exec.ts')),
+  entry('env', 'Sandbox', 'print SVC_* variables', () => import('./commands/exec.ts')),
+  entry('placements', 'API v1', 'create, list, explain', () => import('./commands/placements/index.ts')),
+  entry('jobs', 'API v1', 'create slots to poll', () => import('./commands/jobs.ts')),
+  entry('decisions', 'API v1', 'poll a slot', () => import('./commands/jobs.ts')),
+  entry('browser', 'API v1', 'get an activation token', () => import('./commands/projects.ts')),
+  entry('consent', 'API v1', 'store, withdraw, show', () => import('./commands/consent.ts')),
+  entry('projects', 'API v1', 'settings, runtime config', () => import('./commands/projects.ts')),
+  entry('keys', 'Sandbox', 'list, create, revoke', () => import('./commands/projects.ts')),
+  entry('tokens', 'Sandbox', 'access for a team', () => import('./commands/tokens/index.ts')),
+  entry('audit', 'Sandbox', 'who changed what', () => import('./commands/tokens/index.ts')),
+  entry('namespaces', 'Sandbox', 'of a shared store', () => import('./commands/tokens/index.ts')),
+  entry('open', 'Sandbox', 'the inspector, in a browser', () => import('./commands/docs.ts')),
+  entry('beacons', 'API v1', 'send and list beacons', () => import('./commands/beacons.ts')),
+  entry('trigger', 'API v1', 'play a whole turn', () => import('./commands/trigger/index.ts')),
+  entry('render', 'API v1', 'open a hosted frame', () => import('./commands/render.ts')),
+  entry('requests', 'Look inside', 'the request journal', () => import('./commands/requests/index.ts')),
+  entry('events', 'Look inside', 'follow all events', () => import('./commands/events.ts')),
+  entry('callbacks', 'Look inside', 'listen, list, resend', () => import('./commands/callbacks.ts')),
+  entry('billing', 'Look inside', 'what would be billed', () => import('./commands/billing.ts')),
+  entry('evidence', 'Look inside', 'verify, export, list', () => import('./commands/evidence.ts')),
+  entry('contract', 'Look inside', 'show it, check a service', () => import('./commands/contract.ts')),
+  entry('openapi', 'Look inside', 'the OpenAPI document', () => import('./commands/contract.ts')),
+  entry('docs', 'Look inside', 'guides, reference, codes', () => import('./commands/docs.ts')),
+  entry('doctor', 'Look inside', 'find problems', () => import('./commands/doctor.ts')),
+  entry('qa', 'Look inside', 'scripted QA: run, list', () => import('./commands/qa/index.ts')),
+  entry('mcp', 'Set up', 'tools for coding agents', () => import('./commands/sandbox/mcp.ts')),
+  entry('init', 'Set up', 'a project from a template', async () => ({
+    init: (await import('./commands/scaffold.ts')).scaffold,
+  })),
+  entry('scaffold', 'Set up', 'the same as init', () => import('./commands/scaffold.ts')),
+  entry('config', 'Set up', 'profiles and settings', () => import('./commands/config.ts')),
+  entry('completion', 'Set up', 'complete in your shell', async () => ({
+    completion: (await import('./commands/completion.ts')).completion(commands),
+  })),
+]
+
+/** A command, and the module that exports it under its name. */
+function entry<Name extends string>(
+  name: Name,
+  section: Section,
+  brief: string,
+  load: () => Promise<Record<Name, Noun | Command>>,
+): CommandEntry {
+  return { name, section, brief, load: async () => ({ ...(await load())[name], name }) }
+}
 
 /** Runs one command line and returns its exit code. Never exits, never throws. */
 export async function run(args: readonly string[], host: Host): Promise<number> {

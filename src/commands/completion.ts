@@ -10,7 +10,7 @@ import type { Session } from '../cli/run/session.ts'
 import { profilesPath } from '../cli/settings/files.ts'
 import { ProfilesFile, readJson } from '../cli/settings/schemas.ts'
 import { readTopics } from '../mcp/resources.ts'
-import { scenariosOfPackage } from './sandbox/scenario.ts'
+import { scenariosOfPackage } from './sandbox/conditions.ts'
 
 const shells = Object.keys(completionScripts)
 

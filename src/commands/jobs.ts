@@ -1,6 +1,10 @@
+import { Option } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import type { Noun } from '../cli/run/command.ts'
-import { savePlacement } from './placements/last-placement.ts'
+import { placementSummary } from '../cli/output/placement-summary.ts'
+import type { Command, CommandInput, Noun } from '../cli/run/command.ts'
+import type { Session } from '../cli/run/session.ts'
+import { limits } from '../contract/limits.ts'
+import { lastPlacement, savePlacement } from './placements/last-placement.ts'
 
 export const jobs: Noun = {
   summary: 'Create jobs whose slots you poll yourself',
@@ -16,4 +20,37 @@ export const jobs: Noun = {
       },
     }),
   ],
+}
+
+const poll = endpointCommand('decisions.get', {
+  details: 'Without slot_id: your last placement. With --wait it returns once the slot is decided.',
+  examples: ['decisions get', 'decisions get --wait -o json'],
+  defaultParam: (session) => lastPlacement(session, 'slot_id'),
+  after: savePlacement,
+  text: placementSummary,
+})
+
+const get: Command = {
+  ...poll,
+  options: [...(poll.options ?? []), new Option('--wait', 'poll until it is decided')],
+  async run(session, input) {
+    if (input.options.wait === true) await untilDecided(session, input)
+    return poll.run(session, input)
+  },
+}
+
+export const decisions: Noun = {
+  summary: 'Poll slots for their decision',
+  commands: [get],
+}
+
+/** Resolves when the slot is no longer pending. Each poll waits as long as the service allows. */
+async function untilDecided(session: Session, { args }: CommandInput): Promise<void> {
+  const slot_id = args[0] ?? (await lastPlacement(session, 'slot_id'))
+  const { client, out, signal } = session
+  const request = { params: { slot_id }, query: { wait_ms: limits.wait_ms.max } }
+  const polling = async () => {
+    while ((await client({}).decisions.get(request, { signal })).status === 'pending') signal.throwIfAborted()
+  }
+  await out.progress(`${slot_id} is pending: waiting for its decision`, polling())
 }

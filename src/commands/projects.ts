@@ -1,6 +1,6 @@
 import { Argument } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import { paintWord } from '../cli/output/table.ts'
+import { paintReason, paintWord } from '../cli/output/table.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 import { CliError, noSandbox } from '../cli/run/errors.ts'
 import type { Session } from '../cli/run/session.ts'
@@ -44,7 +44,7 @@ export const projects: Noun = {
 }
 
 /** Returns the project of the settings. Throws CliError when there is none. */
-export function projectInUse({ settings }: Session): string {
+function projectInUse({ settings }: Session): string {
   if (settings.client_id !== null) return settings.client_id
   if (settings.source.base_url === 'default') throw noSandbox()
   throw new CliError('usage', 'argument_missing', 'client_id is missing.', 'Give it, or set SVC_CLIENT_ID.')
@@ -72,4 +72,45 @@ function createProject(): Command {
       return command.run(session, { ...input, options: { ...options, set }, args: [] })
     },
   }
+}
+
+export const keys: Noun = {
+  summary: 'List, create and revoke the keys of a project',
+  commands: [
+    endpointCommand('keys.list', {
+      empty: 'The project has no key. Create one: svc keys create',
+      details: 'Without client_id: the project in use.',
+      examples: ['keys list', 'keys list proj_other -o jsonl'],
+      defaultParam: projectInUse,
+      columns: [
+        { name: 'key', field: 'key_id', kind: 'id' },
+        { name: 'class' },
+        { name: 'mode' },
+        { name: 'created', field: 'created_at_ms', kind: 'time' },
+        { name: 'revoked', field: 'revoked_at_ms', kind: 'time', paint: paintReason },
+      ],
+    }),
+    endpointCommand('keys.create', {
+      details: 'Without client_id: the project in use.',
+      examples: ['keys create', 'keys create proj_demo --class publishable --mode live -o json'],
+      defaultParam: projectInUse,
+    }),
+    endpointCommand('keys.revoke', {
+      details: 'Takes a key_id of svc keys list. Revoking a revoked key changes nothing.',
+      examples: ['keys revoke key_00000000009', 'keys revoke key_00000000009 -o json'],
+    }),
+  ],
+}
+
+export const browser: Noun = {
+  summary: 'Get the activation token that a page needs',
+  commands: [
+    endpointCommand('browser.activate', {
+      details:
+        'Sends the settings publishable_key and origin; a running sandbox provides both. Use the token with --secret-key TOKEN.',
+      examples: ['browser activate', 'browser activate --origin http://localhost:5173 -o json'],
+      defaults: ({ settings }) =>
+        settings.publishable_key === null ? {} : { publishable_key: settings.publishable_key },
+    }),
+  ],
 }

@@ -102,7 +102,7 @@ const senderNames = new Set(['createClient', 'clientOf', 'fetchRaw', 'exchange',
 /** Each takes permitted keys by its type, or sends none. */
 const keylessSenders = new Set([
   // Receives callbacks and forwards them as they came: it sends no key.
-  'src/commands/callbacks/listen.ts',
+  'src/commands/callbacks.ts',
   // Certificates only: no connection.
   'src/cli/process/certificate.ts',
   // The two clients: their parameters are permitted keys.
@@ -111,7 +111,7 @@ const keylessSenders = new Set([
   'src/qa/run/target.ts',
   'src/qa/run/http.ts',
   // Requests without a credential: an OpenAPI document, a page and its files, whether a page responds.
-  'src/commands/contract/check.ts',
+  'src/commands/contract.ts',
   'src/journal/facts/served-files.ts',
   'src/commands/qa/observe.ts',
   // The sandbox of a test, with its own test keys; and whether the app under test responds, without a key.

@@ -1,7 +1,7 @@
 /** `svc callbacks`: receives callbacks of a real sandbox, verifies and forwards them; lists them and sends them again. */
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { ReceivedCallback } from '../../src/commands/callbacks/listen.ts'
+import type { ReceivedCallback } from '../../src/commands/callbacks.ts'
 import type { CallbackItem } from '../../src/contract/control/callbacks.ts'
 import type { Diagnosis } from '../../src/journal/doctor.ts'
 import { receiver } from '../http/receiver.ts'

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endpoints } from '../../src/cli/endpoint/facts.ts'
 import { loadAll, tableOptions } from '../../src/cli/run/command.ts'
 import { commonOptions } from '../../src/cli/run/parser.ts'
-import { commands } from '../../src/commands/index.ts'
+import { commands } from '../../src/program.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
 let cli: TestCli

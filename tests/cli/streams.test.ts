@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { writeLocator } from '../../src/cli/process/locator.ts'
 import { type Command, loadAll } from '../../src/cli/run/command.ts'
 import { exitCodes } from '../../src/cli/run/errors.ts'
-import { commands } from '../../src/commands/index.ts'
+import { commands } from '../../src/program.ts'
 import { receiver } from '../http/receiver.ts'
 import { ofSharedStore } from './every-example.ts'
 import { root, spawnSvc } from './process.ts'

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadAll } from '../../src/cli/run/command.ts'
-import { commands } from '../../src/commands/index.ts'
+import { commands } from '../../src/program.ts'
 import { terminalEnvironment } from './terminal.ts'
 import { keptStream, startTestCli, type TestCli } from './test-cli.ts'
 

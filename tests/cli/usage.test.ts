@@ -7,8 +7,8 @@ import { exitCodes } from '../../src/cli/run/errors.ts'
 import { commandHelp, topics } from '../../src/cli/run/help.ts'
 import { parseCommandLine } from '../../src/cli/run/parser.ts'
 import { settingNames, settingsTable } from '../../src/cli/settings/table.ts'
-import { commands } from '../../src/commands/index.ts'
 import { errorCodes } from '../../src/contract/errors.ts'
+import { commands } from '../../src/program.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli

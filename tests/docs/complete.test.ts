@@ -15,10 +15,10 @@ import { type CommandNode, commandTree } from '../../src/cli/run/command-tree.ts
 import { commonOptions } from '../../src/cli/run/parser.ts'
 import { startFlags } from '../../src/cli/settings/start-options.ts'
 import { settingNames, settingsTable } from '../../src/cli/settings/table.ts'
-import { commands } from '../../src/commands/index.ts'
 import { acceptMeanings, reasonCodes } from '../../src/contract/error-codes.ts'
 import { noFillReasons } from '../../src/contract/no-fill.ts'
 import { observeRules } from '../../src/journal/rules/index.ts'
+import { commands } from '../../src/program.ts'
 import { root } from '../cli/process.ts'
 import { blocksOf, docFiles, linkedFiles, textOf } from './markdown.ts'
 

@@ -1,7 +1,7 @@
 /** Every command with hostile text in everything that it may print. `tests/cli/printed.test.ts` tries a sample of it. */
 import { expect, test } from 'vitest'
 import { loadAll } from '../../src/cli/run/command.ts'
-import { commands } from '../../src/commands/index.ts'
+import { commands } from '../../src/program.ts'
 import { walkHostileFiles, walkHostileOutput } from '../cli/hostile-output.ts'
 
 test('no text that was stored or received steers a terminal, whatever the command', async () => {

@@ -1,7 +1,302 @@
-import type { Noun } from '../../cli/run/command.ts'
+/**
+ * `svc qa`, and `svc qa run`: chooses cases and targets, runs them, and reports. It runs them again with `--last-failed`: the cases that
+ * failed last; and with `--watch` on every change of a file.
+ */
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { InvalidArgumentError, Option } from 'commander'
+import { z } from 'zod'
+import { ownControl } from '../../cli/output/printable.ts'
+import type { Command, Noun } from '../../cli/run/command.ts'
+import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import type { Host } from '../../cli/run/host.ts'
+import { version } from '../../cli/run/program-info.ts'
+import type { Session } from '../../cli/run/session.ts'
+import { writeJson } from '../../cli/settings/files.ts'
+import { readJson } from '../../cli/settings/schemas.ts'
+import { stateDirectory } from '../../cli/settings/state-directory.ts'
+import { curlCommand } from '../../foundation/curl.ts'
+import type { CaseResult, Reporter, RunResult } from '../../qa/result.ts'
+import type { PlannedCase, Selection } from '../../qa/run/plan.ts'
+import type { Target } from '../../qa/run/target.ts'
+import { interruptOf } from '../exec.ts'
+import { countFromOne, repeatable } from '../flag-values.ts'
 import { observe } from './observe.ts'
-import { run } from './run.ts'
-import { list, show, validate } from './suites.ts'
+import { list, loadSuites, show, suiteNames, suitesArgument, validate } from './suites.ts'
+import {
+  browserPathOption,
+  browserProgram,
+  createReporter,
+  openTargets,
+  qaFailure,
+  reporterOption,
+  startBrowser,
+  type TargetFlags,
+} from './targets.ts'
+
+interface RunFlags extends TargetFlags {
+  bail?: number | true
+  lastFailed?: true
+  watch?: true
+  grep?: RegExp
+  tag?: string[]
+  notTag?: string[]
+  repeat?: number
+  shard?: { index: number; of: number }
+  reporter?: string[]
+  timeout: number
+  updateSnapshots?: true
+  browser?: true
+  browserPath?: string
+}
+
+const defaultWorkers = 4
+
+const run: Command = {
+  name: 'run',
+  summary: 'Run suites against a sandbox or a service',
+  details: [
+    'Without names it runs every built-in suite. The target is the running sandbox; with --fresh one that the run starts and stops itself; with --base-url any service, with the keys of the settings.',
+    'A case that the target cannot show is reported as not applicable, with the reason. Production keys are refused without --allow-live. Exit code 0 when all passed, 5 when a check failed, 2 for an invalid suite, 7 when there is no target.',
+  ].join('\n\n'),
+  arguments: [suitesArgument],
+  options: [
+    new Option('--fresh', 'use a new sandbox in memory'),
+    new Option('--browser', 'run the cases that need a browser too'),
+    browserPathOption,
+    new Option('--seed <n>', 'same sessions and identifiers in every run').argParser(countFromOne),
+    new Option('-g, --grep <pattern>', 'only cases whose id matches this regular expression').argParser(pattern),
+    repeatable('--tag <tag>', 'only cases with this tag'),
+    repeatable('--not-tag <tag>', 'no cases with this tag'),
+    reporterOption,
+    new Option('--last-failed', 'only the cases that failed in the last run in this directory'),
+    new Option('--watch', 'run again whenever a suite file changes, until Ctrl-C'),
+    new Option('--bail [n]', 'stop after the first, or the n-th, failed case').argParser(countFromOne),
+    new Option('--repeat <n>', 'run each case n times').argParser(countFromOne),
+    new Option('--shard <i/n>', 'only the i-th of n parts: 1/4').argParser(shard),
+    new Option('--workers <n>', `cases at a time; default ${defaultWorkers}`).argParser(countFromOne),
+    new Option('--timeout <ms>', 'longest a step may take, unless it sets its own')
+      .argParser(countFromOne)
+      .default(10_000),
+    new Option('--update-snapshots', 'replace the stored pictures with what is seen now'),
+    new Option('--allow-live', 'accept production keys'),
+  ],
+  examples: ['qa run --fresh', 'qa run formats --fresh --reporter list --reporter html=qa.html'],
+  async run(session, input) {
+    const flags = input.options as unknown as RunFlags
+    const interrupt = interruptOf(session)
+    const again = flags.lastFailed === true ? await lastRun(session.host) : null
+    const names = suiteNames(input)
+    const suites = names.length > 0 ? names : (again?.suites ?? [])
+    const once = () => runOnce(session, flags, suites, interrupt)
+    return flags.watch === true ? runOnChange(session, suites, interrupt, once) : once()
+  },
+}
+
+async function runOnce(
+  session: Session,
+  flags: RunFlags,
+  names: readonly string[],
+  interrupt: AbortSignal,
+): Promise<number> {
+  const again = flags.lastFailed === true ? await lastRun(session.host) : null
+  if (again?.failed.length === 0) {
+    session.out.data({ cases: [] }, () => [`No case failed in the last run in ${session.host.cwd}.`])
+    return exitCodes.ok.exit_code
+  }
+  const reporter = await createReporter(session, flags.reporter)
+  const alternative = 'Without --browser only the cases that need none run.'
+  const program = wantsBrowser(flags) ? await browserProgram(session, { path: flags.browserPath }, alternative) : null
+  const cases = await chosenCases(session, names, flags, again)
+  // Before anything else is started: without the browser no case begins.
+  const browser = program === null ? null : await startBrowser(session, program)
+  try {
+    const targets = await openTargets(session, flags, cases.length, browser)
+    try {
+      const result = await runOn(session, flags, cases, targets.targets, reporter, interrupt)
+      await storeRun(session.host, names, result.cases, again)
+      if (result.interrupted !== null) return exitCodes.interrupted.exit_code
+      const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
+      return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
+    } catch (error) {
+      throw qaFailure(error)
+    } finally {
+      await targets.close()
+    }
+  } finally {
+    await browser?.close()
+  }
+}
+
+async function runOn(
+  session: Session,
+  flags: RunFlags,
+  cases: readonly PlannedCase[],
+  targets: readonly Target[],
+  reporter: Reporter,
+  interrupt: AbortSignal,
+): Promise<RunResult> {
+  const { runPlan } = await import('../../qa/run/runner.ts')
+  const { host } = session
+  return runPlan(cases, {
+    targets,
+    workers: flags.workers ?? defaultWorkers,
+    seed: flags.seed === undefined ? host.randomText(16) : String(flags.seed),
+    reporter,
+    environment: {
+      now: () => host.now(),
+      command_name: session.command_name,
+      curl: ({ body, headers, ...request }, variables) =>
+        curlCommand({ ...request, headers: { ...headers }, ...(body === null ? {} : { body }) }, variables),
+    },
+    svc_version: version,
+    interrupt,
+    bail: flags.bail === undefined ? null : flags.bail === true ? 1 : flags.bail,
+    step_timeout_ms: flags.timeout,
+    update_snapshots: flags.updateSnapshots === true,
+  })
+}
+
+function wantsBrowser({ browser, browserPath }: RunFlags): boolean {
+  return browser === true || browserPath !== undefined
+}
+
+async function chosenCases(
+  session: Session,
+  names: readonly string[],
+  flags: RunFlags,
+  again: { failed: readonly string[] } | null,
+): Promise<PlannedCase[]> {
+  const { expand, needsBrowser, select } = await import('../../qa/run/plan.ts')
+  const all = expand(await loadSuites(session, names))
+  const selection: Selection = {
+    ...(flags.grep === undefined ? {} : { grep: flags.grep }),
+    tags: flags.tag ?? [],
+    not_tags: flags.notTag ?? [],
+    repeat: flags.repeat ?? 1,
+    ...(flags.shard === undefined ? {} : { shard: flags.shard }),
+    browser: names.length > 0 || again !== null || wantsBrowser(flags),
+  }
+  const chosen = select(again === null ? all : all.filter(({ id }) => again.failed.includes(id)), selection)
+  const skipped = all.filter(needsBrowser).length
+  if (selection.browser !== true && skipped > 0) {
+    session.out.note(`${skipped} cases need a browser; --browser runs them too.`)
+  }
+  if (chosen.length > 0) return chosen
+  throw new CliError('usage', 'no_case', 'No case matches these names and flags.', 'List the cases: svc qa list')
+}
+
+function pattern(text: string): RegExp {
+  try {
+    return new RegExp(text, 'iu')
+  } catch (error) {
+    throw new InvalidArgumentError(`It must be a regular expression: ${(error as Error).message}`)
+  }
+}
+
+function shard(text: string): { index: number; of: number } {
+  const [, index = '0', of = '0'] = /^(\d{1,4})\/(\d{1,4})$/.exec(text) ?? []
+  if (Number(index) < 1 || Number(index) > Number(of)) throw new InvalidArgumentError('It must be a part such as 1/4.')
+  return { index: Number(index), of: Number(of) }
+}
+
+/** The last run in a directory. */
+const LastRun = z.object({
+  directory: z.string(),
+  /** The suites that were named; none for every built-in one. */
+  suites: z.array(z.string()),
+  /** Ids of the cases that failed. */
+  failed: z.array(z.string()),
+})
+type LastRun = z.infer<typeof LastRun>
+
+/** Directories whose last run is kept, the latest first. */
+const keptRuns = 50
+
+/** Returns the last run in the working directory. Throws CliError when there is none. */
+async function lastRun(host: Host): Promise<LastRun> {
+  const found = (await runs(host)).find(({ directory }) => directory === host.cwd)
+  if (found !== undefined) return found
+  const hint = 'Run the suites first: svc qa run --fresh'
+  throw new CliError('usage', 'last_run_missing', `There was no run in ${host.cwd} yet.`, hint)
+}
+
+/** Stores what failed. Of a run of `again`, the cases that failed last, those that did not run again stay. */
+async function storeRun(
+  host: Host,
+  suites: readonly string[],
+  cases: readonly CaseResult[],
+  again: LastRun | null,
+): Promise<void> {
+  const ran = new Set(cases.filter(({ outcome }) => outcome === 'passed' || outcome === 'failed').map(({ id }) => id))
+  const failed = cases.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
+  const left = again?.failed.filter((id) => !ran.has(id)) ?? []
+  const run: LastRun = {
+    directory: host.cwd,
+    suites: [...(again?.suites ?? suites)],
+    failed: [...new Set([...failed, ...left])],
+  }
+  // A run needs no state directory: where none can be written, the next one just cannot begin with its failures.
+  const others = (await runs(host).catch(() => [])).filter(({ directory }) => directory !== host.cwd)
+  await writeJson(pathOf(host), { runs: [run, ...others].slice(0, keptRuns) }).catch(() => {})
+}
+
+async function runs(host: Host): Promise<LastRun[]> {
+  const file = await readJson(pathOf(host), z.object({ runs: z.array(LastRun) }))
+  return file?.runs ?? []
+}
+
+function pathOf(host: Host): string {
+  return join(stateDirectory(host), 'qa-runs.json')
+}
+
+/** Time between two looks at the files. */
+const look_ms = 200
+const clearScreen = () => ownControl('2J') + ownControl('H')
+
+/**
+ * Calls `run` now, and again whenever one of the suite files among `names` has changed, until an interrupt. What is wrong
+ * in a suite is printed, and the next change awaited. Returns the exit code.
+ */
+async function runOnChange(
+  { host, out, command_name }: Session,
+  names: readonly string[],
+  interrupt: AbortSignal,
+  run: () => Promise<number>,
+): Promise<number> {
+  const files = names.filter((name) => /\.ya?ml$/.test(name))
+  if (files.length === 0) {
+    const hint = `Name one: ${command_name} qa run shop.yaml --watch`
+    throw new CliError('usage', 'watch_nothing', '--watch needs a suite file: built-in suites do not change.', hint)
+  }
+  const read = () => files.map((file) => textOf(resolve(host.cwd, file))).join('\0')
+  for (;;) {
+    const before = read()
+    if (host.stdout.is_terminal) host.stdout.write(clearScreen())
+    const code = await run().catch((error: unknown) => {
+      if (!(error instanceof CliError) || !['suite_invalid', 'no_case'].includes(error.code)) throw error
+      const { category, code, message, hint } = error
+      out.failure({ category, code, reason_code: null, message, hint, request_id: null })
+      return null
+    })
+    if (interrupt.aborted) return code ?? 0
+    out.note(`watching ${files.join(', ')}: a change runs it again; press Ctrl-C to end`)
+    while (read() === before) {
+      await sleep(look_ms, undefined, { signal: interrupt }).catch(() => {})
+      if (interrupt.aborted) return 0
+    }
+  }
+}
+
+/** Returns the text of a file; none of one that is missing, as while an editor replaces it. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
 
 export const qa: Noun = {
   summary: 'Run scripted QA against the emulator, an integration or a service',

@@ -20,9 +20,15 @@ import { readJournal } from '../../journal/read.ts'
 import type { RunResult } from '../../qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { durationMs, sinceText } from '../flag-values.ts'
-import { createReporter, qaFailure, reporterOption } from './reporters.ts'
 import { suiteFailure } from './suites.ts'
-import { browserPathOption, browserProgram, startBrowser } from './targets.ts'
+import {
+  browserPathOption,
+  browserProgram,
+  createReporter,
+  qaFailure,
+  reporterOption,
+  startBrowser,
+} from './targets.ts'
 
 interface ObserveFlags {
   url?: string

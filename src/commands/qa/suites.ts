@@ -1,4 +1,4 @@
-/** Suites by name or file: loading them, and `svc qa list`, `show` and `validate`. */
+/** Suites by name or file, loading them, and `svc qa list`, `show` and `validate`. */
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { type Column, paintDim, tableLines } from '../../cli/output/table.ts'

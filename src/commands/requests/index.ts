@@ -1,15 +1,167 @@
-import { callEndpoint, emptyNote, endpointCommand, printPage } from '../../cli/endpoint/endpoint-command.ts'
-import { endpointOptions, flagValues } from '../../cli/endpoint/input.ts'
+/**
+ * `svc requests`: `list` and `find` search the journal of the sandbox, `show` prints one request with its response, or the
+ * curl command that sends it again, and `replay` has the sandbox send it again.
+ */
+import { Argument, Option } from 'commander'
+import {
+  callEndpoint,
+  describeRecord,
+  emptyNote,
+  endpointCommand,
+  printPage,
+} from '../../cli/endpoint/endpoint-command.ts'
+import { endpointOptions, flagValues, readAssignment, variantOf } from '../../cli/endpoint/input.ts'
+import { shellMediaType } from '../../cli/output/quoting.ts'
 import { type Column, paintDim, paintReason, paintStatus } from '../../cli/output/table.ts'
-import type { Noun } from '../../cli/run/command.ts'
+import { alignPairs, describeValue } from '../../cli/output/text.ts'
+import type { Command, CommandInput, Noun } from '../../cli/run/command.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { nextCursor } from '../../client/client.ts'
-import type { RequestItem } from '../../contract/control/requests.ts'
-import { emptyJournal, listOptions, listQuery, matchOf, matchOptions } from './match.ts'
-import { replay } from './replay.ts'
-import { show } from './show.ts'
+import { ServiceError } from '../../client/errors.ts'
+import type { RequestDetail, RequestItem } from '../../contract/control/requests.ts'
+import { curlCommand, journaledRequest, redactedParts, secretKeyVariable } from '../../foundation/curl.ts'
+import { parseJson, parseJsonObject } from '../../foundation/json.ts'
+import { repeatable } from '../flag-values.ts'
+import { lastPlacement } from '../placements/last-placement.ts'
+import {
+  count,
+  emptyJournal,
+  endpointAt,
+  listOptions,
+  listQuery,
+  matchOf,
+  matchOptions,
+  nearest,
+  verify,
+} from './match.ts'
 import { tail } from './tail.ts'
-import { count, nearest, verify } from './verify.ts'
+
+const showDetail = endpointCommand('requests.show', {
+  details: 'Without request_id: the request of your last placement.',
+  examples: ['requests show', 'requests show --curl', 'requests show -o json'],
+  defaultParam: (session) => lastPlacement(session, 'request_id'),
+  text: ({ request_headers, request_body, response_headers, response_body, ...detail }, _, style) => [
+    ...describeRecord(detail, style),
+    ...describeValue(
+      {
+        request_headers,
+        request_body: jsonOrText(request_body),
+        response_headers,
+        response_body: jsonOrText(response_body),
+      },
+      style,
+    ),
+  ],
+})
+
+export const show: Command = {
+  ...showDetail,
+  options: [
+    ...(showDetail.options ?? []),
+    new Option('--curl', `print the curl command that sends it again, with ${secretKeyVariable}`),
+  ],
+  run: (session, input) => (input.options.curl === true ? showCurl(session, input) : showDetail.run(session, input)),
+}
+
+/** Returns a body of the journal as a value where it is JSON, else as text. */
+function jsonOrText(body: string | null): unknown {
+  const value = parseJson(body ?? 'null')
+  return value === undefined ? body : value
+}
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+async function showCurl(session: Session, { args }: CommandInput): Promise<number> {
+  const request_id = args[0] ?? (await lastPlacement(session, 'request_id'))
+  const { data } = await callEndpoint(session, 'requests.show', { params: { request_id } })
+  if (!methods.includes(data.method)) {
+    throw new CliError('usage', 'method_unknown', `${data.method} ${data.path} cannot be shown as a command.`)
+  }
+  const request = journaledRequest(data, session.settings.base_url)
+  const parts = redactedParts(request)
+  if (parts.length > 0) session.out.note(`Redacted, fill in before you send it: ${parts.join(', ')}.`)
+  session.out.document(`${curlCommand(request)}\n`, shellMediaType)
+  return 0
+}
+
+export const replay = endpointCommand('requests.replay', {
+  details: 'Without request_id: the request of your last placement.',
+  arguments: [new Argument('[request_id]', 'Identifier of the request.')],
+  options: [
+    repeatable('--set <path=value>', 'set any field of the body, dotted: overrides.bidfloor=2'),
+    new Option('--key-id <text>', 'Use this key instead: svc keys list.'),
+  ],
+  examples: ['requests replay', 'requests replay --set session_id=sess_again --set overrides.bidfloor=2 -o json'],
+  run,
+})
+
+async function run(session: Session, { args, options }: CommandInput): Promise<number> {
+  const request_id = args[0] ?? (await lastPlacement(session, 'request_id'))
+  const set = await assignedValues(session, request_id, (options.set as string[] | undefined) ?? [])
+  const key_id = options.keyId as string | undefined
+  const { data } = await callEndpoint(session, 'requests.replay', {
+    params: { request_id },
+    body: { ...(set === null ? {} : { set }), ...(key_id === undefined ? {} : { key_id }) },
+  })
+  const { exchange, not_restored, replayed, status_before } = data
+  for (const { path, message } of not_restored) session.out.note(`${path}: ${message}`)
+  session.out.data(data, (style) => [
+    ...alignPairs(
+      [
+        ['replayed', replayed],
+        ['sent', `${exchange.method} ${exchange.path}${keyText(exchange)}`],
+        ['status', `${exchange.status}, before ${status_before}`],
+        ['request', exchange.request_id],
+      ],
+      style,
+    ),
+    ...(exchange.response_body ? ['', ...describeValue(jsonOrText(exchange.response_body), style)] : []),
+  ])
+  if (exchange.status === 0) throw noResponse(exchange)
+  if (exchange.status >= 400) throw await serviceError(exchange)
+  return 0
+}
+
+/** Returns the values of `--set` by path, with the types that the API has there; null when nothing is set. */
+async function assignedValues(
+  session: Session,
+  request_id: string,
+  assignments: readonly string[],
+): Promise<Record<string, unknown> | null> {
+  if (assignments.length === 0) return null
+  const { data } = await callEndpoint(session, 'requests.show', { params: { request_id } })
+  const sent = parseJsonObject(data.request_body ?? '')
+  const schema = variantOf(endpointAt(data.method, data.path)?.body ?? null, Object.keys(sent ?? {}))
+  return Object.fromEntries(
+    assignments.map((assignment) => {
+      const { path, value } = readAssignment(assignment, schema)
+      return [path.join('.'), value]
+    }),
+  )
+}
+
+function keyText({ key, key_id }: RequestDetail): string {
+  return key === null ? '' : `, for ${key_id} (${key})`
+}
+
+function noResponse({ method, path, response_headers }: RequestDetail): CliError {
+  const fault = response_headers['x-sandbox-fault'] ?? 'a fault rule'
+  return new CliError(
+    'unreachable',
+    'no_answer',
+    `${method} ${path} got no response: ${fault} broke the connection.`,
+    'List the fault rules: svc sandbox faults list',
+  )
+}
+
+async function serviceError(detail: RequestDetail): Promise<ServiceError> {
+  const { describeOther, errorBodyOf } = await import('../../client/response.ts')
+  const { method, path, status, request_id } = detail
+  const text = detail.response_body ?? ''
+  const [body, instead] = [errorBodyOf(text), describeOther(text)]
+  return new ServiceError({ method, path, status, body, instead, retry_after_s: null, request_id })
+}
 
 const columns: readonly Column[] = [
   { name: 'when', field: 'at_ms', kind: 'time', paint: paintDim },

@@ -1,14 +1,19 @@
-/** Flags that select requests of the journal, and the match that they make. */
-import type { Option } from 'commander'
-import { projectFilter } from '../../cli/endpoint/endpoint-command.ts'
+/**
+ * Flags that select requests of the journal, and the match that they make; `verify`, `count` and `nearest` report how many
+ * requests match, and which nearly do.
+ */
+import { Option } from 'commander'
+import { callEndpoint, endpointCommand, projectFilter } from '../../cli/endpoint/endpoint-command.ts'
 import { type EndpointFacts, endpoints } from '../../cli/endpoint/facts.ts'
 import { endpointOptions, flagValues, valueAt, variantOf } from '../../cli/endpoint/input.ts'
-import type { CommandInput } from '../../cli/run/command.ts'
+import { alignPairs, formatValue } from '../../cli/output/text.ts'
+import type { Command, CommandInput } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
-import type { RequestMatch } from '../../contract/control/requests.ts'
+import { nextCursor } from '../../client/client.ts'
+import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/control/requests.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
-import { repeatable } from '../flag-values.ts'
+import { repeatable, wholeNumber } from '../flag-values.ts'
 
 /** The note below a list of the journal that nothing filters. */
 export const emptyJournal = 'The journal is empty. Send a request: svc placements create'
@@ -77,4 +82,115 @@ function split(flag: string, text: string): [string, string] {
 /** Only scalars are compared: an object or array stands for its text. */
 function scalar(value: unknown, text: string): string | number | boolean | null {
   return typeof value === 'object' && value !== null ? text : (value as string | number | boolean | null)
+}
+
+export const count = endpointCommand('requests.count', {
+  details: 'Prints the number for the whole journal.',
+  options: matchOptions(),
+  examples: ['requests count --path /v1/beacons', 'requests count --status-class 4xx --since 1h -o json'],
+  async run(session, input) {
+    const found = await countMatches(session, await matchOf(session, input))
+    session.out.data({ count: found }, () => [String(found)])
+    return 0
+  },
+})
+
+const { body } = endpointOptions('requests.nearest')
+const nearestLimit = new Map([...body].filter(([name]) => name === 'limit'))
+
+export const nearest = endpointCommand('requests.nearest', {
+  options: [...matchOptions(), ...nearestLimit.values()],
+  examples: [
+    'requests nearest --path /v1/placements --body job_type=voice',
+    'requests nearest --path /v1/placements --status 404 --limit 1 -o json',
+  ],
+  async run(session, input) {
+    const match = { ...(await matchOf(session, input)), ...flagValues(nearestLimit, input.options) }
+    const { data } = await callEndpoint(session, 'requests.nearest', { body: match })
+    session.out.list(data, data.items, () =>
+      data.items.flatMap((miss) => [describe(miss), ...failedLines(miss).map((line) => `  ${line}`)]),
+    )
+    if (data.items.length === 0) session.out.note(emptyJournal)
+    return 0
+  },
+})
+
+/** How many requests are printed when the count differs. */
+const printedRequests = 3
+
+export const verify: Command = {
+  name: 'verify',
+  summary: 'Check how many requests match',
+  details:
+    'Counts the requests of the journal that meet every condition, and ends with exit code 5 unless there are as many as expected. Then it prints the nearest requests and what they failed, or the newest of those too many. Without --times, --at-least or --none it expects at least one.',
+  options: [
+    ...matchOptions(),
+    new Option('--times <n>', 'exactly this many').argParser(wholeNumber).conflicts(['atLeast', 'none']),
+    new Option('--at-least <n>', 'this many or more').argParser(wholeNumber).conflicts('none'),
+    new Option('--none', 'not a single one'),
+  ],
+  examples: [
+    'requests verify --method POST --path /v1/placements --status-class 2xx',
+    'requests verify --path /v1/placements --body overrides.allowed_formats.0=banner --at-least 1 -o json',
+  ],
+  run,
+}
+
+async function run(session: Session, input: CommandInput): Promise<number> {
+  const match = await matchOf(session, input)
+  const { text: expected, isMet } = expectationOf(input.options)
+  const count = await countMatches(session, match)
+  const figures = (style: Parameters<typeof alignPairs>[1]) =>
+    alignPairs(
+      [
+        ['count', String(count)],
+        ['expected', expected],
+      ],
+      style,
+    )
+  if (isMet(count)) {
+    session.out.data({ ok: true, count, expected }, figures)
+    return 0
+  }
+  const isTooFew = count === 0 || isMet(count + 1)
+  const newest = { body: { ...match, limit: printedRequests } }
+  const matching = isTooFew ? [] : (await callEndpoint(session, 'requests.find', newest)).data.items
+  const nearest = matching.length > 0 ? [] : (await callEndpoint(session, 'requests.nearest', newest)).data.items
+  session.out.data({ ok: false, count, expected, matching, nearest }, (style) => [
+    ...figures(style),
+    ...matching.map((request) => `match  ${describe(request)}`),
+    ...nearest.flatMap((miss) => [`near   ${describe(miss)}`, ...failedLines(miss).map((line) => `       ${line}`)]),
+  ])
+  const message = `Expected ${expected}, found ${count}.`
+  throw new CliError('expectation', 'count_differs', message, 'See what was sent: svc requests list')
+}
+
+/** Returns the expectation, in words and as a check. */
+function expectationOf(options: CommandInput['options']): { text: string; isMet(count: number): boolean } {
+  const { times, atLeast = 1, none } = options as { times?: number; atLeast?: number; none?: true }
+  if (none === true) return { text: 'none', isMet: (count) => count === 0 }
+  if (times !== undefined) return { text: `exactly ${times}`, isMet: (count) => count === times }
+  return { text: `at least ${atLeast}`, isMet: (count) => count >= atLeast }
+}
+
+/** Counts over the whole journal: each response covers a limited part of it. */
+async function countMatches(session: Session, match: RequestMatch): Promise<number> {
+  let total = 0
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const body: object = { ...match, ...(cursor === undefined ? {} : { cursor }) }
+    const { data } = await callEndpoint(session, 'requests.count', { body })
+    total += data.count
+    cursor = nextCursor(data, cursor)
+  }
+  return total
+}
+
+function describe({ method, path, status, request_id }: RequestItem): string {
+  return `${formatValue(method)} ${formatValue(path)} ${status}  ${request_id}`
+}
+
+/** Returns lines such as `body.event is "visible", not "click"`. */
+function failedLines({ failed }: NearMiss): string[] {
+  const text = (value: FailedCondition['actual']) => formatValue(JSON.stringify(value))
+  return failed.map(({ condition, expected, actual }) => `${condition} is ${text(actual)}, not ${text(expected)}`)
 }

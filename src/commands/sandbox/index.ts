@@ -6,15 +6,11 @@ import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import type { Session } from '../../cli/run/session.ts'
 import { canAsk, openPrompt } from '../prompt.ts'
 import { logs } from '../requests/tail.ts'
-import { clock } from './clock.ts'
-import { exportCommand, importCommand } from './export.ts'
-import { faults } from './faults.ts'
+import { clock, faults, scenario } from './conditions.ts'
 import { migrate } from './migrate.ts'
-import { scenario } from './scenario.ts'
-import { snapshot } from './snapshot.ts'
+import { ps, status, stop } from './running.ts'
 import { start } from './start.ts'
-import { ps, status } from './status.ts'
-import { stop } from './stop.ts'
+import { exportCommand, importCommand, snapshot } from './state.ts'
 
 const reset = endpointCommand('sandbox.reset', {
   details:

@@ -1,9 +1,11 @@
-/** `svc sandbox export` and `import`: the state of a sandbox in one file. */
+/** The state of a sandbox: in one file (`svc sandbox export` and `import`), and as snapshots within it. */
 import { openAsBlob, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { Argument } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { type Column, tableLines } from '../../cli/output/table.ts'
 import { sizeText } from '../../cli/output/text.ts'
+import type { CommandGroup } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 
@@ -72,4 +74,38 @@ function counter(done: (bytes: number) => void): TransformStream<Uint8Array<Arra
       controller.enqueue(chunk)
     },
   })
+}
+
+const columns: readonly Column[] = [
+  { name: 'name', kind: 'id' },
+  { name: 'saved', field: 'saved_at_ms', kind: 'time' },
+  { name: 'size', field: 'size_bytes', kind: 'size' },
+  { name: 'schema', field: 'schema_version', rank: 2 },
+]
+
+export const snapshot: CommandGroup = {
+  name: 'snapshot',
+  summary: 'Save the state of the sandbox under a name, and restore it',
+  commands: [
+    endpointCommand('snapshots.save', {
+      examples: ['sandbox snapshot save before-launch', 'sandbox snapshot save with-consent --replace'],
+      text: ({ name, size_bytes }) => [`Saved ${name}, ${sizeText(size_bytes)}.`],
+    }),
+    endpointCommand('snapshots.list', {
+      examples: ['sandbox snapshot list', 'sandbox snapshot list -o json'],
+      tables: [columns],
+      text: ({ items }, _meta, style) => (items.length === 0 ? [] : tableLines(columns, items, style)),
+      after: async ({ out }, { items }) => {
+        if (items.length === 0) out.note('No snapshot is saved. Save one: svc sandbox snapshot save NAME')
+      },
+    }),
+    endpointCommand('snapshots.restore', {
+      examples: ['sandbox snapshot restore before-launch', 'sandbox snapshot restore before-launch -o none'],
+      text: ({ name }) => [`Restored ${name}.`],
+    }),
+    endpointCommand('snapshots.delete', {
+      examples: ['sandbox snapshot delete before-launch', 'sandbox snapshot delete with-consent -o none'],
+      text: () => ['Deleted.'],
+    }),
+  ],
 }

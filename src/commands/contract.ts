@@ -1,18 +1,43 @@
-/** `svc contract check`: compares a live service with the contract. */
+/** `svc contract` and `svc openapi`: the contract as text and as an OpenAPI document; `check` compares a live service with it. */
 import { Argument, InvalidArgumentError, Option } from 'commander'
-import { type Column, paintWord } from '../../cli/output/table.ts'
-import type { Command } from '../../cli/run/command.ts'
-import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
-import { version } from '../../cli/run/program-info.ts'
-import type { Session } from '../../cli/run/session.ts'
-import { loadSettings } from '../../cli/settings/files.ts'
-import { type PermittedKey, permittedKey } from '../../cli/settings/key-destination.ts'
-import { isValidSetting, type Settings } from '../../cli/settings/settings.ts'
-import { fetchRaw, type HttpRequest, isProductionKey } from '../../client/exchange.ts'
-import { contractCheckClient } from '../../contract/headers.ts'
-import { isObject, parseJson } from '../../foundation/json.ts'
-import type { ServiceDifference } from '../../qa/contract-check/report.ts'
-import { QaError } from '../../qa/result.ts'
+import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import type { Style } from '../cli/output/style.ts'
+import { type Column, paintWord } from '../cli/output/table.ts'
+import { padEnd, wrap } from '../cli/output/text.ts'
+import type { Command, Noun } from '../cli/run/command.ts'
+import { CliError, didYouMean, exitCodes, noSandbox } from '../cli/run/errors.ts'
+import { version } from '../cli/run/program-info.ts'
+import type { Session } from '../cli/run/session.ts'
+import { loadSettings } from '../cli/settings/files.ts'
+import { type PermittedKey, permittedKey } from '../cli/settings/key-destination.ts'
+import { isValidSetting, type Settings } from '../cli/settings/settings.ts'
+import { fetchRaw, type HttpRequest, isProductionKey } from '../client/exchange.ts'
+import { contractCheckClient } from '../contract/headers.ts'
+import { contract as endpoints } from '../contract/index.ts'
+import { contractListing, type ListedField } from '../contract/listing.ts'
+import { openapiDocument } from '../contract/openapi.ts'
+import { isObject, parseJson } from '../foundation/json.ts'
+import type { ServiceDifference } from '../qa/contract-check/report.ts'
+import { QaError } from '../qa/result.ts'
+
+export const openapi: Command = {
+  name: 'openapi',
+  summary: 'Print the OpenAPI 3.1 document of the contract',
+  details:
+    'Covers v1 and the control plane, with x-provenance on every field; --v1 or --control selects one of them. Needs no sandbox. Always JSON.',
+  options: [
+    new Option('--v1', 'only the public API').conflicts('control'),
+    new Option('--control', 'only the control plane of the sandbox'),
+  ],
+  examples: ['openapi --v1', 'openapi -o json'],
+  acceptsInvalidSettings: true,
+  async run({ out, settings }, { options }) {
+    const only = options.v1 === true ? 'v1' : options.control === true ? 'sandbox' : undefined
+    const document = openapiDocument({ server_url: settings.base_url, only })
+    out.data(document, () => JSON.stringify(document, null, 2).split('\n'))
+    return 0
+  },
+}
 
 /** Where a sandbox publishes its OpenAPI document. */
 const sandboxOpenapi = '/_sandbox/openapi.json'
@@ -42,7 +67,7 @@ export const check: Command = {
   tables: [columns],
   examples: ['contract check', 'contract check -o json'],
   async run(session, { args, options }) {
-    const { reportLines, summaryOf } = await import('../../qa/contract-check/report.ts')
+    const { reportLines, summaryOf } = await import('../qa/contract-check/report.ts')
     const settings = args[0] === undefined ? session.settings : await settingsOf(session, args[0])
     const subject = subjectOf(settings, options.allowLive === true)
     const work = checkService(session, subject, options.openapi as string | undefined)
@@ -109,7 +134,7 @@ interface OpenapiReport {
 
 async function checkService(session: Session, subject: Subject, openapi_url: string | undefined) {
   const { base_url } = subject
-  const { serviceReport } = await import('../../qa/contract-check/report.ts')
+  const { serviceReport } = await import('../qa/contract-check/report.ts')
   const { cases, leftOut } = await runSuite(session, subject)
   const send = (request: HttpRequest) => fetchRaw(request, base_url, session.signal)
   const { openapi, differences } = await checkOpenapi(send, base_url, openapi_url)
@@ -118,9 +143,9 @@ async function checkService(session: Session, subject: Subject, openapi_url: str
 
 /** Runs the suite `contract-check` as a plain client of the service, one request at a time. */
 async function runSuite({ host, signal }: Session, subject: Subject) {
-  const { expand } = await import('../../qa/run/plan.ts')
-  const { loadSuites } = await import('../../qa/suite/builtin.ts')
-  const { runPlan } = await import('../../qa/run/runner.ts')
+  const { expand } = await import('../qa/run/plan.ts')
+  const { loadSuites } = await import('../qa/suite/builtin.ts')
+  const { runPlan } = await import('../qa/run/runner.ts')
   const planned = expand(loadSuites(['contract-check'], (file) => file)).map((each) => ({
     each,
     why: each.loaded.tags.map((tag) => reasonToLeaveOut(tag, subject)).find((why) => why !== null),
@@ -158,7 +183,7 @@ function reasonToLeaveOut(tag: string, { secret_key, origin }: Subject): string 
 }
 
 async function openPlainTarget({ base_url, client_id, origin, secret_key, publishable_key }: Subject) {
-  const { openTarget } = await import('../../qa/run/target.ts')
+  const { openTarget } = await import('../qa/run/target.ts')
   try {
     return await openTarget({
       kind: 'service',
@@ -186,7 +211,7 @@ async function checkOpenapi(
   const response = await send({ method: 'GET', url, headers: { accept: 'application/json' } })
   const document = parseJson(response.text)
   if (response.ok && isObject(document) && 'openapi' in document) {
-    const { compareOpenapi } = await import('../../qa/contract-check/openapi.ts')
+    const { compareOpenapi } = await import('../qa/contract-check/openapi.ts')
     return { openapi: { url, not_compared: null }, differences: compareOpenapi(document) }
   }
   const not_compared = response.ok ? 'is no OpenAPI document in JSON' : `responded with ${response.status}`
@@ -198,4 +223,107 @@ async function checkOpenapi(
 function openapiLines({ url, not_compared }: OpenapiReport): string[] {
   const line = not_compared === null ? `compared: ${url}` : `not compared: ${url} ${not_compared}`
   return ['', `OpenAPI document ${line}`]
+}
+
+/** Columns of a terminal, and of a text without one. */
+const usualColumns = 80
+
+const show = endpointCommand('contract.show', {
+  details:
+    'Needs no sandbox. Shows each field with its type, whether it is required, its provenance, its decision id and what it is. With the name of a field: where the API has it. Without name: all endpoints.',
+  arguments: [nameArgument()],
+  examples: ['contract show placements.create', 'contract show slot_id', 'contract show -o json'],
+  async run({ out }, { args: [name] }) {
+    const whole = contractListing()
+    const listing = { ...whole, endpoints: name === undefined ? whole.endpoints : endpointsOf(name, whole.endpoints) }
+    out.list(listing, listing.endpoints, (style) =>
+      listing.endpoints.flatMap((endpoint) => endpointLines(endpoint, style)),
+    )
+    return 0
+  },
+})
+
+export const contract: Noun = {
+  summary: 'Show what is documented, observed and assumed, and check a service against it',
+  commands: [
+    show,
+    {
+      ...openapi,
+      summary: endpoints['contract.openapi'].summary,
+      examples: ['contract openapi --v1', 'contract openapi -o json'],
+    },
+    check,
+  ],
+  flagCommands: { '--check': 'check' },
+}
+
+/** The endpoints are completed; a field may be any. */
+function nameArgument(): Argument {
+  const argument = new Argument('[name]', 'an endpoint, such as placements.create, or a field: slot_id')
+  argument.argChoices = Object.keys(endpoints)
+  return argument
+}
+
+/** Returns the endpoint of this name, or those that have a field of it, with that field alone. Throws CliError. */
+function endpointsOf(name: string, all: readonly ListedEndpoint[]): ListedEndpoint[] {
+  const one = all.filter(({ id }) => id === name)
+  if (one.length > 0) return one
+  const field = name.replace(/^--?/, '').replaceAll('-', '_')
+  const isNamed = ({ path }: ListedField) => path === field || path.split(/[.[]/).at(-1)?.replace(']', '') === field
+  const found = all
+    .map((endpoint) => ({ ...endpoint, fields: endpoint.fields.filter(isNamed) }))
+    .filter(({ fields }) => fields.length > 0)
+  if (found.length > 0) return found
+  const names = new Set(all.flatMap(({ id, fields }) => [id, ...fields.map(({ path }) => path)]))
+  const hint = didYouMean(name, [...names]) ?? didYouMean(field, [...names]) ?? 'All of it: svc contract show'
+  throw new CliError(
+    'usage',
+    'name_unknown',
+    `The contract has no endpoint and no field ${JSON.stringify(name)}.`,
+    hint,
+  )
+}
+
+type ListedEndpoint = ReturnType<typeof contractListing>['endpoints'][number]
+
+function endpointLines({ id, method, path, stability, provenance, fields }: ListedEndpoint, style: Style): string[] {
+  const terms = `${stability}, ${provenance}`
+  const isLong = `${id}  ${method} ${path}  ${terms}`.length > 80
+  const parts = Object.groupBy(fields, ({ where, variant }) => (variant === null ? where : `${where}, ${variant}`))
+  return [
+    `${style.bold(id)}  ${method} ${path}${isLong ? '' : `  ${style.dim(terms)}`}`,
+    ...(isLong ? [`  ${style.dim(terms)}`] : []),
+    ...Object.entries(parts).flatMap(([title, fields = []]) => [
+      `  ${style.cyan(title)}`,
+      ...fieldLines(fields, style),
+    ]),
+    '',
+  ]
+}
+
+/** Returns the fields of one part, their names and types in columns, each with its description below. */
+function fieldLines(fields: readonly ListedField[], style: Style): string[] {
+  const width = (of: (field: ListedField) => string, most: number) =>
+    Math.min(most, Math.max(...fields.map((field) => of(field).length)))
+  const nameWidth = width(({ path }) => path, 24)
+  const typeWidth = width(typeText, 17)
+  return fields.flatMap(({ path, values, limits, required, provenance, decision, description, ...field }) => {
+    const type = typeText(field)
+    const source = [provenance, decision].filter(Boolean).join(' ')
+    const text = [
+      description,
+      ...(limits === null || description.includes(limits) ? [] : [`${limits[0]!.toUpperCase()}${limits.slice(1)}.`]),
+      ...(values === null ? [] : [`One of: ${values.join(', ')}.`]),
+    ].join(' ')
+    const facts = `${padEnd(type, typeWidth)}  ${required ? 'required' : 'optional'}  ${style.dim(source)}`
+    return [
+      ...(path.length > nameWidth ? [`    ${path}`] : []),
+      `    ${padEnd(path.length > nameWidth ? '' : path, nameWidth)}  ${facts}`,
+      ...wrap(text, (style.columns ?? usualColumns) - 6).map((line) => `      ${line}`),
+    ]
+  })
+}
+
+function typeText({ type }: Pick<ListedField, 'type'>): string {
+  return type.replaceAll(' | ', '|')
 }

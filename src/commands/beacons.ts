@@ -1,0 +1,236 @@
+/** `svc beacons`: sends, checks (`lint`), lists and follows (`tail`) beacons. */
+import { isUtf8 } from 'node:buffer'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Argument, Option } from 'commander'
+import { endpointCommand, projectFilter } from '../cli/endpoint/endpoint-command.ts'
+import { endpoints } from '../cli/endpoint/facts.ts'
+import { type Body, fieldOptions, flagValues } from '../cli/endpoint/input.ts'
+import type { Style } from '../cli/output/style.ts'
+import { paintDim, paintReason, paintWord } from '../cli/output/table.ts'
+import { alignPairs, formatValue, timeText } from '../cli/output/text.ts'
+import type { Command, CommandInput, Noun } from '../cli/run/command.ts'
+import { CliError, exitCodes, unreadable, untilCtrlC } from '../cli/run/errors.ts'
+import { type Host, readStdin } from '../cli/run/host.ts'
+import { hasScreen, noteFollowing, type Session } from '../cli/run/session.ts'
+import { acceptHints, acceptMeanings } from '../contract/error-codes.ts'
+import { parseSince } from '../foundation/duration.ts'
+import { lintBeacons, lintLines, lintSummary } from '../journal/lint.ts'
+import { beaconSource } from '../tail/beacon-source.ts'
+import { beaconLine, verdictPaint, verdictText } from '../tail/beacon-text.ts'
+import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } from '../tail/feed.ts'
+import { noFilter, passes, type TailFilter } from '../tail/model.ts'
+import { parseTime } from './flag-values.ts'
+import { lastPlacement } from './placements/last-placement.ts'
+
+export const lint: Command = {
+  name: 'lint',
+  summary: 'Check a file of beacons without sending them',
+  details:
+    'Reads one body, an array, JSON lines, or the beacon requests of a HAR file. Errors are what the service refuses; warnings are what it would not bill. To find beacons that are too old, give the time of sending with --now; those of a HAR file have their own. Exit code 5 when there is an error.',
+  arguments: [new Argument('<file>', 'the file; - for stdin')],
+  options: [
+    new Option('--now <instant>', 'when they are sent: now, a day, a time with its zone, or epoch milliseconds'),
+  ],
+  examples: ['beacons lint beacons.jsonl', 'beacons lint beacons.jsonl --now 2026-01-01 -o json'],
+  acceptsInvalidSettings: true,
+  async run({ host, out }, { args, options }) {
+    const file = args[0] as string
+    const name = file === '-' ? 'stdin' : file
+    const sent_at_ms = options.now === undefined ? null : timestampOf(options.now as string, host)
+    const text = await readText(host, file, name)
+    const { kind, beacons, findings } = lintBeacons(text, { now_ms: host.now(), sent_at_ms })
+    if (text.trim() === '' || (beacons === 0 && findings.length === 0)) {
+      const hint = kind === 'har' ? 'No request in it is a POST to /v1/beacons.' : 'It is empty.'
+      throw new CliError('usage', 'beacons_missing', `There is no beacon in ${name}.`, hint)
+    }
+    const count = (severity: 'error' | 'warning') => findings.filter((finding) => finding.severity === severity).length
+    const summary = { error: count('error'), warning: count('warning') }
+    const rows = findings.map((finding) => ({ file: name, ...finding }))
+    const ok = summary.error === 0
+    out.list({ ok, file: name, beacons, summary, findings: rows }, rows, (style) => lintLines(name, findings, style))
+    out.note(lintSummary(beacons, summary))
+    return ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
+  },
+}
+
+function timestampOf(text: string, host: Host): number {
+  return /^\d{12,15}$/.test(text) ? Number(text) : (parseTime(text) ?? host.now())
+}
+
+async function readText(host: Host, file: string, name: string): Promise<string> {
+  const bytes = file === '-' ? await readStdin(host) : await readBytes(resolve(host.cwd, file))
+  if (isUtf8(bytes)) return bytes.toString('utf8')
+  const hint = 'Save it as UTF-8; the service accepts nothing else.'
+  throw new CliError('usage', 'file_invalid', `${name} is not UTF-8 text.`, hint)
+}
+
+function readBytes(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: Error) => {
+    throw unreadable(path, error)
+  })
+}
+
+const { event, format, since, slot_id, session_id } = endpoints['beacons.list'].query?.properties ?? {}
+const filters = fieldOptions({ event, format, since, slot_id, session_id })
+
+interface FilterFlags {
+  event?: string
+  format?: string
+  since?: string
+  slot_id?: string
+  session_id?: string
+}
+
+export const tail: Command = {
+  name: 'tail',
+  summary: 'Follow beacons as they arrive',
+  details:
+    'Uses the whole terminal; press ? for its keys. Without a terminal, or with --compact or -o jsonl, it prints one line for each beacon, until Ctrl-C, with exit code 130. It reconnects to a sandbox that is restarted.',
+  options: [
+    ...filters.values(),
+    new Option('--rejected', 'Only rejected beacons.'),
+    new Option('--compact', 'Print lines on a terminal too.'),
+  ],
+  examples: ['beacons tail --since 10m', 'beacons tail --rejected -o jsonl'],
+  async run(session, input) {
+    const { filter, feed } = await read(session, input)
+    if (input.options.compact !== true && hasScreen(session)) {
+      const { runScreen } = await import('../tail/run-screen.ts')
+      return runScreen(session, {
+        source: beaconSource,
+        filter,
+        has_history: feed.since !== null,
+        connect: feed.connect,
+        follow: (connect, signal) => followBeacons({ ...feed, connect, signal }),
+      })
+    }
+    return untilCtrlC(printLines(session, feed, filter))
+  },
+}
+
+/** Returns what the flags select: project and slot in the stream itself, the rest in the filter. */
+async function read(session: Session, { options }: CommandInput): Promise<{ filter: TailFilter; feed: FeedOptions }> {
+  const flags = flagValues(filters, options) as FilterFlags
+  return {
+    filter: {
+      ...noFilter,
+      fields: {
+        event: flags.event ?? null,
+        format: flags.format ?? null,
+        verdict: options.rejected === true ? 'rejected' : null,
+        session: flags.session_id ?? null,
+      },
+    },
+    feed: {
+      connect: () => connect(session),
+      query: {
+        ...(await projectFilter(session)),
+        ...(flags.slot_id === undefined ? {} : { slot_id: flags.slot_id }),
+      },
+      since: parseSince(flags.since ?? ''),
+      signal: session.signal,
+    },
+  }
+}
+
+async function printLines({ host, out }: Session, feed: FeedOptions, filter: TailFilter): Promise<number> {
+  noteFollowing({ host, out }, 'beacons')
+  for await (const message of followBeacons(feed)) {
+    if (message.kind !== 'item') {
+      const note = noteOf(message)
+      if (note !== null) out.note(note)
+    } else if (passes(beaconSource, message.item, filter)) {
+      const { seq: _, ...item } = message.item
+      out.item(item, (style) => lineOf(message.item, style))
+    }
+  }
+  return 0
+}
+
+function lineOf(beacon: TailBeacon, style: Style): string {
+  if (style.columns !== undefined) return beaconLine(beacon, style.columns, style, false).trimStart()
+  return [
+    style.dim(timeText(beacon.received_at_ms, style)),
+    formatValue(beacon.event).padEnd(14),
+    formatValue(beacon.format).padEnd(6),
+    formatValue(beacon.slot_id).padEnd(16),
+    verdictPaint(beacon, style)(verdictText(beacon)),
+    ...(beacon.would_bill ? [style.green('would bill')] : []),
+  ].join('  ')
+}
+
+export const beacons: Noun = {
+  summary: 'Send, check, list and follow beacons',
+  commands: [
+    endpointCommand('beacons.send', {
+      details:
+        'By default asset_token is that of your last fill, beacon_id a new one, and occurred_at_ms the current time.',
+      examples: [
+        'beacons send --event render',
+        'beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=1000',
+      ],
+      defaults,
+      text: (result, meta, style) =>
+        alignPairs(
+          [
+            ['verdict', result.duplicate ? 'duplicate: it was received before' : 'accepted'],
+            [
+              'reason',
+              result.reason_code === 'OK' ? 'OK' : `${result.reason_code}: ${acceptMeanings[result.reason_code]}`,
+            ],
+            ['fix', result.reason_code === 'OK' ? null : acceptHints[result.reason_code]],
+            ['billable', result.billable ? 'yes' : 'no'],
+            ['would bill', wouldBillText(meta.would_bill)],
+            ['request', result.request_id],
+          ],
+          style,
+        ),
+    }),
+    endpointCommand('beacons.list', {
+      empty: 'No beacon was received yet. Send some: svc trigger',
+      examples: ['beacons list', 'beacons list --verdict rejected --since 10m -o jsonl'],
+      columns: [
+        { name: 'when', field: 'received_at_ms', kind: 'time', paint: paintDim },
+        { name: 'event' },
+        { name: 'format', rank: 3 },
+        { name: 'slot', field: 'slot_id', kind: 'id' },
+        { name: 'verdict', paint: paintWord },
+        { name: 'reason', field: 'reason_code', paint: paintReason },
+        { name: 'bills', field: 'would_bill', rank: 2, paint: paintWord },
+        { name: 'metric', rank: 4, paint: paintDim },
+      ],
+    }),
+    lint,
+    tail,
+  ],
+}
+
+/** Returns the header in words: `true; metric=viewable_impression` as `yes, a viewable_impression`. */
+function wouldBillText(header: string | null): string | null {
+  const [, isBilled, metric] = /^(true|false)(?:; metric=(\w+))?$/.exec(header ?? '') ?? []
+  if (isBilled === undefined) return header === null ? null : formatValue(header)
+  const answer = isBilled === 'true' ? 'yes' : 'no'
+  return metric === undefined ? answer : `${answer}, a ${metric}`
+}
+
+/** Returns the fields that the flags leave out. A body of --data is sent unchanged, so it gets none. */
+async function defaults(
+  session: Session,
+  { data, set, assetToken, occurredAt }: CommandInput['options'],
+): Promise<Body> {
+  if (data !== undefined) return {}
+  const isSet = (name: string) => (set as string[] | undefined)?.some((text) => text.startsWith(`${name}=`)) === true
+  const hasToken = assetToken !== undefined || isSet('asset_token')
+  const hasTime = occurredAt !== undefined || isSet('occurred_at')
+  return {
+    beacon_id: `bcn_${session.host.randomText(16)}`,
+    ...(hasToken ? {} : { asset_token: await lastPlacement(session, 'asset_token') }),
+    ...(hasTime ? {} : { occurred_at_ms: await serviceTime(session) }),
+  }
+}
+
+/** The clock of a sandbox may be moved, and the sandbox judges a beacon by it. */
+async function serviceTime({ host, settings, signal, client }: Session): Promise<number> {
+  return settings.sandbox === null ? host.now() : (await client().clock.show({}, { signal })).now_ms
+}
