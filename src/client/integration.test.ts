@@ -17,7 +17,7 @@ import {
   UnreachableError,
   verifyCallback,
 } from './index.ts'
-import { backoff } from './retry.ts'
+import { backoff } from './integration.ts'
 
 let sandbox: Sandbox
 beforeAll(async () => {

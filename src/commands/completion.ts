@@ -1,7 +1,6 @@
 /** `svc completion SHELL`: the command tree as a script of a shell. */
 import { Argument, Option } from 'commander'
-import { completionScripts } from '../cli/completion/shells.ts'
-import { type NameSource, nameSources, placesOf } from '../cli/completion/tree.ts'
+import { completionScripts, type NameSource, nameSources, placesOf } from '../cli/completion.ts'
 import { shellMediaType } from '../cli/output/quoting.ts'
 import type { Command, LazyCommand } from '../cli/run/command.ts'
 import { commandTree } from '../cli/run/command-tree.ts'

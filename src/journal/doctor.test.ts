@@ -9,7 +9,7 @@ import { checks, runCheck, runRule } from './doctor.ts'
 import type { Exchange } from './exchange.ts'
 import { type ServedFiles, secretKeysIn } from './facts/served-files.ts'
 import type { Observed } from './rule.ts'
-import { difference } from './rules/origins.ts'
+import { difference } from './rules/keys.ts'
 import { servedRules } from './rules/page.ts'
 import { fieldMeant } from './rules/requests.ts'
 

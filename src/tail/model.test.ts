@@ -2,14 +2,14 @@ import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
 import { plainStyle } from '../cli/output/style.ts'
 import type { RequestDetail } from '../contract/control/requests.ts'
-import { beaconSource } from './beacon-source.ts'
-import { beaconLine, columnHead } from './beacon-text.ts'
-import { lastMinute, rate } from './counts.ts'
+import { beaconLine, beaconSource, columnHead } from './beacons.ts'
 import type { TailBeacon } from './feed.ts'
 import {
   capacity,
   cursorOf,
+  lastMinute,
   noFilter,
+  rate,
   reduce,
   selectedItem,
   startState,

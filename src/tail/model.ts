@@ -1,5 +1,4 @@
-/** The state of a tail, its filter, and the reducer: an action in, the next state out. Pure. */
-import { type Counts, count, noCounts } from './counts.ts'
+/** The state of a tail, its filter and totals, and the reducer: an action in, the next state out. Pure. */
 import type { Arrival, Details, RequestState, SlotState, TailItem, TailSource } from './source.ts'
 
 /** Items kept; the oldest go first. */
@@ -198,4 +197,84 @@ export function passes(source: TailSource, item: TailItem, { fields, search }: T
     Object.entries(fields).every(([field, value]) => value === null || source.valueOf(item, field) === value) &&
     (search === '' || source.searched(item).some(has))
   )
+}
+
+type GroupCounts = Readonly<Record<string, number>>
+
+interface Counts {
+  total: number
+  by_group: GroupCounts
+  tallies: Readonly<Record<string, number>>
+  /** The last minute, oldest first; seconds without an item are left out. */
+  seconds: readonly Second[]
+}
+
+interface Second {
+  /** Epoch seconds. */
+  at_s: number
+  total: number
+  by_group: GroupCounts
+}
+
+const noCounts: Counts = { total: 0, by_group: {}, tallies: {}, seconds: [] }
+export const minute_s = 60
+/** Rates are means over this many whole seconds. */
+const rateSpan_s = 5
+
+/** Returns the counts with more items; those from before the connection do not count for the last minute. */
+export function count(counts: Counts, arrivals: readonly Arrival[], now_ms: number, source: TailSource): Counts {
+  const at_s = Math.floor(now_ms / 1000)
+  const live = arrivals.filter(({ is_live }) => is_live)
+  const seconds = live.length === 0 ? counts.seconds : withArrivals(counts.seconds, live, at_s, source)
+  const tallied = arrivals.flatMap(({ item }) => source.talliesOf(item))
+  const tallies = source.tallies.map((name) => {
+    const fresh = tallied.filter((each) => each === name).length
+    return [name, (counts.tallies[name] ?? 0) + fresh]
+  })
+  return {
+    total: counts.total + arrivals.length,
+    by_group: addGroups(counts.by_group, arrivals, source),
+    tallies: Object.fromEntries(tallies),
+    seconds: seconds.filter((second) => second.at_s >= at_s - minute_s),
+  }
+}
+
+/** Returns the items per second of the last seconds: of one group, or of all. */
+export function rate({ seconds }: Counts, now_ms: number, group: string | null = null): number {
+  const now_s = Math.floor(now_ms / 1000)
+  const recent = seconds.filter(({ at_s }) => at_s < now_s && at_s >= now_s - rateSpan_s)
+  const sum = recent.reduce((sum, second) => sum + (group === null ? second.total : (second.by_group[group] ?? 0)), 0)
+  return sum / rateSpan_s
+}
+
+/** Returns one number for each of the last `minute_s` whole seconds, oldest first. */
+export function lastMinute({ seconds }: Counts, now_ms: number): number[] {
+  const now_s = Math.floor(now_ms / 1000)
+  const totals = new Map(seconds.map(({ at_s, total }) => [at_s, total]))
+  return Array.from({ length: minute_s }, (_, index) => totals.get(now_s - minute_s + index) ?? 0)
+}
+
+function addGroups(before: GroupCounts, arrivals: readonly Arrival[], source: TailSource): GroupCounts {
+  const counts: Record<string, number> = { ...before }
+  for (const { item } of arrivals) {
+    const group = source.groupOf(item)
+    if (group !== null) counts[group] = (counts[group] ?? 0) + 1
+  }
+  return counts
+}
+
+function withArrivals(
+  seconds: readonly Second[],
+  arrivals: readonly Arrival[],
+  at_s: number,
+  source: TailSource,
+): readonly Second[] {
+  const last = seconds.at(-1)
+  const before = last?.at_s === at_s ? last : { total: 0, by_group: {} }
+  const second = {
+    at_s,
+    total: before.total + arrivals.length,
+    by_group: addGroups(before.by_group, arrivals, source),
+  }
+  return [...(last?.at_s === at_s ? seconds.slice(0, -1) : seconds), second]
 }

@@ -1,9 +1,8 @@
 /** The screen as lines: a head, the list or another screen, and one line at the bottom. Pure. */
 import type { Style } from '../cli/output/style.ts'
 import { cutText, formatValue } from '../cli/output/text.ts'
-import { lastMinute, minute_s, rate } from './counts.ts'
 import { keyHelp } from './keys.ts'
-import { capacity, cursorOf, filterFields, type TailState } from './model.ts'
+import { capacity, cursorOf, filterFields, lastMinute, minute_s, rate, type TailState } from './model.ts'
 import type { Details, TailSource } from './source.ts'
 
 export interface ScreenSize {

@@ -1,13 +1,224 @@
-/** The expectations about a sandbox, apart from the test runner that states them: each looks, and explains what it saw. */
+/**
+ * The expectations about a sandbox, apart from the test runner that states them; and what happened instead, in words, from
+ * what the sandbox has received and decided.
+ */
+import type { BeaconItem } from '../contract/control/beacons.ts'
+import type { PlacementItem } from '../contract/control/placements.ts'
+import type { ListedRequest } from '../contract/control/requests.ts'
+import { acceptMeanings, reasonCodes } from '../contract/error-codes.ts'
+import type { ErrorBody } from '../contract/errors.ts'
+import { noFillReasons } from '../contract/no-fill.ts'
 import type { BeaconEvent } from '../contract/v1/beacons.ts'
+import { parseJsonObject } from '../foundation/json.ts'
 import {
-  describeBeacons,
-  describeFilter,
-  describeMissingBeacon,
-  describeRejected,
-  rejectedBeacons,
-} from './explanation.ts'
-import { type AcceptedWait, type BeaconFilter, type BilledWait, eventually, type TestSandbox } from './test-sandbox.ts'
+  type AcceptedWait,
+  type BeaconFilter,
+  type BilledWait,
+  eventually,
+  sinceQuery,
+  type TestSandbox,
+} from './test-sandbox.ts'
+
+/** Most lines of each kind in a message. */
+const mostLines = 12
+
+/** A beacon that was refused: stored as rejected, or refused before it was read, such as one with an unknown key. */
+export interface RejectedBeacon {
+  event: string
+  slot_id: string | null
+  reason_code: string
+  /** The request that it came with; null when the journal does not have it. */
+  request: ListedRequest | null
+}
+
+/** Returns the message of a wait for an accepted beacon that did not come. */
+export async function describeMissingBeacon(
+  sandbox: TestSandbox,
+  event: string,
+  filter: BeaconFilter,
+  timeout_ms: number,
+): Promise<string> {
+  const within = timeout_ms > 0 ? ` within ${timeout_ms} ms` : ''
+  return `No accepted ${event} beacon${describeFilter(filter)} came${within}.\n\n${await describeBeacons(sandbox, filter)}`
+}
+
+/** Returns ` of slot_1, session s1`, or nothing for an empty filter. */
+function describeFilter({ slot_id, session_id, client_id, format }: BeaconFilter): string {
+  const parts = [
+    slot_id,
+    session_id === undefined ? undefined : `session ${session_id}`,
+    client_id === undefined ? undefined : `project ${client_id}`,
+    format === undefined ? undefined : `format ${format}`,
+  ].filter((part) => part !== undefined)
+  return parts.length === 0 ? '' : ` of ${parts.join(', ')}`
+}
+
+/** Returns which placements were decided, and which beacons came: for what has to do with both. */
+export async function describeReceived(sandbox: TestSandbox): Promise<string> {
+  const parts = await Promise.all([describePlacements(sandbox), beaconLines(sandbox, {})])
+  return parts.flat().join('\n')
+}
+
+/**
+ * Returns which beacons came, which were rejected and why, and what would have been billed; the placements when no beacon
+ * came.
+ */
+async function describeBeacons(sandbox: TestSandbox, filter: BeaconFilter): Promise<string> {
+  const lines = await beaconLines(sandbox, filter)
+  return [...lines, ...(lines.length === 1 ? [await describePlacements(sandbox, filter)] : [])].join('\n')
+}
+
+async function beaconLines(sandbox: TestSandbox, filter: BeaconFilter): Promise<string[]> {
+  const [beacons, rejected] = await Promise.all([sandbox.beacons(filter), rejectedBeacons(sandbox, filter)])
+  const accepted = beacons.filter(({ verdict }) => verdict !== 'rejected').toReversed()
+  if (accepted.length === 0 && rejected.length === 0) {
+    const elsewhere = (await sandbox.beacons()).length
+    const others = elsewhere === 0 ? '' : ` ${elsewhere} came for something else.`
+    return [`No beacon${describeFilter(filter)} came.${others}`]
+  }
+  const billed = accepted.filter(({ would_bill }) => would_bill)
+  return [
+    'Beacons that came:',
+    ...limited(accepted, describeAccepted),
+    ...limited(rejected, describeRejected),
+    `Would be billed: ${billed.map(({ event, metric }) => `${event} (${metric})`).join(', ') || 'nothing'}.`,
+  ]
+}
+
+function describeAccepted({ verdict, event, slot_id, reason_code, would_bill }: BeaconItem): string {
+  const meaning = acceptMeanings[reason_code as keyof typeof acceptMeanings] ?? reason_code
+  const why = reason_code === 'OK' ? (would_bill ? ', would be billed' : '') : `, ${reason_code}: ${meaning}`
+  return `  ${verdict.padEnd(9)}  ${event} of ${slot_id}${why}`
+}
+
+/** Returns the lines about a rejected beacon: its code, the fields that are wrong, and what to do. */
+function describeRejected({ event, slot_id, reason_code, request }: RejectedBeacon): string {
+  const body = parseJsonObject(request?.response_body ?? '') as Partial<ErrorBody> | null
+  const { message, hint } = reasonCodes[reason_code as keyof typeof reasonCodes] ?? {}
+  const fields = body?.fields ?? []
+  return [
+    `  rejected   ${event}${slot_id === null ? '' : ` of ${slot_id}`}, ${reason_code}: ${body?.message ?? message ?? ''}`.trimEnd(),
+    ...fields.map(({ path, message, expected }) => {
+      return `             ${path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
+    }),
+    `             fix: ${body?.hint ?? hint ?? 'See svc beacons list.'}`,
+  ].join('\n')
+}
+
+/**
+ * Returns the rejected beacons of a test, oldest first: those that were stored, and those that were refused before. One
+ * of which the slot or session is unknown may be any, and is among them whatever the filter.
+ */
+async function rejectedBeacons(sandbox: TestSandbox, filter: BeaconFilter): Promise<RejectedBeacon[]> {
+  const [beacons, refused] = await Promise.all([sandbox.beacons(), refusedRequests(sandbox)])
+  const used = new Set<ListedRequest>()
+  const stored = beacons
+    .filter(({ verdict }) => verdict === 'rejected')
+    .map((beacon): RejectedBeacon & BeaconFacts => {
+      const request = refused.find((each) => !used.has(each) && isAbout(each, beacon)) ?? null
+      if (request !== null) used.add(request)
+      const { reason_code, session_id, client_id, format } = beacon
+      const slot_id = beacon.slot_id ?? slotOf(request)
+      return { event: beacon.event ?? eventOf(request), slot_id, reason_code, request, session_id, client_id, format }
+    })
+  const early = refused
+    .filter((each) => !used.has(each) && isRefusedEarly(each))
+    .map((request): RejectedBeacon & BeaconFacts => {
+      const reason_code = request.reason_code ?? `status ${request.status}`
+      const { client_id, session_id } = request
+      return {
+        event: eventOf(request),
+        slot_id: slotOf(request),
+        reason_code,
+        request,
+        session_id,
+        client_id,
+        format: null,
+      }
+    })
+  const names = ['slot_id', 'session_id', 'client_id', 'format'] as const
+  const isMeant = (beacon: BeaconFacts) =>
+    names.every((name) => filter[name] === undefined || beacon[name] === null || beacon[name] === filter[name])
+  return [...stored, ...early].filter(isMeant).toReversed()
+}
+
+type BeaconFacts = Pick<BeaconItem, 'slot_id' | 'session_id' | 'client_id' | 'format'>
+
+/** Returns the slot that a request names, itself or by its asset token, which has the number of the slot. */
+function slotOf(request: ListedRequest | null): string | null {
+  const { slot_id, asset_token } = parseJsonObject(request?.request_body ?? '') ?? {}
+  if (typeof slot_id === 'string') return slot_id
+  const [, number] = /^ast_([0-9a-z]{11})_/.exec(typeof asset_token === 'string' ? asset_token : '') ?? []
+  return number === undefined ? null : `slot_${number}`
+}
+
+/** Returns the beacon requests that were refused for good, newest first; those of pages that no project allows as well. */
+async function refusedRequests(sandbox: TestSandbox): Promise<ListedRequest[]> {
+  const query = {
+    path: '/v1/beacons',
+    status_class: '4xx',
+    details: 'true',
+    limit: 250,
+    ...sinceQuery(sandbox),
+  } as const
+  const lists = await Promise.all([
+    sandbox.client.requests.list({ query }),
+    sandbox.client.requests.list({ query: { ...query, foreign: 'true' } }),
+  ])
+  return lists.flatMap(({ items }) => items).filter(({ method, status }) => method === 'POST' && status !== 429)
+}
+
+function isAbout({ reason_code, request_body }: ListedRequest, beacon: BeaconItem): boolean {
+  const { beacon_id } = parseJsonObject(request_body ?? '') ?? {}
+  return reason_code === beacon.reason_code && (beacon.beacon_id === null || beacon_id === beacon.beacon_id)
+}
+
+/** Whether a request was refused before its beacon was read, so that no beacon is stored. */
+function isRefusedEarly({ status }: ListedRequest): boolean {
+  return [401, 403, 413, 415].includes(status)
+}
+
+function eventOf(request: ListedRequest | null): string {
+  const { event } = parseJsonObject(request?.request_body ?? '') ?? {}
+  return typeof event === 'string' ? event : 'a beacon'
+}
+
+/** Returns the placements that were decided, and the requests for one that failed. */
+async function describePlacements(sandbox: TestSandbox, filter: BeaconFilter = {}): Promise<string> {
+  const { client } = sandbox
+  const since = sinceQuery(sandbox)
+  const [placements, failed] = await Promise.all([
+    client.placements.list({ query: { limit: 50, ...since } }),
+    client.requests.list({ query: { limit: 50, status_class: '4xx', details: 'true', ...since } }),
+  ])
+  const decided = placements.items.filter((item) => filter.slot_id === undefined || item.slot_id === filter.slot_id)
+  const refused = failed.items.filter(({ path }) => !path.startsWith('/v1/beacons'))
+  return [
+    ...(decided.length === 0
+      ? [filter.slot_id === undefined ? 'No placement was requested.' : `There is no placement ${filter.slot_id}.`]
+      : ['Placements:', ...limited(decided.toReversed(), describePlacement)]),
+    ...(refused.length === 0 ? [] : ['Requests that failed:', ...limited(refused.toReversed(), describeRequest)]),
+  ].join('\n')
+}
+
+function describePlacement({ slot_id, status, fill, format, no_fill_reason }: PlacementItem): string {
+  if (fill === true) return `  ${slot_id}  filled, ${format}`
+  if (fill === null) return `  ${slot_id}  ${status}`
+  const { meaning } = noFillReasons[no_fill_reason as keyof typeof noFillReasons] ?? {}
+  return `  ${slot_id}  no fill, ${no_fill_reason}${meaning === undefined ? '' : `: ${meaning}`}`
+}
+
+/** Returns the lines of a request that failed: with its cause and what to do. */
+function describeRequest({ method, path, status, reason_code, response_body }: ListedRequest): string {
+  const body = parseJsonObject(response_body ?? '') as Partial<ErrorBody> | null
+  const fix = body?.hint === undefined ? '' : `\n    fix: ${body.hint}`
+  return `  ${method} ${path}  ${status} ${reason_code ?? ''}${body?.message === undefined ? '' : `: ${body.message}`}${fix}`
+}
+
+function limited<Item>(items: readonly Item[], describe: (item: Item) => string): string[] {
+  const shown = items.slice(-mostLines).map(describe)
+  return items.length > mostLines ? [`  ... ${items.length - mostLines} before these`, ...shown] : shown
+}
 
 /** In the form that both runners take. */
 export interface Verdict {

@@ -2,7 +2,7 @@
 import { type Sandbox, type SandboxOptions, type SandboxProject, startSandbox } from '../../sandbox/index.ts'
 import { createClient } from '../client/index.ts'
 import type { BeaconItem } from '../contract/control/beacons.ts'
-import { describeMissingBeacon } from './explanation.ts'
+import { describeMissingBeacon } from './expectations.ts'
 import { defaultWait_ms, eventually, sinceQuery, type TestSandbox, withoutUndefined } from './test-sandbox.ts'
 
 /** Also what the fixtures need of it. */

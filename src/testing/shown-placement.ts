@@ -2,7 +2,7 @@
 import type { BrowserContext, Page } from '@playwright/test'
 import type { PlacementDetail } from '../contract/control/placements.ts'
 import type { Format } from '../contract/fields.ts'
-import { describeReceived } from './explanation.ts'
+import { describeReceived } from './expectations.ts'
 import type { TestSandbox } from './test-sandbox.ts'
 
 export interface WantedPlacement {

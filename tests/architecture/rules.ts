@@ -116,7 +116,7 @@ const keylessSenders = new Set([
   'src/commands/qa/observe.ts',
   // The sandbox of a test, with its own test keys; and whether the app under test responds, without a key.
   'src/testing/open-sandbox.ts',
-  'src/testing/app.ts',
+  'src/testing/playwright.ts',
   // The key of the sandbox that serves it, through the pipeline of that sandbox alone.
   'src/mcp/http.ts',
 ])

@@ -39,7 +39,7 @@ export const tail: Command = {
     if (input.options.compact !== true && hasScreen(session)) {
       const [{ runScreen }, { requestSource }, { noFilter }] = await Promise.all([
         import('../../tail/run-screen.ts'),
-        import('../../tail/request-source.ts'),
+        import('../../tail/requests.ts'),
         import('../../tail/model.ts'),
       ])
       return runScreen(session, {

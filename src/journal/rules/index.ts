@@ -3,17 +3,12 @@
  * selections of them and of its own rules. Rules about the computer are in `machine.ts`, those of
  * `svc beacons lint` in `beacon-file.ts`. Ids are public and permanent.
  */
-import { beaconCheckRules, beaconRules } from './beacons.ts'
-import { callbackRules } from './callbacks.ts'
-import { consentRules } from './consent.ts'
-import { fillCheckRules, fillRules } from './fills.ts'
-import { configRules, keyRules } from './keys.ts'
-import { originRules } from './origins.ts'
+import { beaconCheckRules, beaconRules, fillCheckRules, fillRules } from './beacons.ts'
+import { consentRules, sessionRules } from './consent.ts'
+import { configRules, keyRules, originRules } from './keys.ts'
 import { pageRules, servedRules } from './page.ts'
-import { pollingRules } from './polling.ts'
-import { oldClientRules, requestRules } from './requests.ts'
-import { retryRules } from './retries.ts'
-import { sessionRules } from './sessions.ts'
+import { callbackRules, oldClientRules, requestRules } from './requests.ts'
+import { pollingRules, retryRules } from './retries.ts'
 
 /** Rules about the page, and what it is served. */
 export const allPageRules = { ...servedRules, ...pageRules }

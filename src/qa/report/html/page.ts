@@ -2,7 +2,6 @@
  * The html reporter: a run as one page with every case folded, all exchanges included. The page loads nothing, sends
  * nothing, and runs only the one script that its policy names by hash.
  */
-
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { printable } from '../../../cli/output/printable.ts'
@@ -32,8 +31,21 @@ import {
   targetText,
   titleOf,
 } from '../text.ts'
-import { caseLink, caseMarkup, createScreenshotBudget, type Numbered, open_cases, open_failures } from './case.ts'
-import { bar, glyphs, html, lookOf, type Markup, mark, trusted } from './markup.ts'
+import {
+  bar,
+  caseLink,
+  caseMarkup,
+  createScreenshotBudget,
+  glyphs,
+  html,
+  lookOf,
+  type Markup,
+  mark,
+  type Numbered,
+  open_cases,
+  open_failures,
+  trusted,
+} from './case.ts'
 import { pageScript } from './script.ts'
 
 /** Returns a run as one self-contained page of HTML. */

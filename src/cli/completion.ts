@@ -1,5 +1,9 @@
 /** The completion scripts of four shells. Each holds the whole tree, and calls svc only for names that this computer has. */
-import type { Flag, NameSource, Place } from './tree.ts'
+import { Option } from 'commander'
+import type { CommandNode, OptionNode } from './run/command-tree.ts'
+import { topics } from './run/help.ts'
+import { commonOptions } from './run/parser.ts'
+import { outputFormats } from './settings/table.ts'
 
 /** Returns the script of each shell, as lines. */
 export const completionScripts = {
@@ -243,4 +247,111 @@ function quotedForPowershell(text: string): string {
 /** Returns the command line that prints the names of a source, one a line. */
 function askFor(source: NameSource): string {
   return `svc completion --names ${source}`
+}
+
+/** A place in the command line: after the words of `path`. */
+export interface Place {
+  /** `placements create`; empty at the start. */
+  path: string
+  /** What may follow: commands, or the values of an argument. */
+  words: readonly Word[]
+  /** Names of this computer that may follow too; null when there are none. */
+  names: NameSource | null
+  flags: readonly Flag[]
+}
+
+export interface Word {
+  name: string
+  summary: string
+}
+
+interface Flag {
+  /** `-o`, or null. */
+  short: string | null
+  /** `--output` */
+  long: string
+  summary: string
+  takes: 'nothing' | 'value' | 'file'
+  /** Empty when it takes any value. */
+  values: readonly string[]
+  /** Names of this computer that it takes; null when there are none. */
+  names: NameSource | null
+}
+
+/** Names that change, or are too many for a script: when Tab is pressed, the scripts call `svc completion --names SOURCE`. */
+export const nameSources = ['profiles', 'scenarios', 'snapshots', 'topics'] as const
+export type NameSource = (typeof nameSources)[number]
+
+/** What the first argument of a command names. */
+const argumentNames: Readonly<Record<string, NameSource>> = {
+  docs: 'topics',
+  'config use': 'profiles',
+  'config delete': 'profiles',
+  'sandbox scenario use': 'scenarios',
+  'sandbox snapshot restore': 'snapshots',
+  'sandbox snapshot delete': 'snapshots',
+}
+
+/** What the value of a flag names, in every command. */
+const flagNames: Readonly<Record<string, NameSource>> = { '--profile': 'profiles', '--scenario': 'scenarios' }
+
+/** Returns every place of the command line, the start first. */
+export function placesOf(tree: readonly CommandNode[]): Place[] {
+  const commands = tree.map(({ name, summary }) => ({ name, summary }))
+  const help = { name: 'help', summary: 'Help of a command, or of a topic' }
+  const helpTopics = ['commands', ...Object.keys(topics)]
+  const helpWords = [...commands, ...helpTopics.map((name) => ({ name, summary: `Help: ${name}` }))]
+  return [
+    {
+      path: '',
+      words: [...commands, help],
+      names: null,
+      flags: [...commonFlags(), flagWithoutValue('-V', '--version', 'The version')],
+    },
+    { path: 'help', words: helpWords, names: null, flags: [] },
+    ...tree.flatMap((node) => placesWithin(node, node.name)),
+  ]
+}
+
+function placesWithin(node: CommandNode, path: string): Place[] {
+  if (node.commands === undefined) return [commandPlace(node, path)]
+  const words = node.commands.map(({ name, summary }) => ({ name, summary }))
+  return [
+    { path, words, names: null, flags: commonFlags() },
+    ...node.commands.flatMap((inner) => placesWithin(inner, `${path} ${inner.name}`)),
+  ]
+}
+
+function commandPlace({ arguments: args = [], options = [], formats }: CommandNode, path: string): Place {
+  const words = args.flatMap(({ choices, description }) => choices.map((name) => ({ name, summary: description })))
+  const own = options.map(flagOf)
+  const taken = new Set(own.map(({ long }) => long))
+  const shared = commonFlags(formats).filter(({ long }) => !taken.has(long))
+  const names = words.length === 0 ? (argumentNames[path] ?? null) : null
+  return { path, words, names, flags: [...own, ...shared] }
+}
+
+function commonFlags(formats: readonly string[] = []): Flag[] {
+  const flags = commonOptions().map(({ flags, description, argChoices = [] }) => {
+    const flag = flagOf({ flags, description, choices: argChoices, suggestions: [] })
+    return flag.long === '--output' ? { ...flag, values: [...formats, ...outputFormats] } : flag
+  })
+  return [...flags, flagWithoutValue('-h', '--help', 'Help of this command')]
+}
+
+function flagWithoutValue(short: string, long: string, summary: string): Flag {
+  return { short, long, summary, takes: 'nothing', values: [], names: null }
+}
+
+function flagOf({ flags, description, choices, suggestions }: Omit<OptionNode, 'defaultValue' | 'presetArg'>): Flag {
+  const { short = null, long = '', required } = new Option(flags)
+  const values = choices.length > 0 ? choices : suggestions
+  return {
+    short,
+    long,
+    summary: description,
+    takes: !required ? 'nothing' : flags.endsWith('<file>') ? 'file' : 'value',
+    values,
+    names: values.length === 0 ? (flagNames[long] ?? null) : null,
+  }
 }

@@ -1,4 +1,4 @@
-/** A beacon as text: one line in columns that fit the terminal, or everything about it. */
+/** Beacons as what a tail follows: one line in columns that fit the terminal, or everything about it. */
 import { z } from 'zod'
 import { consentLine } from '../cli/output/placement-summary.ts'
 import type { Style } from '../cli/output/style.ts'
@@ -12,13 +12,18 @@ import {
   padEnd,
   textWidth,
 } from '../cli/output/text.ts'
+import { type Client, nextCursor } from '../client/client.ts'
 import { maxJudged } from '../contract/beacon-verdict.ts'
+import { Verdict } from '../contract/control/beacons.ts'
 import type { PlacementDetail } from '../contract/control/placements.ts'
+import type { RequestItem } from '../contract/control/requests.ts'
 import { acceptHints } from '../contract/error-codes.ts'
+import { Format } from '../contract/fields.ts'
+import { BeaconEvent, BeaconResult } from '../contract/v1/beacons.ts'
 import { parseJson } from '../foundation/json.ts'
-import { exchangeLines } from './exchange-text.ts'
 import type { TailBeacon } from './feed.ts'
-import type { Details } from './source.ts'
+import { exchangeLines } from './requests.ts'
+import type { Details, TailSource } from './source.ts'
 
 type SlotState = Details['slot']
 
@@ -100,7 +105,7 @@ function layoutFor(columns: number) {
 }
 
 /** Returns everything about a beacon: itself, the timeline of its slot, its consent and its evidence. */
-export function detailLines({ item: beacon, slot, request }: Details<TailBeacon>, style: Style): string[] {
+function detailLines({ item: beacon, slot, request }: Details<TailBeacon>, style: Style): string[] {
   const isRefused = beacon.verdict === 'rejected'
   const sent = exchangeLines(request, style)
   return [
@@ -202,4 +207,53 @@ function evidenceLines(beacon: TailBeacon, { evidence }: PlacementDetail, style:
 function timeText(epoch_ms: number | null): string {
   const isDate = epoch_ms !== null && Math.abs(epoch_ms) <= 8.64e15
   return isDate ? formatTime(epoch_ms) : formatValue(epoch_ms)
+}
+
+export const beaconSource: TailSource<TailBeacon> = {
+  noun: 'beacon',
+  choices: { event: BeaconEvent.options, format: Format.options, verdict: Verdict.options },
+  has_slot: true,
+  groups: BeaconEvent.options,
+  tallies: ['duplicate', 'rejected', 'would bill'],
+  groupOf: ({ event }) => event,
+  talliesOf: ({ verdict, would_bill }) => (would_bill ? [verdict, 'would bill'] : [verdict]),
+  valueOf({ event, format, verdict, session_id }, field) {
+    const values: Readonly<Record<string, string | null>> = { event, format, verdict, session: session_id }
+    return values[field] ?? null
+  },
+  searched({ beacon_id, slot_id, session_id, client_id, event, format, verdict, reason_code, metric }) {
+    return [beacon_id, slot_id, session_id, client_id, event, format, verdict, reason_code, metric]
+  },
+  head: columnHead,
+  line: beaconLine,
+  details: detailLines,
+  idOf: ({ beacon_id }) => beacon_id,
+  pageOf: ({ slot_id }) => slot_id,
+  requestOf,
+  outcomeOf({ response_body }) {
+    const { data } = BeaconResult.safeParse(parseJson(response_body ?? ''))
+    return data?.duplicate === true ? 'duplicate, it was received before' : `accepted, ${data?.reason_code}`
+  },
+}
+
+/** Finds the request that was received at the same time, with the identifier of the beacon where that is known. */
+async function requestOf(beacon: TailBeacon, client: Client, signal: AbortSignal): Promise<string | null> {
+  const { received_at_ms, beacon_id, slot_id, reason_code, verdict } = beacon
+  const isUnread = verdict === 'rejected' && beacon_id === null
+  const match = {
+    path: '/v1/beacons',
+    method: 'POST',
+    since: String(received_at_ms),
+    until: String(received_at_ms),
+    ...(beacon_id === null ? {} : { body: { beacon_id } }),
+    ...(isUnread ? { reason: reason_code as NonNullable<RequestItem['reason_code']> } : {}),
+  }
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const body = { ...match, ...(cursor === undefined ? {} : { cursor }) }
+    const page = await client.requests.find({ body }, { signal })
+    const found = page.items.find((item) => item.slot_id === slot_id) ?? page.items[0]
+    if (found !== undefined) return found.request_id
+    cursor = nextCursor(page, cursor)
+  }
+  return null
 }

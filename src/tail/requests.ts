@@ -1,10 +1,12 @@
 /** Requests of the journal as what a tail follows: a line in columns that fit the terminal, or the whole exchange. */
+import { z } from 'zod'
+import { jsonText } from '../cli/output/printable.ts'
 import type { Style } from '../cli/output/style.ts'
 import { formatMs, paintReason, paintStatus } from '../cli/output/table.ts'
-import { alignPairs, cutText, formatTime, formatValue, padEnd } from '../cli/output/text.ts'
+import { alignPairs, brokenLines, cutText, formatTime, formatValue, hangingLines, padEnd } from '../cli/output/text.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
-import { exchangeLines } from './exchange-text.ts'
-import type { Details, TailSource } from './source.ts'
+import { isObject, parseJson } from '../foundation/json.ts'
+import type { Details, RequestState, TailSource } from './source.ts'
 
 export type TailRequest = RequestItem & { seq: number; slot_id: string | null }
 
@@ -108,4 +110,74 @@ function detailLines({ item, request }: Details<TailRequest>, style: Style): str
     '',
     ...exchangeLines(request, style, true),
   ]
+}
+
+/**
+ * Returns what was sent: the fields that were refused and why, what to do, and the body. The whole exchange has the headers and
+ * the response too, and its caller has named it.
+ */
+export function exchangeLines(request: RequestState, style: Style, is_whole = false): string[] {
+  if (request.status === 'loading') return [style.dim('Loading the request')]
+  if (request.status === 'failed') return [style.red(`The request: ${formatValue(request.reason)}`)]
+  if (request.status === 'missing')
+    return [style.dim('The journal no longer has the request. svc start --journal-limit keeps more.')]
+  const { request_id, status, request_headers, request_body, response_headers, response_body } = request.detail
+  const refusal = Refusal.safeParse(parseJson(response_body ?? '')).data
+  const failed = refusal?.fields ?? []
+  const { columns } = style
+  return [
+    ...(is_whole
+      ? []
+      : [
+          `${style.bold('Request')} ${request_id}, ${status >= 400 ? style.red(String(status)) : style.green(String(status))}`,
+        ]),
+    ...failed.flatMap(({ path, message, expected }) =>
+      hangingLines(
+        `  ${style.red('✗')} ${style.bold(formatValue(path))}: `,
+        `${formatValue(message)}${expected === '' ? '' : ` (expected: ${formatValue(expected)})`}`,
+        columns,
+      ),
+    ),
+    ...(refusal?.hint ? hangingLines(`  ${style.cyan('hint')}: `, formatValue(refusal.hint), columns) : []),
+    ...(is_whole ? ['', style.bold('Sent')] : []),
+    ...bodyLines(request_body, new Set(failed.map(({ path }) => path.split(/[.[]/, 1)[0] ?? '')), style),
+    ...(is_whole
+      ? [
+          ...headerLines(request_headers, style),
+          '',
+          style.bold('Received'),
+          ...bodyLines(response_body, new Set(), style),
+          ...headerLines(response_headers, style),
+        ]
+      : []),
+  ]
+}
+
+function headerLines(headers: Readonly<Record<string, string>>, style: Style): string[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    brokenLines(`  ${style.cyan(formatValue(name))}${style.dim(':')} `, formatValue(value), style.columns),
+  )
+}
+
+const Refusal = z.object({
+  fields: z.array(z.object({ path: z.string(), message: z.string(), expected: z.string() })).default([]),
+  hint: z.string().nullable().default(null),
+})
+
+/** Returns the body with a mark at each of its fields that was refused. A body that is not JSON is shown as text. */
+function bodyLines(body: string | null, failed: ReadonlySet<string>, style: Style): string[] {
+  if (body === null || body === '') return [style.dim('  no body')]
+  const value = parseJson(body)
+  if (!isObject(value)) return body.split('\n').flatMap((line) => brokenLines('  ', formatValue(line), style.columns))
+  return Object.entries(value).flatMap(([name, field]) => {
+    const isFailed = failed.has(name)
+    const [first = '', ...rest] = jsonText(field, 2).split('\n')
+    const label = `${formatValue(name)}:`
+    return [
+      ...(isFailed
+        ? brokenLines('  ✗ ', `${label} ${first}`, style.columns).map(style.red)
+        : brokenLines(`    ${style.dim(label)} `, first, style.columns)),
+      ...rest.flatMap((more) => brokenLines('    ', more, style.columns)),
+    ]
+  })
 }
