@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Format } from '../../src/contract/fields.ts'
 import { Currency, Domain, EpochMs, IabCategory, JobType } from '../../src/contract/fields.ts'
+import { strictObject } from '../../src/contract/objects.ts'
 import { normalizeTopic } from './topic.ts'
 
 /** USD per unit of a currency: fixed, so that a decision does not depend on the day. */
@@ -48,37 +49,36 @@ const shortText = z.string().min(1).max(256)
 const longText = z.string().min(1).max(2_000)
 const pixels = z.int().min(1).max(4096)
 
-const media = { creative_id: id('crv'), width: pixels, height: pixels }
+const media = () => ({ creative_id: id('crv'), width: pixels, height: pixels })
 const standard = { message: 'must be a standard size of its format (A38)', path: ['width'] }
 
 export const Creative = z.discriminatedUnion('format', [
-  z
-    .strictObject({ ...media, format: z.literal('banner'), file: File, mime_type: MediaType })
-    .refine((creative) => isStandardSize('banner', creative), standard),
-  z
-    .strictObject({
-      ...media,
-      format: z.literal('clip'),
-      duration_ms: z.int().min(1),
-      file: File,
-      poster_file: File,
-      mime_type: MediaType,
-    })
-    .refine((creative) => isStandardSize('clip', creative), standard),
-  z.strictObject({
-    ...media,
+  strictObject(() => ({ ...media(), format: z.literal('banner'), file: File, mime_type: MediaType })).refine(
+    (creative) => isStandardSize('banner', creative),
+    standard,
+  ),
+  strictObject(() => ({
+    ...media(),
+    format: z.literal('clip'),
+    duration_ms: z.int().min(1),
+    file: File,
+    poster_file: File,
+    mime_type: MediaType,
+  })).refine((creative) => isStandardSize('clip', creative), standard),
+  strictObject(() => ({
+    ...media(),
     format: z.literal('native'),
     title: shortText,
     description: longText.optional(),
     cta_text: shortText,
     image_file: File,
     icon_file: File,
-  }),
+  })),
 ])
 export type Creative = z.infer<typeof Creative>
 
 /** Empty `topics`, `job_types` and `countries` mean any. A campaign without topics is run-of-network. */
-export const Campaign = z.strictObject({
+export const Campaign = strictObject(() => ({
   campaign_id: id('cmp'),
   partner_id: id('ptn'),
   sponsor_name: shortText,
@@ -91,34 +91,32 @@ export const Campaign = z.strictObject({
   job_types: z.array(JobType),
   countries: z.array(Country),
   /** Includes the start, excludes the end; null is no bound. */
-  flight: z.strictObject({ starts_at_ms: EpochMs.nullable(), ends_at_ms: EpochMs.nullable() }),
+  flight: strictObject(() => ({ starts_at_ms: EpochMs.nullable(), ends_at_ms: EpochMs.nullable() })),
   creatives: z.array(Creative).min(1),
-})
+}))
 export type Campaign = z.infer<typeof Campaign>
 
 /** The shape of `fixtures/demand.json` (A43). */
-export const MarketData = z
-  .strictObject({
-    revision: z.int().min(1),
-    partners: z.array(
-      z.strictObject({ partner_id: id('ptn'), name: shortText, seat: shortText, currency: KnownCurrency }),
-    ),
-    campaigns: z.array(Campaign),
-  })
-  .superRefine(({ partners, campaigns }, context) => {
-    const known = new Set(partners.map((partner) => partner.partner_id))
-    const seen = new Set<string>()
-    for (const [index, { campaign_id, partner_id }] of campaigns.entries()) {
-      const path = ['campaigns', index]
-      if (!known.has(partner_id)) {
-        context.addIssue({ code: 'custom', path: [...path, 'partner_id'], message: 'must be one of partners' })
-      }
-      if (seen.has(campaign_id)) {
-        context.addIssue({ code: 'custom', path: [...path, 'campaign_id'], message: 'must be unique' })
-      }
-      seen.add(campaign_id)
+export const MarketData = strictObject(() => ({
+  revision: z.int().min(1),
+  partners: z.array(
+    strictObject(() => ({ partner_id: id('ptn'), name: shortText, seat: shortText, currency: KnownCurrency })),
+  ),
+  campaigns: z.array(Campaign),
+})).superRefine(({ partners, campaigns }, context) => {
+  const known = new Set(partners.map((partner) => partner.partner_id))
+  const seen = new Set<string>()
+  for (const [index, { campaign_id, partner_id }] of campaigns.entries()) {
+    const path = ['campaigns', index]
+    if (!known.has(partner_id)) {
+      context.addIssue({ code: 'custom', path: [...path, 'partner_id'], message: 'must be one of partners' })
     }
-  })
+    if (seen.has(campaign_id)) {
+      context.addIssue({ code: 'custom', path: [...path, 'campaign_id'], message: 'must be unique' })
+    }
+    seen.add(campaign_id)
+  }
+})
 export type MarketData = z.infer<typeof MarketData>
 
 /** CSS pixels. */
