@@ -1,9 +1,9 @@
 /**
- * Loads mutated modules of the sandbox into this process. What a mutation does not touch is loaded once: the modules of the
- * sandbox get a query in their URL, by which each mutant has a graph of its own, while the contract and every package are
- * shared, unless the mutation is in the contract itself.
+ * Loads mutated modules of the sandbox into this process. What a mutation does not touch is loaded once: only the module
+ * with the edit and those that import it, over however many others, get a query in their URL, by which each mutant has
+ * modules of its own. All others are shared, as are packages.
  */
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -11,21 +11,28 @@ import { type Edit, edited } from './mutation.ts'
 
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 const rootUrl = pathToFileURL(root).href
-const sandboxUrl = new URL('sandbox/', rootUrl).href
-const sourceUrl = new URL('src/', rootUrl).href
+
+/** The modules that import a module of the sandbox or of src, by URL. */
+const importers = new Map<string, string[]>()
+for (const file of globSync('{sandbox,src}/**/*.{ts,tsx}', { cwd: root, exclude: ['**/*.test.*'] })) {
+  const url = new URL(file, rootUrl).href
+  const source = readFileSync(join(root, file), 'utf8').replaceAll(/import type [^']+'[^']+'/g, '')
+  for (const [, path = ''] of source.matchAll(/(?:from|import\(|import) ?'(\.[^']+)'/g)) {
+    const imported = new URL(path, url).href
+    importers.set(imported, [...(importers.get(imported) ?? []), url])
+  }
+}
 
 /** Source texts of the mutant that is being loaded, by URL without query. */
 let texts = new Map<string, string>()
-let isContractMutated = false
+/** The modules that this mutant does not share. */
+let own = new Set<string>()
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
     const resolved = nextResolve(specifier, context)
     const query = new URL(context.parentURL ?? rootUrl).search
-    const belongs = resolved.url.startsWith(sandboxUrl) || (isContractMutated && resolved.url.startsWith(sourceUrl))
-    return belongs && query !== '' && !resolved.url.includes('?')
-      ? { ...resolved, url: resolved.url + query }
-      : resolved
+    return query !== '' && own.has(resolved.url) ? { ...resolved, url: resolved.url + query } : resolved
   },
   load(url, context, nextLoad) {
     const source = url.includes('?') ? texts.get(url.split('?', 1)[0]!) : undefined
@@ -37,7 +44,15 @@ registerHooks({
 export function importMutant<Module>(file: string, name: string, edits: readonly Edit[]): Promise<Module> {
   const urlOf = (path: string) => new URL(path, rootUrl).href
   texts = new Map(edits.map((edit) => [urlOf(edit.file), edited(edit, readFileSync(join(root, edit.file), 'utf8'))]))
-  isContractMutated = edits.some((edit) => urlOf(edit.file).startsWith(sourceUrl))
+  own = withImporters([urlOf(file), ...texts.keys()])
   // With the ending of a source file: modules look at their own URL to find what lies beside them.
   return import(`${urlOf(file)}?mutant=${name}.ts`) as Promise<Module>
+}
+
+/** Returns these modules and all that import them, directly or over others. */
+function withImporters(urls: readonly string[]): Set<string> {
+  const found = new Set(urls)
+  // Grows while it is read.
+  for (const url of found) for (const importer of importers.get(url) ?? []) found.add(importer)
+  return found
 }
