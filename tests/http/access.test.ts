@@ -1,8 +1,9 @@
 /** Access for a team: named tokens with roles, their revocation, and the audit list (A97). */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import Database from 'better-sqlite3'
 import { beforeEach, expect, test } from 'vitest'
 import type { Role } from '../../src/contract/endpoint.ts'
 import { storedTexts, storeOfItsOwn } from '../postgres/shared-store.ts'
@@ -148,4 +149,15 @@ test('a sandbox with a file has no namespaces, and no second file until it has t
   expect((await on.api.accept('namespaces.list')).body).toEqual({ items: [] })
   const { body } = await on.api.refuse('namespaces.delete', { params: { name: 'pr-1' } })
   expect(body.hint).toBe('Namespaces are of a shared store: svc start --store URL --namespace NAME.')
+})
+
+test('an entry of the audit list does not wait for the disk: the file of tokens has a log, as the state has', async () => {
+  using at = folder()
+  const database = join(at.path, 'sandbox.db')
+  await using on = await stage({ database })
+  await on.api.accept('tokens.create', { body: { name: 'ci', role: 'admin' } })
+  const file = new Database(`${database}.access`, { readonly: true })
+  expect(file.pragma('journal_mode', { simple: true })).toBe('wal')
+  file.close()
+  expect(statSync(`${database}.access-wal`).mode & 0o077).toBe(0)
 })

@@ -103,7 +103,12 @@ export function accessFile(path: string): AccessStore & { close(): void } {
 
 function openAt(path: string): Database.Database {
   const db = new Database(path, { timeout: 2_000 })
-  if (path !== ':memory:') makePrivate(path)
+  if (path !== ':memory:') {
+    makePrivate(path)
+    // As the state itself: what was acknowledged outlives a kill, and an entry does not wait for the disk.
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = NORMAL')
+  }
   db.exec(schema)
   return db
 }
