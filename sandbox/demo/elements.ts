@@ -77,8 +77,7 @@ export function stickToEnd(scroller: HTMLElement, content: Element): void {
   for (const element of [content, scroller]) sizes.observe(element)
 }
 
-/** With reduced motion everything appears at once, and the next thing soon after. */
-const calm_ms = 120
+/** With reduced motion a text appears at once. It takes its time all the same, in which a decision can arrive. */
 export const isCalm = matchMedia('(prefers-reduced-motion: reduce)')
 
 /** Resolves after a while. Rejects with the signal's reason when the turn is stopped. */
@@ -87,13 +86,10 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     const stop = () => reject(signal.reason)
     signal.addEventListener('abort', stop, { once: true })
-    setTimeout(
-      () => {
-        signal.removeEventListener('abort', stop)
-        resolve()
-      },
-      isCalm.matches ? Math.min(ms, calm_ms) : ms,
-    )
+    setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
   })
 }
 

@@ -71,6 +71,24 @@ async function milestone(page: Page, name: string, state = 'reached'): Promise<v
   await page.locator(`.journey li[data-state="${state}"] b`, { hasText: new RegExp(`^${name}$`) }).waitFor()
 }
 
+/**
+ * Waits until the ad of a turn has rendered. Where the decision comes after the turn, or the frame is not painted in 5 s, the
+ * renderer gives the ad up, as it must: that says how busy the host is, and the turn is repeated.
+ */
+async function showAd(page: Page): Promise<void> {
+  for (let turns = 1; ; turns++) {
+    const handle = await page.waitForFunction((turns) => {
+      const events = window.SponsoredPlacement?.getEvents().filter(({ turn_id }) => turn_id === `turn-${turns}`) ?? []
+      const last = events.find(({ type }) => type === 'rendered' || type === 'error' || type === 'no_fill')
+      return last && { ...last }
+    }, turns)
+    const { type, code } = (await handle.jsonValue()) as { type: string; code?: string }
+    if (type === 'rendered') return
+    expect(['late_decision', 'render_timeout']).toContain(code)
+    await page.getByRole('button', { name: 'Again' }).click()
+  }
+}
+
 function row(page: Page, title: string) {
   return page.locator('.turn:first-child .row', { has: page.getByText(title, { exact: true }) })
 }
@@ -95,6 +113,7 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
   test('has no accessibility violation on a phone, and never scrolls sideways', async () => {
     await using demo = await openDemo('', { viewport: { width: 320, height: 640 }, reducedMotion: 'reduce' })
     const { page } = demo
+    await showAd(page)
     await page.locator('.slot iframe').waitFor()
     for (const view of ['Product', 'Controls', 'Timeline']) {
       await page.locator('.views button', { hasText: view }).click()
