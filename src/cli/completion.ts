@@ -144,15 +144,29 @@ function fishCompletion(places: readonly Place[]): string[] {
       .filter(({ path }) => path !== '')
       .map(({ path }) => quotedForFish(path))
       .join(' ')}`,
+    `set -g __svc_valued ${valuedFlags(places).join(' ')}`,
     `function __svc_at
     set -l at ''
+    set -l is_value 0
     for word in (commandline -opc)[2..-1]
+        if test $is_value = 1
+            set is_value 0
+            continue
+        end
         test "$word" = --; and return 1
+        contains -- "$word" $__svc_valued; and set is_value 1
         set -l next (string trim -- "$at $word")
         contains -- "$next" $__svc_paths; and set at $next
     end
     test "$at" = "$argv[1]"
-end`,
+end
+function __svc_program
+    set -l words (commandline -opc)
+    set -l start (contains -i -- -- $words); or return
+    set -l program (string escape -- $words[(math $start + 1)..-1])
+    complete -C (string join ' ' -- $program (commandline -ct))
+end
+complete -c svc -n 'contains -- -- (commandline -opc)' -x -a '(__svc_program)'`,
     ...places.flatMap(({ path, words, names, flags }) => {
       const at = `complete -c svc -n ${quotedForFish(`__svc_at ${quotedForFish(path)}`)}`
       return [
@@ -162,6 +176,17 @@ end`,
       ]
     }),
   ]
+}
+
+/** Returns the flags that take a value, wherever they stand. */
+function valuedFlags(places: readonly Place[]): string[] {
+  const flags = places.flatMap((place) => place.flags)
+  const namesOf = (found: readonly Flag[]) =>
+    found.flatMap(({ short, long }) => (short === null ? [long] : [short, long]))
+  const [without, valued] = [true, false].map((isWithout) =>
+    namesOf(flags.filter(({ takes }) => (takes === 'nothing') === isWithout)),
+  ) as [string[], string[]]
+  return [...new Set(valued)].filter((name) => !without.includes(name))
 }
 
 function flagWords({ short, long, takes, values, names: source }: Flag): string {

@@ -132,6 +132,14 @@ describe.each(['bash', 'zsh', 'fish', 'powershell'])('the script of %s', (shell)
   })
 })
 
+test('the script of fish knows which flags take a value, and completes the program after --', async () => {
+  const lines = (await scriptOf('fish')).split('\n')
+  const valued = lines.find((line) => line.startsWith('set -g __svc_valued '))!.split(' ')
+  for (const flag of ['--profile', '-o', '--output', '--topic']) expect(valued).toContain(flag)
+  for (const flag of ['--json', '-q', '--help', '--detach']) expect(valued).not.toContain(flag)
+  expect(lines).toContain("complete -c svc -n 'contains -- -- (commandline -opc)' -x -a '(__svc_program)'")
+})
+
 test('a script is printed although a config file is invalid', async () => {
   const cwd = temporaryDirectory()
   writeFileSync(join(cwd, 'svc.config.json'), '{')

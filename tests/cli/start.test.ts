@@ -1,6 +1,6 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { StorageError } from '../../sandbox/store/store.ts'
 import { plainStyle } from '../../src/cli/output/style.ts'
@@ -107,7 +107,7 @@ describe('a busy port or database', () => {
     const { ended } = start(temporaryDirectory(), '--port', String(port), '--ephemeral')
     const { code, stdout, stderr } = await ended
     expect({ code, stdout }).toEqual({ code: 8, stdout: '' })
-    const holder = process.platform === 'linux' ? `pid ${process.pid} (` : ''
+    const holder = process.platform === 'linux' ? `pid ${process.pid} (${basename(process.execPath)}).` : ''
     expect(stderr).toContain(`error: Port ${port} is taken by ${holder}`)
     expect(stderr).toContain(`hint: Try: svc start --port ${port + 1}, or --port 0 for any free one.\n`)
   })

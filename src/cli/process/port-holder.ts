@@ -1,6 +1,7 @@
 /** Who listens on a port: a running sandbox, or the process that /proc (Linux) or lsof (macOS) shows. */
 import { execFile } from 'node:child_process'
 import { readdir, readFile, readlink } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { promisify } from 'node:util'
 import type { Locator } from './locator.ts'
 
@@ -23,8 +24,9 @@ async function fromProc(port: number): Promise<string | null> {
     const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => [])
     const targets = await Promise.all(descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')))
     if (!targets.some((target) => sockets.has(target))) continue
-    const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => 'unknown')
-    return `pid ${pid} (${name.trim()})`
+    // Of the executable: `comm` is the name of the main thread, which current versions of Node call node-MainThread.
+    const program = await readlink(`/proc/${pid}/exe`).catch(() => 'unknown')
+    return `pid ${pid} (${basename(program.replace(/ \(deleted\)$/, ''))})`
   }
   return null
 }
