@@ -237,8 +237,8 @@ test('a mistyped path comes with the endpoint that was probably meant', () => {
 })
 
 test('whatever of a request the API refuses is found', () => {
-  // Not of the client's making, and judged by how it is answered: `error envelopes`.
-  const ofService = ['rate_limited', 'internal_error', 'injected_fault', 'storage_unavailable', 'ticket_invalid']
+  // A fault rule is meant, and a limit is judged by what the client does about it.
+  const ofService = ['rate_limited', 'injected_fault', 'ticket_invalid']
   // The config that an unknown project is asked for has a check of its own; a slot may just be gone.
   const gone = ['not_found']
   const overlooked = Object.values<Endpoint>(v1).flatMap((endpoint) => {

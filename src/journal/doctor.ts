@@ -144,6 +144,11 @@ export const checks: readonly Check[] = [
     holds: 'No failed request was repeated too soon or in vain.',
   },
   {
+    name: 'failures',
+    rules: ['service-failed'],
+    holds: 'No request failed within the sandbox.',
+  },
+  {
     name: 'polling',
     rules: ['pending-given-up'],
     holds: 'Every pending slot was polled.',

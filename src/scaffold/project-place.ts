@@ -66,6 +66,8 @@ function invalid(name: string, problem: string, fallback_name: string): Scaffold
 /** Returns the nearest valid name, or null. */
 function slug(text: string): string | null {
   const name = text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '-')
     .replace(/^[._-]+|[._-]+$/g, '')

@@ -196,6 +196,7 @@ describe('names', () => {
     ['con', 'Windows reserves it for a device', 'my-agent-cli'],
     ['LPT1', 'Windows reserves it for a device', 'my-agent-cli'],
     ['nul.txt', 'Windows reserves it for a device', 'my-agent-cli'],
+    ['ümläut', 'name can only contain URL-friendly characters', 'umlaut'],
     ['a:b', 'Windows does not allow such a file name', 'a-b'],
     ['agent.', 'Windows does not allow such a file name', 'agent'],
     ['aux/agent', 'Windows reserves it for a device', 'my-agent-cli'],

@@ -7,7 +7,7 @@ import { beaconCheckRules, beaconRules, fillCheckRules, fillRules } from './beac
 import { consentRules, sessionRules } from './consent.ts'
 import { configRules, keyRules, originRules } from './keys.ts'
 import { pageRules, servedRules } from './page.ts'
-import { callbackRules, oldClientRules, requestRules } from './requests.ts'
+import { callbackRules, oldClientRules, requestRules, serviceRules } from './requests.ts'
 import { pollingRules, retryRules } from './retries.ts'
 
 /** Rules about the page, and what it is served. */
@@ -32,6 +32,7 @@ export const checkableRules = {
   ...journalRules,
   ...configRules,
   ...oldClientRules,
+  ...serviceRules,
   ...callbackRules,
   ...originRules,
   ...fillCheckRules,

@@ -266,6 +266,15 @@ export function fieldMeant(wrong: string): string | null {
   return Object.keys(namesElsewhere).find((name) => namesElsewhere[name]!.includes(snake)) ?? null
 }
 
+/** Requests that failed within the sandbox. For `svc doctor`; failures that a fault rule makes are meant. */
+export const serviceRules = ruleSet('journal', {
+  'service-failed': {
+    severity: 'error',
+    fix: 'See why: svc sandbox logs, and the output of svc start.',
+    judge: refusedFor(['storage_unavailable', 'internal_error']),
+  },
+})
+
 /** Which clients are of an older version, and what of theirs is deprecated. For `svc doctor`. */
 export const oldClientRules = ruleSet('journal', {
   'deprecated-route': {
