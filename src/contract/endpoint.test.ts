@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { failuresOf } from './endpoint.ts'
+import type { z } from 'zod'
+import { type Endpoint, failuresOf } from './endpoint.ts'
 import { contract, type EndpointId } from './index.ts'
 
 const causesOf = (id: EndpointId) => failuresOf(contract[id])
@@ -40,4 +41,36 @@ describe('causes of failure follow from the declaration', () => {
       expect(new Set(causesOf(id)).size, id).toBe(causesOf(id).length)
     }
   })
+})
+
+/** What is read of a schema: what it consists of, and the checks of a text. */
+interface Definition {
+  shape?: Record<string, z.core.$ZodType>
+  options?: readonly z.core.$ZodType[]
+  checks?: readonly { _zod: { def: { check: string; format?: string; error?: unknown } } }[]
+  check?: string
+  format?: string
+  error?: unknown
+  [part: string]: unknown
+}
+
+/** Returns the paths of texts with a form that zod words when it is wrong. */
+function unworded(schema: z.core.$ZodType, path: string): string[] {
+  const definition = schema._zod.def as unknown as Definition
+  const { shape = {}, options = [], checks = [] } = definition
+  const forms = [definition, ...checks.map(({ _zod }) => _zod.def)].filter(({ check }) => check === 'string_format')
+  const parts = ['innerType', 'element', 'in', 'out', 'valueType'].map((name) => definition[name])
+  const inner = [...options, ...parts].filter((each) => each !== undefined) as z.core.$ZodType[]
+  return [
+    ...forms.filter(({ error }) => error === undefined).map(({ format }) => `${path}: ${format}`),
+    ...inner.flatMap((each) => unworded(each, path)),
+    ...Object.entries(shape).flatMap(([name, field]) => unworded(field, `${path}.${name}`)),
+  ]
+}
+
+test('a text of the wrong form is refused in our own words', () => {
+  const found = Object.entries<Endpoint>(contract).flatMap(([id, { params, query, body }]) =>
+    [params, query, body].flatMap((schema) => (schema === undefined ? [] : unworded(schema, id))),
+  )
+  expect(found).toEqual([])
 })

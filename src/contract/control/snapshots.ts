@@ -7,7 +7,7 @@ import { assumedObject } from '../objects.ts'
 export const SnapshotName = z
   .string()
   .max(64)
-  .regex(/^[a-z0-9][a-z0-9._-]*$/)
+  .regex(/^[a-z0-9][a-z0-9._-]*$/, 'must be lower-case letters, digits, dots, hyphens and underscores')
 
 export const Snapshot = assumedObject('A93', () => ({
   name: z.string().describe('Name of the snapshot.'),
