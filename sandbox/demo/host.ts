@@ -120,8 +120,11 @@ async function storeConsent(session_id: string, answer: ConsentAnswer): Promise<
 
 export interface Session {
   readonly id: string
-  /** Stores the chosen consent unless it is stored already: before a turn, and at once for a withdrawal. */
-  setConsent(choice: Choices['consent']): Promise<void>
+  /**
+   * Stores the chosen consent unless it is stored already: before a turn, and at once for a withdrawal. Resolves to whether
+   * the service may be asked for an ad: not while it has not heard of a refusal.
+   */
+  setConsent(choice: Choices['consent']): Promise<boolean>
 }
 
 /** Opens the session of this page. `onStored` is called with every consent that the service has stored. */
@@ -136,18 +139,21 @@ export function openSession(onStored: (consent: Record<string, unknown>) => void
       if (choice === 'unasked') {
         if (stored !== null) session_id = newSessionId()
         stored = null
-        return
+        return true
       }
-      if (choice === stored && choice !== 'expiring') return
+      if (choice === stored && choice !== 'expiring') return true
+      const isRefusal = choice === 'denied' || choice === 'withdrawn'
       try {
         const response = await storeConsent(session_id, choice)
-        if (!response.ok) return
+        if (!response.ok) return !isRefusal
         stored = choice
         const { consent_id, authoritative_consent } = (await response.json()) as ConsentStored
         const { lifecycle_state, ...snapshot } = authoritative_consent
         onStored({ consent_id, session_id, state: choice === 'expiring' ? 'expiring' : lifecycle_state, ...snapshot })
+        return true
       } catch {
         // Not stored: the next turn tries again, and until then the service uses what it has.
+        return !isRefusal
       }
     },
   }

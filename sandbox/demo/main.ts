@@ -1,6 +1,7 @@
 /** The demo host: five products, the controls and the timeline, put together. */
 import type { JobType } from '../../src/contract/fields.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import type { Turn } from '../renderer/host/turn.ts'
 import { type Choices, readChoices, writeChoices } from './choices.ts'
 import { clearSlot, openSession, settings, withSponsoredTurn } from './host.ts'
 import { createPage } from './page.ts'
@@ -110,7 +111,7 @@ async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<
   // A new session must be there before the turn is recorded under it.
   if (choices.consent === 'unasked') await session.setConsent('unasked')
   recorder.start({ id, job_type, text, choices }, session.id)
-  await session.setConsent(choices.consent)
+  const mayAsk = await session.setConsent(choices.consent)
   if (signal.aborted) return
   const sponsored = {
     id,
@@ -123,18 +124,16 @@ async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<
     choices,
     signal,
   }
+  const onStart = (turn: Turn) => {
+    slot.follow(turn)
+    void turn.decision.then((response) => {
+      const slot_id = (response as PlacementResponse | null)?.slot_id
+      if (slot_id !== undefined) recorder.bind(id, slot_id)
+    })
+  }
   try {
-    await withSponsoredTurn(
-      sponsored,
-      () => work(signal),
-      (turn) => {
-        slot.follow(turn)
-        void turn.decision.then((response) => {
-          const slot_id = (response as PlacementResponse | null)?.slot_id
-          if (slot_id !== undefined) recorder.bind(id, slot_id)
-        })
-      },
-    )
+    if (mayAsk) await withSponsoredTurn(sponsored, () => work(signal), onStart)
+    else await work(signal)
   } catch (problem) {
     if (!signal.aborted) throw problem
   } finally {

@@ -35,8 +35,13 @@ interface Demo extends AsyncDisposable {
   problems: string[]
 }
 
-async function openDemo(query = '', options: BrowserContextOptions = {}): Promise<Demo> {
+async function openDemo(query = '', options: BrowserContextOptions = {}, { url } = sandbox): Promise<Demo> {
   const context = await browser.newContext({ viewport: { width: 1_280, height: 900 }, ...options })
+  // A busy host is no failure of a request.
+  await context.addInitScript(() => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal)
+    AbortSignal.timeout = (ms) => timeout(20 * ms)
+  })
   const page = await context.newPage()
   page.setDefaultTimeout(timeout_ms)
   const requests: string[] = []
@@ -47,7 +52,7 @@ async function openDemo(query = '', options: BrowserContextOptions = {}): Promis
   })
   page.on('pageerror', (error) => problems.push(error.message))
   const received = await listen(await context.newCDPSession(page))
-  await page.goto(`${sandbox.url}/_sandbox/demo${query}`)
+  await page.goto(`${url}/_sandbox/demo${query}`)
   return { page, requests, received, problems, [Symbol.asyncDispose]: () => context.close() }
 }
 
@@ -109,7 +114,7 @@ const surfaces = [
   ['agent', 'native', '.report'],
 ] as const satisfies [JobType, string, string][]
 
-describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
+describe('a turn', { concurrent: true }, () => {
   test('has no accessibility violation on a phone, and never scrolls sideways', async () => {
     await using demo = await openDemo('', { viewport: { width: 320, height: 640 }, reducedMotion: 'reduce' })
     const { page } = demo
@@ -189,6 +194,17 @@ describe('a turn', { concurrent: true, timeout: 60_000 }, () => {
     await waitForSlot(page, false)
     expect(requests).not.toContain('POST /v1/beacons')
     expect(problems).toEqual([])
+  })
+
+  test('with a refusal that could not be stored asks for no ad', async () => {
+    await using own = await startSandbox({ port: 0 })
+    const { faults } = createClient({ base_url: own.url, credential: own.keys.secret_key })
+    await faults.add({ body: { path: '/v1/consent', status: 503 } })
+    await using demo = await openDemo('?consent=denied&surface=code', {}, own)
+    const { page, requests } = demo
+    await page.locator('.code .answer:not([aria-busy])').waitFor()
+    expect(requests).toContain('POST /_sandbox/demo/api/consent')
+    expect(requests.filter((request) => request.includes('/api/placement'))).toEqual([])
   })
 
   test('loses its ad when consent is withdrawn, and continues', async () => {
