@@ -1,12 +1,13 @@
 /** The frame of the inspector: navigation, the state of the connection, keys that work everywhere, and the view of the address. */
 import { Component, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react'
-import { Button, Dialog, Form, Heading, Input, Label, Modal, ModalOverlay, TextField } from 'react-aria-components'
+import { Button, Form, Input, Label, TextField } from 'react-aria-components'
 import { Link, Route, Router, Switch, useLocation } from 'wouter'
 import { usePathname } from 'wouter/use-browser-location'
 import { followEvents, useRecovery } from '../data/live.ts'
 import { problemOf } from '../data/resource.ts'
 import { openSession, unlock, useSessionState } from '../data/session.ts'
 import { isTyping } from '../parts/DataTable.tsx'
+import { TitledDialog } from '../parts/Dialog.tsx'
 import { Icon } from '../parts/Icon.tsx'
 import { Page } from '../parts/Panel.tsx'
 import { Empty, Loading, Problem } from '../parts/States.tsx'
@@ -177,30 +178,20 @@ function Shortcuts({ isOpen, close }: { isOpen: boolean; close: () => void }) {
     ...views.map(({ shortcut, label }) => [['g', shortcut], label] as const),
   ]
   return (
-    <ModalOverlay className="overlay" isDismissable isOpen={isOpen} onOpenChange={(open) => !open && close()}>
-      <Modal className="dialog-modal">
-        <Dialog className="dialog">
-          <header className="bar spread">
-            <Heading slot="title">Keyboard shortcuts</Heading>
-            <Button className="copy soft" aria-label="Close" onPress={close}>
-              <Icon name="close" />
-            </Button>
-          </header>
-          <dl className="keys">
-            {keys.map(([names, what]) => (
-              <div key={what}>
-                <dt>{what}</dt>
-                <dd className="bar">
-                  {names.map((name) => (
-                    <kbd key={name}>{name}</kbd>
-                  ))}
-                </dd>
-              </div>
-            ))}
-          </dl>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+    <TitledDialog title="Keyboard shortcuts" isOpen={isOpen} onOpenChange={(open) => !open && close()}>
+      <dl className="keys">
+        {keys.map(([names, what]) => (
+          <div key={what}>
+            <dt>{what}</dt>
+            <dd className="bar">
+              {names.map((name) => (
+                <kbd key={name}>{name}</kbd>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </TitledDialog>
   )
 }
 

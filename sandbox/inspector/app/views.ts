@@ -24,9 +24,13 @@ export interface View {
   summary: string
 }
 
-const page = (load: () => Promise<ComponentType<ViewPageProps>>) => lazy(async () => ({ default: await load() }))
-const evidencePage = page(async () => (await import('../views/records/EvidencePage.tsx')).EvidencePage)
-const consentPage = page(async () => (await import('../views/records/ConsentPage.tsx')).ConsentPage)
+/** Loads the component of a module when it is first shown. */
+function page<Name extends string>(load: () => Promise<Record<Name, ComponentType<ViewPageProps>>>, name: Name) {
+  return lazy(async () => ({ default: (await load())[name] }))
+}
+
+const evidencePage = page(() => import('../views/records/EvidencePage.tsx'), 'EvidencePage')
+const consentPage = page(() => import('../views/records/ConsentPage.tsx'), 'ConsentPage')
 
 export const views: readonly View[] = [
   {
@@ -36,7 +40,7 @@ export const views: readonly View[] = [
     href: '/',
     shortcut: 'o',
     summary: 'keys, first placement, rates, what happened last',
-    routes: [{ path: '/', page: page(async () => (await import('../views/overview/OverviewPage.tsx')).OverviewPage) }],
+    routes: [{ path: '/', page: page(() => import('../views/overview/OverviewPage.tsx'), 'OverviewPage') }],
   },
   {
     id: 'playground',
@@ -46,10 +50,7 @@ export const views: readonly View[] = [
     shortcut: 't',
     summary: 'request a placement, see it rendered, export the call',
     routes: [
-      {
-        path: '/playground',
-        page: page(async () => (await import('../views/playground/PlaygroundPage.tsx')).PlaygroundPage),
-      },
+      { path: '/playground', page: page(() => import('../views/playground/PlaygroundPage.tsx'), 'PlaygroundPage') },
     ],
   },
   {
@@ -60,23 +61,11 @@ export const views: readonly View[] = [
     shortcut: 's',
     summary: 'every slot, and why it was decided so',
     routes: [
-      {
-        path: '/placements',
-        page: page(async () => (await import('../views/placements/PlacementsPage.tsx')).PlacementsPage),
-      },
-      {
-        path: '/placements/:id',
-        page: page(async () => (await import('../views/placements/PlacementPage.tsx')).PlacementPage),
-      },
-      { path: '/jobs/:id', page: page(async () => (await import('../views/placements/PlacementsPage.tsx')).JobPage) },
-      {
-        path: '/campaigns/:id',
-        page: page(async () => (await import('../views/placements/PlacementsPage.tsx')).CampaignPage),
-      },
-      {
-        path: '/sessions/:id',
-        page: page(async () => (await import('../views/placements/PlacementsPage.tsx')).SessionPage),
-      },
+      { path: '/placements', page: page(() => import('../views/placements/PlacementsPage.tsx'), 'PlacementsPage') },
+      { path: '/placements/:id', page: page(() => import('../views/placements/PlacementPage.tsx'), 'PlacementPage') },
+      { path: '/jobs/:id', page: page(() => import('../views/placements/PlacementsPage.tsx'), 'JobPage') },
+      { path: '/campaigns/:id', page: page(() => import('../views/placements/PlacementsPage.tsx'), 'CampaignPage') },
+      { path: '/sessions/:id', page: page(() => import('../views/placements/PlacementsPage.tsx'), 'SessionPage') },
     ],
   },
   {
@@ -87,8 +76,8 @@ export const views: readonly View[] = [
     shortcut: 'b',
     summary: 'accepted and rejected, as they come',
     routes: [
-      { path: '/beacons', page: page(async () => (await import('../views/beacons/BeaconsPage.tsx')).BeaconsPage) },
-      { path: '/beacons/:id', page: page(async () => (await import('../views/beacons/BeaconPage.tsx')).BeaconPage) },
+      { path: '/beacons', page: page(() => import('../views/beacons/BeaconsPage.tsx'), 'BeaconsPage') },
+      { path: '/beacons/:id', page: page(() => import('../views/beacons/BeaconPage.tsx'), 'BeaconPage') },
     ],
   },
   {
@@ -99,11 +88,8 @@ export const views: readonly View[] = [
     shortcut: 'r',
     summary: 'the journal: headers, bodies, differences, replay',
     routes: [
-      { path: '/requests', page: page(async () => (await import('../views/requests/RequestList.tsx')).RequestList) },
-      {
-        path: '/requests/:id',
-        page: page(async () => (await import('../views/requests/RequestPage.tsx')).RequestPage),
-      },
+      { path: '/requests', page: page(() => import('../views/requests/RequestList.tsx'), 'RequestList') },
+      { path: '/requests/:id', page: page(() => import('../views/requests/RequestPage.tsx'), 'RequestPage') },
     ],
   },
   {
@@ -114,14 +100,8 @@ export const views: readonly View[] = [
     shortcut: 'k',
     summary: 'decisions posted to the callback_url of their job',
     routes: [
-      {
-        path: '/callbacks',
-        page: page(async () => (await import('../views/requests/CallbackPages.tsx')).CallbacksPage),
-      },
-      {
-        path: '/callbacks/:id',
-        page: page(async () => (await import('../views/requests/CallbackPages.tsx')).CallbackPage),
-      },
+      { path: '/callbacks', page: page(() => import('../views/requests/CallbackPages.tsx'), 'CallbacksPage') },
+      { path: '/callbacks/:id', page: page(() => import('../views/requests/CallbackPages.tsx'), 'CallbackPage') },
     ],
   },
   {
@@ -155,9 +135,7 @@ export const views: readonly View[] = [
     href: '/billing',
     shortcut: 'm',
     summary: 'what production would have billed',
-    routes: [
-      { path: '/billing', page: page(async () => (await import('../views/records/BillingPage.tsx')).BillingPage) },
-    ],
+    routes: [{ path: '/billing', page: page(() => import('../views/records/BillingPage.tsx'), 'BillingPage') }],
   },
   {
     id: 'controls',
@@ -167,13 +145,10 @@ export const views: readonly View[] = [
     shortcut: 'c',
     summary: 'clock, faults, scenarios, settings, keys, snapshots, reset',
     routes: [
-      { path: '/controls', page: page(async () => (await import('../views/controls/ControlsPage.tsx')).ControlsPage) },
-      { path: '/keys/:id', page: page(async () => (await import('../views/controls/Keys.tsx')).KeyPage) },
-      { path: '/projects', page: page(async () => (await import('../views/controls/Projects.tsx')).ProjectsPage) },
-      {
-        path: '/projects/:id',
-        page: page(async () => (await import('../views/controls/Projects.tsx')).ProjectPage),
-      },
+      { path: '/controls', page: page(() => import('../views/controls/ControlsPage.tsx'), 'ControlsPage') },
+      { path: '/keys/:id', page: page(() => import('../views/controls/Keys.tsx'), 'KeyPage') },
+      { path: '/projects', page: page(() => import('../views/controls/Projects.tsx'), 'ProjectsPage') },
+      { path: '/projects/:id', page: page(() => import('../views/controls/Projects.tsx'), 'ProjectPage') },
     ],
   },
   {
@@ -183,11 +158,6 @@ export const views: readonly View[] = [
     href: '/reference',
     shortcut: 'd',
     summary: 'every endpoint and field with its provenance, examples that run, documentation',
-    routes: [
-      {
-        path: '/reference',
-        page: page(async () => (await import('../views/reference/ReferencePage.tsx')).ReferencePage),
-      },
-    ],
+    routes: [{ path: '/reference', page: page(() => import('../views/reference/ReferencePage.tsx'), 'ReferencePage') }],
   },
 ]

@@ -1,6 +1,6 @@
 /** Where each field of the contract comes from: documented, observed or assumed, as this sandbox lists it. */
-import { useEffect, useState } from 'react'
 import { call } from './api.ts'
+import { useLoaded } from './resource.ts'
 
 export interface FieldOrigin {
   provenance: string
@@ -44,22 +44,11 @@ export function plainPath(path: string): string {
 
 /** Returns the provenance of the fields of an endpoint's part once it is read; until then none. */
 export function useProvenance(endpoint: string | undefined, part: Part): Provenance | undefined {
-  const [found, setFound] = useState<Provenance>()
-  useEffect(() => {
-    if (endpoint === undefined) return
-    let isShown = true
-    readEndpoints().then(
-      (endpoints) => {
-        const fields = endpoints.find(({ id }) => id === endpoint)?.fields ?? []
-        const own = fields.filter(({ where }) => where === part)
-        if (isShown) setFound(new Map(own.map((field) => [plainPath(field.path), field])))
-      },
-      // Without it the values are shown all the same.
-      () => undefined,
-    )
-    return () => {
-      isShown = false
-    }
-  }, [endpoint, part])
-  return found
+  // Without it the values are shown all the same.
+  const { data } = useLoaded(`${endpoint} ${part}`, async (): Promise<Provenance | undefined> => {
+    if (endpoint === undefined) return undefined
+    const fields = (await readEndpoints()).find(({ id }) => id === endpoint)?.fields ?? []
+    return new Map(fields.filter(({ where }) => where === part).map((field) => [plainPath(field.path), field]))
+  }).state
+  return data ?? undefined
 }

@@ -81,6 +81,27 @@ export function useResource<Id extends EndpointId>(
   return { state, reload: () => void read() }
 }
 
+/**
+ * Reads what is more than one response of an endpoint: once for each `name`, and when it is reloaded. What was read stays
+ * shown meanwhile.
+ */
+export function useLoaded<Data>(name: string, read: () => Promise<Data>): Resource<Data> {
+  const [state, setState] = useState<Loaded<Data>>(loading)
+  const [reloads, setReloads] = useState(0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the name stands for what is read
+  useEffect(() => {
+    let isShown = true
+    read().then(
+      (data) => isShown && setState({ status: 'ready', data, problem: null }),
+      (error: unknown) => isShown && setState({ status: 'failed', data: null, problem: problemOf(error) }),
+    )
+    return () => {
+      isShown = false
+    }
+  }, [name, reloads])
+  return { state, reload: useCallback(() => setReloads((before) => before + 1), []) }
+}
+
 const loading = { status: 'loading', data: null, problem: null } as const
 const never = () => false
 

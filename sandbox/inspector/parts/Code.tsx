@@ -1,7 +1,8 @@
 /** What is taken away from a page: texts to copy, code in several languages behind tabs, files to save. */
 import { useEffect, useState } from 'react'
-import { Button, Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
+import { Button } from 'react-aria-components'
 import { Icon } from './Icon.tsx'
+import { TabSet } from './Tabs.tsx'
 
 export interface CodeProps {
   code: string
@@ -49,27 +50,19 @@ export function CodeTabs({ label, variants }: CodeTabsProps) {
     variants.some(({ id }) => id === stored) ? (stored ?? '') : (variants[0]?.id ?? ''),
   )
   return (
-    <Tabs
-      className="tabs"
+    <TabSet
+      label={label}
       selectedKey={chosen}
-      onSelectionChange={(key) => {
-        localStorage.setItem(storageKey, String(key))
-        setChosen(String(key))
+      onSelect={(id) => {
+        localStorage.setItem(storageKey, id)
+        setChosen(id)
       }}
-    >
-      <TabList className="tab-list" aria-label={label}>
-        {variants.map(({ id, title }) => (
-          <Tab key={id} id={id} className="tab">
-            {title}
-          </Tab>
-        ))}
-      </TabList>
-      {variants.map(({ id, title, code }) => (
-        <TabPanel key={id} id={id}>
-          <Code code={code} label={`${label}, ${title}`} />
-        </TabPanel>
-      ))}
-    </Tabs>
+      tabs={variants.map(({ id, title, code }) => ({
+        id,
+        title,
+        content: <Code code={code} label={`${label}, ${title}`} />,
+      }))}
+    />
   )
 }
 

@@ -1,8 +1,17 @@
-/** Buttons that ask before they act, and the state of an action that was started. */
+/** Dialogs, buttons that ask before they act, and the state of an action that was started. */
 import { type ReactNode, useState } from 'react'
-import { Button, Dialog, DialogTrigger, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import {
+  Button,
+  Dialog,
+  DialogTrigger,
+  Heading,
+  Modal,
+  ModalOverlay,
+  type ModalOverlayProps,
+} from 'react-aria-components'
 import type { ApiProblem } from '../data/api.ts'
 import { problemOf } from '../data/resource.ts'
+import { Icon, type IconName } from './Icon.tsx'
 import { Problem } from './States.tsx'
 
 export interface Action {
@@ -100,6 +109,54 @@ export function ConfirmButton({ children, title, text, confirm, again, isDisable
           </Dialog>
         </Modal>
       </ModalOverlay>
+    </DialogTrigger>
+  )
+}
+
+interface TitledDialogProps extends Pick<ModalOverlayProps, 'isOpen' | 'onOpenChange'> {
+  title: string
+  isWide?: boolean
+  children: ReactNode | ((close: () => void) => ReactNode)
+}
+
+/** A dialog with its title and the button that closes it. */
+export function TitledDialog({ title, isWide = false, children, ...overlay }: TitledDialogProps) {
+  return (
+    <ModalOverlay className="overlay" isDismissable {...overlay}>
+      <Modal className={isWide ? 'dialog-modal wide' : 'dialog-modal'}>
+        <Dialog className="dialog">
+          {({ close }) => (
+            <>
+              <header className="bar spread">
+                <Heading slot="title">{title}</Heading>
+                <Button className="copy soft" aria-label="Close" onPress={close}>
+                  <Icon name="close" />
+                </Button>
+              </header>
+              {typeof children === 'function' ? children(close) : children}
+            </>
+          )}
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  )
+}
+
+export interface DialogButtonProps extends TitledDialogProps {
+  icon: IconName
+  /** Text of the button. */
+  label: string
+}
+
+/** A button that opens a dialog. */
+export function DialogButton({ icon, label, ...dialog }: DialogButtonProps) {
+  return (
+    <DialogTrigger>
+      <Button className="small bar">
+        <Icon name={icon} />
+        {label}
+      </Button>
+      <TitledDialog {...dialog} />
     </DialogTrigger>
   )
 }

@@ -1,5 +1,5 @@
 /** The fields of forms: each with a label, a hint and, where it is wrong, a message. */
-import type { ReactNode } from 'react'
+import type { ComponentProps, ReactNode } from 'react'
 import {
   Button,
   FieldError,
@@ -26,6 +26,28 @@ interface Described {
   problem?: string | undefined
 }
 
+function Hint({ children }: { children: ReactNode }) {
+  if (children === undefined) return null
+  return (
+    <Text slot="description" className="hint faint">
+      {children}
+    </Text>
+  )
+}
+
+/** A form that Enter and its button of the type `submit` send. */
+export function SubmitForm({ onSubmit, ...props }: Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit(): unknown }) {
+  return (
+    <form
+      {...props}
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    />
+  )
+}
+
 export interface TextInputProps extends Described {
   value: string
   onChange(value: string): void
@@ -49,11 +71,7 @@ export function TextInput(props: TextInputProps) {
       ) : (
         <TextArea className={`${className} scroller`} {...shown} rows={rows} spellCheck={!isCode} />
       )}
-      {hint !== undefined && (
-        <Text slot="description" className="hint faint">
-          {hint}
-        </Text>
-      )}
+      <Hint>{hint}</Hint>
       <FieldError className="field-problem">{problem}</FieldError>
     </TextField>
   )
@@ -83,11 +101,7 @@ export function SelectInput<const Value extends string>({ label, hint, value, on
         <SelectValue className="clipped grow select-value" />
         <Icon name="chevron" />
       </Button>
-      {hint !== undefined && (
-        <Text slot="description" className="hint faint">
-          {hint}
-        </Text>
-      )}
+      <Hint>{hint}</Hint>
       <Options values={values} />
     </Select>
   )
@@ -156,11 +170,7 @@ export function Segments<const Value extends string>({ label, hint, value, onCha
           </Radio>
         ))}
       </div>
-      {hint !== undefined && (
-        <Text slot="description" className="hint faint">
-          {hint}
-        </Text>
-      )}
+      <Hint>{hint}</Hint>
     </RadioGroup>
   )
 }

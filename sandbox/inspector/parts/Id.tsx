@@ -1,4 +1,4 @@
-/** An identifier: a link to its page, with a button that copies it. */
+/** Identifiers and their pages: what the command line prints, this page opens. */
 import { Link } from 'wouter'
 import { CopyButton } from './Code.tsx'
 
@@ -27,20 +27,8 @@ export function Id({ kind, id, children, isCopied = false }: IdProps) {
   )
 }
 
-export type IdKind =
-  | 'placement'
-  | 'job'
-  | 'campaign'
-  | 'request'
-  | 'beacon'
-  | 'session'
-  | 'project'
-  | 'consent'
-  | 'key'
-  | 'evidence'
-  | 'callback'
-
-const folders: Readonly<Record<IdKind, string>> = {
+/** The folder of each kind of identifier, below /_sandbox. */
+const folders = {
   placement: 'placements',
   job: 'jobs',
   campaign: 'campaigns',
@@ -53,6 +41,8 @@ const folders: Readonly<Record<IdKind, string>> = {
   evidence: 'evidence',
   callback: 'callbacks',
 }
+
+export type IdKind = keyof typeof folders
 
 /** Returns the route of an identifier's page, below /_sandbox. */
 export function routeTo(kind: IdKind, id: string): string {

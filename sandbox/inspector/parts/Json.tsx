@@ -1,23 +1,28 @@
-/** JSON as a tree: parts fold, identifiers lead to their page, and each field says where the contract has it from. */
+/**
+ * JSON as a tree: parts fold, identifiers lead to their page, and each field says where the contract has it from. And a
+ * message, whose body is one.
+ */
 import { useState } from 'react'
 import { Button, Tooltip, TooltipTrigger } from 'react-aria-components'
 import { Link } from 'wouter'
+import { parseJson } from '../../../src/foundation/json.ts'
 import { type FieldOrigin, type Part, type Provenance, plainPath, useProvenance } from '../data/provenance.ts'
 import { Chip } from './Chip.tsx'
-import { CopyButton } from './Code.tsx'
+import { CopyButton, TextBlock } from './Code.tsx'
 import { Icon } from './Icon.tsx'
 import { kindOf, routeTo } from './Id.tsx'
+import { TabSet } from './Tabs.tsx'
 
 export interface JsonProps {
   value: unknown
   /** The endpoint whose fields it has, for their provenance: `placements.create`. */
-  endpoint?: string
+  endpoint?: string | undefined
   /** Of which part of the endpoint. Default response. */
   part?: Part
   /** Where the value is within that part: `decision`. */
   prefix?: string
   /** Dotted paths of fields that are marked, with why. */
-  marks?: Readonly<Record<string, string>>
+  marks?: Readonly<Record<string, string>> | undefined
   /** What it is, for screen readers and the copy button. */
   label: string
 }
@@ -37,6 +42,46 @@ export function Json({ value, endpoint, part = 'response', prefix = '', marks, l
         <Value name={null} value={value} path="" level={0} context={{ provenance, marks, prefix }} />
       </section>
     </div>
+  )
+}
+
+export interface BodyProps extends Omit<JsonProps, 'value'> {
+  text: string | null
+}
+
+/** A body as it was sent: a tree where it is JSON, else its text. */
+export function Body({ text, ...props }: BodyProps) {
+  if (text === null || text === '') return <p className="faint pad">No body.</p>
+  const value = parseJson(text)
+  return value === undefined ? <TextBlock text={text} label={props.label} /> : <Json value={value} {...props} />
+}
+
+export interface MessageProps extends Omit<BodyProps, 'label'> {
+  /** `Request` or `Response`. */
+  title: string
+  headers: Readonly<Record<string, string>>
+}
+
+/** Body and headers of a request or a response, behind tabs. */
+export function Message({ title, headers, ...body }: MessageProps) {
+  const fields = (
+    <dl className="headers">
+      {Object.entries(headers).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+  return (
+    <TabSet
+      label={`Parts of the ${title.toLowerCase()}`}
+      tabs={[
+        { id: 'body', title: 'Body', content: <Body {...body} label={`${title} body`} /> },
+        { id: 'headers', title: `Headers ${Object.keys(headers).length}`, content: fields },
+      ]}
+    />
   )
 }
 
@@ -72,19 +117,12 @@ function Value({ name, value, path, level, context }: ValueProps) {
       {mark !== undefined && <span className="json-mark"> {mark}</span>}
     </>
   )
-  if (!isBranch) {
-    return (
-      <div className="json-line" data-marked={mark !== undefined || undefined}>
-        {line}
-      </div>
-    )
-  }
   const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
   if (entries.length === 0) {
     return (
       <div className="json-line" data-marked={mark !== undefined || undefined}>
         {line}
-        <span className="faint">{open + close}</span>
+        {isBranch && <span className="faint">{open + close}</span>}
       </div>
     )
   }

@@ -7,7 +7,7 @@ import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
-import { Segments, TextInput } from '../../parts/Fields.tsx'
+import { Segments, SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Shown } from '../../parts/States.tsx'
@@ -103,13 +103,12 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
             </Button>
           ))}
         </fieldset>
-        <form
+        <SubmitForm
           className="form-line"
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (by_ms !== null)
-              void action.run(() => call('clock.advance', { body: { by_ms } }), `Advanced by ${duration(by_ms)}.`)
-          }}
+          onSubmit={() =>
+            by_ms !== null &&
+            action.run(() => call('clock.advance', { body: { by_ms } }), `Advanced by ${duration(by_ms)}.`)
+          }
         >
           <TextInput
             label="Another span"
@@ -121,14 +120,13 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
           <Button type="submit" className="small" isDisabled={by_ms === null}>
             Advance
           </Button>
-        </form>
-        <form
+        </SubmitForm>
+        <SubmitForm
           className="form-line"
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (to_ms !== null)
-              void action.run(() => call('clock.set', { body: { to_ms } }), `Set to ${new Date(to_ms).toISOString()}.`)
-          }}
+          onSubmit={() =>
+            to_ms !== null &&
+            action.run(() => call('clock.set', { body: { to_ms } }), `Set to ${new Date(to_ms).toISOString()}.`)
+          }
         >
           <TextInput
             label="A time"
@@ -141,7 +139,7 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
           <Button type="submit" className="small" isDisabled={to_ms === null}>
             Set
           </Button>
-        </form>
+        </SubmitForm>
       </Panel>
     </div>
   )

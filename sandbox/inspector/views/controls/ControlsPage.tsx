@@ -1,8 +1,8 @@
 /** What changes how the sandbox behaves: each part behind a tab, which is in the address. */
 import type { ComponentType } from 'react'
-import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
 import { useSearchParams } from 'wouter'
 import { Page } from '../../parts/Panel.tsx'
+import { TabSet } from '../../parts/Tabs.tsx'
 import { ClockControls } from './ClockControls.tsx'
 import { DataControls } from './DataControls.tsx'
 import { FaultControls } from './FaultControls.tsx'
@@ -10,13 +10,13 @@ import { KeyControls } from './Keys.tsx'
 import { ScenarioControls } from './ScenarioControls.tsx'
 import { SettingsControls } from './SettingsControls.tsx'
 
-const parts: readonly { id: string; label: string; part: ComponentType }[] = [
-  { id: 'clock', label: 'Clock', part: ClockControls },
-  { id: 'faults', label: 'Faults', part: FaultControls },
-  { id: 'scenarios', label: 'Scenarios', part: ScenarioControls },
-  { id: 'settings', label: 'Settings and limits', part: SettingsControls },
-  { id: 'keys', label: 'Keys', part: KeyControls },
-  { id: 'data', label: 'Snapshots and data', part: DataControls },
+const parts: readonly { id: string; title: string; part: ComponentType }[] = [
+  { id: 'clock', title: 'Clock', part: ClockControls },
+  { id: 'faults', title: 'Faults', part: FaultControls },
+  { id: 'scenarios', title: 'Scenarios', part: ScenarioControls },
+  { id: 'settings', title: 'Settings and limits', part: SettingsControls },
+  { id: 'keys', title: 'Keys', part: KeyControls },
+  { id: 'data', title: 'Snapshots and data', part: DataControls },
 ]
 
 export function ControlsPage() {
@@ -25,24 +25,13 @@ export function ControlsPage() {
   const current = parts.find(({ id }) => id === asked)?.id ?? 'clock'
   return (
     <Page title="Controls" lead="Changes apply to the whole sandbox at once, for every client of it.">
-      <Tabs
-        className="tabs control-tabs"
+      <TabSet
+        label="Parts of the sandbox"
+        className="control-tabs"
         selectedKey={current}
-        onSelectionChange={(key) => setParams({ part: String(key) }, { replace: true })}
-      >
-        <TabList className="tab-list" aria-label="Parts of the sandbox">
-          {parts.map(({ id, label }) => (
-            <Tab key={id} id={id} className="tab">
-              {label}
-            </Tab>
-          ))}
-        </TabList>
-        {parts.map(({ id, part: Part }) => (
-          <TabPanel key={id} id={id}>
-            <Part />
-          </TabPanel>
-        ))}
-      </Tabs>
+        onSelect={(part) => setParams({ part }, { replace: true })}
+        tabs={parts.map(({ id, title, part: Part }) => ({ id, title, content: <Part /> }))}
+      />
     </Page>
   )
 }

@@ -9,7 +9,7 @@ import { currentSession } from '../../data/session.ts'
 import { Chip } from '../../parts/Chip.tsx'
 import { saveFile } from '../../parts/Code.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
-import { TextInput } from '../../parts/Fields.tsx'
+import { SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
@@ -41,13 +41,7 @@ function Snapshots() {
     )
   return (
     <Panel title="Snapshots" lead="The complete state at one point in time. Requests continue meanwhile.">
-      <form
-        className="form-line"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (name !== '' && !isTaken) void save(false)
-        }}
-      >
+      <SubmitForm className="form-line" onSubmit={() => name !== '' && !isTaken && save(false)}>
         <TextInput
           label="Name"
           value={name}
@@ -69,7 +63,7 @@ function Snapshots() {
             Save
           </Button>
         )}
-      </form>
+      </SubmitForm>
       <Outcome action={action} />
       <Shown resource={resource}>
         {({ items }) =>

@@ -1,5 +1,5 @@
 /** Fault rules: a network or a service that fails on demand. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { FaultDraft, FaultEffect, FaultRule } from '../../../../src/contract/control/faults.ts'
 import { isObject, parseJson } from '../../../../src/foundation/json.ts'
@@ -7,7 +7,7 @@ import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
 import { ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
-import { SelectInput, TextInput, Toggle } from '../../parts/Fields.tsx'
+import { SelectInput, SubmitForm, TextInput, Toggle } from '../../parts/Fields.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 
@@ -143,8 +143,7 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
   const rewrite = parseJson(draft.rewrite ?? '')
   const problem =
     effect === 'rewrite' && !isObject(rewrite) ? 'Write a JSON object: {"decision.fill": "yes"}' : undefined
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
+  const submit = async () => {
     const body = {
       effect,
       ...(isServed ? { served: true } : {}),
@@ -162,7 +161,7 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
   }
   return (
     <Panel title="Add a rule">
-      <form className="form" onSubmit={submit}>
+      <SubmitForm className="form" onSubmit={submit}>
         <SelectInput label="The client gets" value={effect} onChange={setEffect} values={effects} />
         {effect === 'rewrite' && (
           <TextInput
@@ -225,7 +224,7 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
         <Button type="submit" className="small primary" isDisabled={problem !== undefined}>
           Add the rule
         </Button>
-      </form>
+      </SubmitForm>
     </Panel>
   )
 }

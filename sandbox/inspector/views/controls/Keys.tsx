@@ -1,10 +1,10 @@
 /** The keys of a project. A new key is shown once: the sandbox stores its hash alone. */
-import { type ReactNode, useCallback, useEffect, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
 import type { KeyClass, KeyCreated, KeyItem } from '../../../../src/contract/control/keys.ts'
 import { call } from '../../data/api.ts'
-import { type Loaded, problemOf, useResource } from '../../data/resource.ts'
+import { useLoaded, useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
 import { Chip } from '../../parts/Chip.tsx'
 import { CopyButton } from '../../parts/Code.tsx'
@@ -14,7 +14,7 @@ import { WithProject } from '../../parts/Filters.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
-import { Empty, Shown } from '../../parts/States.tsx'
+import { Empty, elsewhere, Shown } from '../../parts/States.tsx'
 import { Time } from '../../parts/Time.tsx'
 
 export function KeyControls() {
@@ -182,22 +182,15 @@ function RevokeKey({ item: { key_id, revoked_at_ms }, action }: { item: KeyItem;
 
 /** `/keys/key_...`: one key of a project, which is all that the sandbox knows of it. */
 export function KeyPage({ id }: { id: string }) {
-  const [state, setState] = useState<Loaded<KeyItem | null>>(loading)
-  const reload = useCallback(() => {
-    findKey(id).then(
-      (data) => setState({ status: 'ready', data, problem: null }),
-      (error: unknown) => setState({ status: 'failed', data: null, problem: problemOf(error) }),
-    )
-  }, [id])
-  useEffect(reload, [reload])
-  const action = useAction(reload)
+  const resource = useLoaded(id, () => findKey(id))
+  const action = useAction(resource.reload)
   return (
     <Page title={id} copies="key_id" lead="A key of a project: the sandbox stores its hash, so its text is not here">
-      <Shown resource={{ state, reload }}>
+      <Shown resource={resource}>
         {(key) =>
           key === null ? (
             <Empty icon="key" title="There is no such key">
-              It may belong to another sandbox, or to the state before a reset.
+              {elsewhere}
             </Empty>
           ) : (
             <div className="columns even">
@@ -233,8 +226,6 @@ export function KeyPage({ id }: { id: string }) {
     </Page>
   )
 }
-
-const loading = { status: 'loading', data: null, problem: null } as const
 
 function State({ isRevoked }: { isRevoked: boolean }) {
   return <Chip tone={isRevoked ? 'bad' : 'good'}>{isRevoked ? 'revoked' : 'valid'}</Chip>

@@ -1,5 +1,5 @@
 /** Settings of a project: latency, rate limits, origins and the like in fields, all of them as JSON. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { ProjectDetail, ProjectSettings, ProjectSettingsPatch } from '../../../../src/contract/control/projects.ts'
 import type { JsonObject } from '../../../../src/foundation/json.ts'
@@ -7,7 +7,7 @@ import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
-import { Segments, SelectInput, TextInput, Toggle } from '../../parts/Fields.tsx'
+import { Segments, SelectInput, SubmitForm, TextInput, Toggle } from '../../parts/Fields.tsx'
 import { WithProject } from '../../parts/Filters.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Shown } from '../../parts/States.tsx'
@@ -59,14 +59,10 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
       setForm((before) => ({ ...before, [name]: value }))
   const patch = patchBetween(settings as unknown as JsonObject, settingsOf(settings, form))
   const changes = Object.keys(patch).length
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    void save(patch)
-  }
   const [first, second] = latencyLabels[form.latency]
   return (
     <Panel title="Settings" actions={<Chip>{`revision ${config_revision}`}</Chip>}>
-      <form className="form" onSubmit={submit}>
+      <SubmitForm className="form" onSubmit={() => save(patch)}>
         <Toggle
           label="Placements may fill"
           hint="Off: every decision is a no-fill, policy_block."
@@ -130,7 +126,7 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
             </Button>
           )}
         </div>
-      </form>
+      </SubmitForm>
     </Panel>
   )
 }
@@ -145,13 +141,7 @@ function SettingsJson({ project: { settings }, save }: PartProps) {
   const changes = Object.keys(patch).length
   return (
     <Panel title="Every setting" lead="A setting that you remove returns to its default.">
-      <form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void save(patch)
-        }}
-      >
+      <SubmitForm className="form" onSubmit={() => save(patch)}>
         <TextInput
           label="Settings as JSON"
           value={text}
@@ -170,7 +160,7 @@ function SettingsJson({ project: { settings }, save }: PartProps) {
             </Button>
           )}
         </div>
-      </form>
+      </SubmitForm>
     </Panel>
   )
 }

@@ -9,7 +9,7 @@ import { Icon } from '../../parts/Icon.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
-import { Empty, Shown } from '../../parts/States.tsx'
+import { Empty, elsewhere, Shown } from '../../parts/States.tsx'
 import { dateAndTime, Time } from '../../parts/Time.tsx'
 import { BeaconList } from '../beacons/BeaconsPage.tsx'
 import { EvidenceEntries } from '../records/EvidencePage.tsx'
@@ -38,7 +38,7 @@ export function PlacementPage({ id }: { id: string }) {
 function MissingPlacement() {
   return (
     <Empty icon="placements" title="There is no such placement">
-      It may belong to another sandbox, or to the state before a reset.
+      {elsewhere}
     </Empty>
   )
 }

@@ -1,6 +1,5 @@
 /** Every slot of the sandbox, newest first; those of one job, campaign or session. */
 import { type ReactNode, useMemo, useState } from 'react'
-import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
 import type { PlacementItem } from '../../../../src/contract/control/placements.ts'
 import { useList } from '../../data/list.ts'
 import type { SandboxEvent } from '../../data/live.ts'
@@ -12,6 +11,7 @@ import { choiceOf, type Filter, FilterBar, projectFilter, sinceFilter, useFilter
 import { Id, kindOf, routeTo } from '../../parts/Id.tsx'
 import { Page } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
+import { TabSet } from '../../parts/Tabs.tsx'
 import { dateAndTime, Time } from '../../parts/Time.tsx'
 import { BeaconTable } from '../beacons/BeaconsPage.tsx'
 import { ConsentTable } from '../records/ConsentPage.tsx'
@@ -202,28 +202,35 @@ export function SessionPage({ id }: { id: string }) {
   const query = { session_id: id }
   return (
     <Page title={id} copies="session_id" lead="A session, in every project that has one of this name" isFull>
-      <Tabs className="tabs full-tabs">
-        <TabList className="tab-list" aria-label="Of this session">
-          <Tab id="placements" className="tab">
-            Placements
-          </Tab>
-          <Tab id="beacons" className="tab">
-            Beacons
-          </Tab>
-          <Tab id="consent" className="tab">
-            Consent
-          </Tab>
-        </TabList>
-        <TabPanel id="placements" className="full-panel">
-          <PlacementTable query={query} empty={<Empty icon="placements" title="This session has no placements" />} />
-        </TabPanel>
-        <TabPanel id="beacons" className="full-panel">
-          <BeaconTable query={query} empty={<Empty icon="beacons" title="This session has no beacons" />} />
-        </TabPanel>
-        <TabPanel id="consent" className="full-panel">
-          <ConsentTable query={query} empty={<Empty icon="consent" title="This session has stored no consent" />} />
-        </TabPanel>
-      </Tabs>
+      <TabSet
+        label="Of this session"
+        className="full-tabs"
+        panelClassName="full-panel"
+        tabs={[
+          {
+            id: 'placements',
+            title: 'Placements',
+            content: (
+              <PlacementTable
+                query={query}
+                empty={<Empty icon="placements" title="This session has no placements" />}
+              />
+            ),
+          },
+          {
+            id: 'beacons',
+            title: 'Beacons',
+            content: <BeaconTable query={query} empty={<Empty icon="beacons" title="This session has no beacons" />} />,
+          },
+          {
+            id: 'consent',
+            title: 'Consent',
+            content: (
+              <ConsentTable query={query} empty={<Empty icon="consent" title="This session has stored no consent" />} />
+            ),
+          },
+        ]}
+      />
     </Page>
   )
 }

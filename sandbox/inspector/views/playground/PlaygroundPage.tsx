@@ -12,6 +12,7 @@ import { type SandboxEvent, useLiveEvents } from '../../data/live.ts'
 import { useSession } from '../../data/session.ts'
 import { CopyButton } from '../../parts/Code.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
+import { SubmitForm } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Page } from '../../parts/Panel.tsx'
 import { PlaygroundForm, useProjectKeys } from './PlaygroundForm.tsx'
@@ -130,13 +131,10 @@ export function PlaygroundPage() {
         </p>
       )}
       <div className="playground">
-        <form
+        <SubmitForm
           className="playground-form panel"
           aria-label="Request"
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (problems.length === 0) void send()
-          }}
+          onSubmit={() => problems.length === 0 && send()}
         >
           <PlaygroundForm
             state={state}
@@ -159,7 +157,7 @@ export function PlaygroundPage() {
               </Button>
             )}
           </div>
-        </form>
+        </SubmitForm>
         <div className="playground-stage">
           <Surface
             job_type={state.job_type}

@@ -1,14 +1,13 @@
 /** What a send became: request and response with the provenance of each field, the live timeline, and the call to paste. */
-import { useEffect, useState } from 'react'
-import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
 import { type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
 import type { RendererEvent } from '../../../renderer/host/renderer.ts'
 import type { SandboxEvent } from '../../data/live.ts'
+import { useLoaded } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { CodeTabs, TextBlock } from '../../parts/Code.tsx'
+import { CodeTabs } from '../../parts/Code.tsx'
 import { Id } from '../../parts/Id.tsx'
-import { Json } from '../../parts/Json.tsx'
+import { Json, Message } from '../../parts/Json.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty } from '../../parts/States.tsx'
 import { duration, Time } from '../../parts/Time.tsx'
@@ -48,7 +47,12 @@ export function PlaygroundResult({ state, run, timeline, body }: PlaygroundResul
             Hover over a field of the response to see where the contract has it from.
           </Empty>
         ) : (
-          <Body sent={last} />
+          <Message
+            title="Response"
+            headers={last.headers}
+            text={last.text}
+            endpoint={last.status >= 300 ? undefined : last.method === 'GET' ? 'decisions.get' : 'placements.create'}
+          />
         )}
       </Panel>
       <div className="column">
@@ -99,43 +103,6 @@ function Summary({ sent: { status, duration_ms, request_id, broken }, polls }: {
   )
 }
 
-function Body({ sent }: { sent: Sent }) {
-  const json = parseJson(sent.text)
-  return (
-    <Tabs className="tabs">
-      <TabList className="tab-list" aria-label="Parts of the response">
-        <Tab id="body" className="tab">
-          Body
-        </Tab>
-        <Tab id="headers" className="tab">
-          Headers {Object.keys(sent.headers).length}
-        </Tab>
-      </TabList>
-      <TabPanel id="body">
-        {json === undefined ? (
-          <TextBlock text={sent.text === '' ? 'No body.' : sent.text} label="Response" />
-        ) : (
-          <Json
-            value={json}
-            {...(sent.status < 300 ? { endpoint: sent.method === 'GET' ? 'decisions.get' : 'placements.create' } : {})}
-            label="Response"
-          />
-        )}
-      </TabPanel>
-      <TabPanel id="headers">
-        <dl className="headers">
-          {Object.entries(sent.headers).map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
-      </TabPanel>
-    </Tabs>
-  )
-}
-
 function TimelineRow({ entry }: { entry: TimelineEntry }) {
   if (entry.source === 'page') {
     const { type, ...data } = entry.event as RendererEvent & Record<string, unknown>
@@ -164,19 +131,10 @@ function TimelineRow({ entry }: { entry: TimelineEntry }) {
 
 function Exports({ state, body, run }: { state: PlaygroundState; body: JsonObject; run: Run | null }) {
   const { base_url } = useSession()
-  const [yaml, setYaml] = useState('')
   const target = { base_url, origin: base_url }
   const exported = { id: 'placements.create', method: 'POST', path: '/v1/placements', body, as: state.as }
   const suite = JSON.stringify(playgroundSuite(state, body, outcomeOf(run, state)))
-  useEffect(() => {
-    let isShown = true
-    void suiteText({ suite: JSON.parse(suite), notes: [] }).then((text) => {
-      if (isShown) setYaml(text)
-    })
-    return () => {
-      isShown = false
-    }
-  }, [suite])
+  const { data: yaml } = useLoaded(suite, () => suiteText({ suite: JSON.parse(suite), notes: [] })).state
   return (
     <CodeTabs
       label="Export"
@@ -184,7 +142,7 @@ function Exports({ state, body, run }: { state: PlaygroundState; body: JsonObjec
         { id: 'curl', title: 'curl', code: curlExport(exported, target) },
         { id: 'typescript', title: 'TypeScript', code: typescriptExport(exported, target) },
         { id: 'python', title: 'Python', code: pythonExport(exported, target) },
-        { id: 'qa', title: 'QA step', code: yaml },
+        { id: 'qa', title: 'QA step', code: yaml ?? '' },
       ]}
     />
   )

@@ -7,12 +7,12 @@ import type { ListedEndpoint, Part } from '../../data/provenance.ts'
 import { useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { CodeTabs, TextBlock } from '../../parts/Code.tsx'
+import { CodeTabs } from '../../parts/Code.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Id } from '../../parts/Id.tsx'
-import { Json } from '../../parts/Json.tsx'
+import { Body } from '../../parts/Json.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Loading } from '../../parts/States.tsx'
 import { duration } from '../../parts/Time.tsx'
@@ -235,7 +235,6 @@ function bodyText(body: JsonValue | undefined): string {
 }
 
 function Result({ sent: { status, broken, text, duration_ms, request_id, path }, id }: { sent: Sent; id: string }) {
-  const json = parseJson(text)
   return (
     <div className="column">
       <p className="bar">
@@ -243,11 +242,7 @@ function Result({ sent: { status, broken, text, duration_ms, request_id, path },
         <span className="faint tiny">{duration(duration_ms)}</span>
         {path.startsWith('/v1/') && <Id kind="request" id={request_id} isCopied />}
       </p>
-      {json === undefined ? (
-        <TextBlock text={text === '' ? 'No body.' : text} label="Response" />
-      ) : (
-        <Json value={json} {...(status < 300 ? { endpoint: id } : {})} label="Response" />
-      )}
+      <Body text={text} endpoint={status < 300 ? id : undefined} label="Response" />
     </div>
   )
 }

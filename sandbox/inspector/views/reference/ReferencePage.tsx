@@ -1,10 +1,10 @@
 /** The contract: every endpoint with its fields and where each comes from, every code, and the documentation. */
-import { type ReactNode, useEffect, useMemo, useState } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { isObject, type Json } from '../../../../src/foundation/json.ts'
 import { request } from '../../data/api.ts'
 import type { ListedEndpoint } from '../../data/provenance.ts'
-import { useResource } from '../../data/resource.ts'
+import { useLoaded, useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
 import { choiceOf, type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
@@ -192,15 +192,15 @@ function Codes({ title, codes, name, search, group }: CodesProps) {
 }
 
 function Pages({ search }: { search: string }) {
-  const { pages, isFailed } = useDocsPages()
+  const { status, data } = useLoaded('pages', readPages).state
   // The page of a single code, such as errors/beacon_stale, is found by a search.
-  const shown = pages.filter(({ topic, title, summary, headings }) =>
+  const shown = (data ?? []).filter(({ topic, title, summary, headings }) =>
     search === '' ? !topic.includes('/') : hasWords([topic, title, summary, ...headings].join(' '), search),
   )
   const sections = Map.groupBy(shown, ({ section }) => section)
   return (
     <Panel title="Documentation" actions={<Chip>{shown.length}</Chip>}>
-      {isFailed && <Empty icon="page" title="The list of pages could not be read" />}
+      {status === 'failed' && <Empty icon="page" title="The list of pages could not be read" />}
       {[...sections].map(([section, items]) => (
         <Section key={section} title={section} pages={items} />
       ))}
@@ -233,26 +233,6 @@ interface DocsPage {
   summary: string
   section: string
   headings: readonly string[]
-}
-
-/** Returns the pages once they are read. */
-function useDocsPages(): { pages: readonly DocsPage[]; isFailed: boolean } {
-  const [state, setState] = useState<{ pages: readonly DocsPage[]; isFailed: boolean }>({ pages: [], isFailed: false })
-  useEffect(() => {
-    let isShown = true
-    readPages().then(
-      (pages) => {
-        if (isShown) setState({ pages, isFailed: false })
-      },
-      () => {
-        if (isShown) setState({ pages: [], isFailed: true })
-      },
-    )
-    return () => {
-      isShown = false
-    }
-  }, [])
-  return state
 }
 
 async function readPages(): Promise<DocsPage[]> {

@@ -1,12 +1,13 @@
 /** The differences of two exchanges, part by part, and the dialog that chooses the other one. */
 import { useState } from 'react'
-import { Button, Dialog, DialogTrigger, Heading, Modal, ModalOverlay, Switch } from 'react-aria-components'
+import { Button, Switch } from 'react-aria-components'
 import { Link } from 'wouter'
 import type { RequestDetail } from '../../../../src/contract/control/requests.ts'
 import type { Json } from '../../../../src/foundation/json.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { TextInput } from '../../parts/Fields.tsx'
+import { DialogButton } from '../../parts/Dialog.tsx'
+import { SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Id, routeTo } from '../../parts/Id.tsx'
 import { Panel } from '../../parts/Panel.tsx'
@@ -117,64 +118,40 @@ export interface CompareDialogProps {
 /** Chooses among the newest requests of the same path, or by an identifier. */
 export function CompareDialog({ entry, onChoose }: CompareDialogProps) {
   return (
-    <DialogTrigger>
-      <Button className="small bar">
-        <Icon name="again" />
-        Compare
-      </Button>
-      <ModalOverlay className="overlay" isDismissable>
-        <Modal className="dialog-modal">
-          <Dialog className="dialog">
-            {({ close }) => (
-              <Candidates
-                entry={entry}
-                choose={(id) => {
-                  close()
-                  onChoose(id)
-                }}
-                close={close}
-              />
-            )}
-          </Dialog>
-        </Modal>
-      </ModalOverlay>
-    </DialogTrigger>
+    <DialogButton icon="again" label="Compare" title="Compare with">
+      {(close) => (
+        <Candidates
+          entry={entry}
+          choose={(id) => {
+            close()
+            onChoose(id)
+          }}
+        />
+      )}
+    </DialogButton>
   )
 }
 
 interface CandidatesProps {
   entry: RequestDetail
   choose(request_id: string): void
-  close(): void
 }
 
-function Candidates({ entry, choose, close }: CandidatesProps) {
+function Candidates({ entry, choose }: CandidatesProps) {
   const path = entry.path.split('?', 1)[0] ?? ''
   const query = { path: path.slice(0, 256), method: entry.method, limit: 12 }
   const resource = useResource('requests.list', { query })
   const [id, setId] = useState('')
   return (
     <>
-      <header className="bar spread">
-        <Heading slot="title">Compare with</Heading>
-        <Button className="copy soft" aria-label="Close" onPress={close}>
-          <Icon name="close" />
-        </Button>
-      </header>
-      <form
-        className="bar form-line"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (id.trim() !== '') choose(id.trim())
-        }}
-      >
+      <SubmitForm className="bar form-line" onSubmit={() => id.trim() !== '' && choose(id.trim())}>
         <div className="grow">
           <TextInput label="Request" value={id} onChange={setId} placeholder="req_..." isCode />
         </div>
         <Button type="submit" className="small primary" isDisabled={id.trim() === ''}>
           Compare
         </Button>
-      </form>
+      </SubmitForm>
       <Shown resource={resource}>
         {({ items }) => {
           const others = items.filter(({ request_id }) => request_id !== entry.request_id)

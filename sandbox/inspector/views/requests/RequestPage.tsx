@@ -1,33 +1,20 @@
-/** One exchange of the journal: both sides, what is wrong with it, and what can be made of it. */
-import { useEffect, useState } from 'react'
-import {
-  Button,
-  Dialog,
-  DialogTrigger,
-  Heading,
-  Modal,
-  ModalOverlay,
-  Tab,
-  TabList,
-  TabPanel,
-  Tabs,
-} from 'react-aria-components'
+import { Button } from 'react-aria-components'
 import { Link, useSearchParams } from 'wouter'
 import type { RequestDetail } from '../../../../src/contract/control/requests.ts'
 import { curlCommand, journaledRequest, redactedParts } from '../../../../src/foundation/curl.ts'
 import { pathPattern, withoutQuery } from '../../../../src/foundation/http.ts'
 import { isObject, parseJson } from '../../../../src/foundation/json.ts'
-import type { ApiProblem } from '../../data/api.ts'
 import { type ListedEndpoint, readEndpoints } from '../../data/provenance.ts'
-import { problemOf, useResource } from '../../data/resource.ts'
+import { useLoaded, useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { Code, CopyButton, saveFile, TextBlock } from '../../parts/Code.tsx'
+import { Code, CopyButton, saveFile } from '../../parts/Code.tsx'
+import { DialogButton } from '../../parts/Dialog.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Id } from '../../parts/Id.tsx'
-import { Json } from '../../parts/Json.tsx'
+import { Message } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
-import { Empty, Loading, Problem, Shown } from '../../parts/States.tsx'
+import { Empty, Shown } from '../../parts/States.tsx'
 import { duration, Time } from '../../parts/Time.tsx'
 import { CompareDialog, Comparison } from './Comparison.tsx'
 import { type KnownEndpoint, type SavedEntry, suiteOfEntry, suiteText } from './qa-suite.ts'
@@ -57,7 +44,7 @@ function Entry({ entry }: { entry: RequestDetail }) {
   const { request_id, method, path, status, reason_code } = entry
   const [params, setParams] = useSearchParams()
   const { base_url } = useSession()
-  const endpoints = useEndpoints()
+  const endpoints = useLoaded('endpoints', readEndpoints).state.data ?? []
   const endpoint = endpointOf(entry, endpoints)
   const other = params.get('with')
   const compareWith = (id: string | null) =>
@@ -112,21 +99,24 @@ function Entry({ entry }: { entry: RequestDetail }) {
       </Panel>
       {other !== null && <Comparison entry={entry} other_id={other} close={() => compareWith(null)} />}
       <div className="columns even">
-        <Side
-          title="Request"
-          headers={entry.request_headers}
-          body={entry.request_body}
-          endpoint={endpoint?.id}
-          part="body"
-          marks={failingFields(entry)}
-        />
-        <Side
-          title="Response"
-          headers={entry.response_headers}
-          body={entry.response_body}
-          endpoint={status < 300 ? endpoint?.id : undefined}
-          part="response"
-        />
+        <Panel title="Request">
+          <Message
+            title="Request"
+            headers={entry.request_headers}
+            text={entry.request_body}
+            endpoint={endpoint?.id}
+            part="body"
+            marks={failingFields(entry)}
+          />
+        </Panel>
+        <Panel title="Response">
+          <Message
+            title="Response"
+            headers={entry.response_headers}
+            text={entry.response_body}
+            endpoint={status < 300 ? endpoint?.id : undefined}
+          />
+        </Panel>
       </div>
       <Replay entry={entry} />
     </Page>
@@ -136,58 +126,6 @@ function Entry({ entry }: { entry: RequestDetail }) {
 function replayedOf({ request_headers }: RequestDetail) {
   const id = request_headers['x-sandbox-replay']
   return id === undefined ? null : <Id kind="request" id={id} />
-}
-
-interface SideProps {
-  title: string
-  headers: Readonly<Record<string, string>>
-  body: string | null
-  endpoint: string | undefined
-  part: 'body' | 'response'
-  marks?: Readonly<Record<string, string>>
-}
-
-function Side({ title, headers, body, endpoint, part, marks }: SideProps) {
-  const json = body === null || body === '' ? undefined : parseJson(body)
-  return (
-    <Panel title={title}>
-      <Tabs className="tabs">
-        <TabList className="tab-list" aria-label={`Parts of the ${title.toLowerCase()}`}>
-          <Tab id="body" className="tab">
-            Body
-          </Tab>
-          <Tab id="headers" className="tab">
-            Headers {Object.keys(headers).length}
-          </Tab>
-        </TabList>
-        <TabPanel id="body">
-          {body === null || body === '' ? (
-            <p className="faint pad">No body.</p>
-          ) : json === undefined ? (
-            <TextBlock text={body} label={`${title} body`} />
-          ) : (
-            <Json
-              value={json}
-              label={`${title} body`}
-              {...(endpoint === undefined ? {} : { endpoint })}
-              part={part}
-              {...(marks === undefined ? {} : { marks })}
-            />
-          )}
-        </TabPanel>
-        <TabPanel id="headers">
-          <dl className="headers">
-            {Object.entries(headers).map(([name, value]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>
-            ))}
-          </dl>
-        </TabPanel>
-      </Tabs>
-    </Panel>
-  )
 }
 
 /** Returns the fields of the request that the response names, with what is wrong with each. */
@@ -212,23 +150,6 @@ function CopyCurl({ entry, base_url }: { entry: RequestDetail; base_url: string 
   )
 }
 
-function useEndpoints(): readonly ListedEndpoint[] {
-  const [endpoints, setEndpoints] = useState<readonly ListedEndpoint[]>([])
-  useEffect(() => {
-    let isShown = true
-    readEndpoints().then(
-      (read) => {
-        if (isShown) setEndpoints(read)
-      },
-      () => undefined,
-    )
-    return () => {
-      isShown = false
-    }
-  }, [])
-  return endpoints
-}
-
 function endpointOf({ method, path }: RequestDetail, endpoints: readonly ListedEndpoint[]): ListedEndpoint | undefined {
   const bare = withoutQuery(path)
   return endpoints.find((endpoint) => endpoint.method === method && pathPattern(endpoint.path).test(bare))
@@ -242,64 +163,31 @@ interface SaveSuiteProps {
 /** Saves a request as a suite that `svc qa run` runs. */
 function SaveSuite({ entry, endpoints }: SaveSuiteProps) {
   return (
-    <DialogTrigger>
-      <Button className="small bar">
-        <Icon name="check" />
-        Save as QA step
-      </Button>
-      <ModalOverlay className="overlay" isDismissable>
-        <Modal className="dialog-modal wide">
-          <Dialog className="dialog">
-            {({ close }) => (
-              <>
-                <header className="bar spread">
-                  <Heading slot="title">QA step</Heading>
-                  <Button className="copy soft" aria-label="Close" onPress={close}>
-                    <Icon name="close" />
-                  </Button>
-                </header>
-                <Suite entry={entry} endpoints={endpoints} />
-              </>
-            )}
-          </Dialog>
-        </Modal>
-      </ModalOverlay>
-    </DialogTrigger>
+    <DialogButton icon="check" label="Save as QA step" title="QA step" isWide>
+      <Suite entry={entry} endpoints={endpoints} />
+    </DialogButton>
   )
 }
 
 function Suite({ entry, endpoints }: SaveSuiteProps) {
-  const [text, setText] = useState<string | null>(null)
-  const [problem, setProblem] = useState<ApiProblem | null>(null)
-  useEffect(() => {
-    let isShown = true
-    suiteText(suiteOfEntry(entry, endpoints)).then(
-      (written) => {
-        if (isShown) setText(written)
-      },
-      (error) => {
-        if (isShown) setProblem(problemOf(error))
-      },
-    )
-    return () => {
-      isShown = false
-    }
-  }, [entry, endpoints])
-  if (problem !== null) return <Problem problem={problem} />
-  if (text === null) return <Loading />
+  const suite = useLoaded(`${entry.request_id} ${endpoints.length}`, () => suiteText(suiteOfEntry(entry, endpoints)))
   return (
-    <>
-      <p className="soft">A suite of one case. Session, project, slots and tokens are those of the run.</p>
-      <Code code={text} label="Suite" />
-      <div className="bar dialog-actions">
-        <Button
-          className="small primary bar"
-          onPress={() => saveFile(new Blob([text], { type: 'application/yaml' }), `${entry.request_id}.yaml`)}
-        >
-          <Icon name="download" /> Download {entry.request_id}.yaml
-        </Button>
-      </div>
-      <Code code={`svc qa run ./${entry.request_id}.yaml`} label="Command" isCommand />
-    </>
+    <Shown resource={suite}>
+      {(text) => (
+        <>
+          <p className="soft">A suite of one case. Session, project, slots and tokens are those of the run.</p>
+          <Code code={text} label="Suite" />
+          <div className="bar dialog-actions">
+            <Button
+              className="small primary bar"
+              onPress={() => saveFile(new Blob([text], { type: 'application/yaml' }), `${entry.request_id}.yaml`)}
+            >
+              <Icon name="download" /> Download {entry.request_id}.yaml
+            </Button>
+          </div>
+          <Code code={`svc qa run ./${entry.request_id}.yaml`} label="Command" isCommand />
+        </>
+      )}
+    </Shown>
   )
 }

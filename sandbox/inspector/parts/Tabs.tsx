@@ -1,0 +1,32 @@
+/** Parts of a page behind tabs, one of which is shown. */
+import type { ReactNode } from 'react'
+import { Tab, TabList, TabPanel, Tabs, type TabsProps } from 'react-aria-components'
+
+export interface TabSetProps extends Pick<TabsProps, 'selectedKey'> {
+  /** What the tabs are, for screen readers. */
+  label: string
+  tabs: readonly { id: string; title: string; content: ReactNode }[]
+  onSelect?(id: string): void
+  /** Of the whole, and of what a tab shows. */
+  className?: string
+  panelClassName?: string
+}
+
+export function TabSet({ label, tabs, onSelect, className = '', panelClassName = '', ...selected }: TabSetProps) {
+  return (
+    <Tabs className={`tabs ${className}`} onSelectionChange={(key) => onSelect?.(String(key))} {...selected}>
+      <TabList className="tab-list" aria-label={label}>
+        {tabs.map(({ id, title }) => (
+          <Tab key={id} id={id} className="tab">
+            {title}
+          </Tab>
+        ))}
+      </TabList>
+      {tabs.map(({ id, content }) => (
+        <TabPanel key={id} id={id} className={panelClassName}>
+          {content}
+        </TabPanel>
+      ))}
+    </Tabs>
+  )
+}
