@@ -151,6 +151,12 @@ export function useList<Item>(
   }
 }
 
+/** Returns a list of one item, which was read in another way. */
+export function listOf<Item>(item: Item, reload: () => void): List<Item> {
+  const ready = { isLoading: false, isLoadingMore: false, hasMore: false, problem: null }
+  return { ...ready, items: [item], loadMore: () => undefined, refresh: reload, reload }
+}
+
 /** Keeps the cursor of what follows a page under its last item, so that a list can be cut there. */
 function noteCursor<Item>(
   cursors: Map<string, string>,

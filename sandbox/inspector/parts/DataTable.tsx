@@ -6,7 +6,10 @@ import { type ColumnDef, columnVisibilityFeature, tableFeatures, useTable } from
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { memo, type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { useLocation } from 'wouter'
-import type { List } from '../data/list.ts'
+import type { EndpointId } from '../data/api.ts'
+import { type List, useList } from '../data/list.ts'
+import type { SandboxEvent } from '../data/live.ts'
+import { Id, type IdKind } from './Id.tsx'
 import { Empty, Loading, Problem } from './States.tsx'
 
 export interface Column<Item> {
@@ -30,6 +33,50 @@ export interface DataTableProps<Item> {
   routeOf?(item: Item): string | null
   /** Shown when there is nothing. */
   empty?: ReactNode
+}
+
+/** Returns the column of an identifier, which leads to its page. */
+export function idColumn<Name extends string>(
+  name: Name,
+  header: string,
+  kind: IdKind,
+  width: string,
+  isNarrow = false,
+): Column<Readonly<Record<Name, string | null>>> {
+  return { id: name, header, width, isNarrow, cell: (item) => <Id kind={kind} id={item[name]} /> }
+}
+
+/** A list of the control plane: how it is shown, and when it is read again. */
+export interface Table<Item> extends Omit<DataTableProps<Item>, 'list' | 'empty'> {
+  /** The endpoint that lists the items. */
+  id: EndpointId
+  /** Whether an event adds to the list or changes an item of it. */
+  isAffected(event: SandboxEvent): boolean
+  /** How often it is read where no event says that there is a new item. */
+  refresh_ms?: number
+}
+
+export interface LiveTableProps<Item> {
+  table: Table<Item>
+  query: Readonly<Record<string, string>>
+  /** Whether new items are shown as they come. Default true. */
+  isLive?: boolean
+  empty: ReactNode
+}
+
+/** What a list has by a query, newest first, and what is added to it. */
+export function LiveTable<Item extends object>({ table, query, isLive = true, empty }: LiveTableProps<Item>) {
+  const { id, keyOf, isAffected, refresh_ms } = table
+  const list = useList<Item>(id, { query }, { keyOf, isAffected, isLive })
+  const { refresh } = list
+  useEffect(() => {
+    if (!isLive || refresh_ms === undefined) return
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') refresh()
+    }, refresh_ms)
+    return () => clearInterval(timer)
+  }, [isLive, refresh_ms, refresh])
+  return <DataTable {...table} list={list} empty={empty} />
 }
 
 const features = tableFeatures({ columnVisibilityFeature })

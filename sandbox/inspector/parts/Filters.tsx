@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { Button, Input, SearchField, Text, ToggleButton } from 'react-aria-components'
 import { useSearchParams } from 'wouter'
 import { useResource } from '../data/resource.ts'
+import { useSession } from '../data/session.ts'
 import { SelectField, SelectInput } from './Fields.tsx'
 import { Icon } from './Icon.tsx'
 import { kindOf } from './Id.tsx'
@@ -12,7 +13,8 @@ export interface FilterChoice {
   name: string
   label: string
   kind: 'choice'
-  values: readonly (readonly [value: string, label: string])[]
+  /** `projects`: those of the seed. */
+  values: readonly (readonly [value: string, label: string])[] | 'projects'
 }
 
 export interface FilterText {
@@ -42,14 +44,8 @@ export function choiceOf(
   }
 }
 
-/** Returns the filter of a project: one of those of the seed. */
-export function projectFilter(projects: readonly { client_id: string }[]): FilterChoice {
-  return choiceOf(
-    'client_id',
-    'Project',
-    projects.map(({ client_id }) => client_id),
-  )
-}
+/** The filter of a project. */
+export const projectFilter: FilterChoice = { name: 'client_id', label: 'Project', kind: 'choice', values: 'projects' }
 
 /** The filter of a slot. */
 export const slotFilter: FilterText = {
@@ -140,11 +136,13 @@ interface FieldProps<F> {
 }
 
 function Choice({ filter: { name, label, values }, value, onChange }: FieldProps<FilterChoice>) {
+  const { projects } = useSession()
+  const options = values === 'projects' ? projects.map(({ client_id }) => [client_id, client_id] as const) : values
   return (
     <SelectField
       label={label}
       value={value === '' ? any : value}
-      options={[[any, 'any'], ...values]}
+      options={[[any, 'any'], ...options]}
       isSet={value !== ''}
       onChange={(chosen) => onChange(name, chosen === any ? '' : chosen)}
     />

@@ -1,17 +1,15 @@
 /** Beacons as they come, how far the placements of each format have come, and the beacons of a query or a slot. */
-import { type ReactNode, useMemo, useState } from 'react'
+
 import { Link } from 'wouter'
 import type { BeaconItem } from '../../../../src/contract/control/beacons.ts'
-import { useList } from '../../data/list.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
-import { useSession } from '../../data/session.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { type Column, DataTable } from '../../parts/DataTable.tsx'
-import { choiceOf, type Filter, FilterBar, projectFilter, sinceFilter, useFilters } from '../../parts/Filters.tsx'
-import { Id, kindOf, routeTo } from '../../parts/Id.tsx'
+import { type Column, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
+import { choiceOf, type Filter, projectFilter, sinceFilter } from '../../parts/Filters.tsx'
+import { kindOf, routeTo } from '../../parts/Id.tsx'
 import { LastMinute, type Rate } from '../../parts/LastMinute.tsx'
-import { Page } from '../../parts/Panel.tsx'
+import { ListPage } from '../../parts/ListPage.tsx'
 import { Empty } from '../../parts/States.tsx'
 import { Time } from '../../parts/Time.tsx'
 
@@ -23,47 +21,42 @@ const rates: readonly Rate[] = [
 
 const events = ['render', 'visible', 'click', 'play_started', 'play_completed', 'completion', 'heartbeat']
 
+const filters: readonly Filter[] = [
+  {
+    name: 'q',
+    label: 'Slot, session or beacon',
+    kind: 'text',
+    placeholder: 'Slot, session or beacon',
+    isSearch: true,
+  },
+  choiceOf('verdict', 'Verdict', ['accepted', 'duplicate', 'rejected']),
+  choiceOf('event', 'Event', events),
+  choiceOf('format', 'Format', ['banner', 'clip', 'native']),
+  projectFilter,
+  sinceFilter,
+]
+
 export function BeaconsPage() {
-  const { projects } = useSession()
-  const filters = useMemo((): Filter[] => {
-    return [
-      {
-        name: 'q',
-        label: 'Slot, session or beacon',
-        kind: 'text',
-        placeholder: 'Slot, session or beacon',
-        isSearch: true,
-      },
-      choiceOf('verdict', 'Verdict', ['accepted', 'duplicate', 'rejected']),
-      choiceOf('event', 'Event', events),
-      choiceOf('format', 'Format', ['banner', 'clip', 'native']),
-      projectFilter(projects),
-      sinceFilter,
-    ]
-  }, [projects])
-  const [values, change] = useFilters(filters)
-  const [isLive, setLive] = useState(true)
-  const { q, ...rest } = values
-  const query: Readonly<Record<string, string>> = { ...rest, ...searchOf(q) }
   return (
-    <Page title="Beacons" isFull>
-      <LastMinute rates={rates} />
-      <FormatFunnel query={{ client_id: query.client_id, session_id: query.session_id, since: query.since }} />
-      <FilterBar filters={filters} values={values} onChange={change} live={{ isOn: isLive, onChange: setLive }} />
-      <BeaconTable
-        query={query}
-        isLive={isLive}
-        empty={
-          Object.keys(values).length > 0 ? (
-            <Empty icon="filter" title="No beacon matches these filters" />
-          ) : (
-            <Empty icon="beacons" title="No beacons yet">
-              A page sends them when it shows a frame: open the demo host, or <code>svc beacons send</code>.
-            </Empty>
-          )
-        }
-      />
-    </Page>
+    <ListPage
+      title="Beacons"
+      filters={filters}
+      isPausable
+      noun="beacon"
+      empty={
+        <Empty icon="beacons" title="No beacons yet">
+          A page sends them when it shows a frame: open the demo host, or <code>svc beacons send</code>.
+        </Empty>
+      }
+      above={({ client_id, since, q }) => (
+        <>
+          <LastMinute rates={rates} />
+          <FormatFunnel query={{ client_id, since, session_id: searchOf(q).session_id }} />
+        </>
+      )}
+    >
+      {({ q, ...rest }, listed) => <BeaconTable query={{ ...rest, ...searchOf(q) }} {...listed} />}
+    </ListPage>
   )
 }
 
@@ -158,18 +151,8 @@ const columns: readonly Column<BeaconItem>[] = [
     ),
   },
   { id: 'format', header: 'Format', width: '64px', cell: ({ format }) => format ?? <span className="faint">–</span> },
-  {
-    id: 'slot_id',
-    header: 'Slot',
-    width: 'minmax(136px, 1fr)',
-    cell: ({ slot_id }) => <Id kind="placement" id={slot_id} />,
-  },
-  {
-    id: 'session_id',
-    header: 'Session',
-    width: 'minmax(90px, 0.9fr)',
-    cell: ({ session_id }) => <Id kind="session" id={session_id} />,
-  },
+  idColumn('slot_id', 'Slot', 'placement', 'minmax(136px, 1fr)'),
+  idColumn('session_id', 'Session', 'session', 'minmax(90px, 0.9fr)'),
   {
     id: 'lag',
     header: 'Sent after',
@@ -188,21 +171,20 @@ const columns: readonly Column<BeaconItem>[] = [
   },
 ]
 
-/** A duplicate has the beacon_id of another, and several may come within a millisecond. */
-const keyOf = ({ slot_id, beacon_id, verdict, received_at_ms, event }: BeaconItem) =>
-  `${received_at_ms} ${verdict} ${event} ${slot_id} ${beacon_id}`
-const isBeacon = ({ type }: SandboxEvent) => type.startsWith('beacon.')
-
-export interface BeaconTableProps {
-  query: Readonly<Record<string, string>>
-  isLive?: boolean
-  empty: ReactNode
+const table: Table<BeaconItem> = {
+  id: 'beacons.list',
+  label: 'Beacons',
+  columns,
+  // A duplicate has the beacon_id of another, and several may come within a millisecond.
+  keyOf: ({ slot_id, beacon_id, verdict, received_at_ms, event }) =>
+    `${received_at_ms} ${verdict} ${event} ${slot_id} ${beacon_id}`,
+  routeOf: routeOfBeacon,
+  isAffected: ({ type }) => type.startsWith('beacon.'),
 }
 
 /** Beacons as a live table by a query of beacons.list. */
-export function BeaconTable({ query, isLive = true, empty }: BeaconTableProps) {
-  const list = useList<BeaconItem>('beacons.list', { query }, { keyOf, isAffected: isBeacon, isLive })
-  return <DataTable label="Beacons" list={list} columns={columns} keyOf={keyOf} routeOf={routeOfBeacon} empty={empty} />
+export function BeaconTable(props: Omit<LiveTableProps<BeaconItem>, 'table'>) {
+  return <LiveTable table={table} {...props} />
 }
 
 export interface BeaconListProps {

@@ -1,24 +1,18 @@
 /** `/projects`: every project; `/projects/proj_...`: its settings, its keys, and the ways to what it has. */
+
 import { Link } from 'wouter'
 import type { ProjectItem } from '../../../../src/contract/control/projects.ts'
-import { useList } from '../../data/list.ts'
 import { isReplaced, useResource } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { type Column, DataTable } from '../../parts/DataTable.tsx'
-import { Id, routeTo } from '../../parts/Id.tsx'
+import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
+import { routeTo } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { KeyCard } from './Keys.tsx'
 
 const columns: readonly Column<ProjectItem>[] = [
-  {
-    id: 'client_id',
-    header: 'Project',
-    width: 'minmax(120px, 1fr)',
-    isNarrow: true,
-    cell: ({ client_id }) => <Id kind="project" id={client_id} />,
-  },
+  idColumn('client_id', 'Project', 'project', 'minmax(120px, 1fr)', true),
   {
     id: 'state',
     header: 'State',
@@ -49,21 +43,19 @@ const columns: readonly Column<ProjectItem>[] = [
   },
 ]
 
-const keyOf = ({ client_id }: ProjectItem) => client_id
-const routeOf = ({ client_id }: ProjectItem) => routeTo('project', client_id)
+const table: Table<ProjectItem> = {
+  id: 'projects.list',
+  label: 'Projects',
+  columns,
+  keyOf: ({ client_id }) => client_id,
+  routeOf: ({ client_id }) => routeTo('project', client_id),
+  isAffected: isReplaced,
+}
 
 export function ProjectsPage() {
-  const list = useList<ProjectItem>('projects.list', {}, { keyOf, isAffected: isReplaced })
   return (
     <Page title="Projects" lead="Those of the seed, and those created later: svc projects create" isFull>
-      <DataTable
-        label="Projects"
-        list={list}
-        columns={columns}
-        keyOf={keyOf}
-        routeOf={routeOf}
-        empty={<Empty title="There is no project" />}
-      />
+      <LiveTable table={table} query={{}} empty={<Empty title="There is no project" />} />
     </Page>
   )
 }

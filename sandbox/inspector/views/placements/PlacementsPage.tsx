@@ -1,14 +1,14 @@
 /** Every slot of the sandbox, newest first; those of one job, campaign or session. */
-import { type ReactNode, useMemo, useState } from 'react'
+
+import type { ReactNode } from 'react'
 import type { PlacementItem } from '../../../../src/contract/control/placements.ts'
-import { useList } from '../../data/list.ts'
-import type { SandboxEvent } from '../../data/live.ts'
+import { listOf } from '../../data/list.ts'
 import { useResource } from '../../data/resource.ts'
-import { useSession } from '../../data/session.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { type Column, DataTable } from '../../parts/DataTable.tsx'
-import { choiceOf, type Filter, FilterBar, projectFilter, sinceFilter, useFilters } from '../../parts/Filters.tsx'
-import { Id, kindOf, routeTo } from '../../parts/Id.tsx'
+import { type Column, DataTable, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
+import { choiceOf, type Filter, projectFilter, sinceFilter } from '../../parts/Filters.tsx'
+import { kindOf, routeTo } from '../../parts/Id.tsx'
+import { ListPage } from '../../parts/ListPage.tsx'
 import { Page } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { TabSet } from '../../parts/Tabs.tsx'
@@ -16,49 +16,39 @@ import { dateAndTime, Time } from '../../parts/Time.tsx'
 import { BeaconTable } from '../beacons/BeaconsPage.tsx'
 import { ConsentTable } from '../records/ConsentPage.tsx'
 
+const filters: readonly Filter[] = [
+  {
+    name: 'q',
+    label: 'Session, job, slot or campaign',
+    kind: 'text',
+    placeholder: 'Session, job, slot, campaign',
+    isSearch: true,
+  },
+  projectFilter,
+  choiceOf('fill', 'Outcome', [
+    ['true', 'fills'],
+    ['false', 'no-fills'],
+  ]),
+  choiceOf('format', 'Format', ['banner', 'clip', 'native']),
+  sinceFilter,
+]
+
 export function PlacementsPage() {
-  const { projects } = useSession()
-  const filters = useMemo((): Filter[] => {
-    return [
-      {
-        name: 'q',
-        label: 'Session, job, slot or campaign',
-        kind: 'text',
-        placeholder: 'Session, job, slot, campaign',
-        isSearch: true,
-      },
-      projectFilter(projects),
-      choiceOf('fill', 'Outcome', [
-        ['true', 'fills'],
-        ['false', 'no-fills'],
-      ]),
-      choiceOf('format', 'Format', ['banner', 'clip', 'native']),
-      sinceFilter,
-    ]
-  }, [projects])
-  const [values, change] = useFilters(filters)
-  const [isLive, setLive] = useState(true)
-  const { q, ...rest } = values
-  const query = { ...rest, ...searchOf(q) }
-  const isFiltered = Object.keys(values).length > 0
   return (
-    <Page title="Placements" isFull>
-      <FilterBar filters={filters} values={values} onChange={change} live={{ isOn: isLive, onChange: setLive }} />
-      <PlacementTable
-        query={query}
-        isLive={isLive}
-        empty={
-          isFiltered ? (
-            <Empty icon="filter" title="No placement matches these filters" />
-          ) : (
-            <Empty icon="placements" title="No placements yet">
-              <p>Request the first one:</p>
-              <code>svc placements create --format banner --topic coffee</code>
-            </Empty>
-          )
-        }
-      />
-    </Page>
+    <ListPage
+      title="Placements"
+      filters={filters}
+      isPausable
+      noun="placement"
+      empty={
+        <Empty icon="placements" title="No placements yet">
+          <p>Request the first one:</p>
+          <code>svc placements create --format banner --topic coffee</code>
+        </Empty>
+      }
+    >
+      {({ q, ...rest }, listed) => <PlacementTable query={{ ...rest, ...searchOf(q) }} {...listed} />}
+    </ListPage>
   )
 }
 
@@ -91,7 +81,6 @@ export function CampaignPage({ id }: { id: string }) {
     <Page title={id} copies="campaign_id" lead="The placements that this campaign has filled" isFull>
       <PlacementTable
         query={{ campaign_id: id }}
-        isLive
         empty={
           <Empty icon="placements" title="This campaign has filled no placement">
             The decision of a placement says which rule has removed it.
@@ -103,13 +92,7 @@ export function CampaignPage({ id }: { id: string }) {
 }
 
 const columns: readonly Column<PlacementItem>[] = [
-  {
-    id: 'slot_id',
-    header: 'Slot',
-    width: 'minmax(136px, 1fr)',
-    isNarrow: true,
-    cell: ({ slot_id }) => <Id kind="placement" id={slot_id} />,
-  },
+  idColumn('slot_id', 'Slot', 'placement', 'minmax(136px, 1fr)', true),
   {
     id: 'outcome',
     header: 'Outcome',
@@ -124,12 +107,7 @@ const columns: readonly Column<PlacementItem>[] = [
   },
   { id: 'format', header: 'Format', width: '64px', cell: ({ format }) => format ?? <span className="faint">–</span> },
   { id: 'job_type', header: 'Surface', width: '64px', cell: ({ job_type }) => job_type },
-  {
-    id: 'session_id',
-    header: 'Session',
-    width: 'minmax(100px, 1fr)',
-    cell: ({ session_id }) => <Id kind="session" id={session_id} />,
-  },
+  idColumn('session_id', 'Session', 'session', 'minmax(100px, 1fr)'),
   { id: 'client_id', header: 'Project', width: 'minmax(84px, 0.7fr)', cell: ({ client_id }) => client_id },
   {
     id: 'decision',
@@ -160,39 +138,27 @@ function isToday(at_ms: number): boolean {
   return new Date(at_ms).toDateString() === new Date().toDateString()
 }
 
-const keyOf = ({ slot_id }: PlacementItem) => slot_id
-const routeOf = ({ slot_id }: PlacementItem) => routeTo('placement', slot_id)
-const isAffected = ({ type }: SandboxEvent) => type === 'placement.decided' || type === 'job.created'
-
-interface PlacementTableProps {
-  query: Readonly<Record<string, string>>
-  isLive?: boolean
-  empty: ReactNode
+const table: Table<PlacementItem> = {
+  id: 'placements.list',
+  label: 'Placements',
+  columns,
+  keyOf: ({ slot_id }) => slot_id,
+  routeOf: ({ slot_id }) => routeTo('placement', slot_id),
+  isAffected: ({ type }) => type === 'placement.decided' || type === 'job.created',
 }
 
 /** A list of placements by a query of placements.list. A slot_id shows that one alone. */
-function PlacementTable({ query, isLive = true, empty }: PlacementTableProps) {
-  const { slot_id } = query
-  const list = useList<PlacementItem>('placements.list', slot_id === undefined ? { query } : null, {
-    keyOf,
-    isAffected,
-    isLive,
-  })
-  const single = useResource('placements.explain', slot_id === undefined ? null : { params: { slot_id } })
-  if (slot_id === undefined) {
-    return <DataTable label="Placements" list={list} columns={columns} keyOf={keyOf} routeOf={routeOf} empty={empty} />
-  }
+function PlacementTable(props: Omit<LiveTableProps<PlacementItem>, 'table'>) {
+  const { slot_id } = props.query
+  if (slot_id === undefined) return <LiveTable table={table} {...props} />
+  return <OnePlacement slot_id={slot_id} empty={props.empty} />
+}
+
+function OnePlacement({ slot_id, empty }: { slot_id: string; empty: ReactNode }) {
+  const resource = useResource('placements.explain', { params: { slot_id } })
   return (
-    <Shown resource={single} missing={empty}>
-      {(item) => (
-        <DataTable
-          label="Placements"
-          list={{ ...list, items: [item], isLoading: false, hasMore: false, problem: null }}
-          columns={columns}
-          keyOf={keyOf}
-          routeOf={routeOf}
-        />
-      )}
+    <Shown resource={resource} missing={empty}>
+      {(item) => <DataTable {...table} list={listOf(item, resource.reload)} />}
     </Shown>
   )
 }

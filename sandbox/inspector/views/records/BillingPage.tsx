@@ -1,10 +1,9 @@
 /** What production would have billed: in all, by day, by format and price, and what did not count. */
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { BillingReport } from '../../../../src/contract/control/billing.ts'
 import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
-import { useSession } from '../../data/session.ts'
 import { Chart } from '../../parts/Chart.tsx'
 import { Chip } from '../../parts/Chip.tsx'
 import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/Filters.tsx'
@@ -14,20 +13,17 @@ import { BeaconList } from '../beacons/BeaconsPage.tsx'
 
 const isAffected = ({ type }: SandboxEvent) => type.startsWith('beacon.')
 
+const filters: readonly Filter[] = [
+  projectFilter,
+  choiceOf('since', 'Since', [
+    ['1h', '1 hour'],
+    ['24h', '1 day'],
+    ['168h', '7 days'],
+  ]),
+  { name: 'session_id', label: 'Session', kind: 'text', isSearch: true },
+]
+
 export function BillingPage() {
-  const { projects } = useSession()
-  const filters = useMemo(
-    (): Filter[] => [
-      projectFilter(projects),
-      choiceOf('since', 'Since', [
-        ['1h', '1 hour'],
-        ['24h', '1 day'],
-        ['168h', '7 days'],
-      ]),
-      { name: 'session_id', label: 'Session', kind: 'text', isSearch: true },
-    ],
-    [projects],
-  )
   const [values, change] = useFilters(filters)
   const report = useResource('billing.report', { query: values }, isAffected)
   return (
@@ -150,21 +146,16 @@ function Lines({ report: { lines } }: { report: BillingReport }) {
           <table className="plain-table">
             <thead>
               <tr>
-                <th scope="col">Project</th>
-                <th scope="col">Format</th>
-                <th scope="col">Metric</th>
-                <th scope="col" className="number">
-                  Count
-                </th>
-                <th scope="col" className="number">
-                  Price CPM
-                </th>
-                <th scope="col" className="number">
-                  Amount
-                </th>
-                <th scope="col" className="number">
-                  Publisher
-                </th>
+                {['Project', 'Format', 'Metric'].map((name) => (
+                  <th key={name} scope="col">
+                    {name}
+                  </th>
+                ))}
+                {['Count', 'Price CPM', 'Amount', 'Publisher'].map((name) => (
+                  <th key={name} scope="col" className="number">
+                    {name}
+                  </th>
+                ))}
               </tr>
             </thead>
             <tbody>

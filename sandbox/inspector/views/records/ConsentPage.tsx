@@ -1,16 +1,14 @@
 /** Consent: every revision of every session, or the record of one identifier. */
-import { type ReactNode, useMemo } from 'react'
+
 import type { ConsentItem } from '../../../../src/contract/control/consent.ts'
 import { decodeInteger, encodeInteger } from '../../../../src/contract/ids.ts'
-import { useList } from '../../data/list.ts'
-import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
-import { useSession } from '../../data/session.ts'
 import { Chip, toneOf } from '../../parts/Chip.tsx'
-import { type Column, DataTable } from '../../parts/DataTable.tsx'
-import { type Filter, FilterBar, projectFilter, useFilters } from '../../parts/Filters.tsx'
+import { type Column, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
+import { type Filter, projectFilter } from '../../parts/Filters.tsx'
 import { Id, routeTo } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
+import { ListPage } from '../../parts/ListPage.tsx'
 import { Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { dateAndTime } from '../../parts/Time.tsx'
@@ -19,25 +17,25 @@ export function ConsentPage({ id }: { id: string }) {
   return id === '' ? <ConsentHistory /> : <ConsentRecord id={id} />
 }
 
+const filters: readonly Filter[] = [
+  { name: 'session_id', label: 'Session', kind: 'text', isSearch: true },
+  projectFilter,
+]
+
 function ConsentHistory() {
-  const { projects } = useSession()
-  const filters = useMemo(
-    (): Filter[] => [{ name: 'session_id', label: 'Session', kind: 'text', isSearch: true }, projectFilter(projects)],
-    [projects],
-  )
-  const [values, change] = useFilters(filters)
   return (
-    <Page title="Consent" isFull>
-      <FilterBar filters={filters} values={values} onChange={change} />
-      <ConsentTable
-        query={values}
-        empty={
-          <Empty icon="consent" title={Object.keys(values).length > 0 ? 'No consent matches' : 'No consent is stored'}>
-            <code>svc consent set --session-id first --decision granted</code>
-          </Empty>
-        }
-      />
-    </Page>
+    <ListPage
+      title="Consent"
+      filters={filters}
+      noun="consent"
+      empty={
+        <Empty icon="consent" title="No consent is stored">
+          <code>svc consent set --session-id first --decision granted</code>
+        </Empty>
+      }
+    >
+      {(query, listed) => <ConsentTable query={query} {...listed} />}
+    </ListPage>
   )
 }
 
@@ -65,13 +63,7 @@ function ConsentRecord({ id }: { id: string }) {
 const flag = (isOn: boolean) => <Chip tone={isOn ? 'good' : 'plain'}>{isOn ? 'yes' : 'no'}</Chip>
 
 const columns: readonly Column<ConsentItem>[] = [
-  {
-    id: 'session_id',
-    header: 'Session',
-    width: 'minmax(110px, 1.3fr)',
-    isNarrow: true,
-    cell: ({ session_id }) => <Id kind="session" id={session_id} />,
-  },
+  idColumn('session_id', 'Session', 'session', 'minmax(110px, 1.3fr)', true),
   {
     id: 'state',
     header: 'State',
@@ -104,12 +96,16 @@ const columns: readonly Column<ConsentItem>[] = [
   },
 ]
 
-const keyOf = ({ consent_id, revision }: ConsentItem) => `${consent_id} ${revision}`
-const routeOf = ({ consent_id }: ConsentItem) => routeTo('consent', consent_id)
-const isAffected = ({ type }: SandboxEvent) => type === 'consent.changed'
+const table: Table<ConsentItem> = {
+  id: 'consent.list',
+  label: 'Consent',
+  columns,
+  keyOf: ({ consent_id, revision }) => `${consent_id} ${revision}`,
+  routeOf: ({ consent_id }) => routeTo('consent', consent_id),
+  isAffected: ({ type }) => type === 'consent.changed',
+}
 
 /** Revisions of consent by a query of consent.list. */
-export function ConsentTable({ query, empty }: { query: Readonly<Record<string, string>>; empty: ReactNode }) {
-  const list = useList<ConsentItem>('consent.list', { query }, { keyOf, isAffected })
-  return <DataTable label="Consent" list={list} columns={columns} keyOf={keyOf} routeOf={routeOf} empty={empty} />
+export function ConsentTable(props: Omit<LiveTableProps<ConsentItem>, 'table'>) {
+  return <LiveTable table={table} {...props} />
 }

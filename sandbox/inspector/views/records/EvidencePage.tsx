@@ -1,19 +1,19 @@
 /** The evidence chains: each entry with its hash, and whether the chain holds, checked on demand. */
-import { useMemo, useState } from 'react'
+
+import { useState } from 'react'
 import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-components'
 import type { EvidenceEntry, EvidenceItem, EvidenceVerification } from '../../../../src/contract/control/evidence.ts'
 import { parseJson } from '../../../../src/foundation/json.ts'
 import { type ApiProblem, call } from '../../data/api.ts'
-import { useList } from '../../data/list.ts'
 import { problemOf, useResource } from '../../data/resource.ts'
-import { useSession } from '../../data/session.ts'
 import { Chip } from '../../parts/Chip.tsx'
 import { CopyButton } from '../../parts/Code.tsx'
-import { type Column, DataTable } from '../../parts/DataTable.tsx'
-import { choiceOf, type Filter, FilterBar, projectFilter, slotFilter, useFilters } from '../../parts/Filters.tsx'
+import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
+import { choiceOf, type Filter, projectFilter, slotFilter } from '../../parts/Filters.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Id, routeTo } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
+import { ListPage } from '../../parts/ListPage.tsx'
 import { Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Problem, Shown } from '../../parts/States.tsx'
 import { Time } from '../../parts/Time.tsx'
@@ -35,12 +35,7 @@ const columns: readonly Column<EvidenceItem>[] = [
     ),
   },
   { id: 'kind', header: 'Kind', width: '84px', isNarrow: true, cell: ({ kind }) => <Chip>{kind}</Chip> },
-  {
-    id: 'slot_id',
-    header: 'Slot',
-    width: 'minmax(136px, 0.8fr)',
-    cell: ({ slot_id }) => <Id kind="placement" id={slot_id} />,
-  },
+  idColumn('slot_id', 'Slot', 'placement', 'minmax(136px, 0.8fr)'),
   {
     id: 'hash',
     header: 'Hash',
@@ -57,39 +52,39 @@ const columns: readonly Column<EvidenceItem>[] = [
   },
 ]
 
+const filters: readonly Filter[] = [
+  slotFilter,
+  choiceOf('kind', 'Kind', ['decision', 'consent', 'beacon']),
+  projectFilter,
+]
+
 const keyOf = ({ client_id, seq }: EvidenceItem) => `${client_id}~${seq}`
-const routeOf = (item: EvidenceItem) => routeTo('evidence', keyOf(item))
 const recorded = new Set(['placement.decided', 'consent.changed', 'beacon.accepted'])
 
+const table: Table<EvidenceItem> = {
+  id: 'evidence.list',
+  label: 'Evidence',
+  columns,
+  keyOf,
+  routeOf: (item) => routeTo('evidence', keyOf(item)),
+  isAffected: ({ type }) => recorded.has(type),
+}
+
 function Chains() {
-  const { projects } = useSession()
-  const filters = useMemo(
-    (): Filter[] => [slotFilter, choiceOf('kind', 'Kind', ['decision', 'consent', 'beacon']), projectFilter(projects)],
-    [projects],
-  )
-  const [values, change] = useFilters(filters)
-  const list = useList<EvidenceItem>(
-    'evidence.list',
-    { query: values },
-    { keyOf, isAffected: ({ type }) => recorded.has(type) },
-  )
   return (
-    <Page title="Evidence" isFull>
-      <Verification />
-      <FilterBar filters={filters} values={values} onChange={change} />
-      <DataTable
-        label="Evidence"
-        list={list}
-        columns={columns}
-        keyOf={keyOf}
-        routeOf={routeOf}
-        empty={
-          <Empty icon="chain" title="No evidence">
-            Decisions, consent and accepted beacons are recorded.
-          </Empty>
-        }
-      />
-    </Page>
+    <ListPage
+      title="Evidence"
+      filters={filters}
+      noun="entry"
+      empty={
+        <Empty icon="chain" title="No evidence">
+          Decisions, consent and accepted beacons are recorded.
+        </Empty>
+      }
+      above={() => <Verification />}
+    >
+      {(query, listed) => <LiveTable table={table} query={query} {...listed} />}
+    </ListPage>
   )
 }
 

@@ -1,20 +1,20 @@
 /** `/callbacks`: the decisions that are posted to the callback URL of their job; `/callbacks/slot_...`: one, with its attempts. */
-import { useMemo, useState } from 'react'
+
+import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { CallbackItem, CallbackStatus } from '../../../../src/contract/control/callbacks.ts'
 import type { ListedRequest } from '../../../../src/contract/control/requests.ts'
 import { call } from '../../data/api.ts'
-import { useList } from '../../data/list.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
-import { useSession } from '../../data/session.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
 import { CopyButton } from '../../parts/Code.tsx'
-import { type Column, DataTable } from '../../parts/DataTable.tsx'
+import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
-import { choiceOf, type Filter, FilterBar, projectFilter, slotFilter, useFilters } from '../../parts/Filters.tsx'
+import { choiceOf, type Filter, projectFilter, slotFilter } from '../../parts/Filters.tsx'
 import { Id, routeTo } from '../../parts/Id.tsx'
+import { ListPage } from '../../parts/ListPage.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { duration, Time } from '../../parts/Time.tsx'
@@ -23,13 +23,7 @@ const tones = { waiting: 'plain', retrying: 'warn', delivered: 'good', failed: '
 const statuses = Object.keys(tones) as readonly CallbackStatus[]
 
 const columns: readonly Column<CallbackItem>[] = [
-  {
-    id: 'slot_id',
-    header: 'Slot',
-    width: '140px',
-    isNarrow: true,
-    cell: ({ slot_id }) => <Id kind="callback" id={slot_id} />,
-  },
+  idColumn('slot_id', 'Slot', 'callback', '140px', true),
   {
     id: 'status',
     header: 'Status',
@@ -61,40 +55,36 @@ const columns: readonly Column<CallbackItem>[] = [
   },
 ]
 
-const keyOf = ({ slot_id }: CallbackItem) => slot_id
-const routeOf = ({ slot_id }: CallbackItem) => routeTo('callback', slot_id)
+const filters: readonly Filter[] = [slotFilter, choiceOf('status', 'Status', statuses), projectFilter]
+
 const isAffected = ({ type }: SandboxEvent) =>
   type === 'placement.decided' || type === 'job.created' || /^callback/.test(type)
 
+const table: Table<CallbackItem> = {
+  id: 'callbacks.list',
+  label: 'Callbacks',
+  columns,
+  keyOf: ({ slot_id }) => slot_id,
+  routeOf: ({ slot_id }) => routeTo('callback', slot_id),
+  isAffected,
+}
+
 export function CallbacksPage() {
-  const { projects } = useSession()
-  const filters = useMemo(
-    (): Filter[] => [slotFilter, choiceOf('status', 'Status', statuses), projectFilter(projects)],
-    [projects],
-  )
-  const [values, change] = useFilters(filters)
-  const list = useList<CallbackItem>('callbacks.list', { query: values }, { keyOf, isAffected })
   return (
-    <Page title="Callbacks" lead="Decisions that are posted to the callback_url of their job, newest first." isFull>
-      <FilterBar filters={filters} values={values} onChange={change} />
-      <DataTable
-        label="Callbacks"
-        list={list}
-        columns={columns}
-        keyOf={keyOf}
-        routeOf={routeOf}
-        empty={
-          Object.keys(values).length > 0 ? (
-            <Empty icon="filter" title="No callback matches these filters" />
-          ) : (
-            <Empty icon="requests" title="No callback yet">
-              A job with a <code>callback_url</code> has one for each slot. To receive them:{' '}
-              <code>svc callbacks listen</code>
-            </Empty>
-          )
-        }
-      />
-    </Page>
+    <ListPage
+      title="Callbacks"
+      lead="Decisions that are posted to the callback_url of their job, newest first."
+      filters={filters}
+      noun="callback"
+      empty={
+        <Empty icon="requests" title="No callback yet">
+          A job with a <code>callback_url</code> has one for each slot. To receive them:{' '}
+          <code>svc callbacks listen</code>
+        </Empty>
+      }
+    >
+      {(query, listed) => <LiveTable table={table} query={query} {...listed} />}
+    </ListPage>
   )
 }
 

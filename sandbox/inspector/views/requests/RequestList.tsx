@@ -1,14 +1,14 @@
 /** The journal: every exchange of the API, filtered by the address, read again as requests come. */
-import { useEffect, useMemo, useState } from 'react'
+
+import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { ListedRequest } from '../../../../src/contract/control/requests.ts'
 import { isReasonCode } from '../../data/api.ts'
-import { useList } from '../../data/list.ts'
 import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { type Column, DataTable } from '../../parts/DataTable.tsx'
-import { choiceOf, type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
-import { Id, routeTo } from '../../parts/Id.tsx'
-import { Page } from '../../parts/Panel.tsx'
+import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
+import { choiceOf, type Filter } from '../../parts/Filters.tsx'
+import { routeTo } from '../../parts/Id.tsx'
+import { ListPage } from '../../parts/ListPage.tsx'
 import { Empty } from '../../parts/States.tsx'
 import { duration, Time } from '../../parts/Time.tsx'
 
@@ -53,31 +53,11 @@ const filters: readonly Filter[] = [
 /** Returns what a text of the search matches: the beginning of a path, or any part where it is not one. */
 const patternOf = (text: string) => (/^(\/|\*|https?:)/.test(text) ? text : `*${text}*`)
 
-const keyOf = ({ request_id }: ListedRequest) => request_id
-const routeOf = ({ request_id }: ListedRequest) => routeTo('request', request_id)
-
 /** No event says that a request came: the journal is asked for what is new. */
 const refresh_ms = 1_500
 
 export function RequestList() {
-  const [values, change] = useFilters(filters)
-  const [isLive, setLive] = useState(true)
   const [picked, setPicked] = useState<readonly string[]>([])
-  const { path, ...others } = values
-  const list = useList<ListedRequest>(
-    'requests.list',
-    { query: path === undefined ? others : { ...others, path: patternOf(path) } },
-    { keyOf, isAffected: () => true, isLive },
-  )
-  const { refresh } = list
-  useEffect(() => {
-    if (!isLive) return
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') refresh()
-    }, refresh_ms)
-    return () => clearInterval(timer)
-  }, [isLive, refresh])
-
   const columns = useMemo<readonly Column<ListedRequest>[]>(
     () => [
       {
@@ -126,28 +106,26 @@ export function RequestList() {
         cell: ({ reason_code }) => (reason_code === null ? '' : <code className="soft">{reason_code}</code>),
       },
       { id: 'key', header: 'Key', width: '72px', cell: ({ key }) => <code className="faint">{key}</code> },
-      {
-        id: 'session',
-        header: 'Session',
-        width: 'minmax(90px, 0.7fr)',
-        cell: ({ session_id }) => <Id kind="session" id={session_id} />,
-      },
-      {
-        id: 'id',
-        header: 'Request ID',
-        width: '140px',
-        cell: ({ request_id }) => <Id kind="request" id={request_id} />,
-      },
+      idColumn('session_id', 'Session', 'session', 'minmax(90px, 0.7fr)'),
+      idColumn('request_id', 'Request ID', 'request', '140px'),
       { id: 'took', header: 'Took', width: '72px', isNumber: true, cell: ({ duration_ms }) => duration(duration_ms) },
     ],
     [picked],
   )
+  const table: Table<ListedRequest> = {
+    id: 'requests.list',
+    label: 'Requests',
+    columns,
+    keyOf: ({ request_id }) => request_id,
+    routeOf: ({ request_id }) => routeTo('request', request_id),
+    isAffected: () => true,
+    refresh_ms,
+  }
   const [later, earlier] = picked.toSorted().toReversed()
   return (
-    <Page
+    <ListPage
       title="Requests"
       lead="Every exchange of the API as it was sent, without keys, tokens and prompt text."
-      isFull
       actions={
         picked.length === 0 ? undefined : picked.length === 2 ? (
           <Link className="small primary" href={`${routeTo('request', later ?? '')}?with=${earlier}`}>
@@ -157,28 +135,26 @@ export function RequestList() {
           <span className="faint label">Pick another one to compare</span>
         )
       }
+      filters={filters}
+      isPausable
+      noun="request"
+      empty={
+        <Empty icon="requests" title="No request yet">
+          Send one from the{' '}
+          <Link className="link" href="/playground">
+            playground
+          </Link>
+          , or: <code>svc placements create</code>
+        </Empty>
+      }
     >
-      <FilterBar filters={filters} values={values} onChange={change} live={{ isOn: isLive, onChange: setLive }} />
-      <DataTable
-        label="Requests"
-        list={list}
-        columns={columns}
-        keyOf={keyOf}
-        routeOf={routeOf}
-        empty={
-          Object.keys(values).length > 0 ? (
-            <Empty title="No request matches">Clear a filter to see more.</Empty>
-          ) : (
-            <Empty icon="requests" title="No request yet">
-              Send one from the{' '}
-              <Link className="link" href="/playground">
-                playground
-              </Link>
-              , or: <code>svc placements create</code>
-            </Empty>
-          )
-        }
-      />
-    </Page>
+      {({ path, ...others }, listed) => (
+        <LiveTable
+          table={table}
+          query={path === undefined ? others : { ...others, path: patternOf(path) }}
+          {...listed}
+        />
+      )}
+    </ListPage>
   )
 }
