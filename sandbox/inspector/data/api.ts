@@ -75,13 +75,16 @@ export async function call<Id extends EndpointId>(
     if (state === 'open' && currentSession()?.token !== before) response = await send()
   }
   const text = await response.text()
-  const parsed = parseJson(text)
-  if (!response.ok) {
-    throw new ApiProblem(response.status, isObject(parsed) ? parsed : {}, `The sandbox responded ${response.status}.`)
-  }
+  if (!response.ok) throw refusal(response.status, text)
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
-  const output: unknown = isJson ? parsed : text
+  const output: unknown = isJson ? parseJson(text) : text
   return output as OutputOf<Id>
+}
+
+/** Returns the problem of a response that is no success. */
+export function refusal(status: number, text: string): ApiProblem {
+  const body = parseJson(text)
+  return new ApiProblem(status, isObject(body) ? body : {}, `The sandbox responded ${status}.`)
 }
 
 /** Sends a request to this origin with the token. @throws ApiProblem when nobody responds */

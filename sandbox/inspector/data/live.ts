@@ -3,10 +3,11 @@
  * that has gone silent is noticed. It resumes where it was; after another start of the sandbox it begins again. Views get
  * events in batches, at most ten a second.
  */
-import { useEffect, useRef, useSyncExternalStore } from 'react'
+import { useEffect, useRef } from 'react'
 import type { EventType, SandboxEvent } from '../../../src/contract/control/events.ts'
 import { parseJson } from '../../../src/foundation/json.ts'
 import { addressOf, request } from './api.ts'
+import { createCell } from './cell.ts'
 import { currentSession, openSession } from './session.ts'
 
 export type { EventType, SandboxEvent }
@@ -20,20 +21,12 @@ const longestRetry_ms = 3_000
 /** How long the page says that the connection is back. */
 const recovered_ms = 4_000
 
-let status: LiveStatus = 'connecting'
-const statusListeners = new Set<() => void>()
+const status = createCell<LiveStatus>('connecting')
 const handlers = new Set<EventHandler>()
 const recoveryListeners = new Set<() => void>()
-const recentListeners = new Set<() => void>()
-
-function setStatus(next: LiveStatus): void {
-  if (status === next) return
-  status = next
-  for (const listener of statusListeners) listener()
-}
 
 /** The newest events that this page has received, newest last. */
-let recent: readonly SandboxEvent[] = []
+const recent = createCell<readonly SandboxEvent[]>([])
 const mostRecent = 1_000
 /** Events before the page that it begins with, so that it shows what happened last. */
 const history = 500
@@ -47,8 +40,7 @@ function emit(event: SandboxEvent): void {
   setTimeout(() => {
     const events = batch
     batch = []
-    recent = [...recent, ...events].slice(-mostRecent)
-    for (const listener of recentListeners) listener()
+    recent.set([...recent.get(), ...events].slice(-mostRecent))
     const added = events.filter(({ seq }) => seq > first_new_seq)
     if (added.length > 0) for (const handler of handlers) handler(added)
   }, batch_ms)
@@ -77,7 +69,7 @@ export async function followEvents(): Promise<void> {
     } catch {
       // What follows is the same for a stream that has failed and one that has ended.
     }
-    if (wasLive || status === 'connecting') setStatus('lost')
+    if (wasLive || status.get() === 'connecting') status.set('lost')
     await new Promise((resolve) => setTimeout(resolve, Math.min(longestRetry_ms, 250 * 2 ** attempt)))
     if ((await openSession()) !== 'open') continue
     const session = currentSession()
@@ -85,20 +77,20 @@ export async function followEvents(): Promise<void> {
       token = session.token
       first_new_seq = session.last_event_seq
       seq = Math.max(0, first_new_seq - history)
-      recent = []
+      recent.set([])
     }
   }
 }
 
 function connected(): void {
-  if (status !== 'lost') {
-    setStatus('live')
+  if (status.get() !== 'lost') {
+    status.set('live')
     return
   }
-  setStatus('recovered')
+  status.set('recovered')
   for (const listener of recoveryListeners) listener()
   setTimeout(() => {
-    if (status === 'recovered') setStatus('live')
+    if (status.get() === 'recovered') status.set('live')
   }, recovered_ms)
 }
 
@@ -135,47 +127,29 @@ async function* readEvents(since_seq: number, onOpen: () => void): AsyncGenerato
   }
 }
 
-const subscribeStatus = (listener: () => void) => {
-  statusListeners.add(listener)
-  return () => statusListeners.delete(listener)
-}
-
-export function useLiveStatus(): LiveStatus {
-  return useSyncExternalStore(subscribeStatus, () => status)
-}
-
-const subscribeRecent = (listener: () => void) => {
-  recentListeners.add(listener)
-  return () => recentListeners.delete(listener)
-}
+export const useLiveStatus = status.use
 
 /** Returns the newest events, newest last: those since the page was opened, and a few before. */
-export function useRecentEvents(): readonly SandboxEvent[] {
-  return useSyncExternalStore(subscribeRecent, () => recent)
-}
+export const useRecentEvents = recent.use
 
 /** Calls `handler` with every batch of events for as long as the component is shown. */
 export function useLiveEvents(handler: EventHandler): void {
-  const current = useRef(handler)
-  current.current = handler
-  useEffect(() => {
-    const own: EventHandler = (events) => current.current(events)
-    handlers.add(own)
-    return () => {
-      handlers.delete(own)
-    }
-  }, [])
+  useHandler(handlers, handler)
 }
 
 /** Calls `handler` when the connection is back: events may have been missed, so that what is shown must be read again. */
 export function useRecovery(handler: () => void): void {
+  useHandler(recoveryListeners, handler)
+}
+
+function useHandler<Args extends unknown[]>(all: Set<(...args: Args) => void>, handler: (...args: Args) => void): void {
   const current = useRef(handler)
   current.current = handler
   useEffect(() => {
-    const own = () => current.current()
-    recoveryListeners.add(own)
+    const own = (...args: Args) => current.current(...args)
+    all.add(own)
     return () => {
-      recoveryListeners.delete(own)
+      all.delete(own)
     }
-  }, [])
+  }, [all])
 }

@@ -1,5 +1,5 @@
 /** What this page knows of the running sandbox: the token that its calls carry, and the projects of the seed. */
-import { useSyncExternalStore } from 'react'
+import { createCell } from './cell.ts'
 
 export interface SeededProject {
   client_id: string
@@ -24,17 +24,15 @@ export type SessionState = 'opening' | 'open' | 'locked' | 'unreachable'
 
 const storageKey = 'svc.admin_token'
 
-let session: Session | null = null
-let state: SessionState = 'opening'
-const listeners = new Set<() => void>()
+const session = createCell<Session | null>(null)
+const state = createCell<SessionState>('opening')
 
 export function currentSession(): Session | null {
-  return session
+  return session.get()
 }
 
 function set(next: SessionState): SessionState {
-  state = next
-  for (const listener of listeners) listener()
+  state.set(next)
   return next
 }
 
@@ -49,11 +47,11 @@ export async function openSession(): Promise<SessionState> {
       sessionStorage.removeItem(storageKey)
       return set('locked')
     }
-    if (!response.ok) return state === 'open' ? state : set('unreachable')
-    session = (await response.json()) as Session
+    if (!response.ok) return state.get() === 'open' ? 'open' : set('unreachable')
+    session.set((await response.json()) as Session)
     return set('open')
   } catch {
-    return state === 'open' ? state : set('unreachable')
+    return state.get() === 'open' ? 'open' : set('unreachable')
   }
 }
 
@@ -73,24 +71,20 @@ function takeTokenOfAddress(): void {
   history.replaceState(history.state, '', url)
 }
 
-const subscribe = (listener: () => void) => {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
 export function useSessionState(): SessionState {
-  return useSyncExternalStore(subscribe, () => state)
+  return state.use()
 }
 
 /** Returns the session of a page that is shown, which has one. */
 export function useSession(): Session {
-  const open = useSyncExternalStore(subscribe, () => session)
+  const open = session.use()
   if (open === null) throw new Error('views are shown once the session is open')
   return open
 }
 
 /** Returns the address of a page or a file of this sandbox for a plain link: beyond loopback with the token. */
 export function linkTo(address: string): string {
-  if (session?.is_public !== true) return address
-  return `${address}${address.includes('?') ? '&' : '?'}token=${encodeURIComponent(session.token)}`
+  const open = currentSession()
+  if (open?.is_public !== true) return address
+  return `${address}${address.includes('?') ? '&' : '?'}token=${encodeURIComponent(open.token)}`
 }

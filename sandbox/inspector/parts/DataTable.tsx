@@ -4,9 +4,10 @@
  */
 import { type ColumnDef, columnVisibilityFeature, tableFeatures, useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import type { EndpointId } from '../data/api.ts'
+import { mediaCell } from '../data/cell.ts'
 import { type List, useList } from '../data/list.ts'
 import type { SandboxEvent } from '../data/live.ts'
 import { Id, type IdKind } from './Id.tsx'
@@ -89,7 +90,7 @@ const ahead = 30
 
 export function DataTable<Item extends object>({ label, list, columns, keyOf, routeOf, empty }: DataTableProps<Item>) {
   const { items, isLoading, isLoadingMore, hasMore, problem, loadMore, reload } = list
-  const isNarrow = useNarrow()
+  const isNarrow = narrowWindow.use()
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState<string | null>(null)
 
@@ -276,14 +277,5 @@ export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
 }
 
-const narrowWindow = matchMedia('(max-width: 760px)')
-
-const subscribe = (listener: () => void) => {
-  narrowWindow.addEventListener('change', listener)
-  return () => narrowWindow.removeEventListener('change', listener)
-}
-
-/** Returns whether the window is as narrow as a phone's, where style alone cannot do it. */
-function useNarrow(): boolean {
-  return useSyncExternalStore(subscribe, () => narrowWindow.matches)
-}
+/** Whether the window is as narrow as a phone's, where style alone cannot do it. */
+const narrowWindow = mediaCell('(max-width: 760px)')

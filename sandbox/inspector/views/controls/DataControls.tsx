@@ -2,8 +2,7 @@
 import { useRef, useState } from 'react'
 import { Button, FileTrigger, ProgressBar } from 'react-aria-components'
 import type { Snapshot } from '../../../../src/contract/control/snapshots.ts'
-import { isObject, parseJson } from '../../../../src/foundation/json.ts'
-import { ApiProblem, addressOf, call, request } from '../../data/api.ts'
+import { ApiProblem, addressOf, call, type OutputOf, refusal, request } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { currentSession } from '../../data/session.ts'
 import { Chip } from '../../parts/Chip.tsx'
@@ -72,22 +71,7 @@ function Snapshots() {
           ) : (
             <ul className="cards">
               {items.map((snapshot) => (
-                <SnapshotCard
-                  key={snapshot.name}
-                  snapshot={snapshot}
-                  restore={() =>
-                    action.run(
-                      () => call('snapshots.restore', { params: { name: snapshot.name }, body: {} }),
-                      `${snapshot.name} is restored.`,
-                    )
-                  }
-                  remove={() =>
-                    action.run(
-                      () => call('snapshots.delete', { params: { name: snapshot.name } }),
-                      `${snapshot.name} is deleted.`,
-                    )
-                  }
-                />
+                <SnapshotCard key={snapshot.name} snapshot={snapshot} action={action} />
               ))}
             </ul>
           )
@@ -97,13 +81,9 @@ function Snapshots() {
   )
 }
 
-interface SnapshotCardProps {
-  snapshot: Snapshot
-  restore(): void
-  remove(): void
-}
-
-function SnapshotCard({ snapshot: { name, saved_at_ms, size_bytes }, restore, remove }: SnapshotCardProps) {
+function SnapshotCard({ snapshot, action }: { snapshot: Snapshot; action: Action }) {
+  const { name, saved_at_ms, size_bytes } = snapshot
+  const params = { name }
   return (
     <li className="box card">
       <div className="grow">
@@ -118,7 +98,7 @@ function SnapshotCard({ snapshot: { name, saved_at_ms, size_bytes }, restore, re
         title={`Restore ${name}?`}
         text="Everything that happened since then is lost, unless you save it first."
         confirm="Restore"
-        onConfirm={restore}
+        onConfirm={() => action.run(() => call('snapshots.restore', { params, body: {} }), `${name} is restored.`)}
       >
         Restore
       </ConfirmButton>
@@ -126,7 +106,7 @@ function SnapshotCard({ snapshot: { name, saved_at_ms, size_bytes }, restore, re
         title={`Delete ${name}?`}
         text="The state of the sandbox does not change."
         confirm="Delete"
-        onConfirm={remove}
+        onConfirm={() => action.run(() => call('snapshots.delete', { params }), `${name} is deleted.`)}
       >
         Delete
       </ConfirmButton>
@@ -169,7 +149,7 @@ function Export() {
       setReceived(0)
       try {
         const response = await request('GET', addressOf('sandbox.export'))
-        if (!response.ok || response.body === null) throw await problemOfResponse(response)
+        if (!response.ok || response.body === null) throw refusal(response.status, await response.text())
         const chunks: Uint8Array<ArrayBuffer>[] = []
         let bytes = 0
         const reader = response.body.getReader()
@@ -289,24 +269,15 @@ function runImport(
         onShare(0)
         xhr.upload.onprogress = ({ loaded, total }) => onShare(total === 0 ? 0 : loaded / total)
         xhr.onload = () => {
-          const body = parseJson(xhr.responseText)
-          const object = isObject(body) ? body : {}
-          if (xhr.status !== 200) reject(new ApiProblem(xhr.status, object, `The sandbox responded ${xhr.status}.`))
-          else
-            resolve(
-              `Imported: ${String(object.projects)} projects, ${String(object.evidence_entries)} evidence entries, all verified.`,
-            )
+          if (xhr.status !== 200) return reject(refusal(xhr.status, xhr.responseText))
+          const { projects, evidence_entries } = JSON.parse(xhr.responseText) as OutputOf<'sandbox.import'>
+          resolve(`Imported: ${projects} projects, ${evidence_entries} evidence entries, all verified.`)
         }
         xhr.onabort = () => resolve('Stopped: nothing has changed.')
         xhr.onerror = () => reject(new ApiProblem(0, {}, 'The sandbox does not respond.'))
         xhr.send(file)
       }),
   )
-}
-
-async function problemOfResponse(response: Response): Promise<ApiProblem> {
-  const body = parseJson(await response.text())
-  return new ApiProblem(response.status, isObject(body) ? body : {}, `The sandbox responded ${response.status}.`)
 }
 
 /** Returns `512 B`, `12.3 kB`, `1.2 MB`. */

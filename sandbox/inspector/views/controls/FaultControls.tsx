@@ -6,7 +6,7 @@ import { isObject, parseJson } from '../../../../src/foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
+import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, SubmitForm, TextInput, Toggle } from '../../parts/Fields.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
@@ -74,16 +74,7 @@ export function FaultControls() {
             ) : (
               <ul className="cards">
                 {items.map((rule) => (
-                  <Rule
-                    key={rule.fault_id}
-                    rule={rule}
-                    remove={() =>
-                      action.run(
-                        () => call('faults.remove', { params: { fault_id: rule.fault_id } }),
-                        `${rule.fault_id} is removed.`,
-                      )
-                    }
-                  />
+                  <Rule key={rule.fault_id} rule={rule} action={action} />
                 ))}
               </ul>
             )
@@ -95,7 +86,7 @@ export function FaultControls() {
   )
 }
 
-function Rule({ rule, remove }: { rule: FaultRule; remove: () => void }) {
+function Rule({ rule, action }: { rule: FaultRule; action: Action }) {
   const { fault_id, effect, status, reason_code, scenario, matched, injected } = rule
   const conditions = [
     rule.method,
@@ -111,6 +102,7 @@ function Rule({ rule, remove }: { rule: FaultRule; remove: () => void }) {
     rule.latency_ms > 0 && `${rule.latency_ms} ms later`,
     rule.served && 'after it took effect',
   ].filter(Boolean)
+  const remove = () => action.run(() => call('faults.remove', { params: { fault_id } }), `${fault_id} is removed.`)
   return (
     <li className="box card">
       <div className="grow">

@@ -6,7 +6,7 @@ import type { ScenarioItem } from '../../../../src/contract/control/scenarios.ts
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chip } from '../../parts/Chip.tsx'
-import { Outcome, useAction } from '../../parts/Dialog.tsx'
+import { type Action, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
@@ -33,17 +33,7 @@ export function ScenarioControls() {
               {shown
                 .toSorted((a, b) => Number(b.active) - Number(a.active))
                 .map((item) => (
-                  <Scenario
-                    key={item.name}
-                    item={item}
-                    use={() =>
-                      action.run(
-                        () => call('scenario.use', { params: { name: item.name }, body: {} }),
-                        `${item.name} is in use.`,
-                      )
-                    }
-                    end={() => action.run(() => call('scenario.clear'), `${item.name} has ended.`)}
-                  />
+                  <Scenario key={item.name} item={item} action={action} />
                 ))}
             </ul>
           )
@@ -61,8 +51,10 @@ function matches({ name, title, purpose }: ScenarioItem, search: string): boolea
     .every((word) => text.includes(word))
 }
 
-function Scenario({ item, use, end }: { item: ScenarioItem; use: () => void; end: () => void }) {
+function Scenario({ item, action }: { item: ScenarioItem; action: Action }) {
   const { name, title, purpose, steps, expect, active } = item
+  const use = () => action.run(() => call('scenario.use', { params: { name }, body: {} }), `${name} is in use.`)
+  const end = () => action.run(() => call('scenario.clear'), `${name} has ended.`)
   return (
     <li className="box scenario" data-active={active || undefined}>
       <div className="bar spread">
@@ -85,15 +77,9 @@ function Scenario({ item, use, end }: { item: ScenarioItem; use: () => void; end
         </ul>
       </details>
       <div className="bar scenario-actions">
-        {active ? (
-          <Button className="small" onPress={end} aria-label={`End ${name}`}>
-            End
-          </Button>
-        ) : (
-          <Button className="small" onPress={use} aria-label={`Use ${name}`}>
-            Use
-          </Button>
-        )}
+        <Button className="small" onPress={active ? end : use} aria-label={`${active ? 'End' : 'Use'} ${name}`}>
+          {active ? 'End' : 'Use'}
+        </Button>
         <Link
           className="small quiet"
           href={`/playground?scenario=${name}`}

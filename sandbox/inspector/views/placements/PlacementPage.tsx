@@ -1,17 +1,17 @@
 /** One slot, from its request to its billing verdict. */
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { PlacementDetail, TraceStep } from '../../../../src/contract/control/placements.ts'
 import { useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
-import { Chip, type Tone } from '../../parts/Chip.tsx'
+import { Chip, type Tone, toneOf } from '../../parts/Chip.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Id } from '../../parts/Id.tsx'
 import { Json } from '../../parts/Json.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
 import { Empty, elsewhere, Shown } from '../../parts/States.tsx'
 import { dateAndTime, Time } from '../../parts/Time.tsx'
-import { BeaconList } from '../beacons/BeaconsPage.tsx'
+import { BeaconList, VerdictChips } from '../beacons/BeaconsPage.tsx'
 import { EvidenceEntries } from '../records/EvidencePage.tsx'
 import { outcomeOf } from './PlacementsPage.tsx'
 
@@ -186,10 +186,8 @@ interface Step {
   title: string
   text?: string
   tone: Tone
-  chips: readonly (readonly [text: string, tone?: Tone])[]
+  chips?: ReactNode
 }
-
-const tones: Readonly<Record<string, Tone>> = { accepted: 'good', duplicate: 'warn', rejected: 'bad' }
 
 function stepsOf(placement: PlacementDetail): Step[] {
   const { created_at_ms, decided_at_ms, first_frame_at_ms, decision, beacons } = placement
@@ -199,7 +197,6 @@ function stepsOf(placement: PlacementDetail): Step[] {
       title: 'Requested',
       text: `${placement.job_type}, ${placement.mode} mode`,
       tone: 'plain',
-      chips: [],
     },
   ]
   if (decided_at_ms !== null) {
@@ -208,21 +205,16 @@ function stepsOf(placement: PlacementDetail): Step[] {
       title: placement.fill ? 'Filled' : 'Not filled',
       ...(decision?.fill === true && { text: `${decision.sponsor_name}, ${decision.format}` }),
       tone: placement.fill ? 'good' : 'warn',
-      chips: placement.no_fill_reason === null ? [] : [[placement.no_fill_reason, 'warn']],
+      chips: <Chip tone="warn">{placement.no_fill_reason}</Chip>,
     })
   }
-  if (first_frame_at_ms !== null)
-    steps.push({ at_ms: first_frame_at_ms, title: 'Frame loaded', tone: 'plain', chips: [] })
-  for (const { received_at_ms, event, verdict, reason_code, would_bill, metric } of beacons) {
+  if (first_frame_at_ms !== null) steps.push({ at_ms: first_frame_at_ms, title: 'Frame loaded', tone: 'plain' })
+  for (const beacon of beacons) {
     steps.push({
-      at_ms: received_at_ms,
-      title: `Beacon ${event ?? 'unreadable'}`,
-      tone: tones[verdict] ?? 'plain',
-      chips: [
-        [verdict],
-        ...(reason_code === 'OK' ? [] : [[reason_code, verdict === 'rejected' ? 'bad' : 'warn'] as const]),
-        ...(would_bill ? [[`bills ${metric ?? ''}`, 'money'] as const] : []),
-      ],
+      at_ms: beacon.received_at_ms,
+      title: `Beacon ${beacon.event ?? 'unreadable'}`,
+      tone: toneOf(beacon.verdict),
+      chips: <VerdictChips beacon={beacon} />,
     })
   }
   return steps.toSorted((a, b) => a.at_ms - b.at_ms)
@@ -241,11 +233,7 @@ function Timeline({ placement }: { placement: PlacementDetail }) {
           <span className="bar said">
             <b>{title}</b>
             {text !== undefined && <span className="soft">{text}</span>}
-            {chips.map(([chip, chipTone]) => (
-              <Chip key={chip} {...(chipTone !== undefined && { tone: chipTone })}>
-                {chip}
-              </Chip>
-            ))}
+            {chips}
           </span>
         </li>
       ))}

@@ -3,7 +3,7 @@
  * a page, from here, with an activation token. A decision that is pending is polled as an integration would.
  */
 import { isObject, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
-import { ApiProblem, request } from '../../data/api.ts'
+import { refusal, request } from '../../data/api.ts'
 
 /** One exchange as the playground shows it. */
 export interface Sent {
@@ -31,10 +31,9 @@ export function serverSender(key_id: string | null): Send {
       { key_id, method, path, body: body ?? null },
       signal,
     )
-    const sent = parseJson(await response.text())
-    if (!response.ok || !isObject(sent)) {
-      throw new ApiProblem(response.status, isObject(sent) ? sent : {}, `The sandbox responded ${response.status}.`)
-    }
+    const text = await response.text()
+    const sent = parseJson(text)
+    if (!response.ok || !isObject(sent)) throw refusal(response.status, text)
     const headers = sent.headers as Record<string, string>
     return {
       method,
