@@ -1,5 +1,5 @@
 /** The examples of the contract, made to run against this sandbox: identifiers and tokens that exist, times that are now. */
-import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../../src/foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { bodyOf, pageSender, type Send, type Sent, serverSender } from '../playground/send.ts'
 
@@ -95,9 +95,4 @@ export async function runExample(
   const request = { method, path, ...(body.trim() === '' ? {} : { body }) }
   if (path.startsWith('/_sandbox/') || path === '/v1/browser/activate') return pageSender(null)(request)
   return serverSender(key_id)(request)
-}
-
-/** Returns a text as JSON, or as it is. */
-export function jsonOrText(text: string): Json {
-  return parseJson(text) ?? text
 }
