@@ -59,6 +59,7 @@ describe('sandbox reset', () => {
 
   test('does not ask without a terminal', async () => {
     await using cli = await startTestCli({ database: `${temporaryDirectory()}/a.db` })
+    expect(await cli.svc('sandbox reset')).toEqual({ code: 0, stdout: 'Reset to the seed.\n', stderr: '' })
     expect(await cli.svc('sandbox reset -o none')).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 })

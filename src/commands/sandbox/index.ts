@@ -21,6 +21,7 @@ const reset = endpointCommand('sandbox.reset', {
     if (options.yes !== true && canAsk(session)) await confirmReset(session)
     return { body: {} }
   },
+  text: () => ['Reset to the seed.'],
 })
 
 /** Asks before a file is reset. Throws CliError unless the answer is yes. */
