@@ -39,6 +39,21 @@ export async function everyExample(): Promise<Example[]> {
   return all.map((example) => ({ ...example, words: elsewhere[example.words] ?? example.words }))
 }
 
+/**
+ * Takes examples in two lanes side by side, each in the given order: those that go on until an interrupt, which mostly wait
+ * for it and change nothing, and all others.
+ */
+export async function inLanes<One extends { words: string }>(
+  examples: readonly One[],
+  open: () => Promise<{ take(example: One): Promise<void> } & AsyncDisposable>,
+): Promise<void> {
+  const work = async (isEndless: boolean) => {
+    await using lane = await open()
+    for (const example of examples) if (endless.test(example.words) === isEndless) await lane.take(example)
+  }
+  await Promise.all([work(true), work(false)])
+}
+
 /** Runs a command line, and interrupts it when it goes on. */
 export async function runExample(words: string, options: RunOptions): Promise<Result> {
   if (!endless.test(words)) return svc(words, { ...options, host: { ...stoppable(), ...options.host } })

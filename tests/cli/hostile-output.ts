@@ -8,7 +8,7 @@ import { endpoints, type Field } from '../../src/cli/endpoint/facts.ts'
 import { writeLocator } from '../../src/cli/process/locator.ts'
 import { version } from '../../src/cli/run/program-info.ts'
 import { fillPath } from '../../src/foundation/http.ts'
-import { everyExample, runExample } from './every-example.ts'
+import { everyExample, inLanes, runExample } from './every-example.ts'
 import { addingText, type Script, startScriptedService } from './scripted-service.ts'
 import { exampleFolder, noon, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -43,60 +43,75 @@ export interface Tally {
 
 /** Runs every example, or each `step`-th of the cases, and where wanted one of each command. Returns how many cases were tried, and what was found. */
 export async function walkHostileOutput({ step = 1, isEachTried = false } = {}): Promise<Tally> {
-  await using cli = await startTestCli()
-  await using service = await startScriptedService(cli.sandbox.url, hostile)
-  await storeHostileText(cli)
   const tally: Tally = { cases: 0, bytes: 0, commands: new Set(), problems: [] }
+  const chosen: Case[] = []
   let index = 0
   for (const { path, words } of await everyExample()) {
-    const cwd = hostileFolder(cli, path)
-    let placedAt = ''
     for (const [from, script] of sources) {
-      for (const { format, isTerminal } of ways) {
+      for (const way of ways) {
         // These take a second or more: two ways of two sources each.
         const isLeftOut =
-          (slow.test(words) && !(isTerminal && format !== '-o jsonl' && from.startsWith('responses'))) ||
+          (slow.test(words) && !(way.isTerminal && way.format !== '-o jsonl' && from.startsWith('responses'))) ||
           (path === 'contract check' && from === 'responses')
         if (isLeftOut || (index++ % step !== 0 && (!isEachTried || tally.commands.has(path)))) continue
-        const url = script === null ? cli.sandbox.url : service.url
-        service.script = script ?? ((real) => real)
-        await writeLocator(cli.home, {
-          ...cli.sandbox,
-          projects: cli.sandbox.projects,
-          url,
-          version,
-          started_at_ms: noon,
-        })
-        const line = `${words.replace(/(^| )-o \S+/, '')} ${format}`
-          .trim()
-          .replace(/(.*?)( -- .*?)?( -o \w+)$/, '$1$3$2')
-        const env = from === 'errors' ? { SVC_CLIENT_ID: 'proj_demo' } : {}
-        // The placement that an example is about, when it names none: one for each service.
-        if (from !== 'errors' && placedAt !== url) await cli.svc('placements create --format banner -q -o none')
-        if (from !== 'errors') placedAt = url
-        const { code, stdout, stderr } = await runExample(line, {
-          cwd,
-          isTerminal,
-          env: { SVC_HOME: cli.home, SVC_PAGER: '', ...env },
-        })
-        tally.cases++
-        tally.bytes += stdout.length + stderr.length
+        chosen.push({ path, words, from, script, ...way })
         tally.commands.add(path)
-        const isDocument = documents.test(words)
-        const isExact = isDocument || format !== ''
-        const found = [
-          ...(isDocument && !isTerminal ? [] : steering(stdout, isExact)),
-          ...steering(stderr, format !== ''),
-        ]
-        if (code === 1) found.push('a bug of svc')
-        if (found.length > 0)
-          tally.problems.push(
-            `svc ${line} (${from}${isTerminal ? ', terminal' : ''}): ${found.join(', ')}: ${JSON.stringify(stderr + stdout).slice(0, 600)}`,
-          )
       }
     }
   }
+  await inLanes(chosen, async () => {
+    const cli = await startTestCli()
+    const service = await startScriptedService(cli.sandbox.url, hostile)
+    await storeHostileText(cli)
+    let placed = ''
+    return {
+      async take(one) {
+        const url = one.script === null ? cli.sandbox.url : service.url
+        service.script = one.script ?? ((real) => real)
+        await writeLocator(cli.home, { ...cli.sandbox, url, version, started_at_ms: noon })
+        // The placement that an example is about, when it names none: one for each service.
+        const place = `${one.words} at ${url}`
+        if (one.from !== 'errors' && placed !== place) await cli.svc('placements create --format banner -q -o none')
+        if (one.from !== 'errors') placed = place
+        await tryCase(one, cli, tally)
+      },
+      async [Symbol.asyncDispose]() {
+        await service[Symbol.asyncDispose]()
+        await cli[Symbol.asyncDispose]()
+      },
+    }
+  })
   return tally
+}
+
+interface Case {
+  path: string
+  words: string
+  /** The key of `sources`, and its script. */
+  from: string
+  script: Script | null
+  format: string
+  isTerminal: boolean
+}
+
+async function tryCase({ path, words, from, format, isTerminal }: Case, cli: TestCli, tally: Tally): Promise<void> {
+  const line = `${words.replace(/(^| )-o \S+/, '')} ${format}`.trim().replace(/(.*?)( -- .*?)?( -o \w+)$/, '$1$3$2')
+  const { code, stdout, stderr } = await runExample(line, {
+    cwd: hostileFolder(cli, path),
+    isTerminal,
+    env: { SVC_HOME: cli.home, SVC_PAGER: '', ...(from === 'errors' ? { SVC_CLIENT_ID: 'proj_demo' } : {}) },
+  })
+  tally.cases++
+  tally.bytes += stdout.length + stderr.length
+  const isDocument = documents.test(words)
+  const found = [
+    ...(isDocument && !isTerminal ? [] : steering(stdout, isDocument || format !== '')),
+    ...steering(stderr, format !== ''),
+  ]
+  if (code === 1) found.push('a bug of svc')
+  if (found.length === 0) return
+  const seen = JSON.stringify(stderr + stdout).slice(0, 600)
+  tally.problems.push(`svc ${line} (${from}${isTerminal ? ', terminal' : ''}): ${found.join(', ')}: ${seen}`)
 }
 
 /** Commands that start a sandbox or send many requests. */

@@ -2,9 +2,9 @@
 import { writeLocator } from '../../src/cli/process/locator.ts'
 import { version } from '../../src/cli/run/program-info.ts'
 import { type Json, parseJson } from '../../src/foundation/json.ts'
-import { everyExample, runExample } from './every-example.ts'
+import { everyExample, inLanes, runExample } from './every-example.ts'
 import { type Answer, type Script, startScriptedService } from './scripted-service.ts'
-import { exampleFolder, noon, type Result, startTestCli } from './test-cli.ts'
+import { exampleFolder, noon, type Result, startTestCli, type TestCli } from './test-cli.ts'
 
 const json = { 'content-type': 'application/json' }
 const asJson =
@@ -80,51 +80,65 @@ export interface OddTally {
 const slow = /^(start|exec|contract check|qa (run|observe$|observe --( |url))|init)/
 
 export async function walkOddAnswers({ step = 1 } = {}): Promise<OddTally> {
-  await using cli = await startTestCli()
-  await using service = await startScriptedService(cli.sandbox.url, '\u0000')
   const tally: OddTally = { cases: 0, commands: new Set(), problems: [] }
+  const chosen: Case[] = []
   let index = 0
   for (const { path, words } of await everyExample()) {
     if (slow.test(words)) continue
-    const cwd = exampleFolder(cli, path)
-    let hasPlacement = false
     for (const [name, script] of Object.entries(oddAnswers)) {
       // A sandbox of this version is not compared with the contract; any other service is.
       for (const of_version of [version, '0.0.1']) {
-        if (index++ % step !== 0) continue
-        const located = {
-          ...cli.sandbox,
-          projects: cli.sandbox.projects,
-          url: service.url,
-          version: of_version,
-          started_at_ms: noon,
-        }
-        await writeLocator(cli.home, located)
-        // The placement that an example is about, when it names none: one for all answers to it.
-        service.script = (real) => real
-        if (!hasPlacement) await cli.svc('placements create --format banner -q -o none')
-        hasPlacement = true
-        service.script = script
-        const { code, stdout, stderr } = await withinTime(runExample(words, { cwd, env: { SVC_HOME: cli.home } }))
-        tally.cases++
-        tally.commands.add(path)
-        const found = []
-        if (code === 1 || /bug of svc|\n {4}at /.test(stderr)) found.push('a bug of svc')
-        if (/Cannot (read|destructure|convert)|is not (iterable|a function)|\[object Object\]/.test(stderr))
-          found.push('words of the engine')
-        // What follows a sandbox was ended by Ctrl-C, which needs no message.
-        if (code !== 0 && code !== 130 && stderr === '' && stdout === '') found.push('no message')
-        if (found.length > 0)
-          tally.problems.push(
-            `svc ${words} (${name}, ${of_version}): ${found.join(', ')}: exit ${code}: ${stderr}${stdout}`.slice(
-              0,
-              500,
-            ),
-          )
+        if (index++ % step === 0) chosen.push({ path, words, name, script, of_version })
       }
     }
   }
+  await inLanes(chosen, async () => {
+    const cli = await startTestCli()
+    const service = await startScriptedService(cli.sandbox.url, '\u0000')
+    let placed = ''
+    return {
+      async take(one) {
+        const located = { ...cli.sandbox, url: service.url, version: one.of_version, started_at_ms: noon }
+        await writeLocator(cli.home, located)
+        // The placement that an example is about, when it names none: one for all answers to it.
+        service.script = (real) => real
+        if (placed !== one.words) await cli.svc('placements create --format banner -q -o none')
+        placed = one.words
+        service.script = one.script
+        await tryCase(one, cli, tally)
+      },
+      async [Symbol.asyncDispose]() {
+        await service[Symbol.asyncDispose]()
+        await cli[Symbol.asyncDispose]()
+      },
+    }
+  })
   return tally
+}
+
+interface Case {
+  path: string
+  words: string
+  /** The key of `oddAnswers`, and its script. */
+  name: string
+  script: Script
+  of_version: string
+}
+
+async function tryCase({ path, words, name, of_version }: Case, cli: TestCli, tally: OddTally): Promise<void> {
+  const cwd = exampleFolder(cli, path)
+  const { code, stdout, stderr } = await withinTime(runExample(words, { cwd, env: { SVC_HOME: cli.home } }))
+  tally.cases++
+  tally.commands.add(path)
+  const found = []
+  if (code === 1 || /bug of svc|\n {4}at /.test(stderr)) found.push('a bug of svc')
+  if (/Cannot (read|destructure|convert)|is not (iterable|a function)|\[object Object\]/.test(stderr))
+    found.push('words of the engine')
+  // What follows a sandbox was ended by Ctrl-C, which needs no message.
+  if (code !== 0 && code !== 130 && stderr === '' && stdout === '') found.push('no message')
+  if (found.length === 0) return
+  const seen = `svc ${words} (${name}, ${of_version}): ${found.join(', ')}: exit ${code}: ${stderr}${stdout}`
+  tally.problems.push(seen.slice(0, 500))
 }
 
 const longest_ms = 15_000
