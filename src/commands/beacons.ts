@@ -9,10 +9,16 @@ import { type Body, fieldOptions, flagValues } from '../cli/endpoint/input.ts'
 import type { Style } from '../cli/output/style.ts'
 import { paintDim, paintReason, paintWord } from '../cli/output/table.ts'
 import { alignPairs, formatValue, timeText } from '../cli/output/text.ts'
-import type { Command, CommandInput, Noun } from '../cli/run/command.ts'
+import {
+  type Command,
+  type CommandInput,
+  hasScreen,
+  type Noun,
+  noteFollowing,
+  type Session,
+} from '../cli/run/command.ts'
 import { CliError, exitCodes, unreadable, untilCtrlC } from '../cli/run/errors.ts'
 import { type Host, readStdin } from '../cli/run/host.ts'
-import { hasScreen, noteFollowing, type Session } from '../cli/run/session.ts'
 import { acceptHints, acceptMeanings } from '../contract/error-codes.ts'
 import { parseSince } from '../foundation/duration.ts'
 import { lintBeacons, lintLines, lintSummary } from '../journal/lint.ts'

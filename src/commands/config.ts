@@ -4,10 +4,9 @@ import { dirname, join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { type Column, paintDim, tableLines } from '../cli/output/table.ts'
 import { alignPairs } from '../cli/output/text.ts'
-import type { Command, Noun } from '../cli/run/command.ts'
+import type { Command, Noun, Session } from '../cli/run/command.ts'
 import { CliError, exitCodes } from '../cli/run/errors.ts'
 import { readStdin } from '../cli/run/host.ts'
-import type { Session } from '../cli/run/session.ts'
 import {
   configFileName,
   findConfig,

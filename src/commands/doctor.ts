@@ -1,8 +1,7 @@
 import { Option } from 'commander'
-import type { Command } from '../cli/run/command.ts'
-import { sessionClient } from '../cli/run/command-client.ts'
+import type { Command, Session } from '../cli/run/command.ts'
 import { exitCodes } from '../cli/run/errors.ts'
-import type { Session } from '../cli/run/session.ts'
+import { sessionClient } from '../cli/run/session.ts'
 import { diagnose, reportLines, summaryOf } from '../journal/doctor.ts'
 import type { Journal } from '../journal/exchange.ts'
 import {

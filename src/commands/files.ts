@@ -3,8 +3,8 @@ import { createWriteStream, existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { Option } from 'commander'
+import type { Session } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
-import type { Session } from '../cli/run/session.ts'
 
 /** Lets a command replace an existing file. */
 export const forceOption = () => new Option('--force, --overwrite', 'replace an existing file')

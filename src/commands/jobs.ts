@@ -1,8 +1,7 @@
 import { Option } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { placementSummary } from '../cli/output/placement-summary.ts'
-import type { Command, CommandInput, Noun } from '../cli/run/command.ts'
-import type { Session } from '../cli/run/session.ts'
+import type { Command, CommandInput, Noun, Session } from '../cli/run/command.ts'
 import { limits } from '../contract/limits.ts'
 import { lastPlacement, savePlacement } from './placements/last-placement.ts'
 

@@ -1,9 +1,8 @@
 import { Argument } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { paintReason, paintWord } from '../cli/output/table.ts'
-import type { Command, Noun } from '../cli/run/command.ts'
+import type { Command, Noun, Session } from '../cli/run/command.ts'
 import { CliError, noSandbox } from '../cli/run/errors.ts'
-import type { Session } from '../cli/run/session.ts'
 import { saveProject } from '../cli/settings/files.ts'
 
 export const projects: Noun = {

@@ -2,9 +2,8 @@
 import { join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { alignPairs } from '../cli/output/text.ts'
-import type { Command } from '../cli/run/command.ts'
+import type { Command, Session } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
-import type { Session } from '../cli/run/session.ts'
 import {
   checkDirectory,
   nextSteps,

@@ -4,10 +4,9 @@
  * from its beginning.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { runningSandboxes } from '../cli/process/locator.ts'
-import { sessionClient } from '../cli/run/command-client.ts'
-import type { Session } from '../cli/run/session.ts'
-import { stateDirectory } from '../cli/settings/state-directory.ts'
+import type { Session } from '../cli/run/command.ts'
+import { sessionClient } from '../cli/run/session.ts'
+import { runningSandboxes, stateDirectory } from '../cli/settings/state-directory.ts'
 import type { Client } from '../client/client.ts'
 import { UnreachableError } from '../client/errors.ts'
 import { BeaconItem } from '../contract/control/beacons.ts'

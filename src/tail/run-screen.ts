@@ -1,8 +1,8 @@
 /** Runs the tail over the whole terminal: the feed updates the store, keys become actions and effects. */
 import { clipboardControl } from '../cli/output/printable.ts'
 import { openUrl } from '../cli/process/open-url.ts'
+import type { Session } from '../cli/run/command.ts'
 import { exitCodes } from '../cli/run/errors.ts'
-import type { Session } from '../cli/run/session.ts'
 import type { Client } from '../client/client.ts'
 import { ServiceError } from '../client/errors.ts'
 import type { ReplayResult } from '../contract/control/requests.ts'

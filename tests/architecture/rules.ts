@@ -106,8 +106,8 @@ const keylessSenders = new Set([
   // Certificates only: no connection.
   'src/cli/process/certificate.ts',
   // The two clients: their parameters are permitted keys.
+  'src/cli/run/command.ts',
   'src/cli/run/session.ts',
-  'src/cli/run/command-client.ts',
   'src/qa/run/target.ts',
   'src/qa/run/http.ts',
   // Requests without a credential: an OpenAPI document, a page and its files, whether a page responds.

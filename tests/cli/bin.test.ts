@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
-import { writeLocator } from '../../src/cli/process/locator.ts'
+import { writeLocator } from '../../src/cli/settings/state-directory.ts'
 import { root, spawnSvc } from './process.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 

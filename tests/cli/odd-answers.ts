@@ -1,6 +1,7 @@
 /** Answers that no service of the contract gives, to every command. */
-import { writeLocator } from '../../src/cli/process/locator.ts'
+
 import { version } from '../../src/cli/run/program-info.ts'
+import { writeLocator } from '../../src/cli/settings/state-directory.ts'
 import { type Json, parseJson } from '../../src/foundation/json.ts'
 import { everyExample, inLanes, runExample } from './every-example.ts'
 import { type Answer, type Script, startScriptedService } from './scripted-service.ts'

@@ -324,7 +324,7 @@ test('a large file is sent without a listener left for each of its parts', async
   writeFileSync(file, new Uint8Array(8 * 2 ** 20))
   const script = `
     import { openAsBlob } from 'node:fs'
-    import { httpFetch } from ${JSON.stringify(join(import.meta.dirname, '../../src/cli/run/command-client.ts'))}
+    import { httpFetch } from ${JSON.stringify(join(import.meta.dirname, '../../src/cli/run/session.ts'))}
     const body = await openAsBlob(${JSON.stringify(file)})
     const signal = AbortSignal.timeout(60_000)
     const response = await httpFetch({})('http://127.0.0.1:${port}/', { method: 'POST', headers: {}, body, signal })

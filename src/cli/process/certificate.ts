@@ -12,8 +12,7 @@ import { join, resolve } from 'node:path'
 import { createFolder } from '../../foundation/folder.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
-import { stateFailure } from '../settings/state-directory.ts'
-import type { Locator } from './locator.ts'
+import { type Locator, stateFailure } from '../settings/state-directory.ts'
 
 export interface Certificate {
   /** Both PEM. */

@@ -1,7 +1,7 @@
 /** Opens pages in your browser. */
 import { spawn } from 'node:child_process'
+import type { Session } from '../run/command.ts'
 import type { Host } from '../run/host.ts'
-import type { Session } from '../run/session.ts'
 
 /** A failing opener ends at once; one that keeps running has become the browser, or waits for it. */
 const failureTimeout_ms = 1_000

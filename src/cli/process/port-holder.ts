@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { promisify } from 'node:util'
-import type { Locator } from './locator.ts'
+import type { Locator } from '../settings/state-directory.ts'
 
 /** Returns `another sandbox, pid 4711`, `pid 4711 (node)`, or `another program` where the system does not show it. */
 export async function portHolder(port: number, platform: string, sandboxes: readonly Locator[]): Promise<string> {

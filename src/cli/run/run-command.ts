@@ -37,7 +37,7 @@ export async function runCommand(
       stream.write(parsed.words.length === 0 ? rootHelp() : await helpOf(commands, parsed.words, host, output.color))
       return parsed.isRequested ? exitCodes.ok.exit_code : exitCodes.usage.exit_code
     }
-    const { runSession } = await import('./run-session.ts')
+    const { runSession } = await import('./session.ts')
     return await runSession(parsed, host, output)
   } catch (error) {
     const failure = await describe(error)

@@ -1,36 +1,303 @@
-/** The environment of a command: settings, output, client and interruption. */
-import type { Client } from '../../client/client.ts'
-import type { Output } from '../output/output.ts'
-import type { PermittedKey } from '../settings/key-destination.ts'
-import type { Settings } from '../settings/settings.ts'
+/**
+ * Runs one parsed command in a session: settings are resolved; signals and the end of its reader or parent interrupt it. Its
+ * client sends the keys that the settings permit, and notes what differs from the contract.
+ */
+import { once } from 'node:events'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { type Client, type ClientOptions, clientOf } from '../../client/client.ts'
+import { ContractError } from '../../client/errors.ts'
+import { type Fetch, type FetchResponse, type FileBody, globalFetch, type RawResponse } from '../../client/exchange.ts'
+import { openStream } from '../../client/stream.ts'
+import type { EndpointId } from '../../contract/index.ts'
+import { parseJson } from '../../foundation/json.ts'
+import { endpoints } from '../endpoint/facts.ts'
+import { createOutput, type OutputOptions } from '../output/output.ts'
+import { configAbove, loadSettings } from '../settings/files.ts'
+import { type PermittedKey, permittedControlToken, permittedSecretKey } from '../settings/key-destination.ts'
+import { resolveSettings, type Settings } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
-import type { Host } from './host.ts'
+import type { Command, Session } from './command.ts'
+import { exitCodes, InterruptError, noSandbox } from './errors.ts'
+import { type Host, hostWith } from './host.ts'
+import type { ParsedLine } from './parser.ts'
+import { commandName, version } from './program-info.ts'
 
-export interface Session {
-  readonly host: Host
-  readonly out: Output
-  readonly settings: Settings
-  /** Settings as the command line gave them, before the environment and the files. */
-  readonly flags: Flags
-  /** How you would call this program again: `svc`, or by npx under npm: see `commandName`. */
-  readonly command_name: string
-  /** Aborted by the first Ctrl-C, and by a stdout that nothing reads any more. */
-  readonly signal: AbortSignal
-  /** Replaces what SIGINT, SIGTERM, SIGHUP and SIGPIPE do, for a command that ends by itself. */
-  onInterrupt(handler: (signal: string) => void): void
-  /**
-   * Returns the client of the service in the settings. It notes responses that break the contract; it does not throw for
-   * them. Throws CliError when no sandbox is running and no service is named.
-   */
-  client(options?: { credential?: PermittedKey | undefined }): Client
+/** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
+const doubledSignalMs = 100
+
+/** Runs a parsed command and returns its exit code. Throws every failure. */
+export async function runSession(
+  { command, input, common }: Extract<ParsedLine, { kind: 'command' }>,
+  given: Host,
+  output: OutputOptions,
+): Promise<number> {
+  const host = common.isInteractive ? given : hostWith(given, { stdin_is_terminal: false })
+  const settings = await settingsOf(command, common.settings, host)
+  output.format = settings.output
+  const interrupt = new AbortController()
+  let onInterrupt = (signal: string) => interrupt.abort(new InterruptError(signal))
+  const { wide, columns } = input.options as { wide?: true; columns?: readonly string[] }
+  if (output.view !== undefined) {
+    const has_tables = (command.tables?.length ?? 0) > 1
+    Object.assign(output.view, { wide: wide === true, columns: columns ?? null, has_tables })
+  }
+  const out = createOutput(host, output)
+  await out.prepare()
+  const removeHandler = handleSignals(host, (signal) => onInterrupt(signal))
+  // `start` names the file itself, with what it takes from it.
+  const above = command.name === 'start' ? null : await configAbove(host, common.settings)
+  if (above !== null) out.note(`Settings from ${above}`)
+  const onParentEnd = (pid: number) => {
+    out.note(`The process that started this one (pid ${pid}) has ended.`)
+    onInterrupt('SIGHUP')
+  }
+  const unwatch = host.env.npm_lifecycle_event === undefined ? () => {} : watchParents(host, onParentEnd)
+  const command_name = commandName(host)
+  let note = severalSandboxesNote(settings, command_name)
+  try {
+    const session: Session = {
+      host,
+      settings,
+      flags: common.settings,
+      out,
+      command_name,
+      signal: interrupt.signal,
+      onInterrupt: (handler) => {
+        onInterrupt = handler
+      },
+      client: ({ credential } = {}) => {
+        if (settings.source.base_url === 'default') throw noSandbox()
+        if (note !== null) out.note(note)
+        note = null
+        return sessionClient(host, settings, credential)
+      },
+    }
+    const code = await command.run(session, input).finally(() => out.flush())
+    return code
+  } catch (error) {
+    // What reads the output has seen enough (`svc events stream | head -1`), and nobody reads a message.
+    if (error instanceof InterruptError && error.signal === 'SIGPIPE') return exitCodes.ok.exit_code
+    // A command that fails on a response reports what was wrong with that response.
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+    throw (await brokenResponse(host)) ?? error
+  } finally {
+    unwatch()
+    removeHandler()
+  }
 }
 
-/** Whether text may use the whole terminal, and keys are read from it. */
-export function hasScreen({ host, out }: Session): boolean {
-  return out.format === 'text' && host.stdin_is_terminal && host.stdout.is_terminal && host.env.TERM !== 'dumb'
+/** Returns the settings of a command. A format that only this command has counts as text for everything else. */
+async function settingsOf(command: Command, values: Flags, host: Host): Promise<Settings> {
+  const flags = { ...values }
+  if (command.formats?.includes(flags.output ?? '')) flags.output = 'text'
+  return loadSettings(host, flags).catch((error) => {
+    if (!command.acceptsInvalidSettings) throw error
+    const { output } = flags
+    return resolveSettings({
+      flags: { output },
+      allow_http: flags.allow_http === true,
+      environment: {},
+      config: {},
+      profile: {},
+      sandboxes: [],
+    })
+  })
 }
 
-/** Notes on a terminal that a command waits for new entries: until then it prints nothing. */
-export function noteFollowing({ host, out }: Pick<Session, 'host' | 'out'>, what: string): void {
-  if (host.stdout.is_terminal) out.note(`Following ${what}. Ctrl-C ends it.`)
+/** Calls `first` for the first signal; a second one ends the process at once. Returns a function that undoes it. */
+function handleSignals(host: Host, first: (signal: string) => void): () => void {
+  let received_at: number | null = null
+  return host.onSignal((signal) => {
+    const now = host.now()
+    if (received_at === null) first(signal)
+    else if (now - received_at >= doubledSignalMs) host.exitNow(exitCodes.interrupted.exit_code)
+    received_at ??= now
+  })
+}
+
+/** The interval at which the parents are looked up, milliseconds. */
+const parentInterval_ms = 500
+const shells = /^-?(ba|da|z|k|a|fi)?sh$|^busybox$|^cmd\.exe$/
+/** The names of package managers, and of the runtimes that run them. */
+const managers = /^(npm|npx|pnpm|pnpx|yarn|bunx?|corepack|node|MainThread)\b/
+
+interface Link {
+  child: number
+  parent: number
+}
+
+/**
+ * Calls `onEnd` once when the package manager that runs this command has ended, with the id of the process that has ended.
+ * Returns a function that ends the watch. `npm start` puts npm and often a shell between a terminal and this process: when one
+ * of them is killed, nothing passes Ctrl-C on any more, and this process would never end.
+ *
+ * It is called only where a package manager says that it runs a script, and watches only the processes up to it: a command
+ * started by a shell, a service manager or `svc start --detach` outlives what started it.
+ */
+function watchParents(host: Host, onEnd: (pid: number) => void): () => void {
+  const links = linksToManager(host)
+  if (links.length === 0) return () => {}
+  const timer = setInterval(() => {
+    const broken = links.find(({ child, parent }) => host.parentOf(child)?.pid !== parent)
+    if (broken === undefined) return
+    clearInterval(timer)
+    onEnd(broken.parent)
+  }, parentInterval_ms)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/** Returns the links from this process up to the package manager; none where no manager runs it. */
+function linksToManager(host: Host): Link[] {
+  const links: Link[] = []
+  for (let child = host.pid; ; ) {
+    const parent = host.parentOf(child)
+    if (parent === null || parent.pid <= 1) return []
+    links.push({ child, parent: parent.pid })
+    if (parent.name === null || managers.test(parent.name)) return links
+    if (!shells.test(parent.name)) return []
+    child = parent.pid
+  }
+}
+
+/**
+ * Returns the client of a service with its settings. It compares responses with the contract, except those of a sandbox of
+ * this very version that no fault rule has changed: its tests do that, and loading the schemas takes longer than the call.
+ */
+export function sessionClient(host: Host, settings: Settings, credential?: PermittedKey): Client {
+  const { sandbox } = settings
+  return commandClient(host, {
+    base_url: settings.base_url,
+    // Asked for by the first request that takes a credential: others work without one.
+    credential: () => credential ?? permittedSecretKey(settings) ?? undefined,
+    origin: settings.origin ?? undefined,
+    admin_token: permittedControlToken(settings),
+    validate: (response, endpoint) => {
+      keepReceived(host, { endpoint, response })
+      return sandbox?.version === version && response.headers.get('x-sandbox-fault') === null ? false : 'report'
+    },
+  })
+}
+
+/** Secrets as the settings permit them for this service. */
+interface CommandClientOptions extends Omit<ClientOptions, 'credential' | 'headers' | 'fetch'> {
+  credential?: PermittedKey | (() => PermittedKey | undefined) | undefined
+  admin_token?: PermittedKey | undefined
+}
+
+/** Returns a client for commands: it loads the schemas of the contract when it compares something with them. */
+export function commandClient({ env }: Pick<Host, 'env'>, { admin_token, ...options }: CommandClientOptions): Client {
+  const headers = admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
+  return clientOf(known, { fetch: httpFetch(env), headers, ...options })
+}
+
+const known = { endpoints, schemas: () => import('../../client/response.ts'), stream: openStream }
+
+/** A response as it came, for the case that a command cannot work with it. */
+interface Received {
+  endpoint: EndpointId
+  response: RawResponse
+}
+
+const mostReceived = 20
+
+/** The last responses to a run of a command, by its host. */
+const lastReceived = new WeakMap<Host, Received[]>()
+
+function keepReceived(host: Host, received: Received): void {
+  const kept = lastReceived.get(host) ?? []
+  lastReceived.set(host, [...kept.slice(1 - mostReceived), received])
+}
+
+/** Returns the error of the first response to a run that breaks the contract, or null when none does. */
+async function brokenResponse(host: Host): Promise<ContractError | null> {
+  const received = lastReceived.get(host) ?? []
+  if (received.length === 0) return null
+  const { compareResponse } = await known.schemas()
+  for (const { endpoint, response } of received) {
+    const { differences } = compareResponse(endpoint, parseJson(response.text) ?? null, response.status)
+    if (differences.length > 0) return new ContractError(endpoint, response.status, differences, response.request_id)
+  }
+  return null
+}
+
+/** Returns a note that several sandboxes are running and which one is used; null when the choice is clear. */
+export function severalSandboxesNote({ running, source, base_url }: Settings, command_name: string): string | null {
+  if (running < 2 || source.base_url !== 'sandbox') return null
+  return `${running} sandboxes run: using ${base_url}, the newest. Another: --base-url URL, as in ${command_name} sandbox ps`
+}
+
+/**
+ * Returns a fetch over `node:http`: the global one takes 50 ms of processor time to load, twice what Node takes to start.
+ * Sends plain HTTP by itself, files as they are read. Leaves TLS and proxies to the global fetch. Redirects are responses: no
+ * service of the contract sends one, and following it would carry headers and bodies to a service that nobody named.
+ */
+export function httpFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
+  return (url, init) => {
+    const { body, headers } = init
+    if (!url.startsWith('http:') || env.NODE_USE_ENV_PROXY) return globalFetch(url, init, 'manual')
+    return new Promise((resolve, reject) => {
+      const size = typeof body === 'object' ? { 'content-length': String(body.size) } : {}
+      const sent = request(url, { ...init, headers: { 'user-agent': 'node', ...size, ...headers } }, (incoming) => {
+        resolve(responseOf(incoming, incoming.statusCode ?? 0, init.signal))
+      })
+      sent.on('error', reject)
+      if (typeof body === 'object') void sendFile(body, sent)
+      else sent.end(body)
+    })
+  }
+}
+
+/** A service that refuses a file responds before all of it is sent, and closes: the response counts, not the broken pipe. */
+async function sendFile(file: FileBody, sent: ClientRequest): Promise<void> {
+  try {
+    for await (const chunk of file.stream()) {
+      if (sent.destroyed) return
+      if (!sent.write(chunk)) await drained(sent)
+    }
+    sent.end()
+  } catch (error) {
+    sent.destroy(error instanceof Error ? error : new Error(String(error)))
+  }
+}
+
+/** Resolves when more may be written, or never again. Removes its listeners: a large file waits thousands of times. */
+async function drained(sent: ClientRequest): Promise<void> {
+  const waiting = new AbortController()
+  const { signal } = waiting
+  try {
+    await Promise.race([once(sent, 'drain', { signal }), once(sent, 'close', { signal })])
+  } finally {
+    waiting.abort()
+  }
+}
+
+/** No response of the contract that is read as a whole comes near. */
+const longestText_bytes = 64 * 2 ** 20
+
+function responseOf(incoming: IncomingMessage, status: number, signal: AbortSignal): FetchResponse {
+  const pieces: AsyncIterator<Buffer, undefined> = incoming[Symbol.asyncIterator]()
+  const read = async () => {
+    const { done = false, value } = await pieces.next().catch((error) => {
+      throw signal.aborted ? signal.reason : error
+    })
+    return { done, value }
+  }
+  return {
+    status,
+    ok: status >= 200 && status < 300,
+    headers: { get: (name) => incoming.headers[name]?.toString() ?? null },
+    body: { getReader: () => ({ read, cancel: async () => void incoming.destroy() }) },
+    async text() {
+      const body: Uint8Array[] = []
+      let length = 0
+      for (let piece = await read(); !piece.done; piece = await read()) {
+        length += piece.value!.length
+        if (length > longestText_bytes)
+          throw new Error(`the response is longer than ${longestText_bytes / 2 ** 20} MiB`)
+        body.push(piece.value!)
+      }
+      return Buffer.concat(body).toString('utf8')
+    },
+  }
 }

@@ -4,12 +4,17 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { createFolder } from '../../foundation/folder.ts'
 import { parseJsonObject } from '../../foundation/json.ts'
-import { isLocatorProject, type LocatorProject, runningSandboxes } from '../process/locator.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { ConfigFile, ProfilesFile } from './schemas.ts'
 import { resolveSettings, type Settings } from './settings.ts'
-import { stateDirectory, stateFailure } from './state-directory.ts'
+import {
+  isLocatorProject,
+  type LocatorProject,
+  runningSandboxes,
+  stateDirectory,
+  stateFailure,
+} from './state-directory.ts'
 import { environmentValues, type Flags, type SettingValues } from './table.ts'
 
 export const configFileName = 'svc.config.json'

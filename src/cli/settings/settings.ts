@@ -5,8 +5,8 @@
  */
 import { isLoopback } from '../../foundation/http.ts'
 import { endpoints } from '../endpoint/facts.ts'
-import type { Locator, LocatorProject } from '../process/locator.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
+import type { Locator, LocatorProject } from './state-directory.ts'
 import { type FileSettingName, outputFormats, type SettingName, type SettingValues, settingsTable } from './table.ts'
 
 interface Rule {

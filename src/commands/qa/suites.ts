@@ -2,9 +2,8 @@
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { type Column, paintDim, tableLines } from '../../cli/output/table.ts'
-import type { Command, CommandInput } from '../../cli/run/command.ts'
+import type { Command, CommandInput, Session } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
-import type { Session } from '../../cli/run/session.ts'
 import type { PlannedCase } from '../../qa/run/plan.ts'
 import type { LoadedSuite } from '../../qa/suite/schema.ts'
 

@@ -1,14 +1,18 @@
 /** `svc mcp`: tools, resources and prompts for coding agents, over stdin and stdout. */
 import { Option } from 'commander'
-import { type Locator, removeLocator, writeLocator } from '../../cli/process/locator.ts'
-import type { Command } from '../../cli/run/command.ts'
-import { sessionClient } from '../../cli/run/command-client.ts'
+import type { Command, Session } from '../../cli/run/command.ts'
 import { CliError, noSandbox } from '../../cli/run/errors.ts'
-import type { Session } from '../../cli/run/session.ts'
+import { sessionClient } from '../../cli/run/session.ts'
 import { loadSettings } from '../../cli/settings/files.ts'
 import { permittedControlToken, permittedSecretKey } from '../../cli/settings/key-destination.ts'
 import type { Settings } from '../../cli/settings/settings.ts'
-import { stateDirectory, stateProblem } from '../../cli/settings/state-directory.ts'
+import {
+  type Locator,
+  removeLocator,
+  stateDirectory,
+  stateProblem,
+  writeLocator,
+} from '../../cli/settings/state-directory.ts'
 import { diagnose } from '../../journal/doctor.ts'
 import type { SandboxAccess } from '../../mcp/access.ts'
 import { gather } from '../doctor.ts'

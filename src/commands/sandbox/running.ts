@@ -8,17 +8,21 @@ import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { type Column, tableLines } from '../../cli/output/table.ts'
 import { alignPairs, timeText } from '../../cli/output/text.ts'
-import { foreignLocators, type Locator, removeLocator, runningSandboxes } from '../../cli/process/locator.ts'
 import { portHolder } from '../../cli/process/port-holder.ts'
-import type { Command, Noun } from '../../cli/run/command.ts'
-import { commandClient, sessionClient } from '../../cli/run/command-client.ts'
+import type { Command, Noun, Session } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
 import { version } from '../../cli/run/program-info.ts'
-import type { Session } from '../../cli/run/session.ts'
+import { commandClient, sessionClient } from '../../cli/run/session.ts'
 import { permittedControlToken } from '../../cli/settings/key-destination.ts'
 import { isSameService, type Source } from '../../cli/settings/settings.ts'
-import { stateDirectory } from '../../cli/settings/state-directory.ts'
+import {
+  foreignLocators,
+  type Locator,
+  removeLocator,
+  runningSandboxes,
+  stateDirectory,
+} from '../../cli/settings/state-directory.ts'
 import { settingsTable } from '../../cli/settings/table.ts'
 import { ServiceError, UnreachableError } from '../../client/errors.ts'
 import type { SandboxInfo } from '../../contract/control/sandbox.ts'

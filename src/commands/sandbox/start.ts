@@ -9,12 +9,10 @@ import type { Style } from '../../cli/output/style.ts'
 import { alignPairs } from '../../cli/output/text.ts'
 import { startInBackground } from '../../cli/process/background.ts'
 import type { Certificate } from '../../cli/process/certificate.ts'
-import { type Locator, removeLocator, runningSandboxes, writeLocator } from '../../cli/process/locator.ts'
 import { openPage } from '../../cli/process/open-url.ts'
-import type { Command } from '../../cli/run/command.ts'
+import type { Command, Session } from '../../cli/run/command.ts'
 import { type Category, CliError } from '../../cli/run/errors.ts'
 import type { Host } from '../../cli/run/host.ts'
-import type { Session } from '../../cli/run/session.ts'
 import { configFileName, readSettingFiles } from '../../cli/settings/files.ts'
 import {
   defaultPort,
@@ -24,7 +22,15 @@ import {
   startFlags,
   startWords,
 } from '../../cli/settings/start-options.ts'
-import { createStateDirectory, stateDirectory, stateProblem } from '../../cli/settings/state-directory.ts'
+import {
+  createStateDirectory,
+  type Locator,
+  removeLocator,
+  runningSandboxes,
+  stateDirectory,
+  stateProblem,
+  writeLocator,
+} from '../../cli/settings/state-directory.ts'
 
 /** How many ports after the default one are tried when it is taken. */
 const portsTried = 50

@@ -1,5 +1,5 @@
 /** One turn as an integration plays it: activation, placement, frame, beacons, and what would be billed. Over HTTP. */
-import type { Session } from '../../cli/run/session.ts'
+import type { Session } from '../../cli/run/command.ts'
 import { issuedToken } from '../../cli/settings/key-destination.ts'
 import type { Client } from '../../client/client.ts'
 import { ServiceError } from '../../client/errors.ts'
