@@ -9,7 +9,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { manualClock, startSandbox } from '../../sandbox/index.ts'
 import { connect } from '../http/call.ts'
 import { asked, beacon, key } from '../http/stage.ts'
-import { serverVariable } from './shared-store.ts'
+import { serverVariable, storeOfItsOwn } from './shared-store.ts'
 
 const store = process.env[serverVariable] ?? ''
 
@@ -50,6 +50,52 @@ test('placements, beacons, consents and polls find their rows by an index, howev
     }
     const byIndex = ['beacon', 'consent', 'job', 'session', 'slot'].map((name) => [name, 0, true])
     await expect.poll(read, { interval: 50 }).toEqual(byIndex)
+  } finally {
+    await client.end()
+  }
+})
+
+test('the newest beacons of a busy session, and those of the last minute, are found without reading all others', async () => {
+  // VACUUM leaves out what a transaction of the same database may still see.
+  const { store: own = '' } = await storeOfItsOwn()
+  const client = new pg.Client({ connectionString: own, options: '-c search_path=svc' })
+  await client.connect()
+  try {
+    {
+      const clock = manualClock()
+      await using sandbox = await startSandbox({ store: own, clock, demands_token: false })
+      const api = connect(sandbox)
+      const body = asked({ session_id: 'busy' })
+      const { placement } = (await api.accept('placements.create', { as: key, body })).body
+      await api.accept('beacons.send', { as: key, body: beacon(clock, placement!, 'render') })
+      const copies = { job: ['id'], slot: ['id', 'job_id'], beacon: ['id', 'slot_id'] }
+      for (const [table, ids] of Object.entries(copies)) {
+        const changed = ids.map((id) => `'${id}', ${table}.${id} + n`).join(', ')
+        const copy = `jsonb_populate_record(${table}, jsonb_build_object(${changed}))`
+        await client.query(`INSERT INTO ${table} SELECT (${copy}).* FROM ${table}, generate_series(1, 2500) n`)
+      }
+      // Then what an index alone tells is not counted as a row that is read.
+      const isVacuumed = async () => {
+        await client.query('VACUUM beacon')
+        return (await client.query("SELECT FROM pg_class WHERE oid = 'beacon'::regclass AND relallvisible = relpages"))
+          .rowCount
+      }
+      await expect.poll(isVacuumed, { interval: 50 }).toBe(1)
+      const beacons = async (query: Record<string, string | number>) =>
+        (await api.accept('beacons.list', { query })).body.items
+      expect(await beacons({ session_id: 'busy', limit: 20 })).toHaveLength(20)
+      await api.accept('beacons.send', { as: key, body: beacon(clock, placement!, 'visible') })
+      clock.advance(120_000)
+      expect(await beacons({ since: '1m' })).toEqual([])
+    }
+    // A connection reports what it has read when it ends, some time after the node did.
+    const ended = 'SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()'
+    await expect.poll(async () => (await client.query(ended)).rowCount, { interval: 50 }).toBe(0)
+    const { rows } = await client.query<{ fetched: string }>(
+      "SELECT idx_tup_fetch AS fetched FROM pg_stat_user_tables WHERE relname = 'beacon'",
+    )
+    expect(Number(rows[0]!.fetched)).toBeGreaterThan(0)
+    expect(Number(rows[0]!.fetched)).toBeLessThan(1_000)
   } finally {
     await client.end()
   }

@@ -11,7 +11,7 @@ import type { Measurements } from '../../../src/contract/v1/beacons.ts'
 import type { ConsentRecord } from '../../domain/consent.ts'
 import { parseRow } from '../rows.ts'
 import { type CapGuard, type EventRow, type EvidenceDraft, StorageError } from '../store.ts'
-import type { Link, Value } from './open.ts'
+import { byId, type Link, type Value } from './open.ts'
 
 /** The rows that a write needs. The projects named, and those of the slots, are locked until the commit. */
 export interface Needs {
@@ -131,7 +131,7 @@ export async function loadBatch(link: Link, needs: readonly Needs[], maxJudged: 
       : link.query<StoredJudged>(
           `SELECT judged.* FROM unnest($1::bigint[]) wanted (slot_id) CROSS JOIN LATERAL
            (SELECT slot_id, id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
-            WHERE beacon.slot_id = wanted.slot_id AND event <> 'heartbeat' ORDER BY id LIMIT $2) judged`,
+            WHERE beacon.slot_id = wanted.slot_id AND event <> 'heartbeat' ${byId} LIMIT $2) judged`,
           [beaconSlots, maxJudged],
         )
   const taken =

@@ -5,6 +5,7 @@ import type { Measurements } from '../../../src/contract/v1/beacons.ts'
 import { parseRow, required } from '../rows.ts'
 import type { BeaconListRow, BeaconRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
 import type { Connection } from './group-commit.ts'
+import { byId, type Value } from './open.ts'
 import type { PlacementTable } from './placements.ts'
 import { createFilter, type ListSource, listPart, shareReads, slotsOfSession } from './rows.ts'
 
@@ -49,7 +50,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
   const beaconsOf = shareReads(async (slot_ids: readonly number[]) => {
     const rows = await read<StoredBeacon>(
       `SELECT first.* FROM unnest($1::bigint[]) wanted (slot_id) CROSS JOIN LATERAL
-       (SELECT ${columns} FROM beacon WHERE beacon.slot_id = wanted.slot_id ORDER BY id LIMIT $2) first ORDER BY first.id`,
+       (SELECT ${columns} FROM beacon WHERE beacon.slot_id = wanted.slot_id ${byId} LIMIT $2) first ORDER BY first.id`,
       [slot_ids, maxJudged],
     )
     return Map.groupBy(rows.map(withMeasurements), ({ slot_id }) => slot_id)
@@ -115,7 +116,8 @@ function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSou
   filter.add(`${table}.beacon_id = ?`, query.beacon_id)
   filter.add(`${table}.event = ?`, query.event)
   filter.add('slot.format = ?', query.format)
-  filter.add(`${table}.slot_id IN (${slotsOfSession})`, query.session_id)
+  // IS TRUE: the slots of a busy session are a set that each row is looked up in, not hundreds of thousands of joins.
+  filter.add(`(${table}.slot_id IN (${slotsOfSession})) IS TRUE`, query.session_id)
   filter.add(`${table === 'beacon' ? 'job' : table}.project_id = ?`, query.project_id)
   filter.add(`${table}.received_at_ms >= ?`, query.since_ms)
   filter.add(`${table}.received_at_ms < ?`, query.until_ms)
@@ -129,8 +131,18 @@ function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSou
     table,
     select: `SELECT ${table}.* FROM ${table} ${joins.join(' ')}`,
     filter,
-    isIndexed: query.slot_id !== undefined || query.session_id !== undefined,
+    isIndexed: query.slot_id !== undefined,
+    narrowed: [
+      ...narrowedBy(`${table}.slot_id`, slotsOfSession.replace('?', '$1'), query.session_id),
+      ...narrowedBy(`${table}.id`, `SELECT id FROM ${table} WHERE received_at_ms >= $1`, query.since_ms),
+    ],
+    // Each part finds the slots of the session again.
+    ...(query.session_id === undefined ? {} : { rowsAtOnce: 500_000 }),
   }
+}
+
+function narrowedBy(column: string, by: string, value: Value | undefined) {
+  return value === undefined ? [] : [{ column, by, value }]
 }
 
 function withMeasurements<Row extends { measurements: string | null }>(stored: Row) {

@@ -18,6 +18,7 @@ import {
 import { billingReports, isOfAllTime } from '../billing-reports.ts'
 import type { BeaconScope, BillingCounts, BillingStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
+import { byId } from './open.ts'
 import type { ProjectTable } from './projects.ts'
 import { createFilter, sessionsNamed } from './rows.ts'
 
@@ -101,7 +102,7 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
       `WITH wanted AS (SELECT unnest($1::bigint[]) AS slot_id), later AS MATERIALIZED (${later})
        SELECT wanted.slot_id, judged.*, later.id AS evidence_id FROM wanted CROSS JOIN LATERAL
        (SELECT ${judgedColumns} FROM beacon WHERE beacon.slot_id = wanted.slot_id AND event <> 'heartbeat'
-        ORDER BY id LIMIT $3 + (SELECT count(*) FROM later WHERE later.slot_id = wanted.slot_id)) judged
+        ${byId} LIMIT $3 + (SELECT count(*) FROM later WHERE later.slot_id = wanted.slot_id)) judged
        LEFT JOIN later ON later.ref = judged.id ORDER BY judged.id`,
       [slots.map(({ id }) => id), evidence_id, maxJudged],
     )

@@ -54,21 +54,34 @@ export interface ListSource {
   filter: Filter
   /** Whether an index leads to few rows, so that all of them may be looked at. */
   isIndexed: boolean
+  /** Values of a column by which the rows are found while they are few: the first query that finds few is used. */
+  narrowed?: readonly { column: string; by: string; value: Value }[]
+  /** Rows that one part looks at in the order of ids, so that a filter that matches none stays cheap. */
+  rowsAtOnce?: number
 }
 
-/** Rows that one part of a list looks at in the order of ids, so that a filter that matches none stays cheap. */
-const rowsAtOnce = 10_000
+/** Values that a list is narrowed to, at most. */
+const mostFound = 2_000
 
 /** Resolves to the next part of a list, newest first: `next` may be set with fewer rows than `limit`. */
 export async function listPart<Row extends { id: number }>(
   { read }: Pick<Connection, 'read'>,
-  { table, select, filter, isIndexed }: ListSource,
+  { table, select, filter, isIndexed, narrowed = [], rowsAtOnce = 10_000 }: ListSource,
   { limit, before }: PageQuery,
 ): Promise<Page<Row>> {
   const end = before ?? Number.MAX_SAFE_INTEGER
+  for (const { column, by, value } of isIndexed ? [] : narrowed) {
+    const found = await read<{ id: number }>(`${by} LIMIT ${mostFound + 1}`, [value])
+    if (found.length > mostFound) continue
+    const rows = await read<Row>(
+      `${select} WHERE ${column} = ANY($3::bigint[]) AND ${table}.id < $1 AND ${filter.where(4)} ORDER BY ${table}.id + 0 DESC LIMIT $2`,
+      [end, limit + 1, found.map(({ id }) => id), ...filter.values],
+    )
+    return toPage(rows, limit)
+  }
   const where = filter.where(4)
   const text = (least: string) =>
-    `${select} WHERE ${table}.id < $1 AND ${table}.id >= ${least} AND $3::bigint IS NOT NULL AND ${where} ORDER BY ${table}.id DESC LIMIT $2`
+    `${select} WHERE ${table}.id < $1 AND ${table}.id >= ${least} AND $3::bigint IS NOT NULL AND ${where} ORDER BY ${table}.id ${isIndexed ? '+ 0 ' : ''}DESC LIMIT $2`
   if (isIndexed || filter.values.length === 0) {
     const rows = await read<Row>(text('0'), [end, limit + 1, 0, ...filter.values])
     return toPage(rows, limit)
