@@ -178,7 +178,7 @@ export const checks: readonly Check[] = [
     name: 'render beacons',
     rules: ['frame-silent'],
     holds: 'Every loaded frame was reported as rendered.',
-    unseen: 'No frame was loaded yet.',
+    unseen: 'No frame was loaded more than a few seconds ago.',
   },
   {
     name: 'views',

@@ -109,12 +109,12 @@ async function npmStart(...flags: string[]): Promise<Started> {
     stderr += chunk.toString()
   })
   const closed = once(npm, 'close')
-  await expect.poll(() => stdout, { message: stderr }).toContain('\n')
+  // Before it is ready as well: what started late is ended with its group.
+  onTestFinished(() => killed(-npm.pid!))
+  // Npm, the check of the build and the start: 30 seconds are not enough for them beside twenty other processes.
+  await expect.poll(() => stdout, { timeout: 90_000, message: stderr }).toContain('\n')
   const { pid, url } = JSON.parse(stdout) as { pid: number; url: string }
-  onTestFinished(() => {
-    killed(npm.pid!)
-    killed(pid)
-  })
+  onTestFinished(() => killed(pid))
   return { home, npm: npm.pid!, pid, url, ended: closed.then(() => stderr) }
 }
 
