@@ -141,7 +141,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
       isScheduled = false
       running ??= commitAll().finally(() => {
         running = null
-        if (queue.length > 0) schedule()
+        if (queue.length > 0 || hasBuffered) schedule()
       })
     })
   }
