@@ -1,6 +1,7 @@
 /** `svc completion SHELL`: the command tree as a script of a shell. */
 import { Argument, Option } from 'commander'
-import { completionScripts, type NameSource, nameSources, placesOf } from '../cli/completion.ts'
+import { type NameSource, nameSources, placesOf } from '../cli/completion/places.ts'
+import { completionScripts } from '../cli/completion/scripts.ts'
 import { shellMediaType } from '../cli/output/quoting.ts'
 import type { Command, LazyCommand, Session } from '../cli/run/command.ts'
 import { commandTree } from '../cli/run/command-tree.ts'

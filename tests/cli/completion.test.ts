@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Place, placesOf } from '../../src/cli/completion.ts'
+import { type Place, placesOf } from '../../src/cli/completion/places.ts'
 import { commandTree } from '../../src/cli/run/command-tree.ts'
 import { outputFormats } from '../../src/cli/settings/table.ts'
 import { formats, jobTypes, nativeTemplates } from '../../src/contract/fields.ts'
@@ -109,6 +109,27 @@ describe('bash', () => {
     expect(ask(state, 'sandbox', 'snapshot', 'restore', '')).toEqual([])
   })
 
+  test('every flag of every command, with its values', () => {
+    const script = `
+      source "$1"
+      while IFS=';' read -r path flag; do
+        if _svc_value "$path" "$flag"; then printf '%s;%s;%s;%s\\n' "$path" "$flag" "$values" "$ask"; fi
+      done`
+    const uses = places.flatMap(({ path, flags }) =>
+      flags.flatMap((flag) =>
+        [flag.short, flag.long].filter((name) => name !== null).map((name) => ({ path, name, flag })),
+      ),
+    )
+    const input = uses.map(({ path, name }) => `${path};${name}\n`).join('')
+    const printed = execFileSync('bash', ['--norc', '-c', script, 'bash', file], { encoding: 'utf8', input })
+    const expected = uses
+      .filter(({ flag }) => flag.takes !== 'nothing')
+      .map(({ path, name, flag: { values, names } }) =>
+        [path, name, values.join(' '), names === null ? '' : `svc completion --names ${names}`].join(';'),
+      )
+    expect(printed.trimEnd().split('\n')).toEqual(expected)
+  })
+
   test('programs after --', () => {
     expect(complete('exec', '--', 'bas')).toContain('bash')
     expect(complete('exec', '--', 'npm', '')).toEqual([])
@@ -119,7 +140,7 @@ describe.each(['bash', 'zsh', 'fish', 'powershell'])('the script of %s', (shell)
   test('has every command, every flag and every value', async () => {
     const script = await scriptOf(shell)
     for (const { path, words, flags } of places) {
-      expect(script).toContain(`'${path}'`.replace("''", shell === 'fish' ? "\\'\\'" : "''"))
+      expect(script).toContain(`'${path}'`)
       for (const { name } of words) expect(script).toMatch(new RegExp(`\\b${name}\\b`))
       for (const { long, values } of flags) {
         expect(script).toContain(shell === 'fish' ? `-l ${long.slice(2)}` : long)
@@ -130,6 +151,21 @@ describe.each(['bash', 'zsh', 'fish', 'powershell'])('the script of %s', (shell)
       }
     }
   })
+
+  test('has what all commands share once: a shell reads the script at each start', async () => {
+    const script = await scriptOf(shell)
+    expect([...script.matchAll(/(?:--|-l )allow-http\b/g)]).toHaveLength(1)
+    expect(script.length).toBeLessThan(shell === 'fish' ? 100_000 : 50_000)
+  })
+})
+
+test('the keys of a table of PowerShell differ in more than their case', async () => {
+  const tables = (await scriptOf('powershell')).split(/^ {4}\$\w+ = @\{$/m).slice(1)
+  const keysOf = (table: string) => [...table.matchAll(/^ {8}'([^']*)' = /gm)].map(([, key = '']) => key.toLowerCase())
+  for (const keys of tables.map(keysOf)) {
+    expect(keys.length).toBeGreaterThan(1)
+    expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([])
+  }
 })
 
 test('the script of fish knows which flags take a value, and completes the program after --', async () => {

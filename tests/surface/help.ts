@@ -55,22 +55,23 @@ export function factsOf({ description }: HelpEntry): string {
 }
 
 export interface Completion {
-  /** By command path, '' for the root: words that may follow, flags with the common ones. */
+  /** By command path, '' for the root: words that may follow, flags with the common ones first. */
   places: ReadonlyMap<string, { names: string[]; flags: string[] }>
-  /** By `path|--flag`: the values that it takes. */
-  values: ReadonlyMap<string, string[]>
+  /** Returns the values that a flag takes after a command; undefined when it takes none. */
+  valuesOf(path: string, flag: string): string[] | undefined
 }
 
 export function readCompletion(script: string): Completion {
   const places = new Map<string, { names: string[]; flags: string[] }>()
   const values = new Map<string, string[]>()
+  const common = words(/^ {2}flags\+=' ([^']*)'$/m.exec(script)?.[1])
   for (const line of script.split('\n')) {
-    const place = /^ {4}'([^'|]*)'\) names='([^']*)' flags='([^']*)'/.exec(line)
-    if (place !== null) places.set(place[1] ?? '', { names: words(place[2]), flags: words(place[3]) })
-    const [, keys = '', offered] = /^ {4}('[^)]*')\) values='([^']*)'/.exec(line) ?? []
-    for (const [, key = ''] of keys.matchAll(/'([^']*)'/g)) values.set(key, words(offered))
+    const place = /^ {4}'([^'|]*)'\)(?: names='([^']*)')?(?: flags='([^']*)')?/.exec(line)
+    if (place !== null) places.set(place[1] ?? '', { names: words(place[2]), flags: [...common, ...words(place[3])] })
+    const [, keys = '', offered] = /^ {4}(\*?'[^')]*\|[^)]*)\)(?: values='([^']*)')?/.exec(line) ?? []
+    for (const [, key = ''] of keys.matchAll(/(\*?'[^']*)'/g)) values.set(key.replace("'", ''), words(offered))
   }
-  return { places, values }
+  return { places, valuesOf: (path, flag) => values.get(`${path}|${flag}`) ?? values.get(`*|${flag}`) }
 }
 
 function words(text: string | undefined): string[] {

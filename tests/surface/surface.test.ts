@@ -49,7 +49,7 @@ test('commands, arguments, flags, topics, exit codes, settings', async () => {
     }
     for (const entry of help.options) {
       const flag = /--[a-z-]+/.exec(entry.term)?.[0] ?? ''
-      if (flag !== '--help') commands.push(line(entry, completion.values.get(`${path}|${flag}`)))
+      if (flag !== '--help') commands.push(line(entry, completion.valuesOf(path, flag)))
     }
     for (const { term } of help.commands) await walk(`${path} ${term}`)
   }
@@ -58,9 +58,7 @@ test('commands, arguments, flags, topics, exit codes, settings', async () => {
     `root help lists: ${listed.join(' ')}`,
     `after svc: ${names.join(' ')}`,
     `after svc help: ${completion.places.get('help')?.names.join(' ')}`,
-    ...commonFlags.map((flag) =>
-      `common flag: ${flag} ${completion.values.get(`|${flag}`)?.join(',') ?? ''}`.trimEnd(),
-    ),
+    ...commonFlags.map((flag) => `common flag: ${flag} ${completion.valuesOf('', flag)?.join(',') ?? ''}`.trimEnd()),
     ...commands,
     '',
     'svc help exit-codes',
@@ -155,7 +153,7 @@ test('built-in suites, their cases, the schema of suites, reporters', async () =
     ),
   ])
   const schema = readJson('fixtures/svc.qa.schema.json')
-  const reporters = readCompletion(await stdoutOf('completion bash')).values.get('qa run|--reporter') ?? []
+  const reporters = readCompletion(await stdoutOf('completion bash')).valuesOf('qa run', '--reporter') ?? []
   await matches('qa.txt', [
     ...reporters.map((reporter) => `reporter ${reporter.replace(/=.*/, '')}`),
     ...cases,

@@ -1,0 +1,119 @@
+/** The places of the command line that completion knows: after each command, what may follow. */
+import { Option } from 'commander'
+import type { CommandNode, OptionNode } from '../run/command-tree.ts'
+import { topics } from '../run/help.ts'
+import { commonOptions } from '../run/parser.ts'
+import { outputFormats } from '../settings/table.ts'
+
+/** A place in the command line: after the words of `path`. */
+export interface Place {
+  /** `placements create`; empty at the start. */
+  path: string
+  /** What may follow: commands, or the values of an argument. */
+  words: readonly Word[]
+  /** Names of this computer that may follow too; null when there are none. */
+  names: NameSource | null
+  flags: readonly Flag[]
+}
+
+export interface Word {
+  name: string
+  summary: string
+}
+
+export interface Flag {
+  /** `-o`, or null. */
+  short: string | null
+  /** `--output` */
+  long: string
+  summary: string
+  takes: 'nothing' | 'value' | 'file'
+  /** Empty when it takes any value. */
+  values: readonly string[]
+  /** Names of this computer that it takes; null when there are none. */
+  names: NameSource | null
+}
+
+/** Names that change, or are too many for a script: when Tab is pressed, the scripts call `svc completion --names SOURCE`. */
+export const nameSources = ['profiles', 'scenarios', 'snapshots', 'topics'] as const
+export type NameSource = (typeof nameSources)[number]
+
+/** What the first argument of a command names. */
+const argumentNames: Readonly<Record<string, NameSource>> = {
+  docs: 'topics',
+  'config use': 'profiles',
+  'config delete': 'profiles',
+  'sandbox scenario use': 'scenarios',
+  'sandbox snapshot restore': 'snapshots',
+  'sandbox snapshot delete': 'snapshots',
+}
+
+/** What the value of a flag names, in every command. */
+const flagNames: Readonly<Record<string, NameSource>> = { '--profile': 'profiles', '--scenario': 'scenarios' }
+
+/** The flags that every command has. */
+export const commonFlags: readonly Flag[] = [
+  ...commonOptions().map(({ flags, description, argChoices: choices = [] }) => {
+    const flag = flagOf({ flags, description, choices, suggestions: [] })
+    return flag.long === '--output' ? { ...flag, values: outputFormats } : flag
+  }),
+  flagWithoutValue('-h', '--help', 'Help of this command'),
+]
+
+/** Returns every place of the command line, the start first. */
+export function placesOf(tree: readonly CommandNode[]): Place[] {
+  const commands = tree.map(({ name, summary }) => ({ name, summary }))
+  const help = { name: 'help', summary: 'Help of a command, or of a topic' }
+  const helpTopics = ['commands', ...Object.keys(topics)]
+  const helpWords = [...commands, ...helpTopics.map((name) => ({ name, summary: `Help: ${name}` }))]
+  return [
+    {
+      path: '',
+      words: [...commands, help],
+      names: null,
+      flags: [...commonFlags, flagWithoutValue('-V', '--version', 'The version')],
+    },
+    { path: 'help', words: helpWords, names: null, flags: commonFlags },
+    ...tree.flatMap((node) => placesWithin(node, node.name)),
+  ]
+}
+
+function placesWithin(node: CommandNode, path: string): Place[] {
+  if (node.commands === undefined) return [commandPlace(node, path)]
+  const words = node.commands.map(({ name, summary }) => ({ name, summary }))
+  return [
+    { path, words, names: null, flags: commonFlags },
+    ...node.commands.flatMap((inner) => placesWithin(inner, `${path} ${inner.name}`)),
+  ]
+}
+
+function commandPlace({ arguments: args = [], options = [], formats }: CommandNode, path: string): Place {
+  const words = args.flatMap(({ choices, description }) => choices.map((name) => ({ name, summary: description })))
+  const own = options.map(flagOf)
+  const taken = new Set(own.map(({ long }) => long))
+  const shared = commonFlags.filter(({ long }) => !taken.has(long)).map((flag) => withFormats(flag, formats))
+  const names = words.length === 0 ? (argumentNames[path] ?? null) : null
+  return { path, words, names, flags: [...own, ...shared] }
+}
+
+/** Returns the flag itself unless it is the one whose values a command adds to. */
+function withFormats(flag: Flag, formats: readonly string[] = []): Flag {
+  return flag.long === '--output' && formats.length > 0 ? { ...flag, values: [...formats, ...outputFormats] } : flag
+}
+
+function flagWithoutValue(short: string, long: string, summary: string): Flag {
+  return { short, long, summary, takes: 'nothing', values: [], names: null }
+}
+
+function flagOf({ flags, description, choices, suggestions }: Omit<OptionNode, 'defaultValue' | 'presetArg'>): Flag {
+  const { short = null, long = '', required } = new Option(flags)
+  const values = choices.length > 0 ? choices : suggestions
+  return {
+    short,
+    long,
+    summary: description,
+    takes: !required ? 'nothing' : flags.endsWith('<file>') ? 'file' : 'value',
+    values,
+    names: values.length === 0 ? (flagNames[long] ?? null) : null,
+  }
+}

@@ -1,0 +1,317 @@
+/**
+ * The completion scripts of four shells. Each holds the whole tree, and calls svc only for names that this computer has.
+ * A shell reads its script at each start: what all commands have is written once, not for each of them.
+ */
+import { commonFlags, type Flag, type NameSource, type Place } from './places.ts'
+
+/** Returns the script of each shell, as lines. */
+export const completionScripts = {
+  bash: bashCompletion,
+  zsh: zshCompletion,
+  fish: fishCompletion,
+  powershell: powershellCompletion,
+} as const satisfies Record<string, (places: readonly Place[]) => string[]>
+
+/** Where the script suggests nothing, bash completes file names. bash splits `--flag=value` into three words. */
+function bashCompletion(places: readonly Place[]): string[] {
+  return [
+    '# bash completion for svc. For every shell from now on, add to ~/.bashrc: source <(svc completion bash)',
+    ...caseFunctions(places),
+    `_svc() {
+  local at='' names='' flags='' values='' ask='' word i
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
+  COMPREPLY=()
+  if [[ $cur == '=' ]]; then
+    cur=''
+  elif [[ $prev == '=' ]]; then
+    prev=\${COMP_WORDS[COMP_CWORD-2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    if [[ $word == -- ]]; then
+      if ((i == COMP_CWORD - 1)); then COMPREPLY=($(compgen -c -- "$cur")); fi
+      return
+    fi
+    if _svc_value "$at" "$word"; then
+      if [[ \${COMP_WORDS[i+1]} == '=' ]]; then ((i += 2)); else ((i += 1)); fi
+    elif _svc_place "\${at:+$at }$word"; then
+      at="\${at:+$at }$word"
+    fi
+  done
+  if _svc_value "$at" "$prev"; then
+    names=$values
+  else
+    _svc_place "$at"
+    if [[ $cur == -* ]]; then names=$flags ask=''; fi
+  fi
+  if [[ -n $ask ]]; then names+=" $($ask 2>/dev/null)"; fi
+  COMPREPLY=($(compgen -W "$names" -- "$cur"))
+}
+complete -o default -F _svc svc`,
+  ]
+}
+
+/** Works sourced, and as a file `_svc` in a directory of $fpath. */
+function zshCompletion(places: readonly Place[]): string[] {
+  return [
+    '#compdef svc',
+    '# zsh completion for svc. Save it as _svc in a directory of $fpath, or in ~/.zshrc: source <(svc completion zsh)',
+    ...caseFunctions(places),
+    `_svc() {
+  local at='' names='' flags='' values='' ask='' word prev=\${words[CURRENT-1]} i
+  for ((i = 2; i < CURRENT; i++)); do
+    word=\${words[i]}
+    if [[ $word == -- ]]; then
+      shift $i words
+      ((CURRENT -= i))
+      _normal
+      return
+    fi
+    if _svc_value "$at" "$word"; then
+      ((i += 1))
+    elif _svc_place "\${at:+$at }$word"; then
+      at="\${at:+$at }$word"
+    fi
+  done
+  if [[ \${words[CURRENT]} == --*=* ]]; then
+    prev=\${words[CURRENT]%%=*}
+    compset -P '*='
+  fi
+  if _svc_value "$at" "$prev"; then
+    names=$values
+  else
+    _svc_place "$at"
+    if [[ \${words[CURRENT]} == -* ]]; then names=$flags ask=''; fi
+  fi
+  if [[ -n $ask ]]; then names+=" $(\${=ask} 2>/dev/null)"; fi
+  if [[ -n \${names// /} ]]; then
+    compadd -- \${=names}
+  else
+    _files
+  fi
+}
+if [[ \${funcstack[1]} == _svc ]]; then
+  _svc "$@"
+else
+  compdef _svc svc
+fi`,
+  ]
+}
+
+/**
+ * Returns the places as `case` statements, which bash and zsh read alike. `_svc_value PATH FLAG` sets `values` and the
+ * command to `ask`; it fails when the flag takes no value. `_svc_place PATH` sets `names`, `flags` and `ask`; it fails when
+ * there is no such place.
+ */
+function caseFunctions(places: readonly Place[]): string[] {
+  return [
+    '_svc_value() {',
+    "  values='' ask=''",
+    '  case "$1|$2" in',
+    ...valueCases(places),
+    '    *) return 1 ;;',
+    '  esac',
+    '}',
+    '_svc_place() {',
+    "  names='' flags='' ask=''",
+    '  case "$1" in',
+    ...places.map((place) => {
+      const names = setting(
+        'names',
+        place.words.map(({ name }) => name),
+      )
+      return `    '${place.path}')${names}${setting('flags', ownNames(place))}${asking(place.names)} ;;`
+    }),
+    '    *) return 1 ;;',
+    '  esac',
+    `  flags+=' ${commonNames.join(' ')}'`,
+    '}',
+  ]
+}
+
+/** Returns a case for each list of values. The first that matches wins, so those of all places come last. */
+function valueCases(places: readonly Place[]): string[] {
+  const rules = valueRules(places)
+  const pattern = ({ path, name }: ValueRule) => (path === '*' ? `*'|${name}'` : `'${path}|${name}'`)
+  const settings = ({ flag }: ValueRule) => `${setting('values', flag.values)}${asking(flag.names)}`
+  return [rules.filter(({ path }) => path !== '*'), rules.filter(({ path }) => path === '*')].flatMap((part) =>
+    [...Map.groupBy(part, settings)].map(([set, same]) => `    ${same.map(pattern).join(' | ')})${set} ;;`),
+  )
+}
+
+/** Returns the assignment of a variable that is empty before. */
+function setting(variable: string, words: readonly string[]): string {
+  return words.length === 0 ? '' : ` ${variable}='${words.join(' ')}'`
+}
+
+function asking(source: NameSource | null): string {
+  return source === null ? '' : ` ask='${askFor(source)}'`
+}
+
+function fishCompletion(places: readonly Place[]): string[] {
+  return [
+    '# fish completion for svc. Save it: svc completion fish > ~/.config/fish/completions/svc.fish',
+    `set -g __svc_paths ${places
+      .filter(({ path }) => path !== '')
+      .map(({ path }) => quotedForFish(path))
+      .join(' ')}`,
+    `set -g __svc_valued ${[...valuedNames(places)].join(' ')}`,
+    `function __svc_at
+    set -l at ''
+    set -l is_value 0
+    for word in (commandline -opc)[2..-1]
+        if test $is_value = 1
+            set is_value 0
+            continue
+        end
+        test "$word" = --; and return 1
+        contains -- "$word" $__svc_valued; and set is_value 1
+        set -l next (string trim -- "$at $word")
+        contains -- "$next" $__svc_paths; and set at $next
+    end
+    test (count $argv) -eq 0; or contains -- "$at" $argv
+end
+function __svc_program
+    set -l words (commandline -opc)
+    set -l start (contains -i -- -- $words); or return
+    set -l program (string escape -- $words[(math $start + 1)..-1])
+    complete --do-complete=(string join ' ' -- $program (commandline -ct))
+end
+complete -c svc -n 'contains -- -- (commandline -opc)' -x -a '(__svc_program)'`,
+    ...commonFlags.map((flag) => `complete -c svc -n __svc_at ${flagWords(flag)}`),
+    ...[...Map.groupBy(places.flatMap(fishWords), ({ words }) => words)].map(
+      ([words, same]) => `complete -c svc -n "__svc_at ${same.map(({ path }) => `'${path}'`).join(' ')}" ${words}`,
+    ),
+  ]
+}
+
+/** Returns what `complete` is called with for what may stand at a place, without the flags that all places have. */
+function fishWords({ path, words, names, flags }: Place): { path: string; words: string }[] {
+  return [
+    ...words.map(({ name, summary }) => `-f -a ${quotedForFish(name)} -d ${quotedForFish(summary)}`),
+    ...(names === null ? [] : [`-f -a ${quotedForFish(`(${askFor(names)} 2>/dev/null)`)}`]),
+    ...flags.filter((flag) => !commonFlags.includes(flag)).map(flagWords),
+  ].map((words) => ({ path, words }))
+}
+
+function flagWords({ short, long, takes, values, names: source, summary }: Flag): string {
+  const names = `${short === null ? '' : `-s ${short.slice(1)} `}-l ${long.slice(2)}`
+  const described = `${names} -d ${quotedForFish(summary)}`
+  if (takes === 'nothing') return described
+  if (takes === 'file') return `${described} -r -F`
+  if (source !== null) return `${described} -x -a ${quotedForFish(`(${askFor(source)} 2>/dev/null)`)}`
+  return values.length === 0 ? `${described} -x` : `${described} -x -a ${quotedForFish(values.join(' '))}`
+}
+
+function quotedForFish(text: string): string {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`
+}
+
+function powershellCompletion(places: readonly Place[]): string[] {
+  const rules = valueRules(places)
+  return [
+    '# PowerShell completion for svc. Add to $PROFILE: svc completion powershell | Out-String | Invoke-Expression',
+    'Register-ArgumentCompleter -Native -CommandName svc -ScriptBlock {',
+    '    param($wordToComplete, $commandAst, $cursorPosition)',
+    '    $names = @{',
+    ...places.map(
+      ({ path, words }) => `        ${quotedForPowershell(path)} = ${listForPowershell(words.map(({ name }) => name))}`,
+    ),
+    '    }',
+    '    $flags = @{',
+    ...places.map((place) => `        ${quotedForPowershell(place.path)} = ${listForPowershell(ownNames(place))}`),
+    '    }',
+    `    $common = ${listForPowershell(commonNames)}`,
+    '    $values = @{',
+    ...rules.map(
+      ({ path, name, flag }) => `        ${quotedForPowershell(`${path}|${name}`)} = ${listForPowershell(flag.values)}`,
+    ),
+    '    }',
+    '    $asks = @{',
+    ...[
+      ...places.map(({ path, names }) => [path, names] as const),
+      ...rules.map(({ path, name, flag }) => [`${path}|${name}`, flag.names] as const),
+    ].flatMap(([key, names]) =>
+      names === null ? [] : [`        ${quotedForPowershell(key)} = ${quotedForPowershell(names)}`],
+    ),
+    '    }',
+    `    $at = ''
+    $previous = ''
+    $before = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object { $_.Extent.EndOffset -lt $cursorPosition })
+    foreach ($element in $before) {
+        $word = $element.ToString()
+        if ($word -eq '--') { return }
+        $next = "$at $word".Trim()
+        if (-not ($values.ContainsKey("$at|$previous") -or $values.ContainsKey("*|$previous")) -and $names.ContainsKey($next)) { $at = $next }
+        $previous = $word
+    }
+    $flag = if ($values.ContainsKey("$at|$previous")) { "$at|$previous" } else { "*|$previous" }
+    $offered = if ($values.ContainsKey($flag)) { $values[$flag] }
+        elseif ($wordToComplete.StartsWith('-')) { @($flags[$at]) + $common }
+        else { $names[$at] }
+    $asked = if ($values.ContainsKey($flag)) { $asks[$flag] }
+        elseif ($wordToComplete.StartsWith('-')) { $null }
+        else { $asks[$at] }
+    if ($asked) { $offered = @($offered) + @(svc completion --names $asked 2>$null) }
+    $offered | Where-Object { $_ -like "$wordToComplete*" } | ForEach-Object {
+        [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+    }
+}`,
+  ]
+}
+
+function listForPowershell(values: readonly string[]): string {
+  return `@(${values.map(quotedForPowershell).join(', ')})`
+}
+
+function quotedForPowershell(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+const commonNames = commonFlags.map(({ long }) => long)
+
+/** Returns the flags of a place that not every place has. */
+function ownNames({ flags }: Place): string[] {
+  return flags.map(({ long }) => long).filter((long) => !commonNames.includes(long))
+}
+
+/** Returns `-o` and `--output`, or the long one alone. */
+function spellings({ short, long }: Flag): string[] {
+  return short === null ? [long] : [short, long]
+}
+
+/** The values of a flag at one place, or at every place that has no rule of its own: its path is `*`. */
+interface ValueRule {
+  path: string
+  /** `-o` or `--output` */
+  name: string
+  flag: Flag
+}
+
+/** Returns what each flag takes: one rule for all places where they agree, those of one place first where they differ. */
+function valueRules(places: readonly Place[]): ValueRule[] {
+  const always = valuedNames(places)
+  const uses = places.flatMap(({ path, flags }) =>
+    flags
+      .filter(({ takes }) => takes !== 'nothing')
+      .flatMap((flag) => spellings(flag).map((name): ValueRule => ({ path, name, flag }))),
+  )
+  return [...Map.groupBy(uses, ({ name }) => name)].flatMap(([name, same]) => {
+    const kinds = [...Map.groupBy(same, ({ flag: { values, names } }) => `${values}|${names}`).values()]
+    const most = kinds.reduce((one, other) => (other.length > one.length ? other : one))
+    if (!always.has(name) || (kinds.length > 1 && most.length === 1)) return same
+    return [...kinds.filter((kind) => kind !== most).flat(), { path: '*', name, flag: most[0]!.flag }]
+  })
+}
+
+/** Returns the flags that take a value, wherever they stand. */
+function valuedNames(places: readonly Place[]): ReadonlySet<string> {
+  const flags = places.flatMap((place) => place.flags)
+  const without = new Set(flags.filter(({ takes }) => takes === 'nothing').flatMap(spellings))
+  return new Set(flags.flatMap(spellings).filter((name) => !without.has(name)))
+}
+
+/** Returns the command line that prints the names of a source, one a line. */
+function askFor(source: NameSource): string {
+  return `svc completion --names ${source}`
+}
