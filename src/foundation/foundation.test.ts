@@ -3,7 +3,14 @@ import { formatDuration, measuredTime, parseDuration, parseSince, sinceMs } from
 import { escapeHtml } from './html.ts'
 import { fillPath, isLoopback, parametersOf, pathPattern, retryAfterMs, withoutQuery } from './http.ts'
 import { isObject, parseJson, parseJsonObject, setValue, valueAt, withoutValue, withValue } from './json.ts'
-import { mayHoldSecrets, redactSecrets, replaceSecrets, secretKind, withoutAssetTokens } from './redaction.ts'
+import {
+  mayHoldSecrets,
+  redactSecrets,
+  replaceSecrets,
+  secretKind,
+  shownCommand,
+  withoutAssetTokens,
+} from './redaction.ts'
 
 describe('json', () => {
   test('text that is not JSON is undefined; null is a value', () => {
@@ -151,4 +158,22 @@ test('Retry-After is seconds or a date', () => {
     null,
     null,
   ])
+})
+
+test('a command is shown without the passwords of its URLs, also where they are not encoded, and with ports and paths', () => {
+  const shown = {
+    'http://127.0.0.1:4010/x?u=a@b': null,
+    'http://localhost:4010/users/a@b': null,
+    'wss://[::1]:4010/x?u=a@b': null,
+    'https://app/a:b@c npm@11': null,
+    'http://app:4010/?db=postgres://u:zq7@h': 'http://app:4010/?db=postgres://u:***@h',
+    'postgres://u:zq7@h:5432/svc': 'postgres://u:***@h:5432/svc',
+    'postgres://u:zq7/xk9@xk9@h:5432/svc': 'postgres://u:***@h:5432/svc',
+    'postgres://u:12/34/56@h': 'postgres://u:***@h',
+    'redis://:12?34@h': 'redis://:***@h',
+    'http://u:12/34@h:80/': 'http://u:***@h:80/',
+    'http://u:123456/7/8@h': 'http://u:***@h',
+    'https://u:zq7@[::1]:80/': 'https://u:***@[::1]:80/',
+  }
+  for (const [word, expected] of Object.entries(shown)) expect(shownCommand([word])).toBe(expected ?? word)
 })

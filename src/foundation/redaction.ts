@@ -85,12 +85,16 @@ function redactEncoded(text: string): string {
 }
 
 /**
- * Returns the words of a command line as they may be shown: without keys, tokens and the passwords of URLs. A password may
- * hold the characters that end it, so it goes up to the last `@` of its word.
+ * The password of a URL, after its user. It may hold the characters that end it, so it goes up to the last `@` of its word. In
+ * a URL of the web, digits before `/`, `?` or `#` are a port, unless an `@` comes before the next of these.
  */
+const urlPassword =
+  /(:\/\/(?!\[[\da-f:.]+\])[^\s/:@]*):(?!(?<=\b(?:http|ws)s?:\/\/[^\s/:@]*:)\d{1,5}[/?#](?![^\s/?#@]*@))\S*@/gi
+
+/** Returns the words of a command line as they may be shown: without keys, tokens and the passwords of URLs. */
 export function shownCommand(words: readonly (string | undefined)[]): string {
   return redactSecrets(words.join(' '))
-    .replace(/([a-z][a-z\d+.-]*:\/\/[^\s/:@]*):\S*@/gi, '$1:***@')
+    .replace(urlPassword, '$1:***@')
     .replace(/(password=)[^\s&]+/gi, '$1***')
 }
 

@@ -176,6 +176,21 @@ describe('how it runs', () => {
     )
   })
 
+  test('the command is repeated without passwords and keys, on stderr and above the list', async () => {
+    const { stdout, stderr } = await run(command('-e', '0', 'postgres://svc:pa/ss@db/svc', 'sk_test_abcdef'))
+    const shown = ` ${process.execPath} -e 0 postgres://svc:***@db/svc sk_test_redacted`
+    expect(stderr.split('\n')[0]).toMatch(/^sandbox http:\S+ for /)
+    expect(stderr.split('\n')[0]).toContain(` for${shown}`)
+    expect(stdout.split('\n')[0]).toContain(`svc qa observe ${shown}: 0 requests in `)
+  })
+
+  test('a server that ends before its page responds is named without passwords', async () => {
+    const url = 'http://127.0.0.1:9/'
+    const { code, stderr } = await run(`--url ${url} ${command('-e', '0', 'postgres://svc:pa/ss@db/svc')}`)
+    expect(code).toBe(7)
+    expect(stderr).toContain(`${process.execPath} -e 0 postgres://svc:***@db/svc ended with 0 before ${url} responded.`)
+  })
+
   test('--strict makes a warning fail', async () => {
     expect((await run(`-q --strict ${command(script, 'fill-unused')}`)).code).toBe(5)
   })
