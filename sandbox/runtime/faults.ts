@@ -85,16 +85,26 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
     return { ...rest, added: Math.max(added, state.added) }
   }
 
+  let turn: Promise<unknown> = Promise.resolve()
+
+  /** Runs what replaces `state` by what is stored, one after the other: the last one has seen what those before it have stored. */
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const result = turn.then(work)
+    turn = result.catch(() => {})
+    return result
+  }
+
   /** Applies a change to the rules that all nodes share. */
-  const changeStored = async (apply: (before: FaultState) => FaultState): Promise<FaultState> => {
-    let changed = none
-    await store.updateFaults((stored) => {
-      changed = apply(numberedOn(stored))
+  const changeStored = (apply: (before: FaultState) => FaultState): Promise<FaultState> =>
+    inTurn(async () => {
+      let changed = none
+      await store.updateFaults((stored) => {
+        changed = apply(numberedOn(stored))
+        return changed
+      })
+      state = changed
       return changed
     })
-    state = changed
-    return changed
-  }
 
   let matched: {
     request: FaultRequest
@@ -212,9 +222,10 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
         return withRules({ ...before, scenario, rules }, drafts, scenario, now_ms)
       })
     },
-    async restore() {
-      state = numberedOn(await store.findFaults())
-    },
+    restore: () =>
+      inTurn(async () => {
+        state = numberedOn(await store.findFaults())
+      }),
   }
 }
 
