@@ -82,7 +82,7 @@ export async function renderRound({ response }: { response: PlacementResponse })
   const box = document.querySelector('#box')!
   const placements = window.SponsoredPlacement!
   /** Resolves to the time of an event, as its source reports it. */
-  const told = (isIt: (event: RendererEvent) => boolean): Promise<number> =>
+  const emitted = (isIt: (event: RendererEvent) => boolean): Promise<number> =>
     new Promise((resolve, reject) => {
       const off = placements.on('*', (event) => {
         if (event.type === 'error') reject(new Error(event.code))
@@ -93,9 +93,9 @@ export async function renderRound({ response }: { response: PlacementResponse })
     })
 
   box.scrollTop = 0
-  const rendered = told(({ type }) => type === 'rendered')
-  const visible = told(({ type }) => type === 'visible')
-  const answered = told((event) => event.type === 'beacon' && event.event === 'visible' && event.accepted)
+  const rendered = emitted(({ type }) => type === 'rendered')
+  const visible = emitted(({ type }) => type === 'visible')
+  const answered = emitted((event) => event.type === 'beacon' && event.event === 'visible' && event.accepted)
   const called_at = origin + performance.now()
   placements.renderPlacement({ target: '#slot', response })
   const rendered_at = await rendered

@@ -50,7 +50,7 @@ proj_demo    yes      cpm_viewable  no              1  http://localhost:*, http:
     expect(JSON.parse(elsewhere.stdout)).not.toHaveProperty('SVC_SECRET_KEY')
   })
 
-  test('a project that is unknown and a key that is unknown are told apart', async () => {
+  test('an unknown project and an unknown key get different errors', async () => {
     await cli.svc('projects create proj_away')
     rmSync(join(cli.home, 'projects.json'))
     expect(await cli.svc('placements create --client-id proj_away')).toEqual({

@@ -50,7 +50,7 @@ test('a second one forces the end, unless npm doubled the first', async () => {
   await running
 })
 
-test('a stream that the sandbox ends is told, and is no failure', async () => {
+test('a stream that the sandbox ends is reported, and is no failure', async () => {
   await using cli = await startTestCli()
   const { host, handlers } = interruptible()
   const running = cli.svc('events stream', { host })
@@ -59,7 +59,7 @@ test('a stream that the sandbox ends is told, and is no failure', async () => {
   expect(await running).toEqual({ code: 0, stdout: '', stderr: 'The sandbox ended the stream.\n' })
 })
 
-test('a terminal is told that a command waits for what comes, and a pipe is not', async () => {
+test('a terminal shows that a command waits for events, and a pipe does not', async () => {
   await using cli = await startTestCli()
   const { host, interruptAt, handlers } = interruptible()
   const running = cli.svc('events stream', { host, isTerminal: true, env: { NO_COLOR: '1' } })

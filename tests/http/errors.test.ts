@@ -91,7 +91,7 @@ describe('credentials', () => {
     await on.api.accept('decisions.get', { ...call, headers: { authorization: `bearer ${key}` } })
   })
 
-  test('a bearer that is no key at all is told from an unknown key', async () => {
+  test('a bearer that is no key at all gets another message than an unknown key', async () => {
     await using on = await stage()
     const call = { params: { slot_id: 'slot_00000000000' } }
     for (const as of ['undefined', '"sk_test_sandbox_demo"', '$SVC_SECRET_KEY']) {
@@ -338,7 +338,7 @@ describe('bodies', () => {
     expect((await refused('x'.repeat(65_537))).hint).toContain('65536')
   })
 
-  test('a prompt as a list of messages or null is told what a prompt is', async () => {
+  test('a prompt as a list of messages or null gets a message that says what a prompt is', async () => {
     await using on = await stage()
     const fieldsOf = async (prompt: unknown) => {
       const { fields } = (await on.api.refuse('placements.create', { as: key, body: asked({ prompt }) })).body

@@ -49,12 +49,12 @@ const shape: Omit<Mutation, 'about'>[] = [
     noticed_by: 'consent/purposes targeting are declared as CS-S (S1/P0)',
   },
   {
-    name: 'job_answers_202',
+    name: 'job_responds_202',
     wrong: 'POST /v1/jobs responds with the wrong status of success.',
     file: 'sandbox/pipeline/pipeline.ts',
     from: 'successResponse(endpoint.status, exchange, output)',
     to: "successResponse(id === 'jobs.create' ? 202 : endpoint.status, exchange, output)",
-    noticed_by: 'jobs/a job is accepted with exactly the members of the contract',
+    noticed_by: 'jobs/a job is accepted with exactly the fields of the contract',
   },
   {
     name: 'request_id_missing',
@@ -64,12 +64,12 @@ const shape: Omit<Mutation, 'about'>[] = [
     to: '    vary',
   },
   {
-    name: 'answers_may_be_cached',
+    name: 'responses_may_be_cached',
     wrong: 'Decisions may be cached.',
     file: 'sandbox/pipeline/exchange.ts',
     from: "'cache-control': 'no-store',",
     to: "'cache-control': 'max-age=60',",
-    noticed_by: 'formats/a banner fills for a secret key, with exactly the members of the contract',
+    noticed_by: 'formats/a banner fills for a secret key, with exactly the fields of the contract',
   },
   {
     name: 'request_id_differs',
@@ -77,7 +77,7 @@ const shape: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/beacons.ts',
     from: '    request_id: context.request_id,\n  }\n}',
     to: "    request_id: 'req_00000000000',\n  }\n}",
-    noticed_by: 'beacons/a render of a banner is accepted, with exactly the members of the contract',
+    noticed_by: 'beacons/a render of a banner is accepted, with exactly the fields of the contract',
   },
 ]
 
@@ -329,7 +329,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/v1/beacons.ts',
     from: "now_ms >= secondsBelow) return 'occurred_at_in_seconds'",
     to: "now_ms < secondsBelow) return 'occurred_at_in_seconds'",
-    noticed_by: 'beacons/seconds are told from milliseconds',
+    noticed_by: 'beacons/seconds instead of milliseconds are rejected',
   },
   {
     name: 'clip_events_of_banners',
@@ -357,7 +357,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
   },
   {
     name: 'duplicate_says_new',
-    wrong: 'A duplicate is answered as if it were new.',
+    wrong: 'The response to a duplicate is that of a new beacon.',
     file: 'sandbox/operations/beacons.ts',
     from: "duplicate: reason_code === 'DUPLICATE',",
     to: 'duplicate: false,',
@@ -456,7 +456,7 @@ const others: Mutation[] = [
     file: 'sandbox/operations/decisions.ts',
     from: "if (wanted > limits.wait_ms.max) context.warnings.push('wait_ms_clamped')",
     to: '',
-    noticed_by: 'validation/wait_ms beyond the maximum is clamped, and told',
+    noticed_by: 'validation/wait_ms beyond the maximum is clamped, with a warning',
   },
   {
     about: 'limits',
@@ -468,12 +468,12 @@ const others: Mutation[] = [
   },
   {
     about: 'limits',
-    name: 'batch_not_told',
+    name: 'batch_not_reported',
     wrong: 'Arrays of beacons are reported as a schema error, not as batches.',
     file: 'sandbox/pipeline/pipeline.ts',
     from: "if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')",
     to: '',
-    noticed_by: 'beacons/a list of beacons is told as such',
+    noticed_by: 'beacons/a list of beacons is refused as a batch',
   },
   {
     about: 'privacy',
@@ -482,7 +482,7 @@ const others: Mutation[] = [
     file: 'sandbox/operations/jobs.ts',
     from: 'const mayProcess = mayProcessPrompt(snapshot)',
     to: 'const mayProcess = true',
-    noticed_by: 'privacy/prompt text without consent is dropped at the door, as an object',
+    noticed_by: 'privacy/prompt text without consent is discarded unread, as an object',
   },
   {
     about: 'privacy',
@@ -517,7 +517,7 @@ const others: Mutation[] = [
     file: 'sandbox/pipeline/cors.ts',
     from: "'x-request-id, date, retry-after, ",
     to: "'x-request-id, date, ",
-    noticed_by: 'cors/a page reads what placements answers, and the headers that it needs',
+    noticed_by: 'cors/a page reads the response of placements, and the headers that it needs',
   },
   {
     about: 'cors',
@@ -600,7 +600,7 @@ const others: Mutation[] = [
   },
   {
     about: 'renderer',
-    name: 'click_told_at_load',
+    name: 'click_sent_at_load',
     noticed_by: 'renderer/a banner below the fold',
     wrong: 'A click is reported as soon as the ad is painted.',
     file: 'sandbox/renderer/host/mount.ts',
@@ -676,7 +676,7 @@ const config: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/projects.ts',
     from: "'private, max-age=60'",
     to: "'public, max-age=60'",
-    noticed_by: 'config/the configuration has exactly the members of the contract',
+    noticed_by: 'config/the configuration has exactly the fields of the contract',
   },
 ]
 
@@ -741,7 +741,7 @@ const further: Mutation[] = [
     file: 'sandbox/operations/jobs.ts',
     from: 'topic: prompt.topic ?? topicOf(context, body.context?.topic),\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
     to: 'topic: prompt.topic ?? null,\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
-    noticed_by: 'jobs/flat members mean what the canonical ones mean, banner',
+    noticed_by: 'jobs/flat fields mean what the canonical ones mean, banner',
   },
   {
     about: 'frame',

@@ -69,7 +69,7 @@ export const storeRules = {
       ),
     )
     const first = await newest()
-    // A renewal keeps the revision: the time of the update tells that the record is another one.
+    // A renewal keeps the revision: the time of the update shows that the record is another one.
     races.push(await Promise.all([save(one, first, true, 11), save(one, first, true, 12)]))
     const renewed = await newest()
     races.push(

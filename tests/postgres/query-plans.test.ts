@@ -74,7 +74,7 @@ test('the newest beacons of a busy session, and those of the last minute, are fo
         const copy = `jsonb_populate_record(${table}, jsonb_build_object(${changed}))`
         await client.query(`INSERT INTO ${table} SELECT (${copy}).* FROM ${table}, generate_series(1, 2500) n`)
       }
-      // Then what an index alone tells is not counted as a row that is read.
+      // Then what is read from an index alone is not counted as a row.
       const isVacuumed = async () => {
         await client.query('VACUUM beacon')
         return (await client.query("SELECT FROM pg_class WHERE oid = 'beacon'::regclass AND relallvisible = relpages"))

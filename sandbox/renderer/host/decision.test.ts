@@ -12,7 +12,7 @@ const render = {
 }
 const placement = { asset_token: 'ast_1_x', render }
 
-test('a fill, a no-fill, a pending and an expired decision are told apart', () => {
+test('a fill, a no-fill, a pending and an expired decision are distinguished', () => {
   expect(readDecision({ status: 'ready', placement, decision: { fill: true } })).toEqual({ kind: 'filled', placement })
   expect(
     readDecision({ status: 'ready', placement: null, decision: { fill: false, no_fill_reason: 'no_demand' } }),

@@ -1,4 +1,4 @@
-/** What may be told to the browser. Read when a request comes, so that one build runs everywhere. */
+/** What the browser may know. Read when a request comes, so that one build runs everywhere. */
 
 /** Base URL of the placement service; empty: the chat has no sponsored slots. */
 export function serviceUrl(): string {

@@ -76,7 +76,7 @@ test('a question that may not be shared is not processed, and no fill is an answ
   assert.deepEqual([body.status, body.placement, body.decision.fill], ['ready', null, false])
 })
 
-test('a withdrawal is told to the service, and ends what was granted', async () => {
+test('a withdrawal is sent to the service, and ends what was granted', async () => {
   const granted = await post('/api/consent', { decision: 'granted', shares_questions: false })
   const { body } = await post('/api/placement', { question: '', width: 640 }, granted.cookie)
   await post('/api/consent', { decision: 'denied' }, granted.cookie)

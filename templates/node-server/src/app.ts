@@ -92,7 +92,7 @@ function problem(message: string): object {
   return { error: 'validation_error', message, retryable: false }
 }
 
-/** A body that is not JSON is the caller's mistake; anything else is ours, and is told to nobody but the log. */
+/** A body that is not JSON is the caller's mistake; anything else is ours, and is only logged. */
 const refuse: ErrorRequestHandler = (error, _request, response, _next) => {
   if (error.status < 500) return void response.status(error.status).json(problem(error.message))
   console.error(error)

@@ -31,7 +31,7 @@ test('without consent nothing is requested', async () => {
   assert.equal(await countPlacements(), before)
 })
 
-test('a withdrawal holds from the next request on, also when the service cannot be told', async () => {
+test('a withdrawal holds from the next request on, also when the service cannot be reached', async () => {
   const visitor = await consenting()
   await sandbox.send('POST', 'faults', { path: '/v1/consent', status: 503 })
   assert.equal((await visitor.post('/api/consent', { decision: 'withdrawn' })).status, 503)

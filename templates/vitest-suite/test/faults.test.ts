@@ -31,7 +31,7 @@ test('a 429 without Retry-After, or with too long a one, is not repeated', async
   expect(await received(client, '/v1/placements')).toBe(2)
 })
 
-test('a beacon whose answer is lost may be sent again: it counts once', async ({ service, client }) => {
+test('a beacon whose response is lost may be sent again: it counts once', async ({ service, client }) => {
   const slot = await sponsoredSlot(service, turn())
   await client.faults.add({ body: { path: '/v1/beacons', effect: 'reset', served: true, times: 1 } })
   expect(await report(service, slot!, 'render')).toBe(false)
