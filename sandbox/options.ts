@@ -71,7 +71,7 @@ const defaultJournalLimit = 50_000
 const defaultEventLimit = 100_000
 
 /** The options of a start with their defaults, checked. */
-export interface StartOptions {
+interface StartOptions {
   host: string
   address: Address
   database: string
@@ -160,7 +160,7 @@ export interface SeededProject {
 }
 
 /** The catalogue of a start, and its text as the store keeps it. */
-export interface Demand {
+interface Demand {
   text: string
   data: { campaigns: { creatives: Record<string, unknown>[] }[] }
 }

@@ -9,7 +9,7 @@ import { commandList, commandName, rootHelp, version } from './cli/run/program-i
 export const sections = ['Sandbox', 'API v1', 'Look inside', 'Set up'] as const
 type Section = (typeof sections)[number]
 
-export interface CommandEntry extends LazyCommand {
+interface CommandEntry extends LazyCommand {
   section: Section
   /** At most 26 characters, for `svc --help`. */
   brief: string

@@ -2,7 +2,7 @@
 import { find, html, icon, isCalm, pause, unseen } from './elements.ts'
 import type { Answer, Prompt, Surface } from './surfaces.ts'
 
-export interface Canvas {
+interface Canvas {
   readonly element: HTMLElement
   readonly scroller?: HTMLElement
   /** Shows the beginning of a turn, instead of the newest one if `isAgain`. */

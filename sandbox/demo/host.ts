@@ -17,7 +17,7 @@ const backend = '/_sandbox/demo/api'
 const timeout_ms = 1_500
 
 /** Written into the page by its backend. The secret key is not part of it. */
-export interface PageSettings {
+interface PageSettings {
   /** Protects the backend against cross-site requests. It is sent to the backend only. */
   token: string
   client_id: string
@@ -27,7 +27,7 @@ export interface PageSettings {
 
 export const settings = JSON.parse(document.getElementById('settings')?.textContent ?? '{}') as PageSettings
 
-export interface SponsoredTurn {
+interface SponsoredTurn {
   id: string
   /** The empty element for the ad. */
   target: Element
@@ -118,11 +118,11 @@ async function storeConsent(session_id: string, answer: ConsentAnswer): Promise<
   })
 }
 
-export interface Session {
+interface Session {
   readonly id: string
   /**
    * Stores the chosen consent unless it is stored already: before a turn, and at once for a withdrawal. Resolves to whether
-   * the service may be asked for an ad: not while it has not heard of a refusal.
+   * the service may be asked for an ad: not before it has stored a refusal.
    */
   setConsent(choice: Choices['consent']): Promise<boolean>
 }

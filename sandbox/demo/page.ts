@@ -14,14 +14,14 @@ const rows = {
 
 type Row = keyof typeof rows
 
-export interface Page {
+interface Page {
   readonly stage: HTMLElement
   show(choices: Choices): void
   /** Shows the newest milestone on the timeline's tab. */
   setState(state: string): void
 }
 
-export interface PageActions {
+interface PageActions {
   choose(some: Partial<Choices>): void
   /** A control has been changed: the choice, and perhaps the turn again. */
   control(name: Row, value: string): void

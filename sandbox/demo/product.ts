@@ -22,7 +22,7 @@ export interface Product {
   measure(format: string): { isWide: boolean; max_height: number }
 }
 
-export interface ProductActions {
+interface ProductActions {
   ask(prompt: Prompt): void
   again(): void
   stop(): void
@@ -227,7 +227,7 @@ function createComposer(job_type: JobType, surface: Surface, { ask, again, stop 
   }
 }
 
-export interface Slot {
+interface Slot {
   readonly element: HTMLElement
   /** The empty element that the renderer fills. */
   readonly target: HTMLElement

@@ -44,7 +44,7 @@ export interface Surface {
 }
 
 /** Where the slot is and how much of the product it may take. Lengths in CSS pixels. */
-export interface SlotPlan {
+interface SlotPlan {
   /** `inline` and `between` move with the turn, the others have a fixed place. */
   position: NonNullable<SlotHint['position']>
   max_height: number

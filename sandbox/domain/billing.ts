@@ -73,7 +73,7 @@ type Reason = BillingReport['not_counted']['reasons'][number]['reason_code']
 type Total = BillingReport['totals'][number]
 
 /** Sums verdicts. It is fed slot by slot, so that a report over many placements holds few of them at a time. */
-export interface Tally {
+interface Tally {
   /** Adds metrics that counted. */
   count(
     project: TallyProject,
@@ -87,7 +87,7 @@ export interface Tally {
   report(): Omit<BillingReport, 'not_counted'> & { not_counted: Omit<BillingReport['not_counted'], 'beacons'> }
 }
 
-export interface TallyProject {
+interface TallyProject {
   client_id: string
   settings: Pick<ProjectSettings, 'billing_model' | 'publisher_share'>
 }

@@ -17,7 +17,7 @@ export interface CallbackTarget {
   port: number
 }
 
-export type AddressKind = 'public' | 'loopback' | 'private' | 'link-local' | 'unique local' | 'reserved'
+type AddressKind = 'public' | 'loopback' | 'private' | 'link-local' | 'unique local' | 'reserved'
 
 const longestUrl = 2_048
 

@@ -120,7 +120,7 @@ export const MarketData = strictObject(() => ({
 export type MarketData = z.infer<typeof MarketData>
 
 /** CSS pixels. */
-export interface Size {
+interface Size {
   readonly width: number
   readonly height: number
 }

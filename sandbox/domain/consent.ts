@@ -10,7 +10,7 @@ import type { AuthoritativeConsent, ConsentState, RequestConsent } from '../../s
 import { limits } from '../../src/contract/limits.ts'
 import type { ConsentRequest } from '../../src/contract/v1/consent.ts'
 
-export type ConsentSettings = ProjectSettings['consent']
+type ConsentSettings = ProjectSettings['consent']
 
 /** A stored revision of a session's consent. */
 export interface ConsentRecord {
@@ -32,7 +32,7 @@ export interface ConsentDraft extends Omit<ConsentRecord, 'id'> {
 }
 
 /** The consent that a decision binds, and what must be stored for it. */
-export interface ConsentResolution {
+interface ConsentResolution {
   snapshot: AuthoritativeConsent
   /** To be stored; null when nothing was sent, or when it repeats what is stored. */
   draft: ConsentDraft | null

@@ -9,7 +9,7 @@ import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import { decide, type Market, type MarketOutcome, type Opportunity, outbid, rules, won } from './market.ts'
 
-export interface DecisionInput {
+interface DecisionInput {
   settings: ProjectSettings
   consent: AuthoritativeConsent
   test_forced: boolean

@@ -131,7 +131,7 @@ export function beaconEntry(facts: BeaconEvidence): string {
   })
 }
 
-export type ChainVerification =
+type ChainVerification =
   | { ok: true; entries: number; head: string | null }
   | { ok: false; broken_at: number; problem: string; entries: number }
 

@@ -33,7 +33,7 @@ type Defaulted = 'effect' | 'served' | 'retry_after_s' | 'retry_after_format' | 
 export type Fault = Omit<FaultDraft, 'key'> & Pick<FaultRule, Defaulted> & { key?: KeyPrefix }
 
 /** The prefix that a key must have. Rules are stored, so only the hash of a secret is kept. */
-export interface KeyPrefix {
+interface KeyPrefix {
   /** Redacted. */
   shown: string
   length: number

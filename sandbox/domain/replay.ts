@@ -12,7 +12,7 @@ export interface StoredRequest {
   body: string | null
 }
 
-export interface RestoredBody extends StoredRequest {
+interface RestoredBody extends StoredRequest {
   left_out: NotRestored[]
   missing: FieldError[]
 }

@@ -15,7 +15,7 @@ export type Conditions = Omit<RequestMatch, 'since' | 'until'> & { since_ms?: nu
 
 type Scalar = FailedCondition['actual']
 
-export interface MatchResult {
+interface MatchResult {
   met: number
   failed: FailedCondition[]
 }

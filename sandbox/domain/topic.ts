@@ -13,7 +13,7 @@ interface Branch {
   readonly ends: number[]
 }
 
-export interface TopicIndex {
+interface TopicIndex {
   readonly topics: readonly string[]
   readonly root: Branch
 }

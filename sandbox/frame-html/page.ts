@@ -28,13 +28,13 @@ export interface FramePageInput {
   click_url: string
 }
 
-export interface FrameProblem {
+interface FrameProblem {
   status: 403 | 404
   reason_code: string
   message: string
 }
 
-export interface Page<Status extends number> {
+interface Page<Status extends number> {
   status: Status
   headers: Record<string, string>
   html: string

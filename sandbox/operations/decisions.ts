@@ -290,7 +290,7 @@ function noFillDecision(reason: NoFillReason, ad_label_text: string, cs_declarat
 /** The rules by which a fill is rendered and counted (A32): those of A76. */
 const ruleset = { ruleset_id: 'mrc_viewability', ruleset_version: 1 }
 
-export interface CreativeUrls {
+interface CreativeUrls {
   image_url: string | null
   video_url: string | null
   poster_url: string | null

@@ -30,7 +30,7 @@ import { checkIntegrity, getContract, getInfo, getLiveness, getOpenapi, getReadi
 import { deleteSnapshot, listSnapshots, resetSandbox, restoreSnapshot, saveSnapshot } from './snapshots.ts'
 
 /** Endpoints whose body or response is not JSON: the pipeline serves them itself. */
-export type MediaEndpointId = 'render.script' | 'render.frame' | 'events.stream' | 'sandbox.export' | 'sandbox.import'
+type MediaEndpointId = 'render.script' | 'render.frame' | 'events.stream' | 'sandbox.export' | 'sandbox.import'
 /** The routes of old clients are in sandbox/compat. */
 export type JsonEndpointId = Exclude<EndpointId, MediaEndpointId | CompatEndpointId>
 

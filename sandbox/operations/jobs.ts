@@ -172,7 +172,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
 }
 
 /** The canonical form of a job request. */
-export interface JobIntake {
+interface JobIntake {
   client_id: string | null
   session_id: string | null
   job_type: JobType

@@ -22,7 +22,7 @@ export type FrameCreative =
   | { format: 'clip'; video_url: string; poster_url: string | null; width: number; height: number; duration_ms: number }
   | { format: 'native'; template_id: NativeTemplateId; assets: NativeAssets; width: number; height: number }
 
-export type FrameResult =
+type FrameResult =
   | {
       status: 'shown'
       creative: FrameCreative

@@ -24,7 +24,7 @@ export interface DecisionSockets {
   close(): Promise<void>
 }
 
-export interface DecisionSocketOptions {
+interface DecisionSocketOptions {
   services: Services
   /** Resolves to the decision of a slot as JSON text. */
   messageOf(slot_id: number): Promise<SlotMessage>
@@ -32,7 +32,7 @@ export interface DecisionSocketOptions {
 }
 
 /** The text of a decided slot; null while it is pending, undefined when it is gone. */
-export type SlotMessage = string | null | undefined
+type SlotMessage = string | null | undefined
 
 /** Sockets at a time. */
 const mostSockets = 1_000

@@ -20,7 +20,7 @@ const gatheredPerFollower_ms = 0.2
 const noSubject = { client_id: null, slot_id: null }
 const keepAlive_ms = 15_000
 
-export interface EventStreams {
+interface EventStreams {
   route: Route
   /** Ends every stream, when the sandbox stops. */
   close(): void

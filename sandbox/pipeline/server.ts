@@ -27,7 +27,7 @@ import { playgroundRoutes } from './pages/playground.ts'
 import { createPipeline, type PipelineOptions, replay, respondTo } from './pipeline.ts'
 import { createUpgrades } from './upgrades.ts'
 
-export interface ServerOptions extends PipelineOptions {
+interface ServerOptions extends PipelineOptions {
   assets: Assets
   /** How long an import may send nothing, milliseconds. */
   import_idle_ms?: number | undefined
@@ -40,7 +40,7 @@ export interface ServerOptions extends PipelineOptions {
   ]
 }
 
-export interface SandboxServer {
+interface SandboxServer {
   /**
    * Resolves with the port once it is bound; 0 picks a free one. Without a host it is 127.0.0.1, and ::1 where there is
    * one: clients resolve `localhost` to either.

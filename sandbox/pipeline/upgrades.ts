@@ -10,7 +10,7 @@ import type { Surface } from '../runtime/tickets.ts'
 import type { DecisionSockets } from './decision-sockets.ts'
 import type { Route } from './exchange.ts'
 
-export interface Upgrades {
+interface Upgrades {
   /** The paths of the sockets: 426 for a request that is no handshake. */
   routes: Route[]
   /** Has a server take handshakes, and nothing else, for upgrades. */

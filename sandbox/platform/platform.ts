@@ -41,7 +41,7 @@ export interface Platform {
   equals(one: Uint8Array, other: Uint8Array): boolean
 }
 
-export interface DerivedSecret {
+interface DerivedSecret {
   secret: string
   hash: Buffer
 }
@@ -65,7 +65,7 @@ const mostDerived = 256
 /** Characters of the longest text that is signed. */
 const longestSigned = 64
 
-export interface PlatformOptions {
+interface PlatformOptions {
   clock?: Clock
   seed?: number | null
   /** The key of the install, at least 32 bytes. */
@@ -200,7 +200,7 @@ export interface Clock {
   readonly frozen: boolean
 }
 
-export interface ClockState {
+interface ClockState {
   /** Milliseconds ahead of the system clock, while it runs. */
   offset_ms: number
   /** The frozen time; null while it runs. */

@@ -7,7 +7,7 @@
 import type { Placement } from '../../src/contract/v1/placements.ts'
 import { isObject } from '../../src/foundation/json.ts'
 
-export type MediaType = Placement['render']['media_type']
+type MediaType = Placement['render']['media_type']
 
 /** Host to frame, by window message, with the frame's port. */
 export interface Init {

@@ -38,7 +38,7 @@ export interface Callbacks {
   close(): Promise<void>
 }
 
-export interface CallbackServices {
+interface CallbackServices {
   store: Store
   platform: Platform
   /** Resolves to the decision of a slot as JSON text; null when the slot is gone or not decided. */
@@ -61,7 +61,7 @@ export type CallbackResult =
   /** No response, and why. `is_final`: another attempt would end the same. */
   | { status: null; problem: string; is_final: boolean }
 
-export const signatureHeader = 'x-csl-signature'
+const signatureHeader = 'x-csl-signature'
 
 /** How long to wait before the second and the third attempt, real milliseconds. */
 const waits_ms = [500, 1_500] as const

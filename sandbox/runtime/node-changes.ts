@@ -11,7 +11,7 @@ import type { Markets } from './markets.ts'
 import type { PendingDecisions } from './pending-decisions.ts'
 import type { Waiters } from './waiters.ts'
 
-export interface NodeChangeServices {
+interface NodeChangeServices {
   store: Store
   platform: Platform
   waiters: Waiters

@@ -19,7 +19,7 @@ export interface PendingDecisions {
   cancel(): void
 }
 
-export interface PendingDecisionServices extends DecisionServices {
+interface PendingDecisionServices extends DecisionServices {
   waiters: Waiters
   callbacks: Pick<Callbacks, 'deliver'>
   /** Called with failures that concern no request. */

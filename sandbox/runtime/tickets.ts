@@ -11,7 +11,7 @@ import type { SharedStore } from '../store/nodes.ts'
 export type Surface = 'wrapper' | 'browser'
 
 /** The subject of a ticket: the socket that it opens. */
-export interface TicketSubject {
+interface TicketSubject {
   slot_id: number
   surface: Surface
   /** The Origin header of the request that got it; null when it had none. */

@@ -43,7 +43,7 @@ export function billingRulesOf(projects: readonly ProjectRow[]): BillingRules {
 type Missed = BillingCounts['missed'][number]['reason_code']
 type Missing = BillingCounts['newest'][number] & { received_at_ms: number }
 
-export interface Counts {
+interface Counts {
   counted: Map<string, BillingCounts['counted'][number]>
   missed: Map<Missed, number>
   /** Rejected and duplicate beacons. */

@@ -29,7 +29,7 @@ interface Kept {
   counts: BillingCounts
 }
 
-export interface ReportSource {
+interface ReportSource {
   listProjects(): Promise<ProjectRow[]>
   /** Resolves to how many times the whole state was replaced, as the database has it. */
   generation(): Promise<number>

@@ -58,7 +58,7 @@ export interface NodeRow {
   heartbeat_at_ms: number
 }
 
-export interface NamespaceRow {
+interface NamespaceRow {
   name: string
   created_at_ms: number | null
   /** How many nodes that are alive serve it. */
@@ -82,7 +82,7 @@ export interface RateTaken {
 }
 
 /** A ticket of a decision socket; only the SHA-256 of its text is stored. `subject` and `holder` are JSON. */
-export interface TicketRow {
+interface TicketRow {
   hash: Uint8Array
   subject: string
   holder: string

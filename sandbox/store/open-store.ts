@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { createFolder } from '../../src/foundation/folder.ts'
+import { createFolder } from '../../src/foundation/file-system.ts'
 import { unwritable } from '../sandbox-error.ts'
 import { openSqliteStore } from './sqlite/index.ts'
 import { explain } from './sqlite/open.ts'
@@ -13,7 +13,7 @@ export type StoreAddress =
   /** A file, or `:memory:`. */
   { kind: 'file'; path: string } | { kind: 'postgres'; url: string; namespace: string | null; isSeeded: boolean }
 
-export interface OpenedStore {
+interface OpenedStore {
   store: Store
   /** What asset tokens are derived from. */
   signing_key: Uint8Array

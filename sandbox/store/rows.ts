@@ -63,7 +63,7 @@ export function addExchangeFilter(filter: Conditions, query: ExchangeFilter): vo
 const mostForeign = 100
 
 /** The newest exchanges of foreign pages, in the memory of the process that has refused them, and their number. */
-export interface ForeignExchanges {
+interface ForeignExchanges {
   append(row: ExchangeRow): void
   readonly rows: readonly ExchangeRow[]
   readonly count: number

@@ -104,7 +104,7 @@ export type Client<Ids extends EndpointId = EndpointId> = DataMethods<Ids> & {
 }
 
 /** Whether a response that differs from the contract is thrown (`true`), reported in the meta or not noticed. */
-export type Validation = boolean | 'report'
+type Validation = boolean | 'report'
 
 /** Creates a client, as createClient does, that knows the contract in its own way. */
 export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, options: ClientOptions): Client<Ids> {

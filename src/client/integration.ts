@@ -20,11 +20,11 @@ import {
 } from './exchange.ts'
 
 /** The part of a WebSocket that is used: those of browsers and of Node have it. */
-export interface PushSocket {
+interface PushSocket {
   addEventListener(type: 'message' | 'error' | 'close', listener: () => void): void
   close(): void
 }
-export type PushSocketClass = new (url: string) => PushSocket
+type PushSocketClass = new (url: string) => PushSocket
 
 export interface IntegrationOptions extends ClientOptions, RetryOptions {
   /**
@@ -254,7 +254,7 @@ async function announced(
  * - `once`: a POST that creates something. It has no idempotency key, so it is sent again only when it was refused for its
  *   rate (429), or never reached the service.
  */
-export type Repetition = 'repeatable' | 'once'
+type Repetition = 'repeatable' | 'once'
 
 interface RetryOptions {
   /** Attempts after the first. Default 2; 0 turns retries off. */

@@ -28,7 +28,7 @@ import { noFilter, passes, type TailFilter } from '../tail/model.ts'
 import { parseTime } from './flag-values.ts'
 import { lastPlacement } from './placements/last-placement.ts'
 
-export const lint: Command = {
+const lint: Command = {
   name: 'lint',
   summary: 'Check a file of beacons without sending them',
   details:
@@ -87,7 +87,7 @@ interface FilterFlags {
   session_id?: string
 }
 
-export const tail: Command = {
+const tail: Command = {
   name: 'tail',
   summary: 'Follow beacons as they arrive',
   details:

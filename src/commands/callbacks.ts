@@ -51,7 +51,7 @@ interface Receiver {
   print(callback: ReceivedCallback): void
 }
 
-export const listen: Command = {
+const listen: Command = {
   name: 'listen',
   summary: 'Receive callbacks here, verify and print them',
   details: [

@@ -28,7 +28,7 @@ import { parseJson } from '../foundation/json.ts'
 import { forceOption, writeAtomically } from './files.ts'
 import { countFromOne } from './flag-values.ts'
 
-export const exportEvidence = endpointCommand('evidence.export', {
+const exportEvidence = endpointCommand('evidence.export', {
   details:
     'Writes JSON lines for every project, or for the one of --client-id: its entries, oldest first, then the checkpoint. The last line holds the number of projects. A file is complete or not written at all; an existing one is replaced only with --force.',
   arguments: [],
@@ -136,19 +136,19 @@ async function* linesOf(path: string): AsyncGenerator<string> {
  * A changed entry breaks the chain at that entry. A chain with new hashes, or without its end, has no valid checkpoint. The
  * signature proves who exported only when the expected key is given.
  */
-export const EvidenceLine = z.discriminatedUnion('line', [
+const EvidenceLine = z.discriminatedUnion('line', [
   z.strictObject({ line: z.literal('entry'), client_id: z.string(), ...EvidenceEntry.shape }),
   z.strictObject({ line: z.literal('checkpoint'), ...Checkpoint.shape }),
   z.strictObject({ line: z.literal('end'), chains: z.int().min(0) }),
 ])
-export type EvidenceLine = z.infer<typeof EvidenceLine>
+type EvidenceLine = z.infer<typeof EvidenceLine>
 
 /** Returns one line of an export, or null when the text is none. */
 function parseEvidenceLine(text: string): EvidenceLine | null {
   return EvidenceLine.safeParse(parseJson(text)).data ?? null
 }
 
-export interface EvidenceChecks {
+interface EvidenceChecks {
   sha256Hex: Sha256Hex
   /** Whether an Ed25519 signature over a text holds; key and signature are base64url. */
   isSigned(text: string, signature: string, public_key: string): boolean
@@ -156,7 +156,7 @@ export interface EvidenceChecks {
 
 type Chain = EvidenceVerification['chains'][number]
 
-export interface EvidenceReader {
+interface EvidenceReader {
   add(text: string): void
   /** Returns the result, after every line was added. */
   finish(): EvidenceVerification & { public_keys: string[] }

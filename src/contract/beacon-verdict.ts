@@ -159,7 +159,7 @@ interface Size {
 }
 
 /** The measurements of a client. */
-export type Seen = Readonly<Pick<Measurements, 'visible_ratio' | 'visible_ms' | 'width_px' | 'height_px'>>
+type Seen = Readonly<Pick<Measurements, 'visible_ratio' | 'visible_ms' | 'width_px' | 'height_px'>>
 
 /**
  * Whether the measurements make a viewable impression (A76): of a clip, by its own ratio and time; of other formats, by

@@ -62,9 +62,9 @@ export function decodeInteger(text: string): number | null {
  * Tokens locate their own row: `ast_<id>_<secret>`, opaque to clients. The id is the integer key of the row, and only the
  * SHA-256 of the secret is stored (A04, A05, A06).
  */
-export type TokenKind = 'ast' | 'at' | 'bt'
+type TokenKind = 'ast' | 'at' | 'bt'
 
-export interface ParsedToken {
+interface ParsedToken {
   kind: TokenKind
   id: number
   secret: string

@@ -16,7 +16,7 @@ export interface Source {
 }
 
 /** JSON Schema that the OpenAPI document adds to what the parser checks. */
-export interface Keywords {
+interface Keywords {
   pattern?: string
   format?: string
   minimum?: number

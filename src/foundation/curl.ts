@@ -4,7 +4,7 @@ import { isObject, parseJson } from './json.ts'
 /** Stands for a key that must not be printed. The shell replaces it. */
 export const secretKeyVariable = '$SVC_SECRET_KEY'
 
-export interface CurlRequest {
+interface CurlRequest {
   method: string
   url: string
   headers: Readonly<Record<string, string>>
@@ -43,7 +43,7 @@ function quote(text: string, variables: readonly string[], isBody = false): stri
 }
 
 /** What a curl command needs of a journal entry. */
-export interface JournaledRequest {
+interface JournaledRequest {
   method: string
   /** Path and query. */
   path: string

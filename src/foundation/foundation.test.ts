@@ -1,5 +1,9 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { temporaryDirectory } from '../../tests/temporary.ts'
 import { formatDuration, measuredTime, parseDuration, parseSince, sinceMs } from './duration.ts'
+import { ownerOnly, replaceFile } from './file-system.ts'
 import { escapeHtml } from './html.ts'
 import { fillPath, isLoopback, parametersOf, pathPattern, retryAfterMs, withoutQuery } from './http.ts'
 import { isObject, parseJson, parseJsonObject, setValue, valueAt, withoutValue, withValue } from './json.ts'
@@ -11,6 +15,30 @@ import {
   shownCommand,
   withoutAssetTokens,
 } from './redaction.ts'
+
+test('a file is replaced as a whole; a failure keeps the old one and leaves nothing behind', () => {
+  const directory = temporaryDirectory()
+  const file = join(directory, 'deep/er/qa.html')
+  replaceFile(file, 'old')
+  replaceFile(file, 'new')
+  expect(readFileSync(file, 'utf8')).toBe('new')
+  expect(readdirSync(join(directory, 'deep/er'))).toEqual(['qa.html'])
+
+  writeFileSync(join(directory, 'file'), 'old')
+  expect(() => replaceFile(join(directory, 'deep'), 'over a directory')).toThrow()
+  expect(() => replaceFile(join(directory, 'file/qa.html'), 'under a file')).toThrow()
+  expect(readdirSync(directory)).toEqual(['deep', 'file'])
+  expect(() => replaceFile('/proc/none/qa.html', 'where no directory can be made')).toThrow('ENOENT')
+})
+
+test('a file with keys is for its owner only, though a crash left one behind that others could read', () => {
+  const file = join(temporaryDirectory(), 'state/keys.json')
+  replaceFile(file, '{}', ownerOnly)
+  writeFileSync(`${file}.${process.pid}.new`, '', { mode: 0o644 })
+  replaceFile(file, '{"key":1}', ownerOnly)
+  const modeOf = (path: string) => statSync(path).mode & 0o777
+  expect([modeOf(join(file, '..')), modeOf(file)]).toEqual([0o700, 0o600])
+})
 
 describe('json', () => {
   test('text that is not JSON is undefined; null is a value', () => {
@@ -130,7 +158,7 @@ test('encoded keys and tokens are found however often they are encoded', () => {
   expect(redactSecrets('100% of the 5%20 %5F')).toBe('100% of the 5%20 %5F')
 })
 
-test('a secret is told from words that look like one', () => {
+test('a secret is distinguished from words that look like one', () => {
   expect(secretKind('sk_live_a')).toBe('secret key')
   expect(secretKind('a sk_test_a, b')).toBe('secret key')
   expect(secretKind(`desk_test_${'a'.repeat(32)}`)).toBe('secret key')

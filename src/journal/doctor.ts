@@ -1,6 +1,6 @@
 /** `svc doctor`: its checks as selections of rules, what they find, and the report of it. */
 import type { Style } from '../cli/output/style.ts'
-import { hangingLines } from '../cli/output/text.ts'
+import { hangingLines, plural } from '../cli/output/text.ts'
 import type { ReasonCode } from '../contract/errors.ts'
 import { type Exchange, isBeacon, isFrame, type Journal } from './exchange.ts'
 import type { Machine, SandboxFacts } from './facts/machine.ts'
@@ -11,7 +11,7 @@ import { machineRules, sandboxRules } from './rules/machine.ts'
 import { servedRules } from './rules/page.ts'
 
 /** `problem`: something does not work. `warning`: it will surprise. `unknown`: it could not be looked at. */
-export type Level = 'ok' | 'warning' | 'problem' | 'unknown'
+type Level = 'ok' | 'warning' | 'problem' | 'unknown'
 
 /** What a check found, or that all is well. */
 export interface Diagnosis extends Outcome {
@@ -19,7 +19,7 @@ export interface Diagnosis extends Outcome {
   check: string
 }
 
-export interface Outcome {
+interface Outcome {
   level: Level
   /** What is the case, one sentence. */
   message: string
@@ -27,7 +27,7 @@ export interface Outcome {
   fix: string | null
 }
 
-export interface Gathered {
+interface Gathered {
   /** Null where the computer is not to be judged. */
   machine: Machine | null
   /** Null when no sandbox responds. */
@@ -38,12 +38,12 @@ export interface Gathered {
   served: readonly ServedFiles[]
 }
 
-export const groups = ['This machine', 'The sandbox', "The integration's traffic", 'Served files'] as const
+const groups = ['This machine', 'The sandbox', "The integration's traffic", 'Served files'] as const
 
 type RuleId = keyof typeof checkableRules
 
 /** A check of what an integration did: rules under the name that is printed. */
-export interface Check {
+interface Check {
   name: string
   rules: readonly (RuleId | Selection)[]
   /** Printed when nothing was found. */
@@ -313,7 +313,7 @@ export function reportLines(results: readonly Diagnosis[], style: Style): string
     }),
     counts
       .filter(([level, count]) => level === 'ok' || count > 0)
-      .map(([level, count]) => style[levels[level].color](`${count} ${count === 1 ? level : levels[level].many}`))
+      .map(([level, count]) => style[levels[level].color](plural(count, level, levels[level].many)))
       .join(', '),
   ]
 }

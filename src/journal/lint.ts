@@ -1,12 +1,12 @@
 /** `svc beacons lint`: a file of beacons judged by the rules about beacon files. Pure: text in, findings out. */
 import type { Style } from '../cli/output/style.ts'
+import { plural } from '../cli/output/text.ts'
 import { occurrenceOf } from '../contract/v1/beacons.ts'
-import { plural } from '../qa/report/text.ts'
 import { type AcceptedInFile, type BeaconFile, type Place, readBeaconFile, type Times } from './facts/beacon-file.ts'
 import type { Judgement, RuleText, Severity } from './rule.ts'
 import { beaconFileRules, beaconSlotRules } from './rules/beacon-file.ts'
 
-export interface LintFinding extends Place {
+interface LintFinding extends Place {
   /** `error`: the service refuses it. `warning`: it is accepted, and not billed or not as it should be. */
   severity: Severity
   /** The id of the rule: the reason code of the service, or a code of the lint. */
@@ -19,7 +19,7 @@ export interface LintFinding extends Place {
   fix: string
 }
 
-export interface LintReport {
+interface LintReport {
   kind: BeaconFile['kind']
   /** How many beacons were checked. */
   beacons: number

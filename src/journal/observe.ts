@@ -3,9 +3,9 @@
  * for all reporters, and prints them as a list of its own.
  */
 import { oneLine } from '../cli/output/printable.ts'
-import { hangingLines } from '../cli/output/text.ts'
+import { hangingLines, plural } from '../cli/output/text.ts'
 import { measuredTime } from '../foundation/duration.ts'
-import { type Destination, type Paint, plural, targetText } from '../qa/report/text.ts'
+import { type Destination, type Paint, targetText } from '../qa/report/text.ts'
 import type {
   CaseResult,
   Check,
@@ -26,9 +26,9 @@ export interface Watched extends Observed {
 }
 
 /** `not_seen`: there was nothing to judge it by, which is not a pass. */
-export type Standing = 'error' | 'warning' | 'holds' | 'not_seen'
+type Standing = 'error' | 'warning' | 'holds' | 'not_seen'
 
-export interface Verdict extends Judgement {
+interface Verdict extends Judgement {
   rule: AnyRule
   standing: Standing
 }
@@ -67,7 +67,7 @@ function isAboutPage({ facts }: AnyRule): boolean {
   return facts === 'page' || facts === 'served'
 }
 
-export interface ResultOptions {
+interface ResultOptions {
   target: RunResult['target']
   svc_version: string
   /** Epoch milliseconds of the system clock. */
@@ -207,7 +207,7 @@ function textOf(value: unknown): string | null {
 const maxRequests = 4
 const widest = 100
 
-export interface ListOptions {
+interface ListOptions {
   verdicts: readonly Verdict[]
   watched: Watched
   /** What was watched: `npm test`, `http://localhost:3000`. */

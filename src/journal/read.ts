@@ -6,7 +6,7 @@ import { contractCheckClient } from '../contract/headers.ts'
 import { parseJson } from '../foundation/json.ts'
 import { type Exchange, type Journal, openSlots } from './exchange.ts'
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Only what came since: epoch milliseconds or a span such as `10m`. */
   since?: string | undefined
   /**

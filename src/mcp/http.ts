@@ -29,7 +29,7 @@ const journal_limit = 1_000
 const command_name = 'svc'
 
 /** Who asks: a token of the control plane, or a program on this computer that needs none. */
-export interface Caller {
+interface Caller {
   token: string | undefined
   mayWrite: boolean
 }

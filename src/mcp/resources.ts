@@ -13,7 +13,7 @@ export interface Topic {
   section: string
 }
 
-export interface Resource {
+interface Resource {
   uri: string
   name: string
   title: string

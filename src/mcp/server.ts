@@ -171,7 +171,7 @@ function withoutSources({ jsonSchema }: { jsonSchema: Record<string, unknown> })
   for (const name of ['provenance', 'decision', 'keywords']) delete jsonSchema[name]
 }
 
-export interface Prompt {
+interface Prompt {
   name: string
   title: string
   description: string

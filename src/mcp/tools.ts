@@ -17,7 +17,7 @@ import { readTopic, readTopics } from './resources.ts'
 import { runSuites } from './suites.ts'
 
 /** What a tool does to the sandbox: it reads, it adds or changes, or it loses something. */
-export type Effect = 'reads' | 'changes' | 'destroys'
+type Effect = 'reads' | 'changes' | 'destroys'
 
 export interface Tool {
   name: string

@@ -20,10 +20,10 @@ import {
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { createFolder } from '../foundation/folder.ts'
+import { createFolder } from '../foundation/file-system.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
 
-export interface ProjectFile {
+interface ProjectFile {
   /** Relative, with forward slashes. */
   path: string
   mode: number
@@ -234,7 +234,7 @@ function removeEmpty(last: string, first: string): void {
 }
 
 const managers = ['npm', 'pnpm', 'yarn', 'bun'] as const
-export type PackageManager = (typeof managers)[number]
+type PackageManager = (typeof managers)[number]
 
 /** Returns the package manager that `npm_config_user_agent` begins with, as in `pnpm/10.2.0 npm/? node/v24.0.0`; else npm. */
 export function packageManager(user_agent: string | undefined): PackageManager {

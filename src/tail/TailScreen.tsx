@@ -8,7 +8,7 @@ import type { TailAction } from './model.ts'
 import { pageOf, screenLines } from './screen.ts'
 import { framesPerSecond, type TailStore } from './store.ts'
 
-export interface TailScreenProps {
+interface TailScreenProps {
   store: TailStore
   base_url(): string
   style: Style

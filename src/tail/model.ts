@@ -222,7 +222,7 @@ export const minute_s = 60
 const rateSpan_s = 5
 
 /** Returns the counts with more items; those from before the connection do not count for the last minute. */
-export function count(counts: Counts, arrivals: readonly Arrival[], now_ms: number, source: TailSource): Counts {
+function count(counts: Counts, arrivals: readonly Arrival[], now_ms: number, source: TailSource): Counts {
   const at_s = Math.floor(now_ms / 1000)
   const live = arrivals.filter(({ is_live }) => is_live)
   const seconds = live.length === 0 ? counts.seconds : withArrivals(counts.seconds, live, at_s, source)

@@ -8,7 +8,7 @@ import type { RequestItem } from '../contract/control/requests.ts'
 import { isObject, parseJson } from '../foundation/json.ts'
 import type { Details, RequestState, TailSource } from './source.ts'
 
-export type TailRequest = RequestItem & { seq: number; slot_id: string | null }
+type TailRequest = RequestItem & { seq: number; slot_id: string | null }
 
 const classes = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
 

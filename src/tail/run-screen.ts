@@ -14,7 +14,7 @@ import type { TailItem, TailSource } from './source.ts'
 import { createTailStore, type TailMessage, type TailStore } from './store.ts'
 
 /** What a tail follows, and from where. */
-export interface Followed {
+interface Followed {
   source: TailSource
   filter: TailFilter
   /** Whether items from before the connection come first. */

@@ -5,7 +5,7 @@ import { keyHelp } from './keys.ts'
 import { capacity, cursorOf, filterFields, lastMinute, minute_s, rate, type TailState } from './model.ts'
 import type { Details, TailSource } from './source.ts'
 
-export interface ScreenSize {
+interface ScreenSize {
   columns: number
   rows: number
 }

@@ -23,7 +23,7 @@ import {
 const mostLines = 12
 
 /** A beacon that was refused: stored as rejected, or refused before it was read, such as one with an unknown key. */
-export interface RejectedBeacon {
+interface RejectedBeacon {
   event: string
   slot_id: string | null
   reason_code: string

@@ -5,7 +5,7 @@ import type { Format } from '../contract/fields.ts'
 import { describeReceived } from './expectations.ts'
 import type { TestSandbox } from './test-sandbox.ts'
 
-export interface WantedPlacement {
+interface WantedPlacement {
   format: Format | undefined
   slot_id: string | undefined
 }

@@ -14,11 +14,13 @@ import {
   unexplainedLength,
   unguardedWrites,
   unpermittedSenders,
+  unusedExports,
 } from './rules.ts'
 import { parse, readSources } from './source.ts'
 
 const product = readSources('src', 'sandbox')
 const everything = [...product, ...readSources('tests')]
+const tools = [...readSources('bench', 'build', 'docs'), parse('build.ts', read('build.ts'))]
 
 test('there is something to judge', () => {
   expect(product.length).toBeGreaterThan(20)
@@ -146,6 +148,21 @@ describe('files', () => {
 })
 
 describe('code', () => {
+  test('what only its own file uses is not exported', () => {
+    expect(unusedExports(product, [...everything, ...tools])).toEqual([])
+    const a = parse('src/cli/a.ts', 'export const b = 1, c = 2\nexport function d() {}\nexport interface E {}')
+    const unused = (text: string) => unusedExports([a], [a, parse('src/cli/run/x.ts', text)]).length
+    expect(unusedExports([a], [a, parse('src/cli/x.ts', "import { b, type E } from './a.ts'")])).toEqual([
+      'src/cli/a.ts:1 only this file uses c: it need not be exported',
+      'src/cli/a.ts:2 only this file uses d: it need not be exported',
+    ])
+    expect(unused("export { b as x, c, d, type E } from '../a.ts'")).toBe(0)
+    expect(unused("const { b, ...rest } = await import('../a.ts'); page(() => rest, 'd')")).toBe(2)
+    expect(unused("type B = typeof import('../a.ts').b")).toBe(3)
+    expect(unused("import * as a from '../a.ts'")).toBe(1)
+    expect(unused("import { b, c, d, E } from '../b.ts'")).toBe(4)
+  })
+
   test('no any', () => {
     expect(everything.flatMap(anys)).toEqual([])
     expect(anys(parse('src/cli/a.ts', 'const x = y as any; const any = 1'))).toEqual(['src/cli/a.ts:1 any'])
@@ -166,7 +183,6 @@ describe('code', () => {
 })
 
 test('each mutation still finds the line that it breaks', () => {
-  const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
   const lost = mutations.flatMap((mutation) => {
     try {
       edited(mutation, read(mutation.file))
@@ -177,3 +193,8 @@ test('each mutation still finds the line that it breaks', () => {
   })
   expect(lost).toEqual([])
 })
+
+/** The content of a file, by its path in the project. */
+function read(file: string): string {
+  return readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+}

@@ -158,6 +158,50 @@ export function importCircles(sources: readonly Source[]): string[] {
   return circles
 }
 
+/**
+ * Exports of `product` that no other file names. A file with an `import()` names what is written in it anywhere, as an
+ * identifier or as a text. `import * as` names all values: the contract calls its schemas what they are exported as.
+ */
+export function unusedExports(product: readonly Source[], everything: readonly Source[]): string[] {
+  const used = new Set<string>()
+  for (const { path, nodes, imports } of everything) {
+    const ours = imports.filter(({ specifier }) => specifier.startsWith('.'))
+    const written = ours.some(({ names }) => names === null) ? nodes.flatMap((node) => nameOf(node) ?? []) : []
+    for (const { specifier, names } of ours) {
+      const target = posix.join(posix.dirname(path), specifier)
+      for (const name of names ?? written) used.add(`${target} ${name}`)
+    }
+  }
+  return product
+    .filter(({ path }) => !entryPoints.has(path))
+    .flatMap(({ path, text, nodes }) => {
+      const exports = nodes.filter(({ type }) => type === 'ExportNamedDeclaration').flatMap(exportsOf)
+      const values = new Set(used.has(`${path} *`) ? exports.flatMap(({ name, isType }) => (isType ? [] : name)) : [])
+      return exports
+        .filter(({ name }) => !values.has(name) && !used.has(`${path} ${name}`))
+        .map(({ name, start }) => `${path}:${lineOf(text, start)} only this file uses ${name}: it need not be exported`)
+    })
+}
+
+/** What package.json exports: others use it. */
+const entryPoints = new Set([
+  'sandbox/index.ts',
+  'src/client/browser.ts',
+  'src/client/index.ts',
+  'src/contract/exports.ts',
+  'src/testing/playwright.ts',
+  'src/testing/vitest.ts',
+])
+
+function exportsOf({ start, declaration, specifiers, exportKind }: SyntaxNode) {
+  const declared = declaration as SyntaxNode | null
+  const names = [
+    ...((declared?.declarations ?? (declared === null ? [] : [declared])) as SyntaxNode[]).map(({ id }) => id),
+    ...(specifiers as SyntaxNode[]).map(({ exported }) => exported),
+  ]
+  return names.map((name) => ({ name: nameOf(name) ?? '', isType: exportKind === 'type', start }))
+}
+
 /** Folders with more files beside each other than a reader takes in at a glance, tests not counted. */
 export function crowdedFolders(paths: readonly string[]): string[] {
   const folders = Map.groupBy(

@@ -10,6 +10,8 @@ export interface SyntaxNode {
 
 export interface Import {
   specifier: string
+  /** The exports that it names; `*` stands for all values, as in `import * as`. Null when its file names them elsewhere. */
+  names: readonly string[] | null
   isTypeOnly: boolean
   line: number
 }
@@ -69,7 +71,16 @@ function importOf(node: SyntaxNode, text: string): Import[] {
   if (!importNodes.has(node.type) || source === null || source === undefined) return []
   const specifier = typeof source.value === 'string' ? source.value : '(computed)'
   const isTypeOnly = node.type === 'TSImportType' || node.importKind === 'type' || node.exportKind === 'type'
-  return [{ specifier, isTypeOnly, line: lineOf(text, node.start) }]
+  return [{ specifier, names: namesIn(node), isTypeOnly, line: lineOf(text, node.start) }]
+}
+
+function namesIn({ type, specifiers }: SyntaxNode): string[] | null {
+  if (type === 'ExportAllDeclaration') return ['*']
+  if (!Array.isArray(specifiers)) return null
+  return (specifiers as SyntaxNode[]).map((each) => {
+    const { name, value } = (each.imported ?? each.local) as SyntaxNode
+    return each.type === 'ImportNamespaceSpecifier' ? '*' : String(name ?? value)
+  })
 }
 
 const importNodes = new Set([

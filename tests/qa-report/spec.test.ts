@@ -1,10 +1,7 @@
 /** `--reporter`: valid values, and the messages for invalid ones. */
-import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createReporters, writeReportFile } from '../../src/qa/report/reporters.ts'
+import { createReporters } from '../../src/qa/report/reporters.ts'
 import { QaError } from '../../src/qa/result.ts'
-import { temporaryDirectory } from '../temporary.ts'
 import { everything, failedItem, item, run } from './results.ts'
 import { reportRun, testTools } from './sinks.ts'
 
@@ -89,19 +86,4 @@ test('a file that cannot be written is an error, and the other reports are compl
   })
   expect([...tools.files.keys()]).toEqual(['qa.json'])
   expect(tools.out()).toContain('1 failed')
-})
-
-test('a report is written to a temporary file and renamed; a failure keeps the old one and leaves nothing behind', async () => {
-  const directory = temporaryDirectory()
-  await writeReportFile(join(directory, 'deep/er/qa.html'), 'new')
-  expect(await readFile(join(directory, 'deep/er/qa.html'), 'utf8')).toBe('new')
-  await writeReportFile(join(directory, 'deep/er/qa.html'), 'newer')
-  expect(await readFile(join(directory, 'deep/er/qa.html'), 'utf8')).toBe('newer')
-  expect(await readdir(join(directory, 'deep/er'))).toEqual(['qa.html'])
-
-  await writeFile(join(directory, 'file'), 'old')
-  await expect(writeReportFile(join(directory, 'deep'), 'over a directory')).rejects.toThrow()
-  await expect(writeReportFile(join(directory, 'file/qa.html'), 'under a file')).rejects.toThrow()
-  expect(await readdir(directory)).toEqual(['deep', 'file'])
-  await expect(writeReportFile('/proc/none/qa.html', 'where no directory can be made')).rejects.toThrow('ENOENT')
 })

@@ -174,7 +174,7 @@ const kinds: Partial<Record<SandboxEvent['type'], EntryKind>> = {
 }
 
 /** Types of the events that a recorder reads. */
-export const recordedTypes: readonly string[] = Object.keys(kinds)
+const recordedTypes: readonly string[] = Object.keys(kinds)
 
 /** `<instance>:<event>[:n]`, as the renderer names its beacons. Heartbeats are numbered in the order of their events. */
 function beaconKey(turn: TurnRecord, { instance_id, event }: RendererEvent<'beacon'>): string {
@@ -216,7 +216,7 @@ function rank({ kind }: Entry): number {
   return place === -1 ? firstKinds.length : place
 }
 
-export interface FeedOptions {
+interface FeedOptions {
   client_id: string
   since_seq: number
   onEvent(event: SandboxEvent): void

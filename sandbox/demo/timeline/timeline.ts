@@ -3,7 +3,7 @@ import { copyButton, html, icon, unseen } from '../elements.ts'
 import type { Entry, Meanings, TurnRecord } from './record.ts'
 import { type Milestone, milestonesOf, seconds, type Tone, type Way, wordingOf } from './wording.ts'
 
-export interface Timeline {
+interface Timeline {
   readonly element: HTMLElement
   show(turn: TurnRecord, isNewest: boolean): void
   setLive(isLive: boolean): void

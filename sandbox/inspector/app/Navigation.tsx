@@ -10,7 +10,7 @@ import { dateAndTime, useSandboxTime } from '../parts/Time.tsx'
 import { setTheme, type Theme, themes, useTheme } from './theme.ts'
 import { views } from './views.ts'
 
-export interface NavigationProps {
+interface NavigationProps {
   /** The id of the view that is shown. */
   current: string | null
   openPalette(): void

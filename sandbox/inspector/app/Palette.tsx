@@ -21,7 +21,7 @@ import { kindOf, routeTo } from '../parts/Id.tsx'
 import { setTheme } from './theme.ts'
 import { views } from './views.ts'
 
-export interface PaletteProps {
+interface PaletteProps {
   isOpen: boolean
   close(): void
   openShortcuts(): void

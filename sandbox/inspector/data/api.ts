@@ -10,7 +10,7 @@ declare const __ENDPOINTS__: Readonly<Record<EndpointId, readonly [method: strin
 /** The reason codes of the contract. */
 declare const __REASON_CODES__: readonly string[]
 
-export type { Contract, EndpointId }
+export type { EndpointId }
 export type InputOf<Id extends EndpointId> = Contract[Id] extends Endpoint ? Input<Contract[Id]> : never
 export type OutputOf<Id extends EndpointId> = Contract[Id] extends Endpoint ? Output<Contract[Id]> : never
 
@@ -39,7 +39,7 @@ function textOf(value: unknown): string | null {
 }
 
 /** Returns method and path of an endpoint, the path with its parameters in braces. */
-export function endpointOf(id: EndpointId): readonly [method: string, path: string] {
+function endpointOf(id: EndpointId): readonly [method: string, path: string] {
   return __ENDPOINTS__[id]
 }
 

@@ -1,7 +1,7 @@
 /** Values that modules change and components show. */
 import { useSyncExternalStore } from 'react'
 
-export interface Cell<Value> {
+interface Cell<Value> {
   get(): Value
   /** Shows another value. */
   set(value: Value): void
@@ -26,7 +26,7 @@ export function createCell<Value>(initial: Value): Cell<Value> {
   }
 }
 
-/** Returns a cell that tells whether a media query matches. */
+/** Returns a cell that is true while a media query matches. */
 export function mediaCell(query: string): Pick<Cell<boolean>, 'use'> {
   const media = matchMedia(query)
   const cell = createCell(media.matches)

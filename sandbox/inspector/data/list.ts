@@ -18,7 +18,7 @@ export interface List<Item> {
   reload(): void
 }
 
-export interface ListOptions<Item> {
+interface ListOptions<Item> {
   /** The identifier of an item: an item that is read again replaces the one before. */
   keyOf(item: Item): string
   /** Whether an event adds to the list or changes an item of it. */

@@ -4,15 +4,16 @@
  * events in batches, at most ten a second.
  */
 import { useEffect, useRef } from 'react'
-import type { EventType, SandboxEvent } from '../../../src/contract/control/events.ts'
+import type { SandboxEvent } from '../../../src/contract/control/events.ts'
 import { parseJson } from '../../../src/foundation/json.ts'
 import { addressOf, request } from './api.ts'
 import { createCell } from './cell.ts'
 import { currentSession, openSession } from './session.ts'
 
-export type { EventType, SandboxEvent }
-export type LiveStatus = 'connecting' | 'live' | 'lost' | 'recovered'
-export type EventHandler = (events: readonly SandboxEvent[]) => void
+export type { SandboxEvent }
+
+type LiveStatus = 'connecting' | 'live' | 'lost' | 'recovered'
+type EventHandler = (events: readonly SandboxEvent[]) => void
 
 /** The stream sends a sign of life every 15 s. */
 const silence_ms = 40_000

@@ -8,7 +8,7 @@ export interface SeededProject {
   publishable_key: string
 }
 
-export interface Session {
+interface Session {
   /** Proves that a call comes from this page. Another one after each start of the sandbox. */
   token: string
   /** Origin of frame URLs and links. */
@@ -20,7 +20,7 @@ export interface Session {
   projects: readonly SeededProject[]
 }
 
-export type SessionState = 'opening' | 'open' | 'locked' | 'unreachable'
+type SessionState = 'opening' | 'open' | 'locked' | 'unreachable'
 
 const storageKey = 'svc.admin_token'
 

@@ -3,14 +3,14 @@ import { useEffect, useRef } from 'react'
 import type uPlot from 'uplot'
 import { useTheme } from '../app/theme.ts'
 
-export interface Series {
+interface Series {
   label: string
   /** A custom property of the theme: `--good`. */
   color: string
   values: readonly (number | null)[]
 }
 
-export interface ChartProps {
+interface ChartProps {
   /** What it shows, for screen readers. */
   label: string
   /** Epoch milliseconds, ascending; of bars one a day. */

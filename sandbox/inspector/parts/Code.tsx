@@ -4,7 +4,7 @@ import { Button } from 'react-aria-components'
 import { Icon } from './Icon.tsx'
 import { TabSet } from './Tabs.tsx'
 
-export interface CodeProps {
+interface CodeProps {
   code: string
   /** What it is, for screen readers and the copy button: `curl of this request`. */
   label: string
@@ -36,7 +36,7 @@ export function TextBlock({ text, label }: { text: string; label: string }) {
   )
 }
 
-export interface CodeTabsProps {
+interface CodeTabsProps {
   label: string
   variants: readonly { id: string; title: string; code: string }[]
 }
@@ -68,7 +68,7 @@ export function CodeTabs({ label, variants }: CodeTabsProps) {
 
 const confirmation_ms = 1_400
 
-export interface CopyButtonProps {
+interface CopyButtonProps {
   /** What is copied; a function is called when it is. */
   text: string | (() => string | Promise<string>)
   /** What it copies, for the tooltip and screen readers: `Copy the secret key`. */

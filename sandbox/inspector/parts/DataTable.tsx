@@ -24,7 +24,7 @@ export interface Column<Item> {
   isNumber?: boolean
 }
 
-export interface DataTableProps<Item> {
+interface DataTableProps<Item> {
   /** What the rows are, for screen readers: `Placements`. */
   label: string
   list: List<Item>

@@ -59,7 +59,7 @@ export function Outcome({ action: { problem, done } }: { action: Action }) {
   )
 }
 
-export interface ConfirmButtonProps {
+interface ConfirmButtonProps {
   children: ReactNode
   title: string
   /** What will be lost. */
@@ -142,7 +142,7 @@ export function TitledDialog({ title, isWide = false, children, ...overlay }: Ti
   )
 }
 
-export interface DialogButtonProps extends TitledDialogProps {
+interface DialogButtonProps extends TitledDialogProps {
   icon: IconName
   /** Text of the button. */
   label: string

@@ -48,7 +48,7 @@ export function SubmitForm({ onSubmit, ...props }: Omit<ComponentProps<'form'>, 
   )
 }
 
-export interface TextInputProps extends Described {
+interface TextInputProps extends Described {
   value: string
   onChange(value: string): void
   placeholder?: string
@@ -77,7 +77,7 @@ export function TextInput(props: TextInputProps) {
   )
 }
 
-export interface ChoiceProps<Value extends string> extends Described {
+interface ChoiceProps<Value extends string> extends Described {
   value: Value
   onChange(value: NoInfer<Value>): void
   values: readonly (readonly [value: NoInfer<Value>, label: string])[]
@@ -107,7 +107,7 @@ export function SelectInput<const Value extends string>({ label, hint, value, on
   )
 }
 
-export interface SelectFieldProps {
+interface SelectFieldProps {
   label: string
   value: string
   options: readonly (readonly [value: string, label: string])[]
@@ -175,7 +175,7 @@ export function Segments<const Value extends string>({ label, hint, value, onCha
   )
 }
 
-export interface ToggleProps {
+interface ToggleProps {
   label: string
   hint?: ReactNode
   isOn: boolean

@@ -9,7 +9,7 @@ import { Icon } from './Icon.tsx'
 import { kindOf } from './Id.tsx'
 import { Shown } from './States.tsx'
 
-export interface FilterChoice {
+interface FilterChoice {
   name: string
   label: string
   kind: 'choice'
@@ -17,7 +17,7 @@ export interface FilterChoice {
   values: readonly (readonly [value: string, label: string])[] | 'projects'
 }
 
-export interface FilterText {
+interface FilterText {
   name: string
   label: string
   kind: 'text'
@@ -87,7 +87,7 @@ export function useFilters(filters: readonly Filter[]): [FilterValues, (name: st
   return [values, change]
 }
 
-export interface FilterBarProps {
+interface FilterBarProps {
   filters: readonly Filter[]
   values: FilterValues
   onChange(name: string, value: string): void

@@ -2,7 +2,7 @@
 import { Link } from 'wouter'
 import { CopyButton } from './Code.tsx'
 
-export interface IdProps {
+interface IdProps {
   kind: IdKind
   id: string | null | undefined
   /** Default: the identifier. */

@@ -13,7 +13,7 @@ import { Icon } from './Icon.tsx'
 import { kindOf, routeTo } from './Id.tsx'
 import { TabSet } from './Tabs.tsx'
 
-export interface JsonProps {
+interface JsonProps {
   value: unknown
   /** The endpoint whose fields it has, for their provenance: `placements.create`. */
   endpoint?: string | undefined
@@ -45,7 +45,7 @@ export function Json({ value, endpoint, part = 'response', prefix = '', marks, l
   )
 }
 
-export interface BodyProps extends Omit<JsonProps, 'value'> {
+interface BodyProps extends Omit<JsonProps, 'value'> {
   text: string | null
 }
 
@@ -56,7 +56,7 @@ export function Body({ text, ...props }: BodyProps) {
   return value === undefined ? <TextBlock text={text} label={props.label} /> : <Json value={value} {...props} />
 }
 
-export interface MessageProps extends Omit<BodyProps, 'label'> {
+interface MessageProps extends Omit<BodyProps, 'label'> {
   /** `Request` or `Response`. */
   title: string
   headers: Readonly<Record<string, string>>

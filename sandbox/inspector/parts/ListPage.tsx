@@ -5,12 +5,12 @@ import { Page, type PageProps } from './Panel.tsx'
 import { Empty } from './States.tsx'
 
 /** What a table is given beside its query. */
-export interface Listed {
+interface Listed {
   isLive: boolean
   empty: ReactNode
 }
 
-export interface ListPageProps extends Pick<PageProps, 'title' | 'lead' | 'actions'> {
+interface ListPageProps extends Pick<PageProps, 'title' | 'lead' | 'actions'> {
   filters: readonly Filter[]
   /** Whether new items can be held back. */
   isPausable?: boolean

@@ -44,7 +44,7 @@ export function Page({ title, copies, heading, lead, actions, isFull = false, ch
   )
 }
 
-export interface PanelProps {
+interface PanelProps {
   title: string
   /** Beside the title, at its end. */
   actions?: ReactNode

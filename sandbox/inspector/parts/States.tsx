@@ -15,7 +15,7 @@ export function Loading({ label = 'Loading' }: { label?: string }) {
   )
 }
 
-export interface EmptyProps {
+interface EmptyProps {
   icon?: IconName
   title: string
   /** What to do so that there is something. */

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react'
 import { Tab, TabList, TabPanel, Tabs, type TabsProps } from 'react-aria-components'
 
-export interface TabSetProps extends Pick<TabsProps, 'selectedKey'> {
+interface TabSetProps extends Pick<TabsProps, 'selectedKey'> {
   /** What the tabs are, for screen readers. */
   label: string
   tabs: readonly { id: string; title: string; content: ReactNode }[]

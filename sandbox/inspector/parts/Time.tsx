@@ -12,7 +12,7 @@ const day = new Intl.DateTimeFormat('en-GB', { day: '2-digit', month: 'short' })
 const full = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })
 
 /** Returns `12:03:41.125`. */
-export function timeOfDay(at_ms: number): string {
+function timeOfDay(at_ms: number): string {
   return `${clock.format(at_ms)}.${String(Math.floor(at_ms) % 1000).padStart(3, '0')}`
 }
 
@@ -39,7 +39,7 @@ export function duration(ms: number): string {
   return sign + parts.filter(Boolean).join(' ')
 }
 
-export interface TimeProps {
+interface TimeProps {
   at_ms: number | null | undefined
   /** `time`: of day; `date`: with the day; `since`: a span after this time. Default `time`. */
   show?: 'time' | 'date'

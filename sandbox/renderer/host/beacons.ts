@@ -13,7 +13,7 @@ const max_wait_ms = 240_000
 
 const noResponse = { ok: false, status: 0, reason_code: 'network_error', retry_after_ms: null }
 
-export interface BeaconOptions {
+interface BeaconOptions {
   base_url: string
   /** Returns the credential. Called as late as possible: the frame sends it. */
   token: () => string | null

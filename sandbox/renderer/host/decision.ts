@@ -14,7 +14,7 @@ const max_retries = 2
 /** With a longer wait the turn has moved on. */
 const max_retry_wait_ms = 10_000
 
-export interface DecisionRequest {
+interface DecisionRequest {
   request: () => Promise<JsonResponse>
   /** Requests the decision of a slot; `query` says how long the service may wait. */
   poll: (slot_id: string, query: string) => Promise<JsonResponse>
@@ -49,7 +49,7 @@ export async function requestDecision({ request, poll, clock, signal }: Decision
   }
 }
 
-export type Decision =
+type Decision =
   | { kind: 'filled'; placement: Placement }
   | { kind: 'no_fill'; no_fill_reason: string }
   | { kind: 'pending'; slot_id: string }

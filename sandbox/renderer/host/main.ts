@@ -20,7 +20,7 @@ import { isLast, startTurn, type Turn, type TurnOptions, type TurnState } from '
 /** Turns that are kept, so that the same id stays the same turn. */
 const max_kept_turns = 20
 
-export interface RenderOptions {
+interface RenderOptions {
   target: Element | string
   response?: PlacementResponse
   placement?: Placement
@@ -30,14 +30,14 @@ export interface RenderOptions {
 }
 
 /** A placement mounted without a turn. */
-export interface Handle {
+interface Handle {
   readonly target: Element
   readonly state: Mount['state']
   clear(): void
 }
 
 /** The activation of a publishable key. Turns without an endpoint use it automatically. */
-export interface BrowserActivation extends Readonly<Pick<ActivationResult, 'project_id' | 'key_id' | 'expires_at_ms'>> {
+interface BrowserActivation extends Readonly<Pick<ActivationResult, 'project_id' | 'key_id' | 'expires_at_ms'>> {
   /** Resolves with the decided placement response, or null after an error event. `client_id` is filled in. */
   requestPlacement(body?: object, signal?: AbortSignal): Promise<unknown>
 }

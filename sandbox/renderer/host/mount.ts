@@ -17,7 +17,7 @@ const max_heartbeats = 30
 /** Enough for any template when the host has set no limit, CSS pixels. */
 const default_max_height = 640
 
-export interface MountOptions {
+interface MountOptions {
   target: Element
   placement: Placement
   consent: AuthoritativeConsent
@@ -34,7 +34,7 @@ export interface MountOptions {
   onCleared?: (outcome: MountOutcome) => void
 }
 
-export type MountOutcome = 'cleared' | 'failed' | 'blocked'
+type MountOutcome = 'cleared' | 'failed' | 'blocked'
 
 export interface Mount {
   readonly state: 'mounting' | 'rendered' | MountOutcome

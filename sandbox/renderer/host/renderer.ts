@@ -26,7 +26,7 @@ export type ErrorCode =
   | 'target_removed'
   | 'unmeasurable'
 
-export interface EventDetails {
+interface EventDetails {
   'turn:started': object
   'turn:finished': object
   'turn:cancelled': object
@@ -45,7 +45,7 @@ export interface EventDetails {
 export type EventType = keyof EventDetails
 
 /** The turn, slot and mount that an event belongs to. */
-export interface EventScope {
+interface EventScope {
   turn_id?: string | undefined
   slot_id?: string | undefined
   instance_id?: string | undefined

@@ -5,7 +5,7 @@ import { isObject } from '../../../src/foundation/json.ts'
 
 const timeout_ms = 15_000
 
-export interface RequestOptions {
+interface RequestOptions {
   body?: object | undefined
   token?: string | undefined
   headers?: Record<string, string> | undefined

@@ -25,7 +25,7 @@ export interface Needs {
   activations?: readonly number[]
 }
 
-export interface SessionName {
+interface SessionName {
   project_id: number
   session_id: string
 }
@@ -61,12 +61,12 @@ type Row = Record<string, Value>
 
 /** Tables that batches add rows to, each in one statement. */
 const added = ['consent', 'job', 'slot', 'callback', 'activation', 'beacon', 'aside_beacon'] as const
-export type AddedTable = (typeof added)[number]
+type AddedTable = (typeof added)[number]
 
 /** What other nodes are notified of with the commit. */
-export type Notice = 'projects' | 'clock' | 'faults'
+type Notice = 'projects' | 'clock' | 'faults'
 
-export const sessionName = ({ project_id, session_id }: SessionName) => `${project_id} ${session_id}`
+const sessionName = ({ project_id, session_id }: SessionName) => `${project_id} ${session_id}`
 const beaconName = (slot_id: number, beacon_id: string) => `${slot_id} ${beacon_id}`
 
 function capName(cap: CapGuard): string {

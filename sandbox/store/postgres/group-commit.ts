@@ -68,7 +68,7 @@ export interface TakenExchanges {
   putBack(): void
 }
 
-export interface Hooks {
+interface Hooks {
   sha256Hex: Sha256Hex
   /** The most beacons of a slot that are judged together. */
   maxJudged: number

@@ -23,7 +23,7 @@ import { accessTable, createTeamTables, sharingMethods, statements } from './sha
 import { snapshotMethods } from './snapshots.ts'
 import { applySeed, clearAll, copyFromFile, largestIdText, startGeneration } from './state.ts'
 
-export interface PostgresStoreOptions extends StoreOptions {
+interface PostgresStoreOptions extends StoreOptions {
   url: string
   /** One schema each; null for the shared one. */
   namespace: string | null
@@ -31,7 +31,7 @@ export interface PostgresStoreOptions extends StoreOptions {
   isSeeded: boolean
 }
 
-export interface OpenedPostgres {
+interface OpenedPostgres {
   store: Store
   /** What asset tokens are derived from, on every node. */
   signing_key: Uint8Array

@@ -274,7 +274,7 @@ export const migrations: readonly string[] = [
 ]
 
 /** What the opening of a namespace has found or made. */
-export interface OpenedSchema {
+interface OpenedSchema {
   /** The version before, 0 for a new schema. */
   version: number
   signing_key: Buffer

@@ -21,7 +21,7 @@ export interface Nodes {
   close(): Promise<void>
 }
 
-export interface NodeEvents {
+interface NodeEvents {
   /** Called with the counters after a commit of another node. */
   onHead(head: Head): void
   onChange(change: StoreChange): void
@@ -40,7 +40,7 @@ const mostNodes = 64
 /** Slots that one notification names. A longer list is read from the events. */
 const mostNamed = 300
 
-export interface NodeOptions {
+interface NodeOptions {
   pid: number
   isSeeded: boolean
   /** Whether commits may be visible before they are on the disk, and the database can flush them. */

@@ -9,7 +9,7 @@ import type { Client, ClientConfig, QueryResult } from 'pg'
 import { SandboxError } from '../../sandbox-error.ts'
 import { StorageError } from '../store.ts'
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   url: string
   /** One schema each; null for the shared one. */
   namespace: string | null
@@ -83,7 +83,7 @@ function nameOf(text: string): string {
   return name
 }
 
-export const namespacePattern = /^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/
+const namespacePattern = /^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/
 
 /** @throws SandboxError when the URL or the namespace cannot be used, or the driver is not installed */
 export async function connectDatabase({ url, namespace, report }: DatabaseOptions): Promise<Database> {
@@ -272,7 +272,7 @@ export const flushText = "SELECT pg_logical_emit_message(true, 'svc', '')"
 const leastVersion = 12
 
 /** What the server of a database is able to do. */
-export interface ServerFeatures {
+interface ServerFeatures {
   /** Whether it runs `flushText` on connections that end with it: poolers keep theirs while the server crashes. */
   canFlush: boolean
 }

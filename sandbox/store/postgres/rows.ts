@@ -102,7 +102,7 @@ export const sessionsNamed = 'SELECT session.id FROM session WHERE session.sessi
 export const slotsOfSession = `SELECT slot.id FROM job JOIN slot ON slot.job_id = job.id WHERE job.session IN (${sessionsNamed})`
 
 /** The names of values in `meta`, as in the SQLite adapter. */
-export type MetaName = 'clock' | 'faults'
+type MetaName = 'clock' | 'faults'
 
 /** Resolves to a value of `meta`; null until it is saved. */
 export async function findMeta<Result>({ read }: Pick<Connection, 'read'>, name: MetaName): Promise<Result | null> {

@@ -19,7 +19,7 @@ import { type Database, type Link, storageError, type Value } from './open.ts'
 /** No namespace can have this schema: its name would begin with `_`. */
 const teamSchema = 'svc__team'
 /** The namespace that has no name of its own. */
-export const defaultNamespace = 'default'
+const defaultNamespace = 'default'
 
 /** Creates the tables of the whole database, under a lock: of several nodes that start together one does it. */
 export async function createTeamTables(link: Link): Promise<void> {
@@ -59,7 +59,7 @@ const tokenColumns = 'name, role, created_at_ms, revoked_at_ms'
 /** Entries over the limit that may pile up before they are removed together. */
 const auditSlack = 100
 
-export type Run = <Row>(text: string, values?: readonly Value[]) => Promise<Row[]>
+type Run = <Row>(text: string, values?: readonly Value[]) => Promise<Row[]>
 
 /** Statements that may write, on a connection of their own: one that was sent is never sent again. */
 export function statements(database: Database): { run: Run; close(): void } {

@@ -15,7 +15,7 @@ import type { Connection } from './group-commit.ts'
 import { type Database, type Link, storageError } from './open.ts'
 import { copyToFile } from './state.ts'
 
-export interface SnapshotOptions {
+interface SnapshotOptions {
   pid: number
   /** Opens a SQLite file with the same options. */
   openFile(path: string): Store

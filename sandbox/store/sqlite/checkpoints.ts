@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
 
-export interface Checkpoints {
+interface Checkpoints {
   /** Called after each commit, when no transaction is open, with its number of writes. */
   committed(writes: number): void
   /** Resolves when the thread has ended: a process that exits while its driver is loaded, or closed, aborts. */

@@ -28,7 +28,7 @@ import { requestTable } from './requests.ts'
 import { metaValue } from './rows.ts'
 import { applySeed, overwriteFile, stateProblem } from './state.ts'
 
-export interface SqliteStoreOptions extends StoreOptions {
+interface SqliteStoreOptions extends StoreOptions {
   /** A file, or `:memory:`. */
   path: string
   /** Whether it is only read, and closed: its journal, which may be the largest of its tables, is not counted. */

@@ -27,7 +27,7 @@ const rowsAtOnce = 2_000
 export const mostFound = 1_000
 
 /** A query of the ids of a list's rows that uses an index of one of its filters. */
-export interface IndexedIds {
+interface IndexedIds {
   sql: string
   values: readonly (string | number)[]
 }

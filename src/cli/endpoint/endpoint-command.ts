@@ -16,7 +16,7 @@ import { type EndpointFacts, endpoints } from './facts.ts'
 import { type Body, bodyOptions, buildBody, checkRequired, endpointOptions, flagValues, variantOf } from './input.ts'
 
 /** The parts of a command that its endpoint does not declare. */
-export type EndpointCommand<Id extends EndpointId> = Details<Id> & List
+type EndpointCommand<Id extends EndpointId> = Details<Id> & List
 
 /** What a list has: its columns, and the note below it when it is empty although nothing filters it: how to add an item. */
 type List = { columns: readonly Column[]; empty: string } | { columns?: undefined; empty?: undefined }

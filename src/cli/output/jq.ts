@@ -13,7 +13,7 @@ interface Program {
 }
 
 /** A jq expression, ready to be applied. */
-export interface JqFilter {
+interface JqFilter {
   /** Returns the results, one a line: strings as they are, all else as JSON. */
   apply(value: unknown): Promise<string>
 }

@@ -60,7 +60,7 @@ export interface Output {
 type Filter = (value: unknown) => Promise<string> | string
 
 /** How tables and times are shown where nothing else is asked for. */
-export function usualView({ now }: Pick<Host, 'now'>): View {
+function usualView({ now }: Pick<Host, 'now'>): View {
   return { time: null, now_ms: now(), wide: false, columns: null, left_out: new Set() }
 }
 

@@ -7,7 +7,7 @@ import type { Style } from './style.ts'
 import { alignPairs, formatValue } from './text.ts'
 
 /** How the next command begins, and the options by which it uses the same service, project and key. */
-export interface NextCommand {
+interface NextCommand {
   command_name: string
   next_options?: string
 }

@@ -20,7 +20,7 @@ export interface Column {
   paint?: (cell: string, style: Style) => string
 }
 
-export type Row = object
+type Row = object
 
 const gap = 2
 /** No column is cut to less than this. */

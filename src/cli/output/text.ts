@@ -116,7 +116,7 @@ export function describeValue(value: unknown, style: Style): string[] {
 }
 
 /** How a field is written: its label, and its value where that is on the same line. */
-export type FieldText = (name: string, value: unknown) => { label: string; text: string }
+type FieldText = (name: string, value: unknown) => { label: string; text: string }
 
 /** Returns any JSON value as indented lines, each field as `fieldText` has it. */
 export function fieldLines(value: unknown, style: Style, fieldText: FieldText): string[] {
@@ -140,6 +140,11 @@ export function sizeText(bytes: number): string {
   const [unit, size] = bytes < 999_500 ? ['kB', 1_000] : bytes < 999_500_000 ? ['MB', 1e6] : ['GB', 1e9]
   const count = bytes / Number(size)
   return `${count.toFixed(count < 9.95 ? 1 : 0)} ${unit}`
+}
+
+/** Returns a count with its noun: `1 request`, `3 requests`. */
+export function plural(count: number, noun: string, many = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : many}`
 }
 
 /** Whether a field of this name holds epoch milliseconds. */

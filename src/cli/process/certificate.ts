@@ -9,7 +9,7 @@ import { X509Certificate } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
-import { createFolder } from '../../foundation/folder.ts'
+import { createFolder, ownerOnly, replaceFile } from '../../foundation/file-system.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import { type Locator, stateFailure } from '../settings/state-directory.ts'
@@ -59,9 +59,9 @@ export async function ownCertificate(host: Host, home: string, names: readonly s
   const stem = join(folder, fileName(all))
   const path = `${stem}.crt`
   try {
-    createFolder(folder, 0o700)
+    createFolder(folder, ownerOnly.folder)
     const pair = readPair(`${stem}.pem`, host.now(), all) ?? (await createPair(host, `${stem}.pem`, all))
-    replace(host, path, pair.cert)
+    if (readOptional(path) !== pair.cert) replaceFile(path, pair.cert, ownerOnly)
     return { ...pair, path }
   } catch (error) {
     throw stateFailure(folder, error)
@@ -122,7 +122,7 @@ async function createPair(host: Host, file: string, names: readonly string[]) {
   })
   const pair = { cert: `${made.cert.trim()}\n`, key: `${made.private.trim()}\n` }
   const partial = `${file}.${host.pid}.part`
-  writeFileSync(partial, pair.key + pair.cert, { mode: 0o600 })
+  writeFileSync(partial, pair.key + pair.cert, { mode: ownerOnly.file })
   try {
     // Fails when there is one: then it is current and somebody else's, or it is to be replaced.
     linkSync(partial, file)
@@ -136,13 +136,6 @@ async function createPair(host: Host, file: string, names: readonly string[]) {
     renameSync(partial, file)
   }
   return pair
-}
-
-function replace(host: Host, file: string, text: string): void {
-  if (readOptional(file) === text) return
-  const partial = `${file}.${host.pid}.part`
-  writeFileSync(partial, text, { mode: 0o600 })
-  renameSync(partial, file)
 }
 
 /**

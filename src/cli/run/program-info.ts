@@ -23,7 +23,7 @@ function isCheckout(): boolean {
   return typeof __SVC_VERSION__ !== 'string' || existsSync(join(import.meta.dirname, '../src/main.ts'))
 }
 
-export interface RootHelpEntry {
+interface RootHelpEntry {
   name: string
   section: string
   brief: string

@@ -1,8 +1,8 @@
 /** The files that settings are read from: svc.config.json, and profiles.json in the state directory. */
 import { existsSync } from 'node:fs'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { createFolder } from '../../foundation/folder.ts'
+import { ownerOnly, replaceFile } from '../../foundation/file-system.ts'
 import { parseJsonObject } from '../../foundation/json.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
@@ -19,7 +19,7 @@ import { environmentValues, type Flags, type SettingValues } from './table.ts'
 
 export const configFileName = 'svc.config.json'
 
-export interface SettingFiles {
+interface SettingFiles {
   config: { path: string; values: ConfigFile } | null
   profiles: { path: string; values: ProfilesFile }
   /** The profile in use: named by a flag, the environment or the config file, else the current one. */
@@ -139,14 +139,10 @@ export function profileNamed<P>(name: string, { path, values: { profiles } }: Na
   )
 }
 
-/** Writes a JSON file beside the old one, then renames it. It may hold keys: only its owner can read it by default. */
-export async function writeJson(path: string, value: unknown, mode = 0o600): Promise<void> {
+/** Writes a JSON file, complete or not at all. It may hold keys: only its owner can read it by default. */
+export async function writeJson(path: string, value: unknown, mode: number = ownerOnly.file): Promise<void> {
   try {
-    createFolder(dirname(path), 0o700)
-    // A file that was left half-written keeps its old mode.
-    await rm(`${path}.new`, { force: true })
-    await writeFile(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode })
-    await rename(`${path}.new`, path)
+    replaceFile(path, `${JSON.stringify(value, null, 2)}\n`, { ...ownerOnly, file: mode })
   } catch (error) {
     throw stateFailure(path, error)
   }

@@ -12,8 +12,7 @@ const fileShape = Object.fromEntries(
 ) as Record<FileSettingName, z.ZodOptional<z.ZodType<string>>>
 
 /** One profile of profiles.json. */
-export const Profile = z.strictObject(fileShape)
-export type Profile = z.infer<typeof Profile>
+const Profile = z.strictObject(fileShape)
 
 export const ConfigFile = z.strictObject({
   $schema: z.string().optional(),

@@ -7,7 +7,14 @@ import { isLoopback } from '../../foundation/http.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
 import type { Locator, LocatorProject } from './state-directory.ts'
-import { type FileSettingName, outputFormats, type SettingName, type SettingValues, settingsTable } from './table.ts'
+import {
+  type FileSettingName,
+  fileSettingNames,
+  outputFormats,
+  type SettingName,
+  type SettingValues,
+  settingsTable,
+} from './table.ts'
 
 interface Rule {
   pattern: RegExp
@@ -81,36 +88,36 @@ export function resolveSettings(layers: Layers): Settings {
   const projects = [...(sandbox?.projects ?? []), ...(layers.created ?? [])]
   const client_id = pick('client_id', layers, sandbox?.projects[0]?.client_id, null)
   const project = projects.find((project) => project.client_id === client_id.value)
-  const secret_key = pick('secret_key', layers, project?.secret_key, null)
-  const publishable_key = pick('publishable_key', layers, project?.publishable_key, null)
-  const control_token = pick('control_token', layers, sandbox?.admin_token, null)
-  const origin = pick('origin', layers, project && pageOrigin(project), null)
-  const output = pick('output', layers, undefined, 'text')
+  const picked: { [Name in FileSettingName]: Picked<Name> } = {
+    base_url,
+    client_id,
+    secret_key: pick('secret_key', layers, project?.secret_key, null),
+    publishable_key: pick('publishable_key', layers, project?.publishable_key, null),
+    control_token: pick('control_token', layers, sandbox?.admin_token, null),
+    origin: pick('origin', layers, project && pageOrigin(project), null),
+    output: pick('output', layers, undefined, 'text'),
+  }
+  const each = <Field extends keyof Picked<FileSettingName>>(field: Field) =>
+    Object.fromEntries(fileSettingNames.map((name) => [name, picked[name][field]])) as {
+      [Name in FileSettingName]: Picked<Name>[Field]
+    }
+  const source = each('source')
   return {
-    base_url: base_url.value,
-    output: output.value as Settings['output'],
-    client_id: client_id.value,
-    secret_key: secret_key.value,
-    publishable_key: publishable_key.value,
-    control_token: control_token.value,
-    origin: origin.value,
+    ...each('value'),
     sandbox: sandbox && { ...sandbox, projects },
     running: layers.sandboxes.length,
     where: {
-      base_url: placeOf('base_url', base_url.source, layers),
-      secret_key: placeOf('secret_key', secret_key.source, layers),
+      base_url: placeOf('base_url', source.base_url, layers),
+      secret_key: placeOf('secret_key', source.secret_key, layers),
     },
     allow_http: layers.allow_http === true,
-    source: {
-      base_url: base_url.source,
-      output: output.source,
-      client_id: client_id.source,
-      secret_key: secret_key.source,
-      publishable_key: publishable_key.source,
-      control_token: control_token.source,
-      origin: origin.source,
-    },
+    source,
   }
+}
+
+interface Picked<Name extends FileSettingName> {
+  value: Settings[Name]
+  source: Source
 }
 
 function placeOf(name: 'base_url' | 'secret_key', source: Source, { config_path, profile_name }: Layers): string {
@@ -136,12 +143,12 @@ export function pageOrigin({ allowed_origins }: Pick<Locator['projects'][number]
   return allowed_origins[0]?.replace(/:\*$/, ':3000')
 }
 
-function pick<T extends string | null>(
-  name: SettingName,
+function pick<Name extends FileSettingName>(
+  name: Name,
   layers: Layers,
-  fromSandbox: string | undefined,
-  fallback: T,
-): { value: string | T; source: Source } {
+  fromSandbox: Settings[Name] | undefined,
+  fallback: Settings[Name],
+): Picked<Name> {
   const { flag, env } = settingsTable[name]
   const candidates: [string | undefined, Source, string][] = [
     [layers.flags[name], 'flag', flag?.replace(/^-\w, | <.*$/g, '') ?? name],
@@ -150,7 +157,7 @@ function pick<T extends string | null>(
     [layers.profile[name], 'profile', `${name} in the profile`],
   ]
   for (const [value, source, label] of candidates) {
-    if (value !== undefined) return { value: checkSetting(name, value, label), source }
+    if (value !== undefined) return { value: checkSetting(name, value, label) as Settings[Name], source }
   }
   if (fromSandbox !== undefined) return { value: fromSandbox, source: 'sandbox' }
   return { value: fallback, source: 'default' }

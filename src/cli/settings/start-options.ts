@@ -17,7 +17,7 @@ interface StartRow {
 
 /** The first port to try when none is given. */
 export const defaultPort = 4010
-export const defaultHost = '127.0.0.1'
+const defaultHost = '127.0.0.1'
 
 const table = {
   port: {

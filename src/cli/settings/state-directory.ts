@@ -3,9 +3,9 @@
  * sandbox without any setting: `sandboxes/<pid>.json`. Only its owner can read one, because it holds the keys of the sandbox.
  */
 import { accessSync, constants } from 'node:fs'
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createFolder } from '../../foundation/folder.ts'
+import { createFolder, ownerOnly, replaceFile } from '../../foundation/file-system.ts'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
@@ -27,7 +27,7 @@ export function stateDirectory({ env, home, platform }: Pick<Host, 'env' | 'home
 /** Creates the state directory, or one in it. Throws CliError, with exit code 2, when it cannot be written. */
 export function createStateDirectory(path: string): void {
   try {
-    createFolder(path, 0o700)
+    createFolder(path, ownerOnly.folder)
     accessSync(path, constants.W_OK)
   } catch (error) {
     throw stateFailure(path, error)
@@ -98,13 +98,11 @@ const locatorTypes = {
   ...{ pid: 'number', projects: 'array', started_at_ms: 'number', nodes: 'number|undefined' },
 }
 
-/** Writes a locator beside its path and renames it, so that no reader sees half of it. */
+/** Writes a locator, of which no reader sees half. */
 export async function writeLocator(home: string, locator: Locator): Promise<void> {
   const path = pathOf(home, locator.pid)
   try {
-    createFolder(directoryOf(home), 0o700)
-    await writeFile(`${path}.new`, `${JSON.stringify(locator)}\n`, { mode: 0o600 })
-    await rename(`${path}.new`, path)
+    replaceFile(path, `${JSON.stringify(locator)}\n`, ownerOnly)
   } catch (error) {
     throw stateFailure(path, error)
   }

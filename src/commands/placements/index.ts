@@ -3,7 +3,7 @@ import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { consentLine } from '../../cli/output/placement-summary.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { type Column, paintDim, paintReason, paintWord, tableLines } from '../../cli/output/table.ts'
-import { alignPairs, describeValue, formatValue, timeText } from '../../cli/output/text.ts'
+import { alignPairs, describeValue, formatValue, plural, timeText } from '../../cli/output/text.ts'
 import type { Noun } from '../../cli/run/command.ts'
 import { metricOf } from '../../contract/beacon-verdict.ts'
 import type { PlacementDetail, PlacementFunnel } from '../../contract/control/placements.ts'
@@ -89,9 +89,8 @@ export const placements: Noun = {
 
 function funnelTables(funnel: PlacementFunnel, style: Style): string[] {
   const { placements: count, is_complete, fills, no_fills, pending, formats, no_fill_reasons } = funnel
-  const noun = count === 1 ? 'placement' : 'placements'
   return [
-    `${is_complete ? '' : 'the newest '}${count} ${noun}: ${fills} filled, ${no_fills} not filled, ${pending} pending`,
+    `${is_complete ? '' : 'the newest '}${plural(count, 'placement')}: ${fills} filled, ${no_fills} not filled, ${pending} pending`,
     '',
     ...tableLines(funnelColumns, formats, style),
     ...section(
@@ -117,7 +116,7 @@ function explanation(detail: PlacementDetail, style: Style, isEach: boolean): st
         ['created', timeText(detail.created_at_ms, style)],
         ['decided', decided_at_ms === null ? null : timeText(decided_at_ms, style)],
         ['first frame', first_frame_at_ms === null ? null : timeText(first_frame_at_ms, style)],
-        ['evidence', `${detail.evidence.length} ${detail.evidence.length === 1 ? 'entry' : 'entries'}`],
+        ['evidence', plural(detail.evidence.length, 'entry', 'entries')],
         ['billing', billingText(detail)],
         ['fix', billingFix(detail)],
       ],

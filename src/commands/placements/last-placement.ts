@@ -2,7 +2,7 @@
  * Your last placement, so that the next command can leave its identifiers out: `svc placements create`, then `svc beacons
  * send --event render`. It is one small file in the state directory that only its owner can read.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Session } from '../../cli/run/command.ts'
 import { CliError, noSandbox } from '../../cli/run/errors.ts'
@@ -10,7 +10,7 @@ import { isSameService } from '../../cli/settings/settings.ts'
 import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import type { ResponseMeta } from '../../client/client.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
-import { createFolder } from '../../foundation/folder.ts'
+import { ownerOnly, replaceFile } from '../../foundation/file-system.ts'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
 
 interface LastPlacement {
@@ -28,13 +28,10 @@ export async function savePlacement(
   { slot_id, decision }: Pick<PlacementResponse, 'slot_id' | 'decision'>,
   { request_id }: Pick<ResponseMeta, 'request_id'>,
 ): Promise<void> {
-  const path = pathOf(host)
   const asset_token = decision?.asset_token ?? (await readSaved(host, base_url))?.asset_token ?? null
   const last: LastPlacement = { base_url, slot_id, asset_token, request_id }
   try {
-    createFolder(stateDirectory(host), 0o700)
-    await writeFile(`${path}.${host.pid}`, `${JSON.stringify(last)}\n`, { mode: 0o600 })
-    await rename(`${path}.${host.pid}`, path)
+    replaceFile(pathOf(host), `${JSON.stringify(last)}\n`, ownerOnly)
   } catch (error) {
     // There is a placement, so that the command has succeeded.
     out.note(`Not saved as the last placement: ${error instanceof Error ? error.message : error}`)

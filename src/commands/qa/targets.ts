@@ -9,6 +9,7 @@ import { type Session, suggestValues } from '../../cli/run/command.ts'
 import { CliError, noSandbox } from '../../cli/run/errors.ts'
 import type { HostStream } from '../../cli/run/host.ts'
 import { keyOfStarted, permittedControlToken, permittedSecretKey } from '../../cli/settings/key-destination.ts'
+import { replaceFile } from '../../foundation/file-system.ts'
 import type { BrowserHost, BrowserOptions } from '../../qa/browser/launch.ts'
 import type { OwnReporters } from '../../qa/report/reporters.ts'
 import { QaError, type Reporter } from '../../qa/result.ts'
@@ -23,7 +24,7 @@ export interface TargetFlags {
   allowLive?: true
 }
 
-export interface OpenTargets {
+interface OpenTargets {
   targets: Target[]
   close(): Promise<void>
 }
@@ -157,7 +158,7 @@ export async function createReporter(
   specs: readonly string[] = [],
   own: OwnReporters = {},
 ): Promise<Reporter> {
-  const { createReporters, writeReportFile } = await import('../../qa/report/reporters.ts')
+  const { createReporters } = await import('../../qa/report/reporters.ts')
   const isJson = settings.output === 'json' || settings.output === 'jsonl'
   const silent: HostStream = { write: () => {}, is_terminal: false, columns: undefined }
   try {
@@ -166,7 +167,7 @@ export async function createReporter(
       progress: sinkOf(host.stderr, out.noteStyle),
       quiet: out.quiet || isJson || settings.output === 'none',
       now: () => host.now(),
-      writeFile: (path: string, content: string) => writeReportFile(resolve(host.cwd, path), content),
+      writeFile: async (path: string, content: string) => replaceFile(resolve(host.cwd, path), content),
     }
     return createReporters(isJson ? [...specs.filter((spec) => spec.includes('=')), 'json'] : specs, tools, own)
   } catch (error) {

@@ -54,7 +54,7 @@ const showDetail = endpointCommand('requests.show', {
   ],
 })
 
-export const show: Command = {
+const show: Command = {
   ...showDetail,
   options: [
     ...(showDetail.options ?? []),
@@ -84,7 +84,7 @@ async function showCurl(session: Session, { args }: CommandInput): Promise<numbe
   return 0
 }
 
-export const replay = endpointCommand('requests.replay', {
+const replay = endpointCommand('requests.replay', {
   details: 'Without request_id: the request of your last placement.',
   arguments: [new Argument('[request_id]', 'Identifier of the request.')],
   options: [

@@ -5,7 +5,7 @@ import { Argument } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { type Column, paintReason, paintStatus, paintWord } from '../../cli/output/table.ts'
-import { alignPairs, hangingLines, timeText } from '../../cli/output/text.ts'
+import { alignPairs, hangingLines, plural, timeText } from '../../cli/output/text.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { SandboxClock } from '../../contract/control/clock.ts'
@@ -27,7 +27,7 @@ const columns: readonly Column[] = [
 ]
 
 function removed({ cleared }: { cleared: number }): string[] {
-  return [cleared === 0 ? 'There was no rule to remove.' : `Removed ${cleared} ${cleared === 1 ? 'rule' : 'rules'}.`]
+  return [cleared === 0 ? 'There was no rule to remove.' : `Removed ${plural(cleared, 'rule')}.`]
 }
 
 export const faults: CommandGroup = {

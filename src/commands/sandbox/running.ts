@@ -7,7 +7,7 @@ import { Option } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import type { Style } from '../../cli/output/style.ts'
 import { type Column, tableLines } from '../../cli/output/table.ts'
-import { alignPairs, timeText } from '../../cli/output/text.ts'
+import { alignPairs, plural, timeText } from '../../cli/output/text.ts'
 import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command, Noun, Session } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
@@ -179,7 +179,7 @@ async function sharedFields(host: Host, sandbox: Locator): Promise<SharedFields 
 
 function databaseText({ database, namespace, nodes }: { database: string } & Partial<SharedFields>): string {
   if (namespace === undefined) return database
-  const count = nodes == null ? '' : nodes === 1 ? ', 1 node' : `, ${nodes} nodes`
+  const count = nodes == null ? '' : `, ${plural(nodes, 'node')}`
   return `${namespace}${count} on ${database}`
 }
 

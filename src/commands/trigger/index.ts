@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { type Column, paintDim, paintStatus, printTable } from '../../cli/output/table.ts'
-import { cutText, padEnd } from '../../cli/output/text.ts'
+import { cutText, padEnd, plural } from '../../cli/output/text.ts'
 import type { Command, Session } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
 import { isProductionKey } from '../../client/exchange.ts'
@@ -97,7 +97,7 @@ async function play(
     }
   }
   const outcome = failed.length === 0 ? 'all as expected' : `${failed.length} not as expected`
-  out.note(`${turn} ${turn === 1 ? 'turn' : 'turns'}, ${steps} steps, ${outcome}.`)
+  out.note(`${plural(turn, 'turn')}, ${plural(steps, 'step')}, ${outcome}.`)
   return failed.length === 0 ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
 }
 

@@ -88,7 +88,7 @@ export function linkProblem(
 }
 
 /** The facts of a chain that a checkpoint states. */
-export type CheckpointFacts = Omit<Checkpoint, 'public_key' | 'signature'>
+type CheckpointFacts = Omit<Checkpoint, 'public_key' | 'signature'>
 
 /** Returns the canonical JSON (RFC 8785) that is signed. */
 export function checkpointText({ client_id, entries, head, at_ms }: CheckpointFacts): string {

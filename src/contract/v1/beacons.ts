@@ -120,7 +120,7 @@ export function occurrenceOf({ occurred_at, occurred_at_ms }: StatedTimes): numb
 }
 
 /** Milliseconds. */
-export interface BeaconAges {
+interface BeaconAges {
   beacon_max_age_ms: number
   beacon_max_future_skew_ms: number
 }

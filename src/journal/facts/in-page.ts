@@ -13,7 +13,7 @@ interface RecordingWindow {
   SponsoredPlacement?: { getEvents(): { type: string; code?: string; reason?: string }[] }
 }
 
-export interface FrameLook {
+interface FrameLook {
   src: string
   element: string
   width: number

@@ -121,7 +121,7 @@ export interface SandboxFacts {
 /** A service that runs responds at once or not at all. */
 const answerWithin_ms = 5_000
 /** Why a sandbox cannot be read: its token is missing, or `is_failure`, as while its database is lost. */
-export interface Refusal {
+interface Refusal {
   message: string
   hint: string | null
   is_failure: boolean

@@ -255,6 +255,6 @@ function ignoreNavigation(error: Error): null {
 }
 
 /** Resolves after a time, or when the signal aborts. */
-export function pause(duration_ms: number, signal?: AbortSignal): Promise<void> {
+function pause(duration_ms: number, signal?: AbortSignal): Promise<void> {
   return sleep(duration_ms, undefined, { signal }).catch(() => {})
 }

@@ -1,4 +1,5 @@
 /** The page itself, as a browser saw it, and the files that it is served. */
+import { plural } from '../../cli/output/text.ts'
 import { loadedFrames } from '../exchange.ts'
 import type { Mount } from '../facts/page.ts'
 import { type Judgement, ruleSet } from '../rule.ts'
@@ -24,7 +25,7 @@ export const servedRules = ruleSet('served', {
         ...keys.map(({ file, line, key }) => ({ message: `${file}:${line} holds the secret key ${key}.` })),
         ...(problem === null ? [] : [{ ...unreadable, message: `${place}: ${problem}.` }]),
       ],
-      holds: `No secret key in ${files} ${files === 1 ? 'file' : 'files'} of ${place}.`,
+      holds: `No secret key in ${plural(files, 'file')} of ${place}.`,
     }),
   },
 })

@@ -1,4 +1,5 @@
 /** Bodies of requests: what the service does not know, what it refuses, and what it accepts under an old name. */
+import { plural } from '../../cli/output/text.ts'
 import type { FieldError, ReasonCode } from '../../contract/errors.ts'
 import { isTypeWord, typeWord } from '../../contract/field-errors.ts'
 import { problemHeader } from '../../contract/headers.ts'
@@ -321,7 +322,7 @@ export const callbackRules = ruleSet('journal', {
 function findingsOf([url, attempts]: [string, readonly Exchange[]]): Finding[] {
   const slots = [...groupBy(attempts, ({ slot_id }) => slot_id).values()]
   const failed = slots.flatMap((tries) => (isDelivered(tries.at(-1)!) ? [] : [tries.at(-1)!]))
-  const total = `${slots.length} ${slots.length === 1 ? 'callback' : 'callbacks'}`
+  const total = plural(slots.length, 'callback')
   if (failed.length > 0) {
     const last = failed.at(-1)!
     const message = `${failed.length} of ${total} to ${url} not delivered: ${slotsOf(failed)}. ${outcomeOf(last)}`

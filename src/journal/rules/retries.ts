@@ -23,7 +23,7 @@ const tolerance_ms = 20
 /** Less than this between two tries is no pause. */
 const minPause_ms = 100
 
-export interface Repetition {
+interface Repetition {
   first: Exchange
   again: Exchange
 }

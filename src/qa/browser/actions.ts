@@ -11,7 +11,7 @@ import type { Action, WantedPageEvent } from './schema.ts'
 import { screenshotOfFailure, takeScreenshot } from './screenshot.ts'
 
 /** A response to mount: that of a step, changed. */
-export interface Mounting {
+interface Mounting {
   of?: string | undefined
   set?: Record<string, Json> | undefined
   unset?: string[] | undefined

@@ -20,7 +20,7 @@ export interface HostPageOptions extends Omit<Open, 'of' | 'set' | 'unset' | 'tu
 }
 
 /** A request of the page to the service. */
-export interface PageRequest {
+interface PageRequest {
   method: string
   path: string
   /** 0: no response came. */

@@ -34,7 +34,6 @@ const Served = z.strictObject({
   body: AnyJson.optional().describe('Text is an HTML page; anything else is JSON.'),
   after: Duration.optional().describe('Waits before it responds.'),
 })
-export type Served = z.infer<typeof Served>
 
 export const Open = z.strictObject({
   of: z
@@ -75,7 +74,7 @@ export const Open = z.strictObject({
 export type Open = z.infer<typeof Open>
 
 const EventType = z.enum(rendererEvents)
-export const PageEvent = z.union([EventType, z.looseObject({ type: EventType })], {
+const PageEvent = z.union([EventType, z.looseObject({ type: EventType })], {
   error: `must be an event of the renderer (${rendererEvents.join(', ')}), or { type, ... } with fields that it must have`,
 })
 export type WantedPageEvent = z.infer<typeof PageEvent>

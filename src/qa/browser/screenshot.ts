@@ -4,7 +4,7 @@ import { dirname, relative, resolve } from 'node:path'
 import pixelmatch from 'pixelmatch'
 import type { Locator, Page } from 'playwright-core'
 import { PNG } from 'pngjs'
-import { createFolder } from '../../foundation/folder.ts'
+import { createFolder } from '../../foundation/file-system.ts'
 import type { Json } from '../../foundation/json.ts'
 import { check as checkValue } from '../expect/expectations.ts'
 import type { StepContext } from '../steps/step-kind.ts'
@@ -78,12 +78,12 @@ function compare(png: Uint8Array, name: string, file: string, tolerance: number,
   })
 }
 
-export interface Size {
+interface Size {
   width: number
   height: number
 }
 
-export interface Pixels extends Size {
+interface Pixels extends Size {
   /** Number of colours, each channel cut to 16 steps: a blank area has one, text a few, a photograph many. */
   colors: number
   /** Share of the commonest colour, 0 to 1. */

@@ -19,7 +19,7 @@ export interface ServiceDifference extends Difference {
   check: string
 }
 
-export interface EndpointReport {
+interface EndpointReport {
   endpoint: V1Id
   method: string
   path: string

@@ -13,7 +13,7 @@ import { retryAfterMs } from '../../foundation/http.ts'
 import { isObject, type Json, valueAt } from '../../foundation/json.ts'
 import type { Check, Difference } from '../result.ts'
 
-export interface SeenResponse {
+interface SeenResponse {
   status: number
   headers: Readonly<Record<string, string>>
   /** Parsed JSON; undefined when the body is not JSON. */

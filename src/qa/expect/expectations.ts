@@ -23,7 +23,6 @@ const matchers = z.record(z.string(), AnyJson)
 const ExpectedEvent = z.union([z.string(), z.strictObject({ type: z.string(), data: matchers.optional() })], {
   error: `must be a type such as ${eventTypes[1]}, or { type, data }`,
 })
-export type ExpectedEvent = z.infer<typeof ExpectedEvent>
 
 const EvidenceKinds = z.array(z.enum(['decision', 'consent', 'beacon']))
 

@@ -94,7 +94,7 @@ function indent(width: number, lines: readonly string[]): string[] {
 }
 
 /** A line of the difference of two values. */
-export interface DiffLine {
+interface DiffLine {
   /** `gap`: equal lines that were left out. */
   kind: 'same' | 'expected' | 'actual' | 'gap'
   text: string

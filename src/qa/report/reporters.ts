@@ -1,15 +1,13 @@
 /** The reporters of a run as one: parses `--reporter`, writes to stdout and to files. */
-import { existsSync } from 'node:fs'
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
 import { printable } from '../../cli/output/printable.ts'
+import { sizeText } from '../../cli/output/text.ts'
 import { measuredTime } from '../../foundation/duration.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { QaError, type Reporter, totalsOf } from '../result.ts'
 import { createJsonReporter, createJunitReporter, createTapReporter } from './documents.ts'
 import { createHtmlReporter } from './html/page.ts'
 import { createDotReporter, createListReporter, createProgressLine, type ProgressLine } from './terminal.ts'
-import { countsText, type Destination, plain, type ReportTools, sizeText } from './text.ts'
+import { countsText, type Destination, plain, type ReportTools } from './text.ts'
 
 type Creator = (to: Destination) => Reporter
 /** Replacements of reporters by name: findings of `qa observe` are listed in other words than cases. */
@@ -169,32 +167,4 @@ function parseSpec(text: string): ReporterSpec {
     `--reporter ${text} names no file.`,
     `Name one, as in --reporter ${name}=${known[name].example}, or leave the = out for stdout.`,
   )
-}
-
-/**
- * Writes a report to a temporary file and renames it, so that no reader sees half of one, and a failure keeps the old
- * one. Creates missing directories. Rejects with the error of the system.
- */
-export async function writeReportFile(path: string, content: string): Promise<void> {
-  await makeDirectory(dirname(path))
-  const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.part`)
-  try {
-    await writeFile(temporary, content)
-    await rename(temporary, path)
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
-  }
-}
-
-/** One level at a time: the recursive mkdir never ends where the system refuses names, as in /proc. */
-async function makeDirectory(path: string): Promise<void> {
-  if (existsSync(path)) return
-  await makeDirectory(dirname(path))
-  try {
-    await mkdir(path)
-  } catch (error) {
-    // Another report may have created it meanwhile.
-    if (!existsSync(path)) throw error
-  }
 }

@@ -34,22 +34,12 @@ export function placeText({ file, line, column }: Place): string {
   return oneLine(line === 0 ? file : `${file}:${line}:${column}`)
 }
 
-/** Returns a size for reading: `412 bytes`, `38 kB`, `1.4 MB`. */
-export function sizeText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`
-  return bytes < 999_500 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
-}
-
 /** Returns the counts that are not zero: `12 passed, 1 failed`. */
 export function countsText(totals: Totals): string {
   const parts = outcomes
     .filter((outcome) => totals[outcome] > 0)
     .map((outcome) => `${totals[outcome]} ${outcomeWords[outcome]}`)
   return parts.length === 0 ? 'no cases' : parts.join(', ')
-}
-
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 const kinds: Record<TargetSummary['kind'], string> = {
@@ -125,7 +115,7 @@ export interface ReportTools {
   quiet: boolean
   /** Epoch milliseconds, for the elapsed time of a run. */
   now(): number
-  /** Writes a whole file, or leaves the old one unchanged, as `writeReportFile` does. */
+  /** Writes a whole file, or leaves the old one unchanged, as `replaceFile` does. */
   writeFile(path: string, content: string): Promise<void>
 }
 

@@ -22,7 +22,7 @@ export interface Fill {
 }
 
 /** The credential of a request step: `secret`, `none`, ..., a key by project and class, or text that is sent unchanged. */
-export type KeyChoice =
+type KeyChoice =
   | string
   | { project?: string | undefined; class?: 'secret' | 'publishable' | undefined; mode?: 'test' | 'live' | undefined }
 
@@ -32,7 +32,7 @@ export interface ProjectKeys {
   publishable_key: string
 }
 
-export interface CaseStateOptions {
+interface CaseStateOptions {
   target: Target
   /** Determines everything random in this case. */
   seed: string
@@ -288,7 +288,7 @@ export interface KeySource {
   field: 'key' | 'secret_key'
 }
 
-export interface ScriptOptions {
+interface ScriptOptions {
   key: KeySource | null
   /** How commands begin: `npx svc-sandbox`. */
   command_name: string

@@ -12,7 +12,7 @@ import type { PlannedCase } from './plan.ts'
 import { runStep, titleOf } from './step.ts'
 import type { Target } from './target.ts'
 
-export interface CaseOptions extends Omit<CaseContext, 'state' | 'folder'> {
+interface CaseOptions extends Omit<CaseContext, 'state' | 'folder'> {
   /** Of the whole run. */
   seed: string
   /** Aborted by an interrupt: the step that runs ends, teardown still runs. */

@@ -38,7 +38,7 @@ export interface Recording {
   screenshots: Screenshot[]
 }
 
-export interface StepOptions {
+interface StepOptions {
   signal: AbortSignal
   /** When the time of the step is up, on the clock of performance.now(). */
   ends_at_ms: number

@@ -8,7 +8,7 @@ import type { Environment } from './exchange.ts'
 import type { PlannedCase } from './plan.ts'
 import type { Target } from './target.ts'
 
-export interface RunOptions {
+interface RunOptions {
   /** At least one; workers share them. */
   targets: readonly Target[]
   /** Cases that run at a time. */

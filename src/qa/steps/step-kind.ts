@@ -68,7 +68,7 @@ export interface StepContext {
 }
 
 /** A call of an endpoint of the contract. */
-export interface Call {
+interface Call {
   params?: Readonly<Record<string, string>> | undefined
   query?: Readonly<Record<string, Json>> | undefined
   body?: Json | undefined
@@ -77,7 +77,7 @@ export interface Call {
 }
 
 /** A request that need not be one of the contract. */
-export interface AnyRequest {
+interface AnyRequest {
   method: string
   /** Path and query relative to the base URL, or a whole URL. */
   path: string

@@ -1,7 +1,6 @@
 /**
  * Loads a suite file: YAML, then its shape, then what its cases refer to: variables, operators, reason codes, types of events.
- * Reports everything wrong in it at once,
- * before anything runs.
+ * Reports everything wrong in it at once, before anything runs.
  */
 import { type Document, isNode, LineCounter, parseDocument, visit } from 'yaml'
 import type { z } from 'zod'

@@ -23,7 +23,7 @@ function schemaOf(kind: StepKind): z.ZodObject {
 }
 
 /** A step of any kind. The loader parses a step with the schema of its kind, whose errors are more precise. */
-export const Step = z.union([...stepSchemas.values()] as [z.ZodObject, ...z.ZodObject[]])
+const Step = z.union([...stepSchemas.values()] as [z.ZodObject, ...z.ZodObject[]])
 
 const Tag = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'must be lower-case letters, digits, - _ and .')
 const Axis = z.array(AnyJson).min(1)
@@ -33,7 +33,7 @@ const variables = z.record(Name, AnyJson)
 const Project = z.union([ClientId, ProjectSettingsPatch], {
   error: 'must be a client_id such as proj_strict, or settings of a project',
 })
-export type ProjectChoice = z.infer<typeof Project>
+type ProjectChoice = z.infer<typeof Project>
 
 export const Case = z.strictObject({
   name: z.string().min(1).max(200).describe('What it shows, as a sentence; may contain {{variables}} of the matrix.'),

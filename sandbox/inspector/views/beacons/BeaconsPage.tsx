@@ -187,7 +187,7 @@ export function BeaconTable(props: Omit<LiveTableProps<BeaconItem>, 'table'>) {
   return <LiveTable table={table} {...props} />
 }
 
-export interface BeaconListProps {
+interface BeaconListProps {
   beacons: readonly BeaconItem[]
   /** Times are shown as spans after this one; default: of day. */
   since_ms?: number

@@ -133,7 +133,7 @@ function SeededKeys({ client_id }: { client_id: string }) {
   )
 }
 
-export interface KeyCardProps {
+interface KeyCardProps {
   item: KeyItem
   /** Beside it, at its end. */
   actions?: ReactNode

@@ -1,7 +1,7 @@
 /** What a newcomer copies: the variables for each stack, and the first placement in each language. */
 import type { SeededProject } from '../../data/session.ts'
 
-export interface Snippet {
+interface Snippet {
   id: string
   title: string
   code: string

@@ -6,7 +6,7 @@ import { Segments, SelectInput, TextInput, Toggle } from '../../parts/Fields.tsx
 import { Icon } from '../../parts/Icon.tsx'
 import type { FieldProblem, PlaygroundState } from './state.ts'
 
-export interface PlaygroundFormProps {
+interface PlaygroundFormProps {
   state: PlaygroundState
   change(some: Partial<PlaygroundState>): void
   problems: readonly FieldProblem[]

@@ -29,7 +29,7 @@ export interface Run {
 /** What the sandbox or render.js reported of the slot that is shown. */
 export type TimelineEntry = { source: 'sandbox'; event: SandboxEvent } | { source: 'page'; event: RendererEvent }
 
-export interface PlaygroundResultProps {
+interface PlaygroundResultProps {
   state: PlaygroundState
   run: Run | null
   timeline: readonly TimelineEntry[]

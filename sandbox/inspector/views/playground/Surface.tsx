@@ -18,7 +18,7 @@ export interface SurfaceHandle {
   mount(response: PlacementResponse, session_id: string): Promise<boolean>
 }
 
-export interface SurfaceProps {
+interface SurfaceProps {
   job_type: JobType
   handle: RefObject<SurfaceHandle | null>
   /** Called when a prompt of the product is chosen or written. */

@@ -20,7 +20,7 @@ export interface ExportedCall {
   as: 'server' | 'browser'
 }
 
-export interface ExportTarget {
+interface ExportTarget {
   base_url: string
   /** The origin of a page that the project allows. */
   origin: string

@@ -93,7 +93,7 @@ export function problemsOf(state: PlaygroundState): FieldProblem[] {
 }
 
 /** What stands for the choices that a state leaves open: `max_width` is that of the slot, CSS pixels. */
-export interface OpenChoices {
+interface OpenChoices {
   client_id: string
   session_id: string
   max_width?: number

@@ -168,7 +168,7 @@ function Entry({ id }: { id: string }) {
   )
 }
 
-export interface EvidenceEntriesProps {
+interface EvidenceEntriesProps {
   entries: readonly EvidenceEntry[]
   client_id: string
   /** The position of an entry that does not hold. */

@@ -22,7 +22,7 @@ import { type Sent, serverSender } from '../playground/send.ts'
 import { defaultState } from '../playground/state.ts'
 import { examplesOf, type Ground, groundedBody, isRunnable, newestParams, runExample } from './examples.ts'
 
-export interface EndpointDetailProps {
+interface EndpointDetailProps {
   endpoint: ListedEndpoint
   search: string
   provenance: string | undefined

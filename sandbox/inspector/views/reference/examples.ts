@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from '../../../../src/foundation
 import { call } from '../../data/api.ts'
 import { bodyOf, pageSender, type Send, type Sent, serverSender } from '../playground/send.ts'
 
-export interface Example {
+interface Example {
   name: string
   body: Json | undefined
 }

@@ -15,7 +15,7 @@ import { Empty, Shown } from '../../parts/States.tsx'
 import { Time } from '../../parts/Time.tsx'
 import { type ComparedPart, compareEntries, type Difference } from './diff.ts'
 
-export interface ComparisonProps {
+interface ComparisonProps {
   entry: RequestDetail
   other_id: string
   close(): void
@@ -110,7 +110,7 @@ function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-export interface CompareDialogProps {
+interface CompareDialogProps {
   entry: RequestDetail
   onChoose(request_id: string): void
 }

@@ -115,10 +115,7 @@ function KeyChoice({ client_id, value, onChange }: KeyChoiceProps) {
 }
 
 /** Returns the values that differ from what was sent, by dotted path. */
-export function editsOf(
-  sent: JsonObject,
-  text: string,
-): { set: Record<string, JsonValue>; problem: string | undefined } {
+function editsOf(sent: JsonObject, text: string): { set: Record<string, JsonValue>; problem: string | undefined } {
   if (text.trim() === '') return { set: {}, problem: undefined }
   const edited = parseJson(text)
   if (!isObject(edited)) return { set: {}, problem: 'Write a JSON object.' }

@@ -34,7 +34,7 @@ function fieldsOf(value: Json | undefined): Map<string, Json> | null {
 }
 
 /** What is compared of a journal entry. */
-export interface ComparedEntry {
+interface ComparedEntry {
   method: string
   path: string
   status: number

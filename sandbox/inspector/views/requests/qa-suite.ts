@@ -32,7 +32,7 @@ export interface QaSuite {
 }
 
 /** The suite, and what a reader must know of it: one sentence each. */
-export interface SavedSuite {
+interface SavedSuite {
   suite: QaSuite
   notes: string[]
 }

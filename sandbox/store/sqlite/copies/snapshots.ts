@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, st
 import { copyFile as copyBytes, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createFolder } from '../../../../src/foundation/folder.ts'
+import { createFolder } from '../../../../src/foundation/file-system.ts'
 import { createPrivate } from '../../private-file.ts'
 import { type SnapshotRow, type SnapshotStore, StorageError, type Store } from '../../store.ts'
 import { copyFile } from '../file-work.ts'
@@ -19,7 +19,7 @@ import { migrations } from '../migrations.ts'
 import { openDatabase } from '../open.ts'
 import { readHeader, receiveFile, refusalOf } from './state-file.ts'
 
-export interface SnapshotOptions {
+interface SnapshotOptions {
   path: string
   pid: number
   /** The state of a database in memory; null for a file. */

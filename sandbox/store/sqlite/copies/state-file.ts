@@ -14,7 +14,7 @@ import { applicationId, migrations } from '../migrations.ts'
 import { openDatabase } from '../open.ts'
 import { schemaOf, stateProblem } from '../state.ts'
 
-export interface Receiver {
+interface Receiver {
   /** An empty folder for it, which is removed with it. */
   folder: string
   pid: number

@@ -3,6 +3,7 @@
  * markup of the whole page: values are escaped unless they are markup themselves.
  */
 import { printable } from '../../../cli/output/printable.ts'
+import { plural, sizeText } from '../../../cli/output/text.ts'
 import { measuredTime } from '../../../foundation/duration.ts'
 import { escapeHtml } from '../../../foundation/html.ts'
 import { type Json, parseJson } from '../../../foundation/json.ts'
@@ -16,7 +17,7 @@ import {
   valueWords,
 } from '../../result.ts'
 import { diffOf, valueText } from '../failure.ts'
-import { outcomeWords, placeText, plural, reasonOf, sizeText, titleOf } from '../text.ts'
+import { outcomeWords, placeText, reasonOf, titleOf } from '../text.ts'
 
 /** A case and its number, which is its fragment in the page: `#case-12`. */
 export interface Numbered {
@@ -24,7 +25,7 @@ export interface Numbered {
   item: CaseResult
 }
 
-export interface CaseSetting {
+interface CaseSetting {
   isOpen: boolean
   /** Whether to show the suite, where cases of several suites stand together. */
   withSuite: boolean
@@ -63,7 +64,7 @@ function attributes({ number, item }: Numbered): Hole {
   return html` data-case="${number}" data-outcome="${item.outcome}" data-tags="${JSON.stringify(item.tags)}" data-text="${`${item.id} ${item.tags.join(' ')}`.toLowerCase()}"`
 }
 
-export interface StepSetting {
+interface StepSetting {
   /** Start of its time within the case, from 0 to 1. */
   start: number
   length: number
@@ -214,7 +215,7 @@ function textOf(hole: Hole): string {
 }
 
 /** An outcome as it looks; `warned`: it passed, and has a reason to look at it. */
-export type Look = Outcome | 'warned'
+type Look = Outcome | 'warned'
 
 export function lookOf({ outcome, reason }: Pick<CaseResult, 'outcome' | 'reason'>): Look {
   return outcome === 'passed' && reason !== null ? 'warned' : outcome

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { printable } from '../../../cli/output/printable.ts'
+import { plural } from '../../../cli/output/text.ts'
 import { measuredTime } from '../../../foundation/duration.ts'
 import { isObject, type Json } from '../../../foundation/json.ts'
 import {
@@ -26,7 +27,6 @@ import {
   outcomes,
   outcomeWords,
   placeText,
-  plural,
   reasonsOf,
   targetText,
   titleOf,

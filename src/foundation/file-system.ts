@@ -1,0 +1,43 @@
+/** Folders, created with those above them, and files, replaced as a whole. */
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/**
+ * Creates a folder and those above it that are missing, and returns the uppermost of them; undefined when it exists. Node's
+ * own recursive mkdir never ends where a parent cannot have folders and says that it is not there, as in /proc.
+ * @throws the error of the file system
+ */
+export function createFolder(path: string, mode?: number): string | undefined {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return undefined
+  const parent = dirname(path)
+  const first = parent === path ? undefined : createFolder(parent, mode)
+  try {
+    mkdirSync(path, mode)
+  } catch (error) {
+    // Another process was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(path).isDirectory()) throw error
+  }
+  return first ?? path
+}
+
+/**
+ * Writes a file beside the old one and renames it, so that no reader sees half of it and a failure keeps the old one. Creates
+ * its folder.
+ * @throws the error of the file system
+ */
+export function replaceFile(path: string, content: string, modes: { file?: number; folder?: number } = {}): void {
+  const partial = `${path}.${process.pid}.new`
+  createFolder(dirname(path), modes.folder)
+  try {
+    // One that a crash left behind would keep its mode.
+    rmSync(partial, { force: true })
+    writeFileSync(partial, content, { mode: modes.file })
+    renameSync(partial, path)
+  } catch (error) {
+    rmSync(partial, { force: true })
+    throw error
+  }
+}
+
+/** The modes of a file in the state directory, which may hold keys: only its owner can read it. */
+export const ownerOnly = { file: 0o600, folder: 0o700 } as const
