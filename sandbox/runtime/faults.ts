@@ -50,7 +50,7 @@ export interface Faults {
   restore(): Promise<void>
 }
 
-interface FaultServices {
+export interface FaultServices {
   store: Pick<Store, 'findFaults' | 'saveFaults' | 'updateFaults' | 'shared'>
   hash: Hash
   /** Called when counts cannot be stored. */

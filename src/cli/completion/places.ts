@@ -16,7 +16,7 @@ export interface Place {
   flags: readonly Flag[]
 }
 
-export interface Word {
+interface Word {
   name: string
   summary: string
 }
