@@ -78,17 +78,17 @@ async function milestone(page: Page, name: string, state = 'reached'): Promise<v
 
 /**
  * Waits until the ad of a turn has rendered. Where the decision comes after the turn, or the frame is not painted in 5 s, the
- * renderer gives the ad up, as it must: that says how busy the host is, and the turn is repeated.
+ * renderer gives the ad up, as it must: that says how busy the host is, and the turn is repeated. Returns the number of turns.
  */
-async function showAd(page: Page): Promise<void> {
-  for (let turns = 1; ; turns++) {
+async function showAd(page: Page, firstTurn = 1): Promise<number> {
+  for (let turns = firstTurn; ; turns++) {
     const handle = await page.waitForFunction((turns) => {
       const events = window.SponsoredPlacement?.getEvents().filter(({ turn_id }) => turn_id === `turn-${turns}`) ?? []
       const last = events.find(({ type }) => type === 'rendered' || type === 'error' || type === 'no_fill')
       return last && { ...last }
     }, turns)
     const { type, code } = (await handle.jsonValue()) as { type: string; code?: string }
-    if (type === 'rendered') return
+    if (type === 'rendered') return turns
     expect(['late_decision', 'render_timeout']).toContain(code)
     await page.getByRole('button', { name: 'Again' }).click()
   }
@@ -132,6 +132,7 @@ describe('a turn', { concurrent: true }, () => {
     async (surface, format, answer) => {
       await using demo = await openDemo(`?surface=${surface}&format=${format}`, { colorScheme: 'light' })
       const { page, received, problems } = demo
+      await showAd(page)
       await milestone(page, 'Viewable')
       await waitForSlot(page, true)
       await row(page, 'Beacon · visible').getByText('bills viewable_impression').waitFor()
@@ -173,7 +174,7 @@ describe('a turn', { concurrent: true }, () => {
   test('counts a click on its ad', async () => {
     await using demo = await openDemo('?surface=image')
     const { page } = demo
-    await milestone(page, 'Rendered')
+    await showAd(page)
     await page.frameLocator('.slot iframe').locator('a').click()
     await milestone(page, 'Click')
   })
@@ -181,6 +182,7 @@ describe('a turn', { concurrent: true }, () => {
   test('that does not keep its ad clears it at the end, once it was viewable', async () => {
     await using demo = await openDemo('?surface=image&keep=off')
     const { page } = demo
+    await showAd(page)
     await row(page, 'Turn finished').waitFor()
     await milestone(page, 'Viewable')
     await row(page, 'Cleared').getByText('finished').waitFor()
@@ -210,7 +212,7 @@ describe('a turn', { concurrent: true }, () => {
   test('loses its ad when consent is withdrawn, and continues', async () => {
     await using demo = await openDemo('?surface=agent')
     const { page, problems } = demo
-    await milestone(page, 'Rendered')
+    await showAd(page)
     await page.getByRole('button', { name: 'Withdraw now' }).click()
     await waitForSlot(page, false)
     await row(page, 'Consent withdrawn').waitFor()
@@ -225,6 +227,7 @@ describe('a turn', { concurrent: true }, () => {
   test('without stored consent fills, but without a topic', async () => {
     await using demo = await openDemo('?consent=unasked')
     const { page, requests } = demo
+    await showAd(page)
     await milestone(page, 'Viewable')
     const detail = await client.placements.explain({ params: { slot_id: await slotOf(page) } })
     expect(detail).toMatchObject({ topic: null, consent: { source: 'none', purposes: { semantic_targeting: false } } })
@@ -243,6 +246,7 @@ describe('a turn', { concurrent: true }, () => {
     await using demo = await openDemo('?outcome=slow&surface=voice')
     const { page, requests, problems } = demo
     await row(page, 'Pending').waitFor()
+    await showAd(page)
     await milestone(page, 'Viewable')
     expect(requests).toContain('GET /_sandbox/demo/api/slow-placement')
     expect(problems).toEqual([])
@@ -251,6 +255,7 @@ describe('a turn', { concurrent: true }, () => {
   test('requested by the browser uses a token, never the backend', async () => {
     await using demo = await openDemo('?integration=browser&surface=chat')
     const { page, requests, received, problems } = demo
+    await showAd(page)
     await milestone(page, 'Viewable')
     await row(page, 'Activated').waitFor()
     expect(requests).toContain('POST /v1/placements')
@@ -262,9 +267,11 @@ describe('a turn', { concurrent: true }, () => {
   test('that is repeated replaces the previous one, and every choice is in the address', async () => {
     await using demo = await openDemo('?surface=code')
     const { page } = demo
+    const turns = await showAd(page)
     await milestone(page, 'Rendered')
     await page.getByRole('radio', { name: 'Minimal' }).check()
-    await page.locator('.turn').nth(1).waitFor()
+    await page.locator('.turn').nth(turns).waitFor()
+    await showAd(page, turns + 1)
     await milestone(page, 'Rendered')
     expect(await page.locator('.slot iframe').count()).toBe(1)
     expect(new URL(page.url()).search).toBe('?surface=code&template=minimal')
