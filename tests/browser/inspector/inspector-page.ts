@@ -33,6 +33,8 @@ export async function openInspector(
 ): Promise<Inspector> {
   const context = await (await sharedChromium()).newContext({
     viewport: desk,
+    // What fades and pulses is drawn for as long, frame by frame, by the processors that the tests share.
+    reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
     ...options,
   })
