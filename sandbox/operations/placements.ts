@@ -80,23 +80,21 @@ export const countFunnel: Operation<Contract['placements.funnel']> = async (serv
   )
   const byFormat = new Map(formats.map((format) => [format, noSteps()]))
   const reasons = new Map<NoFillReason, number>()
-  let fills = 0
-  const framed: { slot: SlotRow; steps: ReturnType<typeof noSteps> }[] = []
+  const filled: { slot: SlotRow; steps: ReturnType<typeof noSteps> }[] = []
   for (const slot of rows) {
     const outcome = slot.decision?.outcome
     if (outcome?.status === 'no_fill') reasons.set(outcome.reason, (reasons.get(outcome.reason) ?? 0) + 1)
     if (outcome?.status !== 'filled') continue
-    fills++
-    const steps = byFormat.get(outcome.format)!
-    steps.decided++
-    if (slot.first_frame_at_ms !== null) framed.push({ slot, steps })
+    filled.push({ slot, steps: byFormat.get(outcome.format)! })
   }
-  for (let start = 0; start < framed.length; start += slotsAtOnce) {
+  for (let start = 0; start < filled.length; start += slotsAtOnce) {
     await nextTurn()
-    const next = framed.slice(start, start + slotsAtOnce)
+    const next = filled.slice(start, start + slotsAtOnce)
     const beaconsOf = await Promise.all(next.map(({ slot }) => store.beaconsOf(slot.id)))
     for (const [index, { slot, steps }] of next.entries()) {
-      steps.framed++
+      steps.decided++
+      // A client that draws the placement itself loads no frame, and its beacons count all the same.
+      if (slot.first_frame_at_ms !== null) steps.framed++
       const beacons = beaconsOf[index]!
       const verdicts = [...verdictsOf(slot, beacons).values()]
       if (beacons.some(({ event }) => event === 'render')) steps.rendered++
@@ -108,8 +106,8 @@ export const countFunnel: Operation<Contract['placements.funnel']> = async (serv
   return {
     placements: rows.length,
     is_complete: next === null,
-    pending: rows.length - fills - no_fills,
-    fills,
+    pending: rows.length - filled.length - no_fills,
+    fills: filled.length,
     no_fills,
     no_fill_reasons: [...reasons]
       .map(([no_fill_reason, count]) => ({ no_fill_reason, count }))

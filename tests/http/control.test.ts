@@ -837,7 +837,7 @@ describe('the funnel', () => {
   test('counts how far fills of each format have come, and why the others were not filled', async () => {
     await using on = await stage()
     const filled = await fill(on.api, { format: 'banner' })
-    await fill(on.api, { format: 'native' })
+    const unframed = await fill(on.api, { format: 'native' })
     await on.api.accept('placements.create', { as: key, body: asked({ test_outcome: 'no_fill' }) })
     const none = { decided: 0, framed: 0, rendered: 0, visible: 0, billable: 0 }
     const funnel = async (query = {}) => (await on.api.accept('placements.funnel', { query })).body
@@ -855,16 +855,20 @@ describe('the funnel', () => {
       ],
     })
     await on.api.accept('render.frame', { params: { asset_token: filled.asset_token } })
-    const send = (event: string, measurements?: object) =>
+    const send = (slot: typeof filled, event: string, measurements?: object) =>
       on.api.accept('beacons.send', {
         as: key,
-        body: beacon(on.clock, filled, event, measurements === undefined ? {} : { measurements }),
+        body: beacon(on.clock, slot, event, measurements === undefined ? {} : { measurements }),
       })
-    await send('render')
+    for (const slot of [filled, unframed]) await send(slot, 'render')
     on.clock.advance(2_000)
-    await send('visible', { visible_ratio: 1, visible_ms: 1_500, page_visible: true })
+    const measured = { visible_ratio: 1, visible_ms: 1_500, page_visible: true }
+    for (const slot of [filled, unframed]) await send(slot, 'visible', measured)
     const { formats } = await funnel()
-    expect(formats[0]).toEqual({ format: 'banner', decided: 1, framed: 1, rendered: 1, visible: 1, billable: 1 })
+    const counted = { decided: 1, rendered: 1, visible: 1, billable: 1 }
+    expect(formats[0]).toEqual({ format: 'banner', ...counted, framed: 1 })
+    // Drawn by the client itself, from the fields of the response.
+    expect(formats[2]).toEqual({ format: 'native', ...counted, framed: 0 })
     expect((await funnel({ session_id: 'nobody' })).placements).toBe(0)
     expect((await funnel({ client_id: 'proj_other' })).placements).toBe(0)
   })

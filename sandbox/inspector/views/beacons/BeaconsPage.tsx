@@ -111,10 +111,9 @@ function FormatFunnel({ query }: { query: FunnelQuery }) {
                 <div key={step} data-step={step}>
                   <dt className="soft">{step}</dt>
                   <dd className="funnel-track">
-                    <span
-                      className="funnel-bar"
-                      style={{ width: `${(100 * format[step]) / Math.max(1, format.decided)}%` }}
-                    />
+                    {format[step] > 0 && (
+                      <span className="funnel-bar" style={{ width: `${(100 * format[step]) / format.decided}%` }} />
+                    )}
                   </dd>
                   <dd className="number">{format[step].toLocaleString('en')}</dd>
                 </div>
