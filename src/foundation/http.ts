@@ -2,11 +2,6 @@
 
 const parameter = /\{(\w+)\}/g
 
-/** Returns the names of a template's parameters, in order. */
-export function parametersOf(template: string): string[] {
-  return Array.from(template.matchAll(parameter), (match) => match[1]!)
-}
-
 /** Returns the path with its parameters filled in and percent-encoded. Missing ones become empty. */
 export function fillPath(template: string, params: object = {}): string {
   return template.replace(parameter, (_, name: string) =>
