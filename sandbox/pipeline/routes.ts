@@ -155,7 +155,7 @@ function tokenNeeded(isSent: boolean): ApiError {
     message: isSent
       ? 'The control plane of this sandbox does not know this token, or it was revoked.'
       : 'The control plane of this sandbox needs a token: it is reached from beyond this computer, or shared.',
-    hint: 'Send a token in the x-sandbox-token header: the admin token that svc start has printed, or one of svc tokens create. In a browser, add ?token=TOKEN.',
+    hint: 'Commands take a token from --control-token or SVC_CONTROL_TOKEN; other clients send it in the x-sandbox-token header, a browser as ?token=TOKEN. It is the admin token that svc start has printed, or one of svc tokens create.',
   })
 }
 

@@ -224,6 +224,11 @@ function nothingSeen(sandbox: SandboxFacts | null, machine: Machine | null, read
   const command_name = machine?.command_name ?? sandbox?.command_name ?? 'svc'
   const unknown = (message: string, fix: string): Outcome => ({ level: 'unknown', message, fix })
   if (sandbox === null) {
+    const service = machine?.service
+    if (typeof service === 'object') {
+      const message = 'The sandbox cannot be read, so its journal cannot be either.'
+      return { level: 'unknown', message, fix: service.hint }
+    }
     return unknown('No sandbox responds, so its journal cannot be read.', `Start one: ${command_name} start`)
   }
   const { journal, url, version } = sandbox.info

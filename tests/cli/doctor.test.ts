@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { startSandbox } from '../../sandbox/index.ts'
 import type { Diagnosis, Summary } from '../../src/journal/doctor.ts'
 import { noon, type RunOptions, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -227,6 +228,17 @@ describe('without a sandbox', () => {
     ])
     expect(about(report, 'journal')).toEqual([
       ['unknown', 'No sandbox responds, so its journal cannot be read.', 'Start one: svc start'],
+    ])
+  })
+
+  test('a sandbox that wants a token runs: nothing is to be started, and the token is named as commands take it', async () => {
+    await using sandbox = await startSandbox({ database: ':memory:', allowed_hosts: ['sandbox'] })
+    const { stdout } = await svc(`doctor --base-url ${sandbox.url} -o json`, { env: { SVC_HOME: emptyHome() } })
+    const report = JSON.parse(stdout) as Report
+    const hint = expect.stringMatching(/^Commands take a token from --control-token or SVC_CONTROL_TOKEN; /)
+    expect(about(report, 'port')).toEqual([['unknown', expect.stringContaining('needs a token'), hint]])
+    expect(about(report, 'journal')).toEqual([
+      ['unknown', 'The sandbox cannot be read, so its journal cannot be either.', hint],
     ])
   })
 
