@@ -1,6 +1,6 @@
 /**
- * Who may use the control plane (A97): the token of this start, which is in memory only, and named tokens, of which the
- * store has the hashes. Each request asks the store, so that a revoked token is refused at once, on every node.
+ * Who may use the control plane (A97): the token of this start, which is in memory only, and named tokens, whose
+ * hashes are in the store. Each request asks the store, so that a revoked token is refused at once, on every node.
  */
 import type { Role } from '../../src/contract/endpoint.ts'
 import type { Platform } from '../platform/platform.ts'

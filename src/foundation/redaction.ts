@@ -6,7 +6,7 @@
 
 const anyKey = /(sk|pk)_(test|live)_[A-Za-z0-9_-]+/g
 /**
- * A token of which the end is missing is one, and what follows a complete one stays. `wst` is a ticket, which opens a
+ * A token without its end is one, and what follows a complete one stays. `wst` is a ticket, which opens a
  * socket (C04).
  */
 const anyToken = /([aw]st|at|bt)_([0-7][0-9a-z]{10})_(?!redacted)(?:[A-Za-z0-9_-]{43}|[A-Za-z0-9_-]{8,42})/g

@@ -107,7 +107,7 @@ function describeRejected({ event, slot_id, reason_code, request }: RejectedBeac
 
 /**
  * Returns the rejected beacons of a test, oldest first: those that were stored, and those that were refused before. One
- * of which the slot or session is unknown may be any, and is among them whatever the filter.
+ * whose slot or session is unknown may be from any, and passes every filter.
  */
 async function rejectedBeacons(sandbox: TestSandbox, filter: BeaconFilter): Promise<RejectedBeacon[]> {
   const [beacons, refused] = await Promise.all([sandbox.beacons(), refusedRequests(sandbox)])

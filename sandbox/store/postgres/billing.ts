@@ -117,7 +117,7 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
 
   /**
    * Counts rejected and duplicate beacons again when there are new ones: nodes commit them in another order than that of
-   * their identifiers, and only their events, of which old ones are removed, have numbers in the order of commits.
+   * their identifiers, and only their events have numbers in the order of commits, but old events are removed.
    */
   const countUnacceptedInScope = async (scope: BeaconScope, progress: BillingProgress): Promise<void> => {
     const { counts, unaccepted_at } = progress

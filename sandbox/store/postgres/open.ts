@@ -254,7 +254,7 @@ function invalidUrl(): SandboxError {
   )
 }
 
-/** Returns a URL without its password, and without its parameters, of which one may be the password. */
+/** Returns a URL without its password, and without its parameters: one may be the password. */
 function locationOf(address: URL): string {
   const shown = new URL(address)
   shown.password = ''

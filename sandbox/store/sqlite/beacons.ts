@@ -18,7 +18,7 @@ type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
 
 /** Slots whose beacons are cached. */
 const cacheSize = 1_024
-/** Sessions of which the newest beacon is cached. */
+/** Sessions whose newest beacon is cached. */
 const mostSessions = 20_000
 
 const columns = 'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
@@ -211,7 +211,7 @@ function sourceOf(
   }
 }
 
-/** Entries of `session_beacon` of which one part compares the times: a few milliseconds. */
+/** Entries of `session_beacon` whose times one part compares: a few milliseconds. */
 const entriesAtOnce = 50_000
 
 /** A beacon of a session, and the latest time at which one of those up to it was received. */

@@ -81,7 +81,7 @@ const rest = 1
 /**
  * Returns a function that goes on with a billing report beside the requests: a little in pieces between them, much on a
  * thread, one report at a time.
- * @param path the file; null for a database in memory, of which no other thread can read
+ * @param path the file; null for a database in memory, which no other thread can read
  */
 export function billingWork({ db, read }: Connection, path: string | null) {
   let last: Promise<unknown> = Promise.resolve()

@@ -32,7 +32,7 @@ interface IndexedIds {
   values: readonly (string | number)[]
 }
 
-/** A list: what is selected from which table, and the filters of which an index can find the rows. */
+/** A list: what is selected from which table, and the filters whose rows an index can find. */
 export interface ListSource {
   table: string
   /** SELECT and FROM, with the table first and the others joined by CROSS JOIN, which keeps that order. */

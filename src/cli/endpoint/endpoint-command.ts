@@ -160,7 +160,7 @@ async function queryOf(
 
 /**
  * Returns the filter of --client-id: without that flag a list shows every project. Throws CliError for a project that the
- * sandbox does not have, of which every list would be empty.
+ * sandbox does not have: every list of it would be empty.
  */
 export async function projectFilter(session: Session): Promise<{ client_id?: string }> {
   const client_id = namedProject(session)

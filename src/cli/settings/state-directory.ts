@@ -98,7 +98,7 @@ const locatorTypes = {
   ...{ pid: 'number', projects: 'array', started_at_ms: 'number', nodes: 'number|undefined' },
 }
 
-/** Writes a locator, of which no reader sees half. */
+/** Writes a locator. No reader sees half of it. */
 export async function writeLocator(home: string, locator: Locator): Promise<void> {
   const path = pathOf(home, locator.pid)
   try {

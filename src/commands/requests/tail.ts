@@ -186,7 +186,7 @@ class JournalReader {
     return messages
   }
 
-  /** Starts over with another journal, of which every request is new. */
+  /** Starts over with another journal: every request in it is new. */
   restart(): void {
     this.#seen.clear()
     this.#newest = [null]
@@ -227,7 +227,7 @@ async function collect(
   return all.slice(0, most)
 }
 
-/** Returns requests of the journal that are not in `seen`, newest first, and stops at a page of which all are. */
+/** Returns requests of the journal that are not in `seen`, newest first. Stops at a page whose requests all are. */
 async function collectJournal(
   client: Client,
   query: RequestQuery,

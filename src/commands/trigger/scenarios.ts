@@ -221,7 +221,7 @@ function noFill(name: string, what: string, expected: string, body: object, with
   }
 }
 
-/** A scenario about the beacons of a fill of which nothing is billed. */
+/** A scenario about the beacons of a fill that is not billed. */
 function beacons(
   name: string,
   what: string,

@@ -1,4 +1,4 @@
-/** What `svc doctor` looks at: this computer, and the sandbox at the base URL, of which only the control API is called. */
+/** What `svc doctor` looks at: this computer, and the sandbox at the base URL, by its control API alone. */
 import { access, constants, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'

@@ -45,7 +45,7 @@ class ControlError extends Error {
   override readonly name = 'ControlError'
 }
 
-/** How long a call of the runner may take: as long as a step, of which it is often a part. */
+/** How long a call of the runner may take: as long as a step, since it is often a part of one. */
 const within_ms = 10_000
 
 /** Opens a service for a run. Throws QaError. */

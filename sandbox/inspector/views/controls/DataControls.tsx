@@ -251,7 +251,7 @@ function Import() {
   }
 }
 
-/** Uploads by XMLHttpRequest: fetch tells nothing of the bytes that were sent. */
+/** Uploads by XMLHttpRequest: fetch does not report the bytes that were sent. */
 function runImport(
   action: Action,
   file: File,
