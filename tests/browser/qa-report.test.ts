@@ -117,9 +117,11 @@ describe('for everyone', () => {
   test('a run that went well, one of nothing, and one that was interrupted', async () => {
     const results = [run([item(), item({ name: 'second' })]), run([]), run([item()], { interrupted: 'SIGINT' })]
     const heads: string[] = []
+    const counts: string[] = []
     for (const result of results) {
       await using opened = await open(result)
       heads.push(await opened.page.locator('h1').innerText())
+      counts.push(...(await opened.page.locator('#filter-count').allInnerTexts()))
       expect([await violations(opened.page), opened.problems]).toEqual([[], []])
       expect(await opened.page.locator('#failures').count()).toBe(0)
       if (result.interrupted !== null) {
@@ -127,6 +129,7 @@ describe('for everyone', () => {
       }
     }
     expect(heads).toEqual(['All 2 cases passed', 'No case was run', 'The case passed'])
+    expect([counts.at(0), counts.at(-1)]).toEqual(['2 cases', '1 case'])
   })
 })
 

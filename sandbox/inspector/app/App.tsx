@@ -147,7 +147,9 @@ class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
   static getDerivedStateFromError(error: unknown) {
     // Each browser says in its own words which script could not be loaded.
     const isScript = error instanceof TypeError && /dynamically imported|module script/.test(error.message)
-    return { error: isScript ? new Error('This view could not be loaded: the sandbox does not respond.') : error }
+    const message =
+      'This view could not be loaded. Either the sandbox does not respond, or svc was updated while it ran: start it again.'
+    return { error: isScript ? new Error(message) : error }
   }
   override render() {
     if (this.state.error === null) return this.props.children

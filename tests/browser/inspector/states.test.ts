@@ -141,7 +141,7 @@ test('a view that is opened while the sandbox is gone says so, and is read when 
   cut.end()
   await page.getByText('Connection lost.').waitFor()
   await page.getByText(slot_id).click()
-  await page.locator('main').getByRole('alert').waitFor()
+  await page.locator('main').getByRole('alert').getByText('start it again').waitFor()
   expect(await violations(page)).toEqual([])
   cut.lead(on.sandbox.port)
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()

@@ -30,7 +30,8 @@ export function pageScript(): void {
       group.hidden = group.querySelector('[data-case]:not([hidden])') === null
     }
     for (const suite of suites) suite.open = isFiltered || (opened.get(suite) ?? true)
-    if (count) count.textContent = isFiltered ? `${shown.size} of ${total} cases` : `${total} cases`
+    const counted = `${total} ${total === 1 ? 'case' : 'cases'}`
+    if (count) count.textContent = isFiltered ? `${shown.size} of ${counted}` : counted
     const none = document.querySelector<HTMLElement>('#filter-none')
     if (none) none.hidden = shown.size > 0
   }
