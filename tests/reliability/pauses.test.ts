@@ -2,8 +2,9 @@
  * The longest pause of the event loop while each endpoint works on a state of a million rows a table: every list with every
  * filter, every report, and what reads or replaces the whole state. An endpoint or a filter that is missing here fails.
  *
- * A pause counts by the time of the processor: others on this host may take that away, but a freeze uses it up. The real
- * time, which waiting for the disk adds to, has a wider limit, relative to the pauses of the same sandbox at rest.
+ * A pause counts by the time of the processor: others on this host may take that away, but a freeze uses it up. Where they
+ * slow the processor down, because they share its core and its caches, the limit grows by as much. The real time, which
+ * waiting for the disk adds to, has a wider limit, relative to the pauses of the same sandbox at rest.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +21,7 @@ const rows = 1_000_000
 const pending = 40_000
 /** Milliseconds of the processor between two turns of the event loop. */
 const mostBusy_ms = 50
-/** The same in real time, beside the longest pause at rest: on a busy host, waiting for a processor is most of it. */
+/** The same in real time, beside the longest pause at rest: on a busy host, waiting for the disk is most of it. */
 const mostReal_ms = 1_000
 const attempts = 3
 /** A state of a gigabyte is copied, checked and read several times. */
@@ -33,6 +34,8 @@ let child: Child | undefined
 /** The export of the whole state, which is imported again. */
 let exported = new Blob()
 let rest: Pauses = { longest_ms: 0, busy_ms: 0 }
+/** Processor time of the calibration, the least of this run. */
+let calibrated_ms = Number.POSITIVE_INFINITY
 
 beforeAll(async () => {
   const clock = manualClock(Date.now() - 60_000)
@@ -47,6 +50,7 @@ beforeAll(async () => {
   for (let turn = 0; turn < 1_000; turn++) await call({ path: '/_sandbox/livez' })
   rest = await child.pauses()
   note('at rest', rest, 0)
+  for (let turn = 0; turn < 5; turn++) slowdown()
 })
 
 afterAll(async () => {
@@ -73,12 +77,16 @@ test('what reads or replaces the whole state', { timeout: longest_ms }, async ()
   await measure('sandbox.export', async () => {
     exported = await call({ path: '/_sandbox/export' })
   })
-  await measure('clock.advance', post('/clock/advance', { by_ms: 7_200_000 }), 1)
+  const restore = post('/snapshots/large/restore', {})
+  await measure('clock.advance', post('/clock/advance', { by_ms: 7_200_000 }), async () => {
+    await post('/clock/set', { to_ms: Date.now() })()
+    await restore()
+  })
   const left = await json<{ items: { status: string }[] }>({ path: '/_sandbox/placements', query: 'limit=1000' })
   expect(left.items.filter(({ status }) => status === 'pending')).toEqual([])
   await measure('clock.set', post('/clock/set', { to_ms: Date.now() }))
-  await measure('sandbox.reset', post('/reset', {}), 1)
-  await measure('snapshots.restore', post('/snapshots/large/restore', {}))
+  await measure('sandbox.reset', post('/reset', {}), restore)
+  await measure('snapshots.restore', restore)
   expect(await lastEntry()).toEqual(last)
   await measure('sandbox.import', () => expectImport(exported))
   expect(await lastEntry()).toEqual(last)
@@ -89,11 +97,12 @@ test('what reads or replaces the whole state of a sandbox in memory', { timeout:
   const last = await lastEntry()
   child = await startChild({ database: ':memory:', rate_limit: 'off' })
   try {
-    const post = (path: string) => () => call({ method: 'POST', path: `/_sandbox${path}`, body: {} })
-    await measure('in memory: sandbox.import', () => expectImport(exported), 1)
-    await measure('in memory: snapshots.save', post('/snapshots/large'), 1)
-    await measure('in memory: sandbox.reset', post('/reset'), 1)
-    await measure('in memory: snapshots.restore', post('/snapshots/large/restore'))
+    const post = (path: string, body: unknown) => () => call({ method: 'POST', path: `/_sandbox${path}`, body })
+    const restore = post('/snapshots/large/restore', {})
+    await measure('in memory: sandbox.import', () => expectImport(exported))
+    await measure('in memory: snapshots.save', post('/snapshots/large', { replace: true }))
+    await measure('in memory: sandbox.reset', post('/reset', {}), restore)
+    await measure('in memory: snapshots.restore', restore)
     await measure('in memory: sandbox.export', () => call({ path: '/_sandbox/export' }))
     expect(await lastEntry()).toEqual(last)
   } finally {
@@ -114,23 +123,40 @@ async function lastEntry(): Promise<unknown> {
   return items[0]
 }
 
-/** Expects that the longest pause of some attempt is short: a busy host may lengthen some, a freeze lengthens all. */
-async function measure(name: string, work: () => Promise<unknown>, most = attempts): Promise<void> {
-  const tries: Pauses[] = []
-  for (let attempt = 0; attempt < most; attempt++) {
+/**
+ * Expects that the longest pause of some attempt is short: a busy host may lengthen some, a freeze lengthens all. Work that
+ * finds less to do the second time has its state restored before that.
+ */
+async function measure(name: string, work: () => Promise<unknown>, restore?: () => Promise<unknown>): Promise<void> {
+  const tries: (Pauses & { slowdown: number })[] = []
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    if (attempt > 0) await restore?.()
     await child!.pauses()
     const started = performance.now()
     await work()
     const pause = await child!.pauses()
-    tries.push(pause)
-    if (isShort(pause)) return note(name, pause, performance.now() - started)
     note(name, pause, performance.now() - started)
+    if (isShort(pause, 1)) return
+    const measured = { ...pause, slowdown: slowdown() }
+    if (isShort(measured, measured.slowdown)) return
+    tries.push(measured)
   }
-  expect.soft(tries.some(isShort), `${name}: ${JSON.stringify(tries)}`).toBe(true)
+  expect.soft(tries, name).toEqual([])
 }
 
-function isShort({ longest_ms, busy_ms }: Pauses): boolean {
-  return busy_ms <= mostBusy_ms && longest_ms <= mostReal_ms + rest.longest_ms
+function isShort({ longest_ms, busy_ms }: Pauses, slowdown: number): boolean {
+  return busy_ms <= mostBusy_ms * slowdown && longest_ms <= mostReal_ms + rest.longest_ms
+}
+
+/** Returns how many times as long the processor now takes for the same work as it took at its best in this run. */
+function slowdown(): number {
+  const before = process.threadCpuUsage()
+  let text = ''
+  for (let round = 0; round < 200; round++)
+    text = JSON.stringify(Array.from({ length: 1_000 }, (_, id) => ({ id, text: text.slice(0, 50) })))
+  const { user, system } = process.threadCpuUsage(before)
+  calibrated_ms = Math.min(calibrated_ms, (user + system) / 1000)
+  return (user + system) / 1000 / calibrated_ms
 }
 
 function note(name: string, { longest_ms, busy_ms }: Pauses, took_ms: number): void {
