@@ -55,6 +55,28 @@ test('the first line has the admin token of every node, later ones that of their
   }
 })
 
+test('a namespace that no node serves is deleted by its name', async () => {
+  const { store = '' } = await storeOfItsOwn()
+  const env = { SVC_HOME: temporaryDirectory() }
+  const start = (namespace: string) =>
+    spawnSvc(['start', '--port', '0', '--store', store, '--namespace', namespace, '-o', 'json'], env)
+  const old = start('pr-1')
+  await old.firstLine
+  old.child.kill('SIGTERM')
+  expect((await old.ended).code).toBe(0)
+  const node = start('pr-2')
+  try {
+    await node.firstLine
+    const remove = ['namespaces', 'delete', 'pr-1', '--yes']
+    expect(await spawnSvc(remove, env).ended).toMatchObject({ code: 0, stdout: 'Deleted.\n' })
+    expect((await spawnSvc(remove, env).ended).code).not.toBe(0)
+    expect((await spawnSvc(['namespaces', 'list', '-o', 'json'], env).ended).stdout).not.toContain('pr-1')
+  } finally {
+    node.child.kill('SIGTERM')
+    await node.ended
+  }
+})
+
 test('a node whose database is lost is stopped by sandbox stop', async () => {
   const server = await startPostgres()
   const env = { SVC_HOME: temporaryDirectory() }

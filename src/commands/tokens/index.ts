@@ -94,6 +94,7 @@ export const namespaces: Noun = {
         }
         return { params: { name } }
       },
+      text: () => ['Deleted.'],
     }),
   ],
 }
