@@ -322,14 +322,8 @@ test('a large file is sent without a listener left for each of its parts', async
   const { port } = server.address() as { port: number }
   const file = join(temporaryDirectory(), 'large')
   writeFileSync(file, new Uint8Array(8 * 2 ** 20))
-  const script = `
-    import { openAsBlob } from 'node:fs'
-    import { httpFetch } from ${JSON.stringify(join(import.meta.dirname, '../../src/cli/run/session.ts'))}
-    const body = await openAsBlob(${JSON.stringify(file)})
-    const signal = AbortSignal.timeout(60_000)
-    const response = await httpFetch({})('http://127.0.0.1:${port}/', { method: 'POST', headers: {}, body, signal })
-    console.log(response.status, await response.text())`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const words = [join(import.meta.dirname, 'send-file.ts'), file, `http://127.0.0.1:${port}/`]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
   let printed = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {

@@ -232,7 +232,7 @@ export function severalSandboxesNote({ running, source, base_url }: Settings, co
  * Sends plain HTTP by itself, files as they are read. Leaves TLS and proxies to the global fetch. Redirects are responses: no
  * service of the contract sends one, and following it would carry headers and bodies to a service that nobody named.
  */
-function httpFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
+export function httpFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
   return (url, init) => {
     const { body, headers } = init
     if (!url.startsWith('http:') || env.NODE_USE_ENV_PROXY) return globalFetch(url, init, 'manual')
