@@ -54,6 +54,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
   /** Lets a browser finish the request when its page is left. Default false; true for `sendBeacon`. */
   keepalive?: boolean | undefined
+  /** Called when a stream has begun: it has every event after that. */
+  opened?: (() => void) | undefined
 }
 
 /** One call of an endpoint; the input may be left out where nothing in it is required. */
@@ -132,13 +134,14 @@ export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, opti
     return (await schemas()).validated(id, json, meta, validation)
   }
 
-  function stream(id: Ids, input: CallInput, { signal }: CallOptions = {}) {
+  function stream(id: Ids, input: CallInput, { signal, opened }: CallOptions = {}) {
     const endpoint = endpoints[id]
     return known.stream!({
       transport,
       endpoint,
       request: buildRequest(endpoint, input, sender),
       signal,
+      opened,
       schemas,
       failure,
     })

@@ -140,8 +140,8 @@ async function read(session: Session, { options }: CommandInput): Promise<{ filt
 }
 
 async function printLines({ host, out }: Session, feed: FeedOptions, filter: TailFilter): Promise<number> {
-  noteFollowing({ host, out }, 'beacons')
   for await (const message of followBeacons(feed)) {
+    if (message.kind === 'connected' && !message.is_again) noteFollowing({ host, out }, 'beacons')
     if (message.kind !== 'item') {
       const note = noteOf(message)
       if (note !== null) out.note(note)

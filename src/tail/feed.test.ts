@@ -43,6 +43,17 @@ test('a first connection that fails is an error', async () => {
   await expect(messagesOver(['unreachable'])).rejects.toThrow('cannot be reached')
 })
 
+test('it is connected when the stream has begun: no beacon after that is missed', async () => {
+  const asked: unknown[] = []
+  const end = new AbortController()
+  const client = connection(asked, { pid: 1, database: '/tmp/a.db' }, [7])
+  const feed = followBeacons({ connect: async () => client, query: {}, since: null, signal: end.signal })
+  expect((await feed.next()).value).toMatchObject({ kind: 'connected' })
+  expect(asked).toEqual([undefined])
+  expect((await feed.next()).value).toMatchObject({ kind: 'item', item: { seq: 7 } })
+  await feed.return(undefined as never)
+})
+
 /** Returns the messages of a feed over these connections, until the last one has ended. */
 async function messagesOver(
   connections: (Client | 'unreachable')[],

@@ -55,7 +55,8 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
       last_seq = 0
     }
     from_ms ??= since === null ? now_ms : sinceMs(since, now_ms)
-    return read(client, now_ms, from_ms, is_again)
+    const start_ms = from_ms
+    return begun((opened) => read(client, now_ms, start_ms, is_again, opened))
   })
 
   async function* read(
@@ -63,6 +64,7 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
     now_ms: number,
     from_ms: number,
     is_again: boolean,
+    opened: () => void,
   ): AsyncGenerator<FeedMessage, void> {
     // On the first connection the dropped events may be older than `from_ms`: the next event shows it.
     let isGap = false
@@ -73,7 +75,8 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
           ? {}
           : { since: String(Math.max(0, from_ms)) }
     if (last_seq === 0) last_seq = null
-    const events = client.events.stream({ query: { ...query, ...start, type: 'beacon.*,sandbox.reset' } }, { signal })
+    const selected = { ...query, ...start, type: 'beacon.*,sandbox.reset' }
+    const events = client.events.stream({ query: selected }, { signal, opened })
     for await (const event of events) {
       last_seq = event.seq
       const isDropped = event.type === 'events.dropped'
@@ -91,6 +94,25 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
       if (message !== null) yield message
     }
   }
+}
+
+/**
+ * Resolves to the items of `read` when its stream has begun, or has ended: whoever reads that the feed is connected may send a
+ * beacon at once, and a stream without a start has only what comes after it.
+ */
+async function begun<Item>(
+  read: (opened: () => void) => AsyncGenerator<Item, void>,
+): Promise<AsyncGenerator<Item, void>> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const items = read(resolve)
+  const first = items.next()
+  await Promise.race([promise, first])
+  return (async function* () {
+    const { done, value } = await first
+    if (done === true) return
+    yield value
+    yield* items
+  })()
 }
 
 /** Returns null for an event whose beacon was removed by a reset. */

@@ -75,8 +75,8 @@ export const logs: Command = {
 
 async function printFollowed(session: Session, query: RequestQuery, latest: number): Promise<number> {
   const { out, signal } = session
-  noteFollowing(session, 'requests')
   for await (const message of followRequests(() => connect(session), query, latest, signal)) {
+    if (message.kind === 'connected' && !message.is_again) noteFollowing(session, 'requests')
     const note = message.kind === 'request' ? null : noteOf(message)
     if (message.kind === 'request') print(session, message.item)
     else if (note !== null) out.note(note)
