@@ -54,8 +54,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined
   /** Lets a browser finish the request when its page is left. Default false; true for `sendBeacon`. */
   keepalive?: boolean | undefined
-  /** Called when a stream has begun: it has every event after that. */
-  opened?: (() => void) | undefined
+  /** Called when a stream is open: it has every event after that. */
+  onOpen?: (() => void) | undefined
 }
 
 /** One call of an endpoint; the input may be left out where nothing in it is required. */
@@ -134,14 +134,14 @@ export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, opti
     return (await schemas()).validated(id, json, meta, validation)
   }
 
-  function stream(id: Ids, input: CallInput, { signal, opened }: CallOptions = {}) {
+  function stream(id: Ids, input: CallInput, { signal, onOpen }: CallOptions = {}) {
     const endpoint = endpoints[id]
     return known.stream!({
       transport,
       endpoint,
       request: buildRequest(endpoint, input, sender),
       signal,
-      opened,
+      onOpen,
       schemas,
       failure,
     })

@@ -23,22 +23,14 @@ interface OpenStream {
   endpoint: SentEndpoint
   request: HttpRequest
   signal: AbortSignal | undefined
-  opened: (() => void) | undefined
+  onOpen: (() => void) | undefined
   schemas: () => EventReader | Promise<EventReader>
   /** Returns the error of a response that is not a success. */
   failure: (endpoint: SentEndpoint, response: RawResponse) => Promise<ServiceError>
 }
 
 /** Yields the events or bytes of a response to its end. Throws ServiceError, UnreachableError and ContractError. */
-export async function* openStream({
-  transport,
-  endpoint,
-  request,
-  signal,
-  opened: begun,
-  schemas,
-  failure,
-}: OpenStream) {
+export async function* openStream({ transport, endpoint, request, signal, onOpen, schemas, failure }: OpenStream) {
   const expected = mediaTypeOf(endpoint)
   const isFile = expected === 'application/gzip'
   const opened = await exchange(isFile ? unlimited(transport) : transport, request, signal, async (response) => {
@@ -51,7 +43,7 @@ export async function* openStream({
     throw new ContractError(endpoint.id, opened.other.status, [difference], opened.other.request_id)
   }
   if (opened.other !== undefined) throw await failure(endpoint, opened.other)
-  begun?.()
+  onOpen?.()
   if (opened.reader === undefined) return
   yield* isFile ? readBytes(opened.reader) : (await schemas()).readEvents(opened.reader)
 }

@@ -16,8 +16,8 @@ const stream = endpointCommand('events.stream', {
 })
 
 async function print({ client, host, out, signal }: Session, query: Record<string, unknown>): Promise<number> {
-  const opened = () => noteFollowing({ host, out }, 'events')
-  for await (const event of client().events.stream({ query }, { signal, opened })) {
+  const onOpen = () => noteFollowing({ host, out }, 'events')
+  for await (const event of client().events.stream({ query }, { signal, onOpen })) {
     const { at_ms, type, slot_id, client_id } = event
     out.item(event, (style) =>
       [

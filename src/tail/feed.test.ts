@@ -43,7 +43,7 @@ test('a first connection that fails is an error', async () => {
   await expect(messagesOver(['unreachable'])).rejects.toThrow('cannot be reached')
 })
 
-test('it is connected when the stream has begun: no beacon after that is missed', async () => {
+test('it is connected when the stream is open: no beacon after that is missed', async () => {
   const asked: unknown[] = []
   const end = new AbortController()
   const client = connection(asked, { pid: 1, database: '/tmp/a.db' }, [7])

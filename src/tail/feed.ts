@@ -56,7 +56,7 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
     }
     from_ms ??= since === null ? now_ms : sinceMs(since, now_ms)
     const start_ms = from_ms
-    return begun((opened) => read(client, now_ms, start_ms, is_again, opened))
+    return whenOpen((onOpen) => read(client, now_ms, start_ms, is_again, onOpen))
   })
 
   async function* read(
@@ -64,7 +64,7 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
     now_ms: number,
     from_ms: number,
     is_again: boolean,
-    opened: () => void,
+    onOpen: () => void,
   ): AsyncGenerator<FeedMessage, void> {
     // On the first connection the dropped events may be older than `from_ms`: the next event shows it.
     let isGap = false
@@ -76,7 +76,7 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
           : { since: String(Math.max(0, from_ms)) }
     if (last_seq === 0) last_seq = null
     const selected = { ...query, ...start, type: 'beacon.*,sandbox.reset' }
-    const events = client.events.stream({ query: selected }, { signal, opened })
+    const events = client.events.stream({ query: selected }, { signal, onOpen })
     for await (const event of events) {
       last_seq = event.seq
       const isDropped = event.type === 'events.dropped'
@@ -97,11 +97,11 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
 }
 
 /**
- * Resolves to the items of `read` when its stream has begun, or has ended: whoever reads that the feed is connected may send a
- * beacon at once, and a stream without a start has only what comes after it.
+ * Resolves to the items of `read` when its stream is open, or has ended. Beacons may be sent as soon as the feed says that it
+ * is connected, and a stream that starts now has only what comes after it was opened.
  */
-async function begun<Item>(
-  read: (opened: () => void) => AsyncGenerator<Item, void>,
+async function whenOpen<Item>(
+  read: (onOpen: () => void) => AsyncGenerator<Item, void>,
 ): Promise<AsyncGenerator<Item, void>> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const items = read(resolve)
