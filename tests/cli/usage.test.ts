@@ -9,6 +9,7 @@ import { parseCommandLine } from '../../src/cli/run/parser.ts'
 import { settingNames, settingsTable } from '../../src/cli/settings/table.ts'
 import { errorCodes } from '../../src/contract/errors.ts'
 import { commands } from '../../src/program.ts'
+import { builtinNames } from '../../src/qa/suite/builtin.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli
@@ -214,6 +215,14 @@ describe('a usage error', () => {
     ['placements create --formt clip', "Unknown option '--formt'.", 'Did you mean --format?'],
     ['placements list --outptu json', "Unknown option '--outptu'.", 'Did you mean --output?'],
     ['start --slot x', "Unknown option '--slot'.", 'Add --help to see what it takes.'],
+    ['sandbox export --file x', "Unknown option '--file'.", 'It is an argument: svc sandbox export [file]'],
+    ['sandbox import --flie x', "Unknown option '--flie'.", 'Add --help to see what it takes.'],
+    ['sandbox import', "Missing required argument 'file'.", 'For example: svc sandbox import sandbox.svc.gz'],
+    [
+      'qa show',
+      "Missing required argument 'suite-or-case'.",
+      `There are: ${builtinNames().join(', ')}. The cases of one: svc qa list NAME`,
+    ],
     ['--verison', "Unknown option '--verison'.", 'Did you mean --version?'],
     [
       'placements explain a b',
@@ -222,8 +231,8 @@ describe('a usage error', () => {
     ],
     [
       'placements create --format poster',
-      "Option '--format <format...>' argument 'poster' is invalid. Allowed choices are banner, clip, native.",
-      'Add --help to see what it takes.',
+      "Option '--format <format...>' argument 'poster' is invalid.",
+      'Allowed choices are banner, clip, native.',
     ],
     [
       'placements list --limit 0',
@@ -267,8 +276,8 @@ describe('a usage error', () => {
     ],
     [
       'completion fissh',
-      "'fissh' is invalid for <shell>. Allowed choices are bash, zsh, fish, powershell.",
-      'Did you mean fish?',
+      "'fissh' is invalid for <shell>.",
+      'Did you mean fish? Allowed choices are bash, zsh, fish, powershell.',
     ],
     ['qa observe --reporter x', "There is no reporter 'x'.", 'There are list, dot, junit, json, tap, html.'],
     ['qa observe --browser-path x', '--browser-path needs a page.', 'Name it: --url http://localhost:3000'],
@@ -281,13 +290,13 @@ describe('a usage error', () => {
     ['placements list -o jsno', '--output: must be one of text, json, jsonl, none.', 'Did you mean json?'],
     [
       'placements create --format bannr',
-      "Option '--format <format...>' argument 'bannr' is invalid. Allowed choices are banner, clip, native.",
-      'Did you mean banner?',
+      "Option '--format <format...>' argument 'bannr' is invalid.",
+      'Did you mean banner? Allowed choices are banner, clip, native.',
     ],
     [
       'consent set --session-id s --decision grantd',
-      "Option '--decision <choice>' argument 'grantd' is invalid. Allowed choices are granted, denied, withdrawn.",
-      'Did you mean granted?',
+      "Option '--decision <choice>' argument 'grantd' is invalid.",
+      'Did you mean granted? Allowed choices are granted, denied, withdrawn.',
     ],
     [
       'placements create --expect format=bannr',

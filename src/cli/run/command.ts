@@ -26,6 +26,8 @@ export interface Command {
   acceptsInvalidSettings?: true
   /** The words after `--` are another program's command line: they are not parsed. */
   passesThrough?: true
+  /** Returns the hint for a missing argument; default: the first example. */
+  argumentHint?: () => Promise<string>
   /** Command lines that work as written, without the leading `svc`. */
   examples: readonly [string, string, ...string[]]
   /** Returns the exit code. Failures are thrown. */

@@ -5,7 +5,8 @@
  * it and completes it with its arguments and options, or with the names of the next level: only commands on the path are
  * loaded. The common options belong to the root, which reads them anywhere on the line. `--help` is one of them.
  */
-import { Command as Commander, CommanderError, Option } from 'commander'
+import { type Argument, Command as Commander, CommanderError, Option } from 'commander'
+import { nearestName } from '../../foundation/nearest-name.ts'
 import type { OutputOptions } from '../output/output.ts'
 import {
   type ColorChoice,
@@ -55,6 +56,8 @@ export interface CommonOptions {
 export async function parseCommandLine(commands: readonly AnyCommand[], args: readonly string[]): Promise<ParsedLine> {
   const declared = new Map<Commander, AnyCommand>()
   let called: { command: Command; input: CommandInput } | undefined
+  /** The command whose words are parsed. */
+  let reached: { command: Command; path: string } | undefined
   const root = silent('svc').addOption(new Option('-h, --help')).version('', '-V, --version')
   root.option('-v').on('option:v', () => {
     throw new CommanderError(0, 'commander.version', '')
@@ -75,15 +78,22 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
       if (!(error instanceof CommanderError)) throw error
       if (error.code === 'commander.version') return { kind: 'version' } as const
       error.message = withoutPasswords(withTypedFlags(error.message, args), args)
-      if (error.code === 'commander.unknownCommand' && root.args.length > 0) {
-        const [first = ''] = root.args
-        const isCommand = commands.some(({ name }) => name === first)
-        const verbs = isCommand ? null : await verbHint(commands, first)
-        return { kind: 'invalid', error: usageError(error, verbs) } as const
-      }
-      if (error.code !== 'commander.help') return { kind: 'invalid', error: usageError(error) } as const
+      if (error.code !== 'commander.help')
+        return { kind: 'invalid', error: usageError(error, await hint(error)) } as const
       return { kind: 'help', words: root.args, isRequested: root.opts().help === true } as const
     }
+  }
+
+  /** Returns what to do about an error, where the command says more than commander's message. */
+  async function hint({ code, message }: CommanderError): Promise<string | null> {
+    const [first = ''] = root.args
+    const isCommand = commands.some(({ name }) => name === first)
+    if (code === 'commander.unknownCommand' && first !== '') return isCommand ? null : verbHint(commands, first)
+    if (reached === undefined) return null
+    if (code === 'commander.unknownOption') return argumentOf(message, reached.path, reached.command)
+    if (code !== 'commander.missingArgument') return null
+    const { argumentHint, examples } = reached.command
+    return (await argumentHint?.()) ?? `For example: svc ${examples[0]}`
   }
 
   /** A commander that neither prints nor ends the process: subcommands that are added later do not inherit that. */
@@ -130,6 +140,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
   }
 
   function completeCommand(commander: Commander, command: Command): void {
+    reached = { command, path: pathOf(commander) }
     for (const argument of command.arguments ?? []) commander.addArgument(argument)
     for (const option of [...(command.options ?? []), ...tableOptions(command)]) {
       commander.addOption(option)
@@ -148,6 +159,12 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
       called = { command, input: { args: own, options, passthrough } }
     })
   }
+}
+
+/** Returns the words that call a command, without `svc`. */
+function pathOf(commander: Commander): string {
+  const { parent } = commander
+  return parent === null || parent.parent === null ? commander.name() : `${pathOf(parent)} ${commander.name()}`
 }
 
 /** Earlier spellings of flags, which still work. */
@@ -267,22 +284,50 @@ async function verbHint(commands: readonly AnyCommand[], word: string): Promise<
 const maxListedChoices = 14
 
 /** Returns commander's `error: unknown option '--formt'\n(Did you mean --format?)` as an error of this program. */
-function usageError({ code, message }: CommanderError, hint: string | null = null): CliError {
+function usageError({ code, message }: CommanderError, hint: string | null): CliError {
   const [what = '', suggestion] = message
     .replace(/^error: /, '')
     .replace(/^command-argument value ('.*') is invalid for argument '(.+?)'/, '$1 is invalid for <$2>')
     .split('\n')
-  const [, given = '', listed = ''] = /'([^']*)' is invalid.* Allowed choices are (.*)\.$/.exec(what) ?? []
+  const [, invalid, given = '', listed = ''] =
+    /^(.*?'([^']*)' is invalid.*?) Allowed choices are (.*)\.$/.exec(what) ?? []
   const choices = listed === '' ? [] : listed.split(', ')
-  const text =
-    choices.length > maxListedChoices
-      ? what.replace(`${listed}.`, `${choices.slice(0, maxListedChoices).join(', ')}, ...`)
-      : what
+  const text = invalid ?? what
   const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}`
   return new CliError(
     'usage',
     code.replace(/^commander\./, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     /[.?]$/.test(sentence) ? sentence : `${sentence}.`,
-    hint ?? suggestion?.replace(/^\(|\)$/g, '') ?? didYouMean(given, choices) ?? 'Add --help to see what it takes.',
+    hint ?? nearFlags(what, suggestion) ?? choicesHint(given, choices) ?? 'Add --help to see what it takes.',
   )
+}
+
+/** Returns the choices of a flag, after the one that was probably meant; null without any. */
+function choicesHint(given: string, choices: readonly string[]): string | null {
+  if (choices.length === 0) return null
+  const listed = choices.slice(0, maxListedChoices).join(', ')
+  const all = `Allowed choices are ${choices.length > maxListedChoices ? `${listed}, ...` : `${listed}.`}`
+  const meant = didYouMean(given, choices)
+  return meant === null ? all : `${meant} ${all}`
+}
+
+/** Returns commander's suggestion, unless it is of flags that are not near: `--time` for `--file`. */
+function nearFlags(what: string, suggestion: string | undefined): string | null {
+  const [, typed] = /^unknown option '--([^']+)'/.exec(what) ?? []
+  if (suggestion === undefined) return null
+  const flags = [...suggestion.matchAll(/--([a-z-]+)/g)].map(([, name]) => name ?? '')
+  if (typed !== undefined && flags.length > 0 && nearestName(typed, flags) === null) return null
+  return suggestion.replace(/^\(|\)$/g, '')
+}
+
+/** Returns how to give the argument that an unknown flag names: `--file x` of a command that takes `[file]`. */
+function argumentOf(message: string, path: string, { arguments: all = [] }: Command): string | null {
+  const [, typed] = /unknown option '--([^'=]+)/.exec(message) ?? []
+  const known = all.find((argument) => argument.name().replaceAll('_', '-') === typed)
+  return known === undefined ? null : `It is an argument: svc ${path} ${placeholderOf(known)}`
+}
+
+function placeholderOf(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`
+  return argument.required ? `<${name}>` : `[${name}]`
 }
