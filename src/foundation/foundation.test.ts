@@ -193,6 +193,8 @@ test('a command is shown without the passwords of its URLs, also where they are 
     'http://localhost:4010/users/a@b': null,
     'wss://[::1]:4010/x?u=a@b': null,
     'https://app/a:b@c npm@11': null,
+    'http://app:3000?u=a@b': null,
+    'http://u:3000?pw@h': 'http://u:***@h',
     'http://app:4010/?db=postgres://u:zq7@h': 'http://app:4010/?db=postgres://u:***@h',
     'postgres://u:zq7@h:5432/svc': 'postgres://u:***@h:5432/svc',
     'postgres://u:zq7/xk9@xk9@h:5432/svc': 'postgres://u:***@h:5432/svc',

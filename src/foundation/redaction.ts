@@ -86,10 +86,11 @@ function redactEncoded(text: string): string {
 
 /**
  * The password of a URL, after its user. It may hold the characters that end it, so it goes up to the last `@` of its word. In
- * a URL of the web, digits before `/`, `?` or `#` are a port, unless an `@` comes before the next of these.
+ * a URL of the web, digits before `/`, `?` or `#` are a port, unless an `@` comes before the next of these; digits before
+ * `?name=` always are.
  */
 const urlPassword =
-  /(:\/\/(?!\[[\da-f:.]+\])[^\s/:@]*):(?!(?<=\b(?:http|ws)s?:\/\/[^\s/:@]*:)\d{1,5}[/?#](?![^\s/?#@]*@))\S*@/gi
+  /(:\/\/(?!\[[\da-f:.]+\])[^\s/:@]*):(?!(?<=\b(?:http|ws)s?:\/\/[^\s/:@]*:)\d{1,5}(?:\?[\w.-]+=|[/?#](?![^\s/?#@]*@)))\S*@/gi
 
 /** Returns the words of a command line as they may be shown: without keys, tokens and the passwords of URLs. */
 export function shownCommand(words: readonly (string | undefined)[]): string {
