@@ -110,6 +110,13 @@ test('a list without pages names no cursor; one with a next page does', async ()
   for (const list of ['tokens', 'audit', 'namespaces', 'callbacks'])
     expect(await stderrOf(`${list} list`)).not.toContain('--cursor')
   expect(await stderrOf('beacons list --limit 2')).toMatch(/^More: --cursor \S{8,}$/m)
+  await using other = await startTestCli()
+  for (let count = 0; count < 51; count++) await other.svc('placements create')
+  const cut = /^Only 50 are listed\. More: --limit N, or --cursor \S{8,}\n$/
+  for (const line of ['placements list', 'placements list -o jsonl', 'requests list --jq .items[0].at_ms'])
+    expect((await other.svc(line)).stderr, line).toMatch(cut)
+  for (const line of ['placements list --limit 2', 'placements list -o json', 'placements list -q'])
+    expect((await other.svc(line)).stderr, line).toBe('')
 })
 
 test('of several tables --columns takes those that have such a column, and an unknown name lists what there is', async () => {

@@ -95,8 +95,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
           : await callEndpoint(session, id, sent)
         await extra.after?.(session, data, meta)
         if (extra.columns !== undefined && isPage(data)) {
-          const note = data.items.length > 0 ? '' : emptyNote(session, sent.query ?? {}, extra.empty)
-          printPage(session, data, extra.columns, note)
+          printPage(session, data, extra.columns, sent.query ?? {}, extra.empty)
         } else printResponse(session, endpoint, extra, data, meta, input.options)
         return extra.exitCode?.(data) ?? 0
       }),
@@ -256,12 +255,25 @@ export function emptyNote({ command_name }: Session, filters: { limit?: unknown 
   return isFiltered ? 'Nothing matches. Leave out a flag to see more.' : empty.replace(/\bsvc(?= [a-z])/, command_name)
 }
 
-/** Prints one page of a list as a table, and notes how to get the next one, or why there is none. */
-export function printPage({ out, host }: Session, page: Page, columns: readonly Column[], empty: string): void {
+/**
+ * Prints one page of a list as a table, and notes how to get the next one, or why there is none. A script that has asked
+ * for a limit knows that there may be more; the JSON of a page has its `next_cursor`.
+ */
+export function printPage(
+  session: Session,
+  page: Page,
+  columns: readonly Column[],
+  query: { limit?: unknown },
+  empty: string,
+): void {
+  const { out, host } = session
   const { items, next_cursor = null } = page
   printTable(out, page, items, columns)
-  if (items.length === 0) out.note(empty)
-  if (next_cursor !== null && host.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
+  if (items.length === 0) out.note(emptyNote(session, query, empty))
+  if (next_cursor === null) return
+  if (host.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)
+  else if (query.limit === undefined && out.format !== 'json')
+    out.note(`Only ${items.length} are listed. More: --limit N, or --cursor ${next_cursor}`)
 }
 
 function isPage(data: unknown): data is Page {

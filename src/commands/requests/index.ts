@@ -3,13 +3,7 @@
  * curl command that sends it again, and `replay` has the sandbox send it again.
  */
 import { Argument, Option } from 'commander'
-import {
-  callEndpoint,
-  describeRecord,
-  emptyNote,
-  endpointCommand,
-  printPage,
-} from '../../cli/endpoint/endpoint-command.ts'
+import { callEndpoint, describeRecord, endpointCommand, printPage } from '../../cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues, readAssignment, variantOf } from '../../cli/endpoint/input.ts'
 import { shellMediaType } from '../../cli/output/quoting.ts'
 import { type Column, paintDim, paintReason, paintStatus } from '../../cli/output/table.ts'
@@ -220,8 +214,7 @@ async function printFullPage(
     items.push(...data.items)
     const next_cursor = nextCursor(data, (input as { cursor?: string }).cursor)
     if (next_cursor === null || items.length >= limit) {
-      const note = items.length > 0 ? '' : emptyNote(session, wanted, emptyJournal)
-      printPage(session, { items, next_cursor }, columns, note)
+      printPage(session, { items, next_cursor }, columns, wanted, emptyJournal)
       return 0
     }
     input = { ...wanted, limit: limit - items.length, cursor: next_cursor }
