@@ -60,7 +60,6 @@ export interface NodeRow {
 
 interface NamespaceRow {
   name: string
-  created_at_ms: number | null
   /** How many nodes that are alive serve it. */
   nodes: number
 }

@@ -15,6 +15,16 @@ export function canAsk({ host }: Pick<Session, 'host'>): boolean {
   return host.stdin_is_terminal && host.stderr.is_terminal
 }
 
+/** Asks a question that y or yes confirms; anything else, and the end of the input, does not. */
+export async function confirm(session: Pick<Session, 'host' | 'signal'>, question: string): Promise<boolean> {
+  const prompt = openPrompt(session)
+  try {
+    return /^y(es)?$/i.test((await prompt.ask(`${question} [y/N] `)) ?? '')
+  } finally {
+    prompt.close()
+  }
+}
+
 /** Opens the terminal for questions. An interrupt rejects the question that is open with the reason of the signal. */
 export function openPrompt({ host, signal }: Pick<Session, 'host' | 'signal'>): Prompt {
   const chunks = host.stdin[Symbol.asyncIterator]()

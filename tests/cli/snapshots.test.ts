@@ -6,6 +6,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createOutput, type OutputOptions } from '../../src/cli/output/output.ts'
 import { guardedHost } from '../../src/cli/output/printable.ts'
+import { startScriptedService } from './scripted-service.ts'
 import { keptStream, startTestCli, type TestCli, testHost } from './test-cli.ts'
 
 let cli: TestCli
@@ -111,6 +112,28 @@ describe('sandbox export and import', () => {
       expect.stringMatching(/^POST \/_sandbox\/import {2}\d\.\d of \d\.\d MB {2}\d+ %$/),
     )
     expect([drawn(shown.stderr).at(-1), drawn(imported.stderr).at(-1)]).toEqual(['', ''])
+  })
+
+  test('an import into a store that nodes share asks, or takes --yes', async () => {
+    await using shared = await startScriptedService(cli.sandbox.url, '\0')
+    shared.script = (real, endpoint) =>
+      endpoint?.path === '/_sandbox/info' ? { ...real, body: real.body.replace('"nodes":null', '"nodes":[]') } : real
+    await cli.svc('sandbox export state.svc.gz')
+    const line = `sandbox import state.svc.gz --base-url ${shared.url}`
+    expect(await cli.svc(line)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: Nothing was imported: :memory: is shared.\nhint: To replace its state: svc sandbox import state.svc.gz --yes\n',
+    })
+    const atTerminal = { isTerminal: true, host: { stdin_is_terminal: true } }
+    const refused = await cli.svc(line, { ...atTerminal, stdin: 'n\n' })
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('Replace the state of :memory:')])
+    for (const [given, options] of [
+      [`${line} --yes`, {}],
+      [line, { ...atTerminal, stdin: 'y\n' }],
+    ] as const)
+      expect((await cli.svc(given, options)).code, given).toBe(0)
   })
 
   test('an export replaces no file unasked, and leaves no partial file', async () => {

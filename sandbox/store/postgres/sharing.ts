@@ -205,9 +205,7 @@ export function sharingMethods(
     },
     async namespaces() {
       const rows = await run<{ schema: string; nodes: number }>((await schemas()).map(aliveIn).join(' UNION ALL '))
-      return rows
-        .map(({ schema: of, nodes: count }) => ({ name: namespaceOf(of), created_at_ms: null, nodes: count }))
-        .sort(byName)
+      return rows.map(({ schema: of, nodes: count }) => ({ name: namespaceOf(of), nodes: count })).sort(byName)
     },
     async deleteNamespace(name) {
       const doomed = schemaOf(name)

@@ -3,7 +3,7 @@ import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-comma
 import { alignPairs } from '../../cli/output/text.ts'
 import type { Noun, Session } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
-import { canAsk, openPrompt } from '../prompt.ts'
+import { canAsk, confirm } from '../prompt.ts'
 import { logs } from '../requests/tail.ts'
 import { clock, faults, scenario } from './conditions.ts'
 import { migrate } from './migrate.ts'
@@ -27,13 +27,7 @@ const reset = endpointCommand('sandbox.reset', {
 async function confirmReset(session: Session): Promise<void> {
   const { data } = await callEndpoint(session, 'sandbox.info', {})
   if (data.database === ':memory:') return
-  const prompt = openPrompt(session)
-  try {
-    const answer = await prompt.ask(`Delete everything recorded in ${data.database} (${data.url})? [y/N] `)
-    if (/^y(es)?$/i.test(answer ?? '')) return
-  } finally {
-    prompt.close()
-  }
+  if (await confirm(session, `Delete everything recorded in ${data.database} (${data.url})?`)) return
   throw new CliError(
     'usage',
     'not_confirmed',

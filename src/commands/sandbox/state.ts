@@ -1,13 +1,14 @@
 /** The state of a sandbox: in one file (`svc sandbox export` and `import`), and as snapshots within it. */
 import { openAsBlob, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { Argument } from 'commander'
-import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { Argument, Option } from 'commander'
+import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { type Column, tableLines } from '../../cli/output/table.ts'
 import { sizeText } from '../../cli/output/text.ts'
-import type { CommandGroup } from '../../cli/run/command.ts'
+import type { CommandGroup, Session } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import { forceOption, writeAtomically } from '../files.ts'
+import { canAsk, confirm } from '../prompt.ts'
 
 const defaultFile = 'sandbox.svc.gz'
 
@@ -31,10 +32,11 @@ export const exportCommand = endpointCommand('sandbox.export', {
 })
 
 export const importCommand = endpointCommand('sandbox.import', {
+  details: 'Into a store that several nodes share it asks first; where it cannot ask, it takes --yes.',
   arguments: [new Argument('<file>', 'file that svc sandbox export has written')],
-  options: [],
+  options: [new Option('-y, --yes', 'do not ask')],
   examples: ['sandbox import sandbox.svc.gz', 'sandbox import sandbox.svc.gz -o json'],
-  async run(session, { args }) {
+  async run(session, { args, options }) {
     const file = resolve(session.host.cwd, args[0]!)
     let body: Blob
     try {
@@ -42,6 +44,7 @@ export const importCommand = endpointCommand('sandbox.import', {
     } catch {
       throw new CliError('usage', 'file_unreadable', `${file} cannot be read.`, 'Name a file of svc sandbox export.')
     }
+    if (options.yes !== true) await confirmImport(session, args[0]!)
     const data = await session.out.bytes('POST /_sandbox/import', body.size, (done) => {
       const read = body.stream.bind(body)
       // Read by the transport as it sends it; then the sandbox verifies it.
@@ -55,6 +58,16 @@ export const importCommand = endpointCommand('sandbox.import', {
     return 0
   },
 })
+
+/** Asks before the state of others is replaced. Throws CliError unless the answer is yes, or where nobody can be asked. */
+async function confirmImport(session: Session, file: string): Promise<void> {
+  const { data } = await callEndpoint(session, 'sandbox.info', {})
+  if (data.nodes === null) return
+  const question = `Replace the state of ${data.database} (${data.url}) for everyone who uses it?`
+  if (canAsk(session) && (await confirm(session, question))) return
+  const message = `Nothing was imported: ${data.database} is shared.`
+  throw new CliError('usage', 'not_confirmed', message, `To replace its state: svc sandbox import ${file} --yes`)
+}
 
 async function* counted(chunks: AsyncIterable<Uint8Array>, done: (bytes: number) => void): AsyncGenerator<Uint8Array> {
   let bytes = 0

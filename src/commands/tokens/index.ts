@@ -5,7 +5,7 @@ import { paintDim, paintReason, paintStatus, paintWord } from '../../cli/output/
 import { alignPairs } from '../../cli/output/text.ts'
 import type { Noun } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
-import { canAsk, openPrompt } from '../prompt.ts'
+import { canAsk, confirm } from '../prompt.ts'
 import { resetAdmin } from './reset-admin.ts'
 
 export const tokens: Noun = {
@@ -67,12 +67,7 @@ export const namespaces: Noun = {
     endpointCommand('namespaces.list', {
       empty: 'No namespace is in use. Create one: svc start --store URL --namespace NAME',
       examples: ['namespaces list', 'namespaces list -o json'],
-      columns: [
-        { name: 'name', kind: 'id' },
-        { name: 'nodes' },
-        { name: 'own', field: 'is_own', paint: paintWord },
-        { name: 'created', field: 'created_at_ms', kind: 'time' },
-      ],
+      columns: [{ name: 'name', kind: 'id' }, { name: 'nodes' }, { name: 'own', field: 'is_own', paint: paintWord }],
     }),
     endpointCommand('namespaces.delete', {
       details: 'On a terminal it asks first.',
@@ -80,17 +75,10 @@ export const namespaces: Noun = {
       examples: ['namespaces delete pr-42 --yes', 'namespaces delete pr-42 -o none'],
       async input(session, { args, options }) {
         const name = args[0] ?? ''
-        if (options.yes !== true && canAsk(session)) {
-          const prompt = openPrompt(session)
-          try {
-            const answer = await prompt.ask(`Delete the namespace ${name} with everything in it? [y/N] `)
-            if (!/^y(es)?$/i.test(answer ?? '')) {
-              const hint = `Without the question: svc namespaces delete ${name} --yes`
-              throw new CliError('usage', 'not_confirmed', 'Nothing was deleted.', hint)
-            }
-          } finally {
-            prompt.close()
-          }
+        const isAsked = options.yes !== true && canAsk(session)
+        if (isAsked && !(await confirm(session, `Delete the namespace ${name} with everything in it?`))) {
+          const hint = `Without the question: svc namespaces delete ${name} --yes`
+          throw new CliError('usage', 'not_confirmed', 'Nothing was deleted.', hint)
         }
         return { params: { name } }
       },

@@ -54,7 +54,6 @@ export type AuditItem = z.infer<typeof AuditItem>
 
 export const NamespaceItem = assumedObject('A97', () => ({
   name: NamespaceName.describe('Name of the namespace: svc start --namespace.'),
-  created_at_ms: EpochMs.nullable().describe('When it was created, by the system clock; null when that is not known.'),
   nodes: z.int().describe('Nodes that serve it now.'),
   is_own: z.boolean().describe('Whether this sandbox serves it.'),
 }))
