@@ -174,6 +174,8 @@ function expectedOf(issue: Issue): string {
     case 'invalid_type':
       return typeWords[issue.expected] ?? issue.expected
     case 'invalid_value':
+      // A message of the contract itself adds the value that was probably meant.
+      if (issue.message.startsWith('must be one of ')) return issue.message.slice('must be '.length)
       return `one of ${issue.values.map(String).join(', ')}`
     case 'too_small':
       return `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${unitOf(issue.origin)}`

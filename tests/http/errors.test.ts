@@ -225,6 +225,25 @@ describe('paths and methods', () => {
     ])
   })
 
+  test('an unknown event of a beacon comes with the one that was probably meant', async () => {
+    await using on = await stage()
+    const meant = async (event: unknown) => {
+      const body = { beacon_id: 'bcn_00000001', asset_token: 'ast_x', event, occurred_at_ms: 1 }
+      const { fields } = (await on.api.refuse('beacons.send', { as: key, body })).body
+      return /^one of render, visible, .*, dismissed(?:; probably (.*))?$/.exec(fields[0]?.expected ?? '')?.[1]
+    }
+    for (const [wrong, right] of Object.entries({
+      impression: 'render',
+      viewable_impression: 'visible',
+      Viewable: 'visible',
+      clik: 'click',
+      sale: undefined,
+      constructor: undefined,
+    }))
+      expect(await meant(wrong), wrong).toBe(right)
+    expect(await meant(7)).toBeUndefined()
+  })
+
   test('a path that exists says which methods it takes', async () => {
     await using on = await stage()
     const cases: [string, string, string][] = [

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nearestName } from '../../foundation/nearest-name.ts'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { acceptMeanings } from '../error-codes.ts'
 import type { ReasonCode } from '../errors.ts'
@@ -32,7 +33,39 @@ export const beaconEventSpellings = {
 } as const satisfies Record<string, BeaconEvent>
 
 const spellings = Object.keys(beaconEventSpellings) as (keyof typeof beaconEventSpellings)[]
-export const BeaconEventInput = z.enum([...beaconEvents, ...spellings])
+const eventInputs = [...beaconEvents, ...spellings] as const
+export const BeaconEventInput = z.enum(eventInputs, {
+  error: ({ input }) => {
+    const meant = typeof input === 'string' ? eventMeant(input) : null
+    return meant === null ? undefined : `must be one of ${eventInputs.join(', ')}; probably ${meant}`
+  },
+})
+
+/** Words of other ad APIs, and the event that they mean. */
+const foreignWords: ReadonlyMap<string, BeaconEvent> = new Map([
+  ['impression', 'render'],
+  ['loaded', 'render'],
+  ['view', 'visible'],
+  ['viewed', 'visible'],
+  ['viewable', 'visible'],
+  ['viewable_impression', 'visible'],
+  ['tap', 'click'],
+  ['start', 'play_started'],
+  ['play', 'play_started'],
+  ['complete', 'completion'],
+  ['end', 'play_completed'],
+  ['ended', 'play_completed'],
+  ['ping', 'heartbeat'],
+])
+
+/** Returns the event that an unknown word was probably meant for, or null. */
+function eventMeant(word: string): string | null {
+  if (word.length > longestWord) return null
+  return foreignWords.get(word.toLowerCase()) ?? nearestName(word, eventInputs)
+}
+
+/** A longer word is near to no event. */
+const longestWord = 30
 
 export const acceptCodes = Object.keys(acceptMeanings) as (keyof typeof acceptMeanings)[]
 export const AcceptCode = z.enum(acceptCodes)
