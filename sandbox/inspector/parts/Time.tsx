@@ -39,6 +39,11 @@ export function duration(ms: number): string {
   return sign + parts.filter(Boolean).join(' ')
 }
 
+/** Returns the time from an event to its beacon: `40 ms`; `2924 ms early` where the beacon states a time that lies ahead. */
+export function lag(ms: number): string {
+  return ms < 0 ? `${-ms} ms early` : `${ms} ms`
+}
+
 interface TimeProps {
   at_ms: number | null | undefined
   /** `time`: of day; `date`: with the day; `since`: a span after this time. Default `time`. */

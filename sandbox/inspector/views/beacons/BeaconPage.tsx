@@ -56,7 +56,7 @@ function Beacon({ item }: { item: BeaconItem }) {
                 'Happened',
                 occurred_at_ms === null
                   ? null
-                  : `${dateAndTime(occurred_at_ms)}, ${duration(received_at_ms - occurred_at_ms)} before`,
+                  : `${dateAndTime(occurred_at_ms)}, ${duration(Math.abs(received_at_ms - occurred_at_ms))} ${occurred_at_ms > received_at_ms ? 'later' : 'before'}`,
               ],
               ['Format', item.format],
               ['Slot', <Id key="slot" kind="placement" id={item.slot_id} />],

@@ -11,7 +11,7 @@ import { kindOf, routeTo } from '../../parts/Id.tsx'
 import { LastMinute, type Rate } from '../../parts/LastMinute.tsx'
 import { ListPage } from '../../parts/ListPage.tsx'
 import { Empty } from '../../parts/States.tsx'
-import { Time } from '../../parts/Time.tsx'
+import { lag, Time } from '../../parts/Time.tsx'
 
 const rates: readonly Rate[] = [
   { name: 'Accepted', color: '--good', isCounted: ({ type }) => type === 'beacon.accepted' },
@@ -158,7 +158,7 @@ const columns: readonly Column<BeaconItem>[] = [
     width: '84px',
     isNumber: true,
     cell: ({ occurred_at_ms, received_at_ms }) =>
-      occurred_at_ms === null ? <span className="faint">–</span> : `${received_at_ms - occurred_at_ms} ms`,
+      occurred_at_ms === null ? <span className="faint">–</span> : lag(received_at_ms - occurred_at_ms),
   },
   {
     id: 'received_at_ms',
