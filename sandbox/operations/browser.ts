@@ -45,7 +45,12 @@ export const activateBrowser: Operation<Contract['browser.activate']> = async (s
  * @throws ApiError 400 for a malformed key, 401 for an empty, unknown or revoked one, 403 for a secret key (A08)
  */
 export async function publishableKey(services: Services, text: unknown): Promise<KeyRow> {
-  if (text === '') throw new ApiError('credential_missing', { message: 'publishable_key is empty.' })
+  if (text === '') {
+    throw new ApiError('credential_missing', {
+      message: 'publishable_key is empty.',
+      hint: 'Send the key that begins with pk_test_ or pk_live_: the variable that it is read from may be unset.',
+    })
+  }
   if (typeof text === 'string' && text.startsWith('sk_')) {
     throw new ApiError('key_class', {
       message: 'A secret key was sent as publishable_key.',

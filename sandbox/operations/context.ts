@@ -71,8 +71,8 @@ export interface Context {
   warnings: string[]
   /** Additional headers of the response. */
   headers: Record<string, string>
-  /** For the journal: the session and the slot of the request, once known. */
-  subject: { session_id: string | null; slot_id: number | null }
+  /** For the journal: the project, the session and the slot of the request, once known. */
+  subject: { project_id: number | null; session_id: string | null; slot_id: number | null }
 }
 
 /** The function behind an endpoint: load, decide with pure rules, save. */

@@ -49,6 +49,7 @@ export async function loadFrame(
   if (filled === null) return refused(404, 'asset_token_invalid', null)
   const { slot, decision } = filled
   const allowed_origins = embedders(services, slot)
+  context.subject.project_id = slot.project.id
   context.subject.slot_id = slot.id
   context.subject.session_id = slot.job.session_id
   if (!isFrameOpen(filled, context.now_ms)) return refused(404, 'asset_token_expired', allowed_origins)

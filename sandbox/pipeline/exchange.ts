@@ -156,7 +156,7 @@ export function openExchange({ platform, strict }: Services, request: Request): 
       signal: request.signal,
       warnings: [],
       headers: request.fault === null ? {} : { [faultHeader]: request.fault.fault_id },
-      subject: { session_id: null, slot_id: null },
+      subject: { project_id: null, session_id: null, slot_id: null },
     },
     started: performance.now(),
     journal_body: null,

@@ -53,7 +53,7 @@ export function record(
     error: error === undefined ? null : reasonCodes[error.reason_code].error,
     reason_code: error?.reason_code ?? null,
     duration_us: Math.round((performance.now() - started) * 1000),
-    project_id: caller?.project.id ?? null,
+    project_id: caller?.project.id ?? subject.project_id,
     session_id: subject.session_id,
     slot_id: subject.slot_id,
     request_headers: requestHeaders(request),

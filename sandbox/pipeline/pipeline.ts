@@ -296,9 +296,10 @@ function refuseSecretsInUrl(endpoint: Endpoint, { url, query, params }: Request)
 type Activation = Parsed<Contract['browser.activate']>['body']
 
 /** Step 8 of an activation, which has its key in the body. */
-async function takeActivation(services: Services, rates: Rates, { now_ms }: Context, body: Activation) {
+async function takeActivation(services: Services, rates: Rates, context: Context, body: Activation) {
   const { id: key_id, project } = await publishableKey(services, body.publishable_key)
-  await rates.take('activate', { key_id, project }, now_ms)
+  context.subject.project_id = project.id
+  await rates.take('activate', { key_id, project }, context.now_ms)
 }
 
 interface Input {

@@ -117,7 +117,7 @@ export const reasonCodes = {
     slots_requested_out_of_range: ['slots_requested is out of range.', 'Ask for 1 to 4 slots.'],
     contract_version_unsupported: [
       'This contract_version is not supported.',
-      'Send <name>/v1, for example csl_wrapper_ingress_create/v1.',
+      'Send <name>/v1: csl_wrapper_ingress_create/v1 with a job, csl_wrapper_beacon/v1 with a beacon.',
     ],
     consent_required: [
       'This project requires consent. The request has none, and no valid consent is stored.',
@@ -256,7 +256,7 @@ export const reasonCodes = {
     ],
     origin_not_allowed: [
       'The origin is not allowed for this project.',
-      "Add it to the project's allowed origins, scheme and port included.",
+      "Add it to the project's allowed origins, scheme and port included. null, of a sandboxed iframe or a file, is never allowed: serve the page over http or https.",
     ],
     origin_mismatch: ['The token was issued to another origin.', 'Use the token on the origin that activated it.'],
     secret_key_in_browser: [

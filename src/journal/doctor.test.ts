@@ -166,6 +166,17 @@ describe('allowed origins', () => {
     ])
   })
 
+  test('null is never to be allowed', () => {
+    expect(find('allowed origins', journal([refused('null')]))).toEqual([
+      {
+        level: 'problem',
+        message:
+          'A page without an origin of its own (null) was refused once (POST /v1/browser/activate): no project can allow it.',
+        fix: 'Serve the page from http://localhost, not as a file; a sandboxed iframe around it needs allow-same-origin.',
+      },
+    ])
+  })
+
   test('the difference from an allowed one is named', () => {
     expect(find('allowed origins', journal([refused('https://localhost:3000')]))[0]?.message).toContain(
       'http://localhost:* is allowed, the scheme differs',

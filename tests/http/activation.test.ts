@@ -109,6 +109,8 @@ describe('activation', () => {
     }
     const { body } = await on.api.refuse('browser.activate', { origin, body: { publishable_key: publishable, ttl: 1 } })
     expect([body.reason_code, body.fields[0]?.path]).toEqual(['field_unknown', 'ttl'])
+    const empty = await on.api.refuse('browser.activate', { origin, body: { publishable_key: '' } })
+    expect(empty.body.hint).toMatch(/^Send the key that begins with pk_test_/)
   })
 
   test('a revoked key is 401, and so is a revoked secret key', async () => {

@@ -100,6 +100,17 @@ describe('the list of requests', () => {
     expect(body.fields?.map(({ path }) => path)).toEqual(['key'])
   })
 
+  test('names the project of an activation, refused or not, and of a frame', async () => {
+    await using on = await stage()
+    const { asset_token } = await fill(on.api, { format: 'banner' })
+    await on.api.send('GET', `/v1/render/${asset_token}`)
+    await activate(on.api)
+    const body = { publishable_key: 'pk_test_sandbox_strict' }
+    await on.api.refuse('browser.activate', { origin, body })
+    const { items } = (await on.api.accept('requests.list')).body
+    expect(items.slice(0, 3).map(({ client_id }) => client_id)).toEqual(['proj_strict', 'proj_demo', 'proj_demo'])
+  })
+
   test('contains only requests after the one given', async () => {
     await using on = await stage()
     await journal(on)

@@ -193,6 +193,14 @@ function notAllowed(origin: string, requests: readonly Exchange[], observed: Obs
   const client_id = last.client_id ?? observed.client_id ?? projects[0]?.client_id ?? 'CLIENT_ID'
   const allowed = projects.find((project) => project.client_id === client_id)?.allowed_origins ?? []
   const near = allowed.map((entry) => difference(origin, entry)).find((text) => text !== null)
+  if (origin === 'null') {
+    return {
+      message: `A page without an origin of its own (null) was refused ${times(requests.length)} (${routeOf(last)}): no project can allow it.`,
+      fix: 'Serve the page from http://localhost, not as a file; a sandboxed iframe around it needs allow-same-origin.',
+      requests,
+      reason: 'origin_not_allowed',
+    }
+  }
   return {
     message: `${origin} was refused ${times(requests.length)} (${routeOf(last)}): ${near ?? `${client_id} allows ${allowed.join(', ') || 'no origin'}`}.`,
     fix: `${command_name} projects update ${client_id} --set "allowed_origins=${[...allowed, origin].join(',')}"`,
