@@ -176,13 +176,13 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'render beacons',
-    rules: ['frame-silent'],
+    rules: ['frame-silent', 'beacon-lost'],
     holds: 'Every loaded frame was reported as rendered.',
     unseen: 'No frame was loaded more than a few seconds ago.',
   },
   {
     name: 'views',
-    rules: ['view-not-counted'],
+    rules: ['view-not-counted', 'frame-without-room'],
     holds: 'Every view that was reported counts.',
     unseen: 'No view was reported yet.',
   },

@@ -74,8 +74,8 @@ export function ask(fields: object = {}, options?: CallOptions): Promise<Answer>
 /** Shows a fill correctly: loads its frame, and sends the beacons of a page on which it was seen. */
 export async function show({ body }: Answer, options?: CallOptions): Promise<void> {
   await frame({ body })
-  await beacon({ body }, 'render', {}, options)
-  await beacon({ body }, 'visible', view(), options)
+  await beacon({ body }, 'render', { seq: 0, measurements: { width_px: 300, height_px: 250 } }, options)
+  await beacon({ body }, 'visible', { seq: 1, ...view() }, options)
 }
 
 /** Returns the fields of a visible beacon that counts: seen long enough for any format, and stamped when that time is over. */

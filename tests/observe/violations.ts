@@ -237,4 +237,20 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
       await beacon(answer, 'visible')
     },
   },
+  'beacon-lost': {
+    commit: async () => {
+      const answer = await ask()
+      await frame(answer)
+      const mount = { render_instance_id: 'mount_b' }
+      await beacon(answer, 'render', { ...mount, seq: 0 })
+      await beacon(answer, 'heartbeat', { ...mount, seq: 2 })
+    },
+  },
+  'frame-without-room': {
+    commit: async () => {
+      const answer = await ask()
+      await frame(answer)
+      await beacon(answer, 'render', { measurements: { width_px: 0, height_px: 0, visible_ratio: 0 } })
+    },
+  },
 }

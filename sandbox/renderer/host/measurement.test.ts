@@ -30,6 +30,10 @@ test('large creatives need less of their pixels, clips more time', () => {
   expect(threshold(true, 1_280 * 720)).toEqual({ ratio: 0.5, ms: 2_000 })
 })
 
+test('a frame without pixels is never viewable, though all of it is in view', () => {
+  for (const isClip of [false, true]) expect(threshold(isClip, 0).ratio).toBeGreaterThan(1)
+})
+
 /** Plays through reports of state, position and the host's clock, milliseconds. */
 function clipAfter(...reports: [state: MediaState, position_ms: number, now_ms: number][]): Clip {
   return reports.reduce(

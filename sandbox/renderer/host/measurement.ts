@@ -135,6 +135,8 @@ export function advance(dwell: Dwell, now_ms: number, isInView: boolean): Dwell 
 
 /** Returns what makes an impression viewable (A76): the share of the pixels and the continuous time. */
 export function threshold(isClip: boolean, area_px2: number): { ratio: number; ms: number } {
+  // IntersectionObserver reports a frame without pixels as wholly in view.
+  if (!area_px2) return { ratio: Infinity, ms: Infinity }
   if (isClip) return { ratio: 0.5, ms: 2_000 }
   return { ratio: area_px2 >= 242_500 ? 0.3 : 0.5, ms: 1_000 }
 }

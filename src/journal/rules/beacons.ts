@@ -1,7 +1,8 @@
 /**
  * Beacons: whether they come, once, in order, in time and with the right token; and fills: whether they are shown, in time,
- * once, and fit.
+ * once, and fit. All of it reads the same few facts of a beacon, hence one file of more than 400 lines.
  */
+import { plural } from '../../cli/output/text.ts'
 import { metricOf } from '../../contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings } from '../../contract/error-codes.ts'
 import { type AcceptCode, type BeaconEvent, BeaconEventInput, canonicalEvent } from '../../contract/v1/beacons.ts'
@@ -35,12 +36,15 @@ import {
 /** Events that happen once in the life of one mount. */
 const onceOnly: ReadonlySet<string> = new Set(['render', 'visible', 'play_started', 'play_completed', 'completion'])
 
+const silenceCauses =
+  'Its console tells the rest: a CSP keeps the page from the service, the page or one around it is no allowed origin, or it was left before the ad was painted.'
+
 export const beaconRules = ruleSet('journal', {
   'beacon-missing': {
     title: 'every loaded frame is reported as rendered',
     severity: 'error',
     costs: 'Without a render beacon nothing of this ad is billed: the impression is lost.',
-    fix: 'Mount the frame with render.js, which sends them, and let the page reach the service: see its console, CSP and CORS.',
+    fix: `Mount the frame with render.js, which sends them. ${silenceCauses}`,
     needs: 'a frame that a browser loaded, or beacons of one',
     judge(observed) {
       // A frame opened as a page of its own is a preview, which sends nothing.
@@ -135,14 +139,52 @@ export const beaconRules = ruleSet('journal', {
     needs: 'an accepted visible or completion beacon',
     judge: uncountedViews,
   },
+  'beacon-lost': {
+    title: 'every beacon reaches the service',
+    severity: 'warning',
+    costs: 'What it reported does not count: without visible, the impression is lost.',
+    fix: 'Find what kept the page from the service just then: no network, a blocker, a closed page. render.js tries for four seconds, then emits beacon with network_error.',
+    needs: 'a beacon with seq',
+    judge(observed) {
+      const mounts = complete(observed, (each) =>
+        isBeacon(each) && seqOf(each) !== null ? `${each.slot_id} ${mountOf(each)}` : null,
+      )
+      const findings = mounts.flatMap((group) => {
+        const numbers = new Set(group.map((each) => seqOf(each)!))
+        const lost = Math.max(...numbers) - Math.min(...numbers) + 1 - numbers.size
+        const message = `${plural(lost, 'beacon')} of ${slotsOf(group)} never arrived: seq has a gap.`
+        return about(lost === 0 ? [] : group, message)
+      })
+      return { looked_at: mounts.length, findings }
+    },
+  },
+  'frame-without-room': {
+    title: 'every rendered ad has room',
+    severity: 'error',
+    costs: 'Nobody can see it: it is never viewable, and not paid.',
+    fix: 'Give the slot its declared size: no display: none, and no width or height of 0, on it or around it.',
+    needs: 'a beacon with measurements',
+    judge(observed) {
+      const slots = complete(observed, (each) => (isAccepted(each) && areaOf(each) !== null ? each.slot_id : null))
+      const last = slots.map((group) => group.at(-1)!).filter((each) => areaOf(each) === 0)
+      const message = `A rendered ad had no pixels when it was last measured, ${times(last.length)}: ${slotsOf(last)}.`
+      return { looked_at: slots.length, findings: about(last, message) }
+    },
+  },
 })
+
+/** Groups exchanges, and leaves out groups to which a beacon on its way may still belong. */
+function complete(observed: Observed, key: (exchange: Exchange) => string | null): Exchange[][] {
+  const until_ms = completeUntil(observed)
+  return [...groupBy(observed.exchanges, key).values()].filter((group) => group.at(-1)!.at_ms <= until_ms)
+}
 
 /** Rules about beacons for `svc doctor`. */
 export const beaconCheckRules = ruleSet('journal', {
   /** Unlike `beacon-missing` it counts frames that a program loaded: while you develop, that is how a frame is tried. */
   'frame-silent': {
     severity: 'error',
-    fix: 'Mount it with render.js, which sends them, and let the page reach the service: see its console, CSP and CORS.',
+    fix: `Mount it with render.js, which sends them. ${silenceCauses}`,
     judge(observed) {
       const { count, silent, unrendered } = frameReports(observed.exchanges, observed)
       return { looked_at: count, findings: missingReports(silent, unrendered) }
@@ -222,6 +264,17 @@ function beaconIdOf({ request_body }: Exchange): string | null {
 
 function mountOf({ request_body }: Exchange): string | null {
   return textAt(request_body, 'render_instance_id')
+}
+
+function seqOf({ request_body }: Exchange): number | null {
+  const seq = valueAt(request_body, 'seq')
+  return Number.isSafeInteger(seq) ? (seq as number) : null
+}
+
+/** Returns the area that a beacon measured of its frame, CSS pixels squared, or null. */
+function areaOf({ request_body }: Exchange): number | null {
+  const [width, height] = ['width_px', 'height_px'].map((name) => valueAt(request_body, `measurements.${name}`))
+  return typeof width === 'number' && typeof height === 'number' ? width * height : null
 }
 
 /** Returns the current name of the event of a beacon, or null when it is none. */
