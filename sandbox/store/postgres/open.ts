@@ -61,9 +61,9 @@ const connectTimeout_ms = 5_000
  * which reads the whole table then does so for a minute of load, until the server has analyzed it; planning each use instead
  * costs as much as running it. Servers before 18 would compile a statement that has no index. Each setting is used where it exists.
  */
-const planByIndex = `SELECT set_config(name, wanted.value, false) FROM pg_settings JOIN (VALUES
+const planByIndex = `SELECT set_config(name, value, false) FROM (VALUES
   ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'),
-  ('enable_mergejoin', 'off'), ('jit', 'off')) wanted (name, value) USING (name)`
+  ('enable_mergejoin', 'off'), ('jit', 'off')) wanted (name, value) WHERE current_setting(name, true) IS NOT NULL`
 
 /**
  * The order of identifiers, for few rows that another index finds: without the sum, a plan that was made while the table was
