@@ -1,6 +1,10 @@
 /** Tests of tests/http that are about files of SQLite only, by a part of their name. */
 export const filesOnly: readonly { reason: string; tests: readonly string[] }[] = [
   {
+    reason: 'In memory or in a file: here both are a namespace, and the tests of a file run.',
+    tests: ['of a sandbox in memory > '],
+  },
+  {
     reason: 'They damage the pages of the file: tests/postgres/nodes.test.ts damages rows.',
     tests: ['rows that their table forbids are reported', 'a damaged page is reported in both parts'],
   },

@@ -140,32 +140,38 @@ async function namespaceOf(database: string, url: string): Promise<string> {
   return space.name
 }
 
+/** One connection of this worker: to open another costs as much as to empty a namespace. And the tables of each namespace. */
+let cleaner: ReturnType<typeof openCleaner> | undefined
+
 /** Empties a namespace that no sandbox serves, and whose file is gone. */
 async function findFree(url: string) {
   const candidates = spaces.filter(
     ({ database, isStarted }) => isStarted && (database === ':memory:' || !existsSync(dirname(database))),
   )
   if (candidates.length === 0) return undefined
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    for (const candidate of candidates) {
-      await client.query(`SET search_path = "svc_${candidate.name}"`)
-      const { rowCount } = await client.query('SELECT FROM node')
-      if (rowCount !== 0) continue
-      const { rows } = await client.query<{ name: string }>(
-        "SELECT quote_ident(table_name) AS name FROM information_schema.tables WHERE table_schema = current_schema AND table_name NOT IN ('svc_schema', 'state')",
-      )
-      await client.query(`BEGIN; ${rows.map(({ name }) => `DELETE FROM ${name}`).join('; ')};
-        ALTER SEQUENCE session_id_seq RESTART; ALTER SEQUENCE catalogue_id_seq RESTART;
-        UPDATE state SET generation = 0, generation_seq = 0, signing_key = sha256(signing_key);
-        INSERT INTO head DEFAULT VALUES; INSERT INTO chain (project_id, seq) VALUES (0, 0); COMMIT`)
-      return candidate
-    }
-  } finally {
-    await client.end()
+  cleaner ??= openCleaner(url, candidates[0]!.name)
+  const { client, tables } = await cleaner
+  for (const candidate of candidates) {
+    await client.query(`SET search_path = "svc_${candidate.name}"`)
+    const { rowCount } = await client.query('SELECT FROM node')
+    if (rowCount !== 0) continue
+    await client.query(`BEGIN; ${tables.map((name) => `DELETE FROM ${name}`).join('; ')};
+      ALTER SEQUENCE session_id_seq RESTART; ALTER SEQUENCE catalogue_id_seq RESTART;
+      UPDATE state SET generation = 0, generation_seq = 0, signing_key = sha256(signing_key);
+      INSERT INTO head DEFAULT VALUES; INSERT INTO chain (project_id, seq) VALUES (0, 0); COMMIT`)
+    return candidate
   }
   return undefined
+}
+
+async function openCleaner(url: string, namespace: string) {
+  // One connection, which stays open and keeps no worker from ending.
+  const client = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
+  const { rows } = await client.query<{ name: string }>(
+    "SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = $1 AND tablename NOT IN ('svc_schema', 'state')",
+    [`svc_${namespace}`],
+  )
+  return { client, tables: rows.map(({ name }) => name) }
 }
 
 async function applyEdits(database: string, url: string, namespace: string): Promise<void> {
