@@ -53,6 +53,9 @@ async function runFile(file: string, more = '', path = browser_path) {
 const banner = '- placement: { format: banner }\n'
 const shown = `${banner}- browser: {}\n`
 const empty = '- browser: { of: null }\n'
+/** Blocks the main thread of a page until the page is closed, without a processor: its response never comes. */
+const hang = "const wait = new XMLHttpRequest(); wait.open('GET', '/never', false); wait.send()"
+const never = 'serve: { /never: { body: 1, after: 30s } }'
 
 /** Returns the problems of a case, one line each. */
 function problemsIn({ steps, reason }: CaseResult): string[] {
@@ -122,11 +125,11 @@ const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
     /^What run does on the page threw RangeError: mine/,
   ],
   'a page that hangs': [
-    `${empty}  timeout: 6s\n  do: { run: "for (;;);" }`,
+    `- browser: { of: null, ${never} }\n  timeout: 6s\n  do: { run: "${hang}" }`,
     /^The action run did not end: the page hangs/,
   ],
   'a page that hangs while it is waited for': [
-    `${shown}  timeout: 7s\n  do: [{ run: "setTimeout(() => { for (;;); }, 50)" }, { wait: 100ms }, { wait_for: visible }]`,
+    `${banner}- browser: { ${never} }\n  timeout: 7s\n  do: [{ run: "setTimeout(() => { ${hang} }, 50)" }, { wait: 100ms }, { wait_for: visible }]`,
     /^The action wait_for did not end: the page hangs/,
   ],
   'a page without the renderer': [
