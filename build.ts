@@ -19,8 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, posix, relative } from 'node:path'
-import { buildDemo } from './build/demo.ts'
-import { buildNode, entries } from './build/node.ts'
+import { entries } from './build/entries.ts'
 
 const root = import.meta.dirname
 const dist = join(root, 'dist')
@@ -40,9 +39,9 @@ async function build(): Promise<number> {
   const next = join(dist, `.next-${process.pid}`)
   try {
     const results = await Promise.allSettled([
-      buildNode(next),
+      buildNodeCode(next),
       buildBrowserCode(join(next, 'renderer')),
-      buildDemo(join(next, 'demo')),
+      buildDemoPage(join(next, 'demo')),
       buildInspector(join(next, 'inspector')),
       buildPageClient(next),
       buildContractModule(next),
@@ -101,7 +100,19 @@ function deleteUnreachable(types: string): void {
   for (const file of files(types)) if (!reachable.has(file)) rmSync(join(types, file))
 }
 
-/** Loads the builder only here: it loads Vite, which `--if-stale` does not need. */
+/** Loads the builder only here: it loads every command, which `--if-stale` does not need. */
+async function buildNodeCode(outDir: string): Promise<void> {
+  const { buildNode } = await import('./build/node.ts')
+  await buildNode(outDir)
+}
+
+/** The same: it loads the bundler. */
+async function buildDemoPage(outDir: string): Promise<void> {
+  const { buildDemo } = await import('./build/demo.ts')
+  await buildDemo(outDir)
+}
+
+/** The same: it loads Vite. */
 async function buildBrowserCode(outDir: string): Promise<void> {
   const { buildRenderer } = await import('./build/renderer.ts')
   await buildRenderer(outDir)

@@ -7,17 +7,7 @@ import { endpoints } from '../src/cli/endpoint/facts.ts'
 import { commandTree } from '../src/cli/run/command-tree.ts'
 import { commands } from '../src/program.ts'
 import { bundle } from './bundle.ts'
-
-/** Output in dist, and the source it is built from. */
-export const entries: Record<string, string> = {
-  'svc.js': 'src/main.ts',
-  'sandbox.js': 'sandbox/index.ts',
-  'client.js': 'src/client/index.ts',
-  'vitest.js': 'src/testing/vitest.ts',
-  'playwright.js': 'src/testing/playwright.ts',
-  'checkpoint-worker.js': 'sandbox/store/sqlite/checkpoint-worker.ts',
-  'file-worker.js': 'sandbox/store/sqlite/file-worker.ts',
-}
+import { entries } from './entries.ts'
 
 const root = join(import.meta.dirname, '..')
 

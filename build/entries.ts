@@ -1,0 +1,12 @@
+/** The entries of the build for Node, apart from its builder: `--if-stale` reads them and loads nothing else. */
+
+/** Output in dist, and the source it is built from. */
+export const entries: Record<string, string> = {
+  'svc.js': 'src/main.ts',
+  'sandbox.js': 'sandbox/index.ts',
+  'client.js': 'src/client/index.ts',
+  'vitest.js': 'src/testing/vitest.ts',
+  'playwright.js': 'src/testing/playwright.ts',
+  'checkpoint-worker.js': 'sandbox/store/sqlite/checkpoint-worker.ts',
+  'file-worker.js': 'sandbox/store/sqlite/file-worker.ts',
+}
