@@ -141,7 +141,7 @@ function billingText({ billing }: PlacementDetail): string | null {
   return `${billing.would_bill ? 'would bill' : 'would not bill'} a ${billing.metric}${price}. ${billing.explanation}`
 }
 
-/** What to do so that a fill is billed; null when it would be, or nothing has shown it yet. */
+/** What to do so that a fill is billed; null when it would be, or nothing can be done. */
 function billingFix({ billing, beacons, first_frame_at_ms }: PlacementDetail): string | null {
   if (billing === null || billing.would_bill) return null
   const shortfall = beacons.findLast(
@@ -153,12 +153,12 @@ function billingFix({ billing, beacons, first_frame_at_ms }: PlacementDetail): s
   if (shortfall !== undefined) return hintOf(shortfall.reason_code)
   if (beacons.length > 0) {
     return billing.metric === 'viewable_impression'
-      ? 'Bring the frame into view: it may be hidden, covered or below the fold. A visible beacon that cannot be read is in svc beacons list --verdict rejected.'
+      ? 'Bring the frame into view: it may be hidden, below the fold, or removed too soon. svc doctor finds frames without pixels and beacons that were lost; svc beacons list --verdict rejected has those that cannot be read.'
       : null
   }
   return first_frame_at_ms === null
-    ? null
-    : 'Send a render beacon. render.js does; if the page uses it, see its console, CSP and CORS.'
+    ? 'Mount placement.render.frame_url. A page that does has its reason on the console: frame-src of its CSP, or a blocker.'
+    : 'Send a render beacon. render.js does; if the page uses it, its console says why not: its CSP, an origin that is not allowed, or a page that was left.'
 }
 
 /** Returns what to do about a beacon that does not count, whether it was accepted or refused. */
