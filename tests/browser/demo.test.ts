@@ -12,6 +12,8 @@ import { sharedChromium } from './chromium.ts'
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** Sixteen pages at once share two processors with other files. */
 const timeout_ms = 45_000
+/** By default a page is asked in each of its frames, and paints for it. */
+const polled = { polling: 100 }
 
 let sandbox: Sandbox
 let client: Client
@@ -82,11 +84,15 @@ async function milestone(page: Page, name: string, state = 'reached'): Promise<v
  */
 async function showAd(page: Page, firstTurn = 1): Promise<number> {
   for (let turns = firstTurn; ; turns++) {
-    const handle = await page.waitForFunction((turns) => {
-      const events = window.SponsoredPlacement?.getEvents().filter(({ turn_id }) => turn_id === `turn-${turns}`) ?? []
-      const last = events.find(({ type }) => type === 'rendered' || type === 'error' || type === 'no_fill')
-      return last && { ...last }
-    }, turns)
+    const handle = await page.waitForFunction(
+      (turns) => {
+        const events = window.SponsoredPlacement?.getEvents().filter(({ turn_id }) => turn_id === `turn-${turns}`) ?? []
+        const last = events.find(({ type }) => type === 'rendered' || type === 'error' || type === 'no_fill')
+        return last && { ...last }
+      },
+      turns,
+      polled,
+    )
     const { type, code } = (await handle.jsonValue()) as { type: string; code?: string }
     if (type === 'rendered') return turns
     expect(['late_decision', 'render_timeout']).toContain(code)
@@ -99,11 +105,19 @@ function row(page: Page, title: string) {
 }
 
 async function waitForSlot(page: Page, isShown: boolean): Promise<void> {
-  await page.waitForFunction((isShown) => (document.querySelector('.slot iframe') !== null) === isShown, isShown)
-  await page.waitForFunction((isShown) => {
-    const slot = document.querySelector('.slot')
-    return slot !== null && slot.clientHeight > 0 === isShown
-  }, isShown)
+  await page.waitForFunction(
+    (isShown) => (document.querySelector('.slot iframe') !== null) === isShown,
+    isShown,
+    polled,
+  )
+  await page.waitForFunction(
+    (isShown) => {
+      const slot = document.querySelector('.slot')
+      return slot !== null && slot.clientHeight > 0 === isShown
+    },
+    isShown,
+    polled,
+  )
 }
 
 const surfaces = [
