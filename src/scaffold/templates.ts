@@ -1,6 +1,7 @@
 /** The templates of this package: one folder each, described by its `package.json`. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { nearestName } from '../foundation/nearest-name.ts'
 
 /** The folder of the package that this code belongs to: a checkout, an installed package or the files in a binary. */
 export const packageRoot = rootAbove(import.meta.dirname)
@@ -47,8 +48,11 @@ export function listTemplates(folder: string = join(packageRoot, 'templates')): 
 export function findTemplate(name: string, templates: readonly Template[] = listTemplates()): Template {
   const found = templates.find((template) => template.name === name)
   if (found !== undefined) return found
-  const near = templates.filter((template) => name !== '' && template.name.includes(name.toLowerCase()))
-  const names = (near.length === 0 ? templates : near).map((template) => template.name).join(', ')
+  const all = templates.map((template) => template.name)
+  const containing = all.filter((each) => name !== '' && each.includes(name.toLowerCase()))
+  const misspelt = nearestName(name, all)
+  const near = containing.length === 0 && misspelt !== null ? [misspelt] : containing
+  const names = (near.length === 0 ? all : near).join(', ')
   throw new ScaffoldError(
     'template_unknown',
     `There is no template ${JSON.stringify(name)}.`,

@@ -225,6 +225,16 @@ describe('names', () => {
     )
   })
 
+  test('a misspelt template comes with the one that was meant', async () => {
+    for (const [name, meant] of [
+      ['node-servr', 'node-server'],
+      ['vitest', 'vitest-suite'],
+    ])
+      expect((await svc(`init ${name} my-agent`)).stderr, name).toContain(
+        `hint: Did you mean ${meant}? All of them: svc init --list\n`,
+      )
+  })
+
   test.each(['nothing-like-it', '../agent-cli', 'agent-cli/src', 'AGENT', '__proto__'])(
     'there is no template %s',
     async (name) => {

@@ -36,7 +36,7 @@ const spellings = Object.keys(beaconEventSpellings) as (keyof typeof beaconEvent
 const eventInputs = [...beaconEvents, ...spellings] as const
 export const BeaconEventInput = z.enum(eventInputs, {
   error: ({ input }) => {
-    const meant = typeof input === 'string' ? eventMeant(input) : null
+    const meant = typeof input === 'string' ? beaconEventMeant(input) : null
     return meant === null ? undefined : `must be one of ${eventInputs.join(', ')}; probably ${meant}`
   },
 })
@@ -59,9 +59,10 @@ const foreignWords: ReadonlyMap<string, BeaconEvent> = new Map([
 ])
 
 /** Returns the event that an unknown word was probably meant for, or null. */
-function eventMeant(word: string): string | null {
+export function beaconEventMeant(word: string): (typeof eventInputs)[number] | null {
   if (word.length > longestWord) return null
-  return foreignWords.get(word.toLowerCase()) ?? nearestName(word, eventInputs)
+  const near = nearestName(word, eventInputs)
+  return foreignWords.get(word.toLowerCase()) ?? eventInputs.find((event) => event === near) ?? null
 }
 
 /** A longer word is near to no event. */

@@ -4,7 +4,13 @@ import type { FieldError, ReasonCode } from '../../contract/errors.ts'
 import { isTypeWord, typeWord } from '../../contract/field-errors.ts'
 import { problemHeader } from '../../contract/headers.ts'
 import { v1 } from '../../contract/index.ts'
-import { BeaconRequest, beaconEventSpellings, canonicalEvent, Measurements } from '../../contract/v1/beacons.ts'
+import {
+  BeaconRequest,
+  beaconEventMeant,
+  beaconEventSpellings,
+  canonicalEvent,
+  Measurements,
+} from '../../contract/v1/beacons.ts'
 import { variantFieldNames } from '../../contract/v1/jobs.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
 import { isObject, valueAt } from '../../foundation/json.ts'
@@ -180,7 +186,12 @@ function fieldFinding(group: readonly RefusedField[]): Finding {
   const isOfBeacon = isBeacon(exchange)
   if (message !== 'is unknown') {
     const subject = path === '' ? `The body of ${route}` : isOfBeacon ? `A beacon's ${path}` : `${path} of ${route}`
-    const fix = isOfBeacon ? fixOfValue(path.split('.'), expected, exchange.request_body) : fixOfExpected(expected)
+    const isMissing = message === 'is missing' && isTypeWord(expected)
+    const fix = isMissing
+      ? `It must be ${expected}.`
+      : isOfBeacon
+        ? fixOfValue(path.split('.'), expected, exchange.request_body)
+        : fixOfExpected(expected)
     return { ...found, message: `${subject} ${message} (${count}).`, fix }
   }
   const text = `${isOfBeacon ? 'A beacon' : route} has ${path}, which the contract does not know (${count}).`
@@ -201,8 +212,8 @@ export function fixOfValue(at: readonly PropertyKey[], expected: string, value: 
     return `Send a share from 0 to 1, not a percentage: ${given / 100}.`
   }
   if (at.at(-1) === 'event' && typeof given === 'string') {
-    const near = nearestName(given, [...BeaconRequest.shape.event.options])
-    if (near !== null) return `Send ${canonicalEvent(near as BeaconRequest['event'])}.`
+    const meant = beaconEventMeant(given)
+    if (meant !== null) return `Send ${canonicalEvent(meant)}.`
   }
   if (isTypeWord(expected) && given !== undefined) return `Send ${expected}, not ${typeWord(given)}.`
   return fixOfExpected(expected)
