@@ -29,7 +29,9 @@ export function createService({ base_url, secret_key }: Settings): Call {
       if (typeof answer !== 'object' || answer === null) throw new Error('the response is not a JSON object')
       return { status: response.status, body: answer, headers: response.headers }
     } catch (error) {
-      console.error(`${method} ${path}: ${error instanceof Error ? error.message : error}`)
+      // fetch only says that it failed; its cause says why: connect ECONNREFUSED 127.0.0.1:4010.
+      const { message: failure, cause = '' } = error as Error
+      console.error(`${method} ${path} of ${base_url}: ${failure}`, cause instanceof Error ? cause.message : cause)
       const message = 'The placement service sent no readable response.'
       return { status: 502, body: { error: 'no_answer', message, retryable: true }, headers: new Headers() }
     }
