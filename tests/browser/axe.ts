@@ -6,12 +6,14 @@ import type { Frame, Page } from 'playwright-core'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Returns the serious and critical violations of one document, without its frames: `rule: element`. */
-export async function violations(document: Page | Frame): Promise<string[]> {
+/**
+ * Returns the serious and critical violations of one document, without its frames: `rule: element`. Checks all rules, or only
+ * these: in a second colour scheme, contrast is what can differ.
+ */
+export async function violations(document: Page | Frame, rules?: readonly string[]): Promise<string[]> {
   if (!(await document.evaluate(() => 'axe' in window))) await document.evaluate(source)
-  const results = await document.evaluate<AxeResults>(
-    'axe.run(document, { iframes: false, resultTypes: ["violations"] })',
-  )
+  const options = { iframes: false, resultTypes: ['violations'], ...(rules && { runOnly: rules }) }
+  const results = await document.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`)
   return results.violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`))

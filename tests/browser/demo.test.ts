@@ -1,15 +1,13 @@
 /** The demo host in a real browser: five surfaces up to billing, everything that can block an ad, and the backend of the page. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { AxeResults } from 'axe-core'
+
 import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { type Client, createClient } from '../../src/client/index.ts'
 import type { JobType } from '../../src/contract/fields.ts'
+import { violations } from './axe.ts'
 import { sharedChromium } from './chromium.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** Sixteen pages at once share two processors with other files. */
 const timeout_ms = 45_000
 /** By default a page is asked in each of its frames, and paints for it. */
@@ -296,16 +294,6 @@ describe('a turn', { concurrent: true }, () => {
     await page.locator('.window[data-surface=code]').waitFor()
   })
 })
-
-/** Returns the serious and critical violations that axe finds: the rule and the element. Checks all rules, or only these. */
-async function violations(page: Page, rules?: string[]): Promise<string[]> {
-  await page.evaluate(axe)
-  const options = { iframes: false, resultTypes: ['violations'], ...(rules && { runOnly: rules }) }
-  const results = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
-  return results.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`))
-}
 
 async function slotOf(page: Page): Promise<string> {
   await row(page, 'Fill').click()
