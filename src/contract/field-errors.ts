@@ -16,6 +16,9 @@ const longestPath = 160
 const mostCompared = 20
 const fieldName = /^[\w.:$@-]{1,64}$/
 
+/** How a value is parsed whose issues are explained: a missing value is told from a wrong one by the input alone. */
+export const explained = { reportInput: true } as const
+
 /**
  * Returns the precise cause and every invalid field, in the order of the schema. With the schema, unknown fields come with
  * the field that was probably meant.
@@ -157,7 +160,7 @@ function messageOf(issue: Issue): string {
       if (issue.message.endsWith('received undefined')) return 'is missing'
       return issue.message.endsWith('received null') ? 'is null; leave it out when there is none' : 'has the wrong type'
     case 'invalid_value':
-      return 'is not one of the allowed values'
+      return 'input' in issue && issue.input === undefined ? 'is missing' : 'is not one of the allowed values'
     case 'too_small':
       return isLength(issue.origin) ? 'is too short' : 'is too small'
     case 'too_big':

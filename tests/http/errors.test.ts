@@ -462,6 +462,18 @@ describe('fields', () => {
     for (const { message, expected } of body.fields) expect([message, expected]).not.toContain('')
   })
 
+  test('a field that is left out is missing, whatever it would have to be', async () => {
+    await using on = await stage()
+    for (const [id, path] of [
+      ['placements.create', 'job_type'],
+      ['beacons.send', 'event'],
+    ] as const) {
+      const { body } = await on.api.refuse(id, { as: key, body: {} })
+      const field = body.fields.find((each) => each.path === path)!
+      expect([field.message, field.expected.slice(0, 6)]).toEqual(['is missing', 'one of'])
+    }
+  })
+
   test('members of a job are named as they were sent, whichever shape the job came in', async () => {
     await using on = await stage()
     const flat = { client_id: 'proj_demo', slot_config: { allowed_formats: [] } }

@@ -7,7 +7,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser'
-import { explainIssues, type LocatedFieldError } from '../../contract/field-errors.ts'
+import { explained, explainIssues, type LocatedFieldError } from '../../contract/field-errors.ts'
 import { contract } from '../../contract/index.ts'
 import { BeaconRequest } from '../../contract/v1/beacons.ts'
 import { valueAt } from '../../foundation/json.ts'
@@ -104,7 +104,7 @@ function bodyOf(parsed: Parsed, text: string): FileBeacon['body'] {
   const source = text.slice(base + node.offset, base + node.offset + node.length)
   const value: unknown = JSON.parse(source)
   if (Array.isArray(value)) return { status: 'batch' }
-  const { data = null, error } = BeaconRequest.safeParse(value)
+  const { data = null, error } = BeaconRequest.safeParse(value, explained)
   const fields = error === undefined ? [] : explainIssues(error.issues).fields
   return { status: 'read', value, bytes: Buffer.byteLength(source), beacon: data, fields }
 }
