@@ -271,7 +271,10 @@ request     req_*
     await cli.svc('beacons send --event visible --set occurred_at_ms=1700000000')
     expect(await fix()).toBe('Send milliseconds: Date.now(), not Date.now() / 1000.')
     await cli.svc('beacons send --event visible')
-    expect(await fix()).toBe('Send measurements.visible_ratio and measurements.visible_ms with visible.')
+    const unmeasured = 'Send measurements.visible_ratio and measurements.visible_ms with visible.'
+    expect(await fix()).toBe(unmeasured)
+    await cli.svc('beacons send --event visible --set event=viewable')
+    expect(await fix()).toBe(unmeasured)
   })
 
   test('explain groups the removed campaigns by rule, and with --all lists each', async () => {

@@ -144,12 +144,11 @@ function billingText({ billing }: PlacementDetail): string | null {
 /** What to do so that a fill is billed; null when it would be, or nothing can be done. */
 function billingFix({ billing, beacons, first_frame_at_ms }: PlacementDetail): string | null {
   if (billing === null || billing.would_bill) return null
-  const shortfall = beacons.findLast(
-    ({ event, reason_code, verdict }) =>
-      verdict !== 'duplicate' &&
-      reason_code !== 'OK' &&
-      (event === null || event === 'render' || metricOf[event] === billing.metric),
-  )
+  const shortfalls = beacons.filter(({ reason_code, verdict }) => verdict !== 'duplicate' && reason_code !== 'OK')
+  // One of the metric first: billing.explanation speaks of that.
+  const shortfall =
+    shortfalls.findLast(({ event }) => event !== null && metricOf[event] === billing.metric) ??
+    shortfalls.findLast(({ event }) => event === null || event === 'render')
   if (shortfall !== undefined) return hintOf(shortfall.reason_code)
   if (beacons.length > 0) {
     return billing.metric === 'viewable_impression'
