@@ -441,6 +441,22 @@ describe('frames', () => {
     ])
   })
 
+  test('a rendered ad has no pixels, unless it was folded away after it was seen', () => {
+    const measured = (event: string, width_px: number) =>
+      exchange('POST /v1/beacons', {
+        slot_id: 'slot_1',
+        detail: { request_body: { event, measurements: { width_px, height_px: 50 } } },
+      })
+    const views = (...sent: Exchange[]) => find('views', journal(sent))
+    expect(views(measured('render', 0))).toMatchObject([
+      { level: 'problem', message: 'A rendered ad had no pixels when it was last measured, once: slot_1.' },
+    ])
+    expect(views(measured('render', 0), measured('visible', 0))).toMatchObject([{ level: 'problem' }])
+    expect(views(measured('render', 320), measured('heartbeat', 0))).toMatchObject([{ level: 'problem' }])
+    expect(views(measured('render', 0), measured('heartbeat', 320))).toMatchObject([{ level: 'ok' }])
+    expect(views(measured('visible', 320), measured('heartbeat', 0))).toMatchObject([{ level: 'ok' }])
+  })
+
   test('no fill is ever shown', () => {
     const placements = [fill('slot_1'), fill('slot_2')]
     expect(find('fills', journal([], { placements }))).toMatchObject([

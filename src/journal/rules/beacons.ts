@@ -166,7 +166,9 @@ export const beaconRules = ruleSet('journal', {
     needs: 'a beacon with measurements',
     judge(observed) {
       const slots = complete(observed, (each) => (isAccepted(each) && areaOf(each) !== null ? each.slot_id : null))
-      const last = slots.map((group) => group.at(-1)!).filter((each) => areaOf(each) === 0)
+      // A page may fold an ad away once it was seen.
+      const unseen = slots.filter((group) => !group.some((each) => isView(each) && areaOf(each) !== 0))
+      const last = unseen.map((group) => group.at(-1)!).filter((each) => areaOf(each) === 0)
       const message = `A rendered ad had no pixels when it was last measured, ${times(last.length)}: ${slotsOf(last)}.`
       return { looked_at: slots.length, findings: about(last, message) }
     },
@@ -277,8 +279,14 @@ function areaOf({ request_body }: Exchange): number | null {
   return typeof width === 'number' && typeof height === 'number' ? width * height : null
 }
 
+/** Whether a beacon reports that the ad was seen. */
+function isView(exchange: Exchange): boolean {
+  const event = eventOf(exchange)
+  return event !== null && viewMetrics.has(metricOf[event] ?? '')
+}
+
 /** Returns the current name of the event of a beacon, or null when it is none. */
-function eventOf({ request_body }: Exchange): string | null {
+function eventOf({ request_body }: Exchange): BeaconEvent | null {
   const event = BeaconEventInput.safeParse(textAt(request_body, 'event'))
   return event.success ? canonicalEvent(event.data) : null
 }
