@@ -38,13 +38,14 @@ async function build(): Promise<number> {
   const started = new Date()
   const next = join(dist, `.next-${process.pid}`)
   try {
+    // Loaded only here: the builders load every command, the contract and Vite, which `--if-stale` does not need.
     const results = await Promise.allSettled([
-      buildNodeCode(next),
-      buildBrowserCode(join(next, 'renderer')),
-      buildDemoPage(join(next, 'demo')),
-      buildInspector(join(next, 'inspector')),
-      buildPageClient(next),
-      buildContractModule(next),
+      import('./build/node.ts').then(({ buildNode }) => buildNode(next)),
+      import('./build/renderer.ts').then(({ buildRenderer }) => buildRenderer(join(next, 'renderer'))),
+      import('./build/demo.ts').then(({ buildDemo }) => buildDemo(join(next, 'demo'))),
+      import('./build/inspector.ts').then(({ buildInspector }) => buildInspector(join(next, 'inspector'))),
+      import('./build/client.ts').then(({ buildBrowserClient }) => buildBrowserClient(next)),
+      import('./build/client.ts').then(({ buildContract }) => buildContract(next)),
       writeOpenapi(join(next, openapi)),
       writeDocs(join(next, 'docs')),
     ])
@@ -98,42 +99,6 @@ function deleteUnreachable(types: string): void {
     for (const [, path = ''] of imports) pending.push(posix.join(posix.dirname(file), `${path}.d.ts`))
   }
   for (const file of files(types)) if (!reachable.has(file)) rmSync(join(types, file))
-}
-
-/** Loads the builder only here: it loads every command, which `--if-stale` does not need. */
-async function buildNodeCode(outDir: string): Promise<void> {
-  const { buildNode } = await import('./build/node.ts')
-  await buildNode(outDir)
-}
-
-/** The same: it loads the bundler. */
-async function buildDemoPage(outDir: string): Promise<void> {
-  const { buildDemo } = await import('./build/demo.ts')
-  await buildDemo(outDir)
-}
-
-/** The same: it loads Vite. */
-async function buildBrowserCode(outDir: string): Promise<void> {
-  const { buildRenderer } = await import('./build/renderer.ts')
-  await buildRenderer(outDir)
-}
-
-/** The same: it loads the contract. */
-async function buildInspector(outDir: string): Promise<void> {
-  const inspector = await import('./build/inspector.ts')
-  await inspector.buildInspector(outDir)
-}
-
-/** The same: it loads the contract. */
-async function buildPageClient(outDir: string): Promise<void> {
-  const { buildBrowserClient } = await import('./build/client.ts')
-  await buildBrowserClient(outDir)
-}
-
-/** The same. */
-async function buildContractModule(outDir: string): Promise<void> {
-  const { buildContract } = await import('./build/client.ts')
-  await buildContract(outDir)
 }
 
 /** Writes the licences of what the bundles contain, as text and as data. */
