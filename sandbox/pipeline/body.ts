@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError, type FieldError } from '../../src/contract/errors.ts'
-import { explained, explainIssues, type LocatedFieldError, unknownField } from '../../src/contract/field-errors.ts'
+import { explainIssues, type LocatedFieldError, unknownField, withInput } from '../../src/contract/field-errors.ts'
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
 import type { Context } from '../operations/context.ts'
 
@@ -67,7 +67,7 @@ export function parseJson(body: Buffer): { json: unknown; text: string } {
 
 /** Returns a value as the schema parses it. @throws ApiError 400 with every field at fault */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const result = schema.safeParse(value, explained)
+  const result = schema.safeParse(value, withInput)
   if (result.success) return result.data
   const { reason_code, fields } = explainIssues(result.error.issues, schema)
   throw new ApiError(reason_code, { fields: fields.slice(0, mostFields).map(withoutSecrets) })
@@ -85,7 +85,7 @@ export function validateBody(
 ): unknown {
   const schema = endpoint.branch?.(json) ?? endpoint.body!
   if (endpoint.misplaced === undefined) return validate(schema, json)
-  const result = schema.safeParse(json, explained)
+  const result = schema.safeParse(json, withInput)
   if (result.success) return result.data
   const unknown = explainIssues(result.error.issues).fields.filter(({ isUnknown }) => isUnknown)
   const { places, ignoresOthers } = endpoint.misplaced(json)

@@ -16,8 +16,8 @@ const longestPath = 160
 const mostCompared = 20
 const fieldName = /^[\w.:$@-]{1,64}$/
 
-/** How a value is parsed whose issues are explained: a missing value is told from a wrong one by the input alone. */
-export const explained = { reportInput: true } as const
+/** How to parse a value for `explainIssues`: by its input alone a missing value differs from a wrong one. */
+export const withInput = { reportInput: true } as const
 
 /**
  * Returns the precise cause and every invalid field, in the order of the schema. With the schema, unknown fields come with

@@ -7,7 +7,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser'
-import { explained, explainIssues, type LocatedFieldError } from '../../contract/field-errors.ts'
+import { explainIssues, type LocatedFieldError, withInput } from '../../contract/field-errors.ts'
 import { contract } from '../../contract/index.ts'
 import { BeaconRequest } from '../../contract/v1/beacons.ts'
 import { valueAt } from '../../foundation/json.ts'
@@ -104,7 +104,7 @@ function bodyOf(parsed: Parsed, text: string): FileBeacon['body'] {
   const source = text.slice(base + node.offset, base + node.offset + node.length)
   const value: unknown = JSON.parse(source)
   if (Array.isArray(value)) return { status: 'batch' }
-  const { data = null, error } = BeaconRequest.safeParse(value, explained)
+  const { data = null, error } = BeaconRequest.safeParse(value, withInput)
   const fields = error === undefined ? [] : explainIssues(error.issues).fields
   return { status: 'read', value, bytes: Buffer.byteLength(source), beacon: data, fields }
 }

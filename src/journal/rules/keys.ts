@@ -190,9 +190,6 @@ function projectsHere(projects: Observed['projects']): string {
 function notAllowed(origin: string, requests: readonly Exchange[], observed: Observed): Finding {
   const { projects, command_name } = observed
   const last = requests.at(-1)!
-  const client_id = last.client_id ?? observed.client_id ?? projects[0]?.client_id ?? 'CLIENT_ID'
-  const allowed = projects.find((project) => project.client_id === client_id)?.allowed_origins ?? []
-  const near = allowed.map((entry) => difference(origin, entry)).find((text) => text !== null)
   if (origin === 'null') {
     return {
       message: `A page without an origin of its own (null) was refused ${times(requests.length)} (${routeOf(last)}): no project can allow it.`,
@@ -201,6 +198,9 @@ function notAllowed(origin: string, requests: readonly Exchange[], observed: Obs
       reason: 'origin_not_allowed',
     }
   }
+  const client_id = last.client_id ?? observed.client_id ?? projects[0]?.client_id ?? 'CLIENT_ID'
+  const allowed = projects.find((project) => project.client_id === client_id)?.allowed_origins ?? []
+  const near = allowed.map((entry) => difference(origin, entry)).find((text) => text !== null)
   return {
     message: `${origin} was refused ${times(requests.length)} (${routeOf(last)}): ${near ?? `${client_id} allows ${allowed.join(', ') || 'no origin'}`}.`,
     fix: `${command_name} projects update ${client_id} --set "allowed_origins=${[...allowed, origin].join(',')}"`,
