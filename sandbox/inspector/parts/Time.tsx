@@ -39,9 +39,11 @@ export function duration(ms: number): string {
   return sign + parts.filter(Boolean).join(' ')
 }
 
-/** Returns the time from an event to its beacon: `40 ms`; `2924 ms early` where the beacon states a time that lies ahead. */
+/** Returns the time from an event to its beacon: `40 ms`, `2.9 s`; `2.9 s early` where the beacon states a time that lies ahead. */
 export function lag(ms: number): string {
-  return ms < 0 ? `${-ms} ms early` : `${ms} ms`
+  const span_ms = Math.abs(ms)
+  const span = span_ms < 1_000 ? `${span_ms} ms` : `${(span_ms / 1_000).toFixed(1)} s`
+  return ms < 0 ? `${span} early` : span
 }
 
 interface TimeProps {

@@ -155,7 +155,7 @@ const columns: readonly Column<BeaconItem>[] = [
   {
     id: 'lag',
     header: 'Sent after',
-    width: '84px',
+    width: '112px',
     isNumber: true,
     cell: ({ occurred_at_ms, received_at_ms }) =>
       occurred_at_ms === null ? <span className="faint">–</span> : lag(received_at_ms - occurred_at_ms),
