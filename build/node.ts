@@ -28,11 +28,11 @@ const codeSplitting = {
     },
     {
       name: 'schemas',
-      test: /node_modules\/zod\/|src\/contract\/(endpoint|fields|headers|ids|objects|provenance|field-errors|errors|(control|v1)\/projects)\.ts/,
+      test: /node_modules\/zod\/|src\/contract\/(endpoint|fields|headers|ids|objects|errors|(control|v1)\/projects)\.ts/,
     },
     {
       name: 'contract',
-      test: /src\/contract\/(compat\/\w+|(control|v1)\/(?!beacons|events|evidence)\w+|index|listing|openapi[\w-]*)\.ts/,
+      test: /src\/contract\/(compat|(control|v1)\/(?!beacons|events|evidence)\w+|index|listing|openapi[\w-]*)\.ts/,
     },
     {
       name: 'store',

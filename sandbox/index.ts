@@ -3,7 +3,6 @@
  */
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
-import { once } from '../src/foundation/once.ts'
 import { redactSecrets } from '../src/foundation/redaction.ts'
 import { decisionText } from './compat/decisions.ts'
 import { restoreClock } from './operations/clock.ts'
@@ -24,7 +23,7 @@ import { createRates } from './pipeline/rates.ts'
 import { createServer } from './pipeline/server.ts'
 import { createPlatform, sandboxClock, sha256, sha256Hex } from './platform/platform.ts'
 import { createAccess } from './runtime/access.ts'
-import { createCallbacks } from './runtime/callbacks.ts'
+import { type CallbackNetwork, createCallbacks } from './runtime/callbacks.ts'
 import { createDrainLock } from './runtime/drain-lock.ts'
 import { createFaults, createScenarios, type Faults } from './runtime/faults.ts'
 import { createMarkets } from './runtime/markets.ts'
@@ -147,10 +146,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     decision_latency_ms: options.decision_latency_ms ?? null,
   }
   const waiters = createWaiters()
-  const network = once(async () => {
-    const { createCallbackNetwork } = await import('./pipeline/callback-network.ts')
-    return createCallbackNetwork(() => port)
-  })
+  let loading: Promise<CallbackNetwork> | undefined
+  const network = () => {
+    loading ??= import('./pipeline/callback-network.ts').then(({ createCallbackNetwork }) => {
+      return createCallbackNetwork(() => port)
+    })
+    return loading
+  }
   const callbacks = createCallbacks({
     store,
     platform,

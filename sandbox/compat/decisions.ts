@@ -1,5 +1,5 @@
 /** The decision of a slot as old clients get it: by poll, in the shape of their time (C03), or pushed, with a ticket (C04). */
-import type { LegacyDecision } from '../../src/contract/compat/decisions.ts'
+import type { LegacyDecision } from '../../src/contract/compat.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { FillDecision, PlacementResponse } from '../../src/contract/v1/placements.ts'
 import { callerOf, type Operation, type Services } from '../operations/context.ts'

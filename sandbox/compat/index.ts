@@ -2,8 +2,7 @@
  * What clients that exist need beyond the API document, as operations of v1 behind other paths and shapes. With
  * `strict` the pipeline leaves all of it out.
  */
-import type { LegacyBeacon } from '../../src/contract/compat/beacons.ts'
-import { generationEvents } from '../../src/contract/compat/generation.ts'
+import { generationEvents, type LegacyBeacon } from '../../src/contract/compat.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId } from '../../src/contract/ids.ts'

@@ -1,6 +1,5 @@
 /** The request journal: listed, searched by a match, shown, and replayed. */
 
-import { oldClientHeader } from '../../src/contract/compat/surface.ts'
 import type {
   ListedRequest,
   NearMiss,
@@ -10,6 +9,7 @@ import type {
 } from '../../src/contract/control/requests.ts'
 import type { Endpoint, Parsed } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
+import { oldClientHeader } from '../../src/contract/headers.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import { type Contract, compat } from '../../src/contract/index.ts'
 import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'

@@ -3,8 +3,14 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { ApiError, type FieldError } from '../../src/contract/errors.ts'
-import { explainIssues, type LocatedFieldError, unknownField, withInput } from '../../src/contract/field-errors.ts'
+import {
+  ApiError,
+  explainIssues,
+  type FieldError,
+  type LocatedFieldError,
+  unknownField,
+  withInput,
+} from '../../src/contract/errors.ts'
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
 import type { Context } from '../operations/context.ts'
 

@@ -4,10 +4,9 @@
  */
 import { z } from 'zod'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import { unknownField } from '../../src/contract/field-errors.ts'
+import { ApiError, unknownField } from '../../src/contract/errors.ts'
 import { isIabCategory, maxTopic, nativeTemplates } from '../../src/contract/fields.ts'
-import { sourceOf } from '../../src/contract/provenance.ts'
+import { sourceOf } from '../../src/contract/objects.ts'
 import { isObject, type Json, valueAt, withoutValue } from '../../src/foundation/json.ts'
 
 const broughtIn = /^C0[23]$/

@@ -2,7 +2,7 @@
  * What integrators write again and again, beside the typed operations: a job, its decision, its beacons and its generation,
  * with retries that never double a placement, and a mode in which an ad can fail but the product cannot.
  */
-import type { generationEvents } from '../contract/compat/generation.ts'
+import type { generationEvents } from '../contract/compat.ts'
 import type { Input, Output } from '../contract/endpoint.ts'
 import type { Contract, EndpointId } from '../contract/index.ts'
 import { fillPath } from '../foundation/http.ts'

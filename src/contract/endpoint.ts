@@ -2,8 +2,7 @@ import { z } from 'zod'
 import type { ReasonCode } from './errors.ts'
 import type { RequestHeader, ResponseHeader } from './headers.ts'
 import { limits } from './limits.ts'
-import { strictObject } from './objects.ts'
-import type { Provenance } from './provenance.ts'
+import { type Provenance, strictObject } from './objects.ts'
 
 /** The kinds of credential in `Authorization: Bearer`. */
 export type Credential = 'secret_key' | 'activation_token' | 'beacon_token'

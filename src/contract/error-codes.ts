@@ -5,7 +5,7 @@
  * hint says what to do next. No secret, token or prompt text ever appears in any of them. Only a type is imported, so that
  * the command line reads the tables without loading a schema.
  */
-import type { Provenance } from './provenance.ts'
+import type { Provenance } from './objects.ts'
 
 /** An error code: its HTTP status, the exit code of the command line, whether the same request may be sent again. */
 interface ErrorCodeRow {

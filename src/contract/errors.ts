@@ -1,8 +1,11 @@
-/** The error body, and the error that operations throw. Its codes and causes are in error-codes.ts. */
+/**
+ * The error body, the error that operations throw, and the field errors that the issues of a schema become. Codes and
+ * causes are in error-codes.ts.
+ */
 import { z } from 'zod'
+import { nearestName } from '../foundation/nearest-name.ts'
 import { errorCodes, reasonCodes } from './error-codes.ts'
-import { assumedObject } from './objects.ts'
-import { assumed, documented, observed } from './provenance.ts'
+import { assumed, assumedObject, documented, observed } from './objects.ts'
 
 export { errorCodes, reasonCodes } from './error-codes.ts'
 
@@ -81,4 +84,200 @@ export class ApiError extends Error {
       docs_url: `${base_url}/_sandbox/docs/errors/${this.reason_code}`,
     }
   }
+}
+
+type Issue = z.core.$ZodIssue
+
+/** A field error, and where the field is in the value. */
+export interface LocatedFieldError extends FieldError {
+  at: readonly PropertyKey[]
+  isUnknown: boolean
+}
+
+const longestPath = 160
+/** Unknown names that are compared with the known ones: a body may hold thousands. */
+const mostCompared = 20
+const fieldName = /^[\w.:$@-]{1,64}$/
+
+/** How to parse a value for `explainIssues`: by its input alone a missing value differs from a wrong one. */
+export const withInput = { reportInput: true } as const
+
+/**
+ * Returns the precise cause and every invalid field, in the order of the schema. With the schema, unknown fields come with
+ * the field that was probably meant.
+ */
+export function explainIssues(
+  issues: readonly Issue[],
+  schema?: z.core.$ZodType,
+): { reason_code: ReasonCode; fields: LocatedFieldError[] } {
+  const flat = issues.flatMap(flatten)
+  return { reason_code: reasonOf(flat), fields: flat.flatMap((issue) => toFields(issue, schema)) }
+}
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: 'text',
+  int: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+}
+
+/** Returns the type of a JSON value in the words of field errors: `text`, `a list`. */
+export function typeWord(value: unknown): string {
+  if (value === null) return 'null'
+  return typeWords[Array.isArray(value) ? 'array' : typeof value] ?? typeof value
+}
+
+/** Whether field errors expect a type with these words. */
+export function isTypeWord(expected: string): boolean {
+  return Object.values(typeWords).includes(expected)
+}
+
+/** Returns what a value must be, in words that follow its name: `must be a whole number`, `must be one of a, b`. */
+export function requirementOf(issue: Issue | undefined): string {
+  if (issue === undefined) return 'is not valid'
+  if (issue.code === 'unrecognized_keys') return `has no field ${issue.keys.join(', ')}`
+  // A message of the contract itself says more than the kind of the issue.
+  if (/^(must|cannot) /.test(issue.message)) return issue.message
+  return `must be ${expectedOf(issue)}`
+}
+
+/** What to do instead, for known fields in a place where they do not exist. */
+const expectedOfUnknown = new Map([
+  ['wait_ms', 'wait_ms on POST /v1/placements or GET /v1/decisions/{slot_id} only: nothing else waits'],
+])
+
+/** Returns the error of a field that the schema does not define. `meant` is the path of the field to send instead. */
+export function unknownField(at: readonly PropertyKey[], meant: string | null = null): LocatedFieldError {
+  const expected =
+    expectedOfUnknown.get(String(at.at(-1))) ??
+    (meant === null ? 'no field of this name; svc contract show lists the known ones' : `the field ${meant}`)
+  return { path: pathOf(at), message: 'is unknown', expected, at, isUnknown: true }
+}
+
+/**
+ * Returns the path of the field that an unknown name was probably meant for, or null: one in another case or with a typing
+ * mistake (`clientId`), or one of this name inside an object beside it (`allowed_formats`, which belongs in `overrides`).
+ */
+function fieldMeant(schema: z.core.$ZodType, place: readonly PropertyKey[], wrong: string): string | null {
+  const beside = fieldsAt(schema, place)
+  const snake = wrong.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+  const outer = [...beside].find(([, field]) => fieldsAt(field, []).has(snake))?.[0]
+  const isInside = !beside.has(snake) && outer !== undefined
+  const name = isInside ? `${outer}.${snake}` : nearestName(snake, [...beside.keys()])
+  return name === null ? null : [...place, name].join('.')
+}
+
+/** What is read of the definition of a schema: of an object, a list, a union, or one around another. */
+interface Definition {
+  shape?: Record<PropertyKey, z.core.$ZodType>
+  element?: z.core.$ZodType
+  options?: readonly z.core.$ZodType[]
+  innerType?: z.core.$ZodType
+  in?: z.core.$ZodType
+  out?: z.core.$ZodType
+}
+
+/** Returns the fields that a schema knows in a place; of a union, those of each variant. */
+function fieldsAt(schema: z.core.$ZodType, [name, ...rest]: readonly PropertyKey[]): Map<string, z.core.$ZodType> {
+  const { shape, element, options, innerType, in: input, out } = schema._zod.def as Definition
+  const within = [...(options ?? []), innerType, input, out].filter((inner) => inner !== undefined)
+  if (within.length > 0) {
+    const path = name === undefined ? [] : [name, ...rest]
+    return new Map(within.flatMap((inner) => [...fieldsAt(inner, path)]))
+  }
+  if (name === undefined) return new Map(Object.entries(shape ?? {}))
+  const next = element ?? shape?.[name]
+  return next === undefined ? new Map() : fieldsAt(next, rest)
+}
+
+/** A union has issues for each of its variants. Keeps those of the variant that came closest. */
+function flatten(issue: Issue): Issue[] {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
+  const closest = issue.errors.find((branch) => !branch.some((inner) => isOtherType(inner))) ?? null
+  if (closest === null) return [issue]
+  return closest.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })).flatMap(flatten)
+}
+
+function isOtherType(issue: Issue): boolean {
+  return issue.code === 'invalid_type' && issue.path.length === 0
+}
+
+function reasonOf(issues: readonly Issue[]): ReasonCode {
+  if (issues.some((issue) => issue.path.at(-2) === 'allowed_formats')) return 'format_unsupported'
+  if (issues.some((issue) => issue.path[0] === 'publishable_key')) return 'publishable_key_malformed'
+  if (issues.some((issue) => issue.code === 'unrecognized_keys')) return 'field_unknown'
+  return 'schema_invalid'
+}
+
+function toFields(issue: Issue, schema?: z.core.$ZodType): LocatedFieldError[] {
+  if (issue.code === 'unrecognized_keys') {
+    const { path, keys } = issue
+    const isCompared = (key: string, index: number) => index < mostCompared && fieldName.test(key)
+    return keys.map((key, index) =>
+      unknownField([...path, key], schema && isCompared(key, index) ? fieldMeant(schema, path, key) : null),
+    )
+  }
+  return [
+    {
+      path: pathOf(issue.path),
+      message: messageOf(issue),
+      expected: expectedOf(issue),
+      at: issue.path,
+      isUnknown: false,
+    },
+  ]
+}
+
+/** A name that cannot be a misspelt field may be a secret or prose: it is not repeated (A12). */
+function pathOf(path: readonly PropertyKey[]): string {
+  const text = path.map((name) => (fieldName.test(String(name)) ? String(name) : '[name]')).join('.')
+  return text.length > longestPath ? `${text.slice(0, longestPath)}…` : text
+}
+
+function messageOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.message.endsWith('received undefined')) return 'is missing'
+      return issue.message.endsWith('received null') ? 'is null; leave it out when there is none' : 'has the wrong type'
+    case 'invalid_value':
+      return 'input' in issue && issue.input === undefined ? 'is missing' : 'is not one of the allowed values'
+    case 'too_small':
+      return isLength(issue.origin) ? 'is too short' : 'is too small'
+    case 'too_big':
+      return isLength(issue.origin) ? 'is too long' : 'is too large'
+    case 'invalid_union':
+      return 'has none of the allowed forms'
+    default:
+      return 'is malformed'
+  }
+}
+
+function expectedOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return typeWords[issue.expected] ?? issue.expected
+    case 'invalid_value':
+      // A message of the contract itself adds the value that was probably meant.
+      if (issue.message.startsWith('must be one of ')) return issue.message.slice('must be '.length)
+      return `one of ${issue.values.map(String).join(', ')}`
+    case 'too_small':
+      return `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${unitOf(issue.origin)}`
+    case 'too_big':
+      return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${unitOf(issue.origin)}`
+    default:
+      return issue.message.replace(/^Invalid input: /, '')
+  }
+}
+
+/** Whether a limit is one of characters or items. */
+function isLength(origin: string): boolean {
+  return origin === 'string' || origin === 'array'
+}
+
+function unitOf(origin: string): string {
+  if (origin === 'string') return ' characters'
+  return origin === 'array' ? ' items' : ''
 }

@@ -3,16 +3,17 @@
  * the contract, and the document computed from them. It needs zod alone: it also runs in pages, and on Node 20.
  */
 
-export { LegacyBeacon, legacyBeaconTypes } from './compat/beacons.ts'
-export { LegacyDecision } from './compat/decisions.ts'
 export {
+  DecisionTicket,
   GenerationAccepted,
   type GenerationEvent,
   GenerationReport,
   generationEvents,
+  LegacyBeacon,
+  LegacyDecision,
   LegacyGenerationReport,
-} from './compat/generation.ts'
-export { DecisionTicket } from './compat/push.ts'
+  legacyBeaconTypes,
+} from './compat.ts'
 export { BeaconItem, BeaconReason, Metric, Verdict } from './control/beacons.ts'
 export { BillingLine, BillingReport } from './control/billing.ts'
 export { CallbackItem, CallbackStatus } from './control/callbacks.ts'
@@ -53,9 +54,8 @@ export {
   RequestItem,
   RequestMatch,
 } from './control/requests.ts'
-export { Integrity, SandboxInfo } from './control/sandbox.ts'
+export { Integrity, SandboxInfo, Snapshot, SnapshotName } from './control/sandbox.ts'
 export { Scenario, ScenarioChanges, ScenarioItem } from './control/scenarios.ts'
-export { Snapshot, SnapshotName } from './control/snapshots.ts'
 export type { Credential, Endpoint, Input, Output, Parsed, RateClass, Stability } from './endpoint.ts'
 export { acceptMeanings, type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from './error-codes.ts'
 export { ErrorBody, FieldError } from './errors.ts'
@@ -109,8 +109,8 @@ export { type CompatEndpointId, type Contract, compat, contract, control, type E
 export { limits } from './limits.ts'
 export { contractListing, type ListedField } from './listing.ts'
 export { type NoFillReason, noFillReasons } from './no-fill.ts'
+export { type Provenance, type Source, sourceOf } from './objects.ts'
 export { openapiDocument } from './openapi.ts'
-export { type Provenance, type Source, sourceOf } from './provenance.ts'
 export {
   AcceptCode,
   acceptCodes,

@@ -3,8 +3,7 @@ import { z } from 'zod'
 import type { IdPrefix } from './ids.ts'
 import { limits } from './limits.ts'
 import { type NoFillReason, noFillReasons } from './no-fill.ts'
-import { assumedFields, assumedObject, strictObject } from './objects.ts'
-import { documented, observed, withKeywords } from './provenance.ts'
+import { assumedFields, assumedObject, documented, observed, strictObject, withKeywords } from './objects.ts'
 
 export const jobTypes = ['chat', 'code', 'image', 'voice', 'agent'] as const
 export const formats = ['banner', 'clip', 'native'] as const

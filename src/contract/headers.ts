@@ -1,4 +1,4 @@
-import type { Provenance } from './provenance.ts'
+import type { Provenance } from './objects.ts'
 
 /** A header of the API. `type` is its JSON Schema type. */
 interface HeaderRow {
@@ -109,3 +109,6 @@ export const contractCheckClient = { user_agent: 'svc-contract-check', session_p
 
 /** In the journal, among the response headers of a callback that got no response: why. */
 export const problemHeader = 'x-sandbox-problem'
+
+/** Requests with this header, whatever its value, come from an old client (C08). No WebSocket handshake has it. */
+export const oldClientHeader = 'x-csl-wrapper-version'

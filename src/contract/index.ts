@@ -4,11 +4,7 @@
  * An endpoint stands in the file of its resource. A new file is added to one of the lists below, and nowhere else.
  */
 import { z } from 'zod'
-import * as legacyBeacons from './compat/beacons.ts'
-import * as legacyDecisions from './compat/decisions.ts'
-import * as generation from './compat/generation.ts'
-import * as legacyJobs from './compat/jobs.ts'
-import * as push from './compat/push.ts'
+import * as oldClients from './compat.ts'
 import * as access from './control/access.ts'
 import * as beaconList from './control/beacons.ts'
 import * as billing from './control/billing.ts'
@@ -25,28 +21,22 @@ import * as projects from './control/projects.ts'
 import * as requests from './control/requests.ts'
 import * as sandbox from './control/sandbox.ts'
 import * as scenarios from './control/scenarios.ts'
-import * as snapshots from './control/snapshots.ts'
 import * as errors from './errors.ts'
 import * as fields from './fields.ts'
 import * as beacons from './v1/beacons.ts'
 import * as browser from './v1/browser.ts'
 import * as consent from './v1/consent.ts'
-import * as decisions from './v1/decisions.ts'
 import * as jobs from './v1/jobs.ts'
 import * as placements from './v1/placements.ts'
 import * as projectConfig from './v1/projects.ts'
 import * as render from './v1/render.ts'
 
 /** The files of the public API, in the order of its document. */
-const v1Files = [placements, jobs, decisions, browser, beacons, consent, projectConfig, render] as const
-
-/** The files of the routes for clients that exist, which the document does not list. Off with --strict. */
-const compatFiles = [legacyJobs, legacyDecisions, push, generation, legacyBeacons] as const
+const v1Files = [placements, jobs, browser, beacons, consent, projectConfig, render] as const
 
 /** The files of the sandbox's own API, under `/_sandbox/`. */
 const controlFiles = [
   sandbox,
-  snapshots,
   access,
   clock,
   projects,
@@ -65,7 +55,8 @@ const controlFiles = [
 ] as const
 
 export const v1 = endpointsOf(v1Files)
-export const compat = endpointsOf(compatFiles)
+/** The routes for clients that exist, which the document does not list. Off with --strict. */
+export const compat = oldClients.endpoints
 export const control = endpointsOf(controlFiles)
 export const contract = { ...v1, ...compat, ...control } as const
 export type Contract = typeof contract
@@ -88,7 +79,7 @@ let names: Map<unknown, string> | null = null
  * variants of a body have these names. The form that a value has in a query is named after the value.
  */
 export function schemaName(schema: unknown): string | null {
-  names ??= new Map([errors, fields, ...v1Files, ...compatFiles, ...controlFiles].flatMap(namedSchemas))
+  names ??= new Map([errors, fields, ...v1Files, oldClients, ...controlFiles].flatMap(namedSchemas))
   return names.get(schema) ?? null
 }
 

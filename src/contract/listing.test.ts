@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Endpoint } from './endpoint.ts'
 import { contract } from './index.ts'
 import { contractListing, endpointFields, type ListedField } from './listing.ts'
-import { assumed } from './provenance.ts'
+import { assumed } from './objects.ts'
 
 const listing = contractListing()
 

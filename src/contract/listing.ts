@@ -3,7 +3,7 @@ import type { Endpoint } from './endpoint.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
 import { contract, schemaName } from './index.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from './no-fill.ts'
-import { type Provenance, sourceOf } from './provenance.ts'
+import { type Provenance, sourceOf } from './objects.ts'
 
 type Scalar = string | number | boolean | null
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { assumedFields, assumedObject, strictObject } from './objects.ts'
-import { documented, sourceOf } from './provenance.ts'
+import { assumedFields, assumedObject, documented, sourceOf, strictObject } from './objects.ts'
 
 test('the fields of an object are built by its first use, once for all of its copies', () => {
   let built = 0

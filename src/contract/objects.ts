@@ -1,11 +1,11 @@
 /**
- * The objects of the contract. A function returns their fields and is called when the object is first used: parsed with,
+ * The objects of the contract, and the source of every field: documented, observed or assumed.
+ *
+ * A function returns their fields and is called when the object is first used: parsed with,
  * listed or written as JSON Schema. So a start builds no fields, and a request those of its own endpoint. Built, they are two
  * thousand schemas, a fifth of the time of a start.
  */
 import { z } from 'zod'
-import { once } from '../foundation/once.ts'
-import { markAssumed } from './provenance.ts'
 
 /** An object without other fields. */
 export function strictObject<Shape extends z.ZodRawShape>(fields: () => Shape): z.ZodObject<Shape, z.core.$strict> {
@@ -63,4 +63,86 @@ function buildNested(schema: z.core.$ZodType): void {
   else if (def.type === 'record') buildNested(def.valueType)
   else if (def.type === 'pipe') buildNested(def.out)
   else if ('innerType' in def) buildNested(def.innerType)
+}
+
+/**
+ * Where a field, value or rule comes from.
+ * - `documented`: stated in the API document.
+ * - `observed`: seen in public clients and public documentation of this API surface; real clients depend on it.
+ * - `assumed`: chosen here, in line with the field's conventions. May differ in production.
+ */
+export type Provenance = 'documented' | 'observed' | 'assumed'
+
+/** The metadata of every field of the contract. `decision` is an id such as `A31`. */
+export interface Source {
+  provenance: Provenance
+  decision?: string
+  description: string
+}
+
+/** JSON Schema that the OpenAPI document adds to what the parser checks. */
+interface Keywords {
+  pattern?: string
+  format?: string
+  minimum?: number
+  maximum?: number
+  minItems?: number
+  uniqueItems?: boolean
+  examples?: readonly string[]
+  allOf?: { anyOf: { required: string[]; properties: Record<string, object> }[] }[]
+}
+
+declare module 'zod' {
+  interface GlobalMeta {
+    provenance?: Provenance
+    decision?: string
+    keywords?: Keywords
+  }
+}
+
+/** Marks a field as stated in the API document. */
+export function documented<S extends z.ZodType>(schema: S, description: string, decision?: string): S {
+  return mark(schema, { provenance: 'documented', description, ...(decision === undefined ? {} : { decision }) })
+}
+
+/** Marks a field as seen in public clients, with the id of the decision that adopts it. */
+export function observed<S extends z.ZodType>(schema: S, decision: string, description: string): S {
+  return mark(schema, { provenance: 'observed', decision, description })
+}
+
+/** Marks a field as chosen here, with the id of the decision. */
+export function assumed<S extends z.ZodType>(schema: S, decision: string, description: string): S {
+  return mark(schema, { provenance: 'assumed', decision, description })
+}
+
+/** Marks a described field as chosen here, unless it has a source of its own. */
+function markAssumed(schema: z.ZodType, decision: string): void {
+  const meta = z.globalRegistry.get(schema)
+  if (meta?.description !== undefined && meta.provenance === undefined) {
+    z.globalRegistry.add(schema, { provenance: 'assumed', decision, description: meta.description })
+  }
+}
+
+/**
+ * Adds what the parser leaves to others: to a rule that has a reason code of its own, or to the look-up of an identifier,
+ * which responds with a 404 to any other text.
+ */
+export function withKeywords<S extends z.ZodType>(schema: S, keywords: Keywords): S {
+  return schema.meta({ keywords }) as S
+}
+
+function mark<S extends z.ZodType>(schema: S, source: Source): S {
+  return schema.meta({ ...source }) as S
+}
+
+/** Returns the source of a schema, or null when it has none. */
+export function sourceOf(schema: z.ZodType): Source | null {
+  const meta = schema.meta()
+  return meta?.provenance === undefined ? null : (meta as Source)
+}
+
+/** Returns a function that calls `make` when it is first called, and returns the same value from then on. */
+export function once<Value extends {}>(make: () => Value): () => Value {
+  let value: Value | undefined
+  return () => (value ??= make())
 }

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { CliError, didYouMean } from '../cli/run/errors.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { explainIssues } from '../contract/field-errors.ts'
+import { explainIssues } from '../contract/errors.ts'
 import { contract, type EndpointId } from '../contract/index.ts'
 import { contractListing } from '../contract/listing.ts'
 import { BeaconRequest } from '../contract/v1/beacons.ts'

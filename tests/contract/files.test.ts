@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { referenceMarkdown } from '../../docs/reference.ts'
 import { compat, control, v1 } from '../../src/contract/index.ts'
 
-const parts = { v1, compat, control }
+const parts = { v1, control }
 
-test.each(['v1', 'compat', 'control'] as const)(
+test.each(['v1', 'control'] as const)(
   'the contract has every endpoint of every file of contract/%s',
   async (folder) => {
     const files = readdirSync(new URL(`../../src/contract/${folder}/`, import.meta.url))

@@ -4,7 +4,7 @@ import { generate } from 'selfsigned'
 import { Agent, request as send, WebSocket } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { SandboxError, startSandbox } from '../../sandbox/index.ts'
-import { LegacyDecision } from '../../src/contract/compat/decisions.ts'
+import { LegacyDecision } from '../../src/contract/compat.ts'
 import { activate, asked, fill, key, stage } from './stage.ts'
 
 const public_url = 'http://192.168.1.5:4010'

@@ -1,7 +1,7 @@
 /** The schemas of svc.config.json and profiles.json. Loaded where there is such a file, or one is written. */
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { requirementOf } from '../../contract/field-errors.ts'
+import { requirementOf } from '../../contract/errors.ts'
 import { CliError, unreadable } from '../run/errors.ts'
 import { settingRules } from './settings.ts'
 import { StartSection } from './start-options.ts'

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { RateText } from '../../contract/control/projects.ts'
-import { requirementOf } from '../../contract/field-errors.ts'
+import { requirementOf } from '../../contract/errors.ts'
 import { CliError } from '../run/errors.ts'
 
 const count = z.int('must be a whole number').min(0, 'must be 0 or more')

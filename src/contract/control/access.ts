@@ -2,8 +2,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, roles, writing } from '../endpoint.ts'
 import { Done, EpochMs, NoFields, page, pageQuery } from '../fields.ts'
-import { assumedFields, assumedObject, strictObject } from '../objects.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject, strictObject } from '../objects.ts'
 
 /** At most 40 characters, since a namespace becomes part of a name in the database. */
 export const NamespaceName = z

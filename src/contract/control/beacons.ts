@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { ReasonCode } from '../errors.ts'
 import { EpochMs, Format, page, pageQuery, Since, SlotFilter } from '../fields.ts'
-import { assumedObject } from '../objects.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedObject } from '../objects.ts'
 import { AcceptCode, BeaconEvent } from '../v1/beacons.ts'
 
 export const Verdict = z.enum(['accepted', 'duplicate', 'rejected'])

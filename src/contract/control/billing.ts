@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { Format, Since } from '../fields.ts'
-import { assumedObject } from '../objects.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedObject } from '../objects.ts'
 import { BillingModel } from '../v1/projects.ts'
 import { BeaconItem, BeaconReason, Metric } from './beacons.ts'
 

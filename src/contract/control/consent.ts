@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { ConsentId, ConsentState, EpochMs, page, pageQuery, Since } from '../fields.ts'
-import { assumedObject } from '../objects.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedObject } from '../objects.ts'
 
 export const ConsentItem = assumedObject('A66', () => ({
   consent_id: ConsentId.describe('Identifier of the consent record.'),

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
-import { assumedObject } from '../objects.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedObject } from '../objects.ts'
 
 export const endpoints = declareEndpoints({
   'contract.show': {

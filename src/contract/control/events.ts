@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { EpochMs, queryNumber, Since, SlotFilter } from '../fields.ts'
-import { assumedObject } from '../objects.ts'
-import { withKeywords } from '../provenance.ts'
+import { assumedObject, withKeywords } from '../objects.ts'
 
 export const eventTypes = [
   'job.created',

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { EpochMs, page, pageQuery, queryNumber, Since, SlotFilter } from '../fields.ts'
-import { assumedFields, assumedObject, strictObject } from '../objects.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject, strictObject } from '../objects.ts'
 
 export const EvidenceKind = z.enum(['decision', 'consent', 'beacon'])
 

@@ -3,8 +3,7 @@ import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { ReasonCode } from '../errors.ts'
 import { EpochMs, Format, MethodFilter, page } from '../fields.ts'
-import { assumedFields, assumedObject, strictObject } from '../objects.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject, strictObject } from '../objects.ts'
 
 /** Maximum number of rules at a time. */
 export const mostFaults = 100

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { EpochMs, KeyId, Mode, NoFields, page, pageQuery } from '../fields.ts'
-import { assumedFields, assumedObject, strictObject } from '../objects.ts'
-import { assumed, documented } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject, documented, strictObject } from '../objects.ts'
 
 const keyClasses = ['secret', 'publishable'] as const
 export const KeyClass = z.enum(keyClasses)

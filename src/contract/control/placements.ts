@@ -17,8 +17,7 @@ import {
   SlotId,
   SlotStatus,
 } from '../fields.ts'
-import { assumedFields, assumedObject, strictObject } from '../objects.ts'
-import { assumed, documented } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject, documented, strictObject } from '../objects.ts'
 import { Decision } from '../v1/placements.ts'
 import { BeaconItem, Metric } from './beacons.ts'
 import { EvidenceEntry } from './evidence.ts'

@@ -3,8 +3,7 @@ import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { ClientId, formats, JobType, jobTypes, page, pageQuery } from '../fields.ts'
 import { limits } from '../limits.ts'
-import { assumedFields, assumedObject, strictObject } from '../objects.ts'
-import { assumed, documented, sourceOf } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject, documented, sourceOf, strictObject } from '../objects.ts'
 import { BillingModel, ConsentRules, placementDefaults, viewabilityRules } from '../v1/projects.ts'
 
 /** Latency of decisions, by the sandbox clock (A44). */

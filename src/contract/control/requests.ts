@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { declareEndpoints, reading, writing } from '../endpoint.ts'
 import { ReasonCode } from '../errors.ts'
 import { BooleanText, EpochMs, MethodFilter, page, pageQuery, queryNumber, RequestId, Since } from '../fields.ts'
-import { assumedFields, assumedObject, strictObject } from '../objects.ts'
-import { assumed } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject, strictObject } from '../objects.ts'
 
 /** Kinds of credential, by their prefix: secret keys of both modes, activation and beacon tokens. */
 export const KeyKind = z.enum(['sk_test', 'sk_live', 'at', 'bt'])

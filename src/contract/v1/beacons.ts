@@ -5,8 +5,7 @@ import { acceptMeanings } from '../error-codes.ts'
 import type { ReasonCode } from '../errors.ts'
 import { AssetToken, ContractVersion, EpochMs, Opaque, requestIdField, SlotId } from '../fields.ts'
 import { limits } from '../limits.ts'
-import { assumedObject, strictObject } from '../objects.ts'
-import { assumed, documented, observed, withKeywords } from '../provenance.ts'
+import { assumed, assumedObject, documented, observed, strictObject, withKeywords } from '../objects.ts'
 
 /** Canonical beacon kinds, as they are stored. */
 export const beaconEvents = [

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { EpochMs, KeyId } from '../fields.ts'
-import { strictObject } from '../objects.ts'
-import { documented, withKeywords } from '../provenance.ts'
+import { documented, strictObject, withKeywords } from '../objects.ts'
 
 export const ActivationRequest = strictObject(() => ({
   publishable_key: documented(

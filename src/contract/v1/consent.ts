@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { AuthoritativeConsent, ClientId, ConsentId, EpochMs, requestIdField, SessionId } from '../fields.ts'
-import { strictObject } from '../objects.ts'
-import { assumed, observed } from '../provenance.ts'
+import { assumed, observed, strictObject } from '../objects.ts'
 
 export const consentDecisions = ['granted', 'denied', 'withdrawn'] as const
 export const ConsentDecision = z.enum(consentDecisions)

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { isObject } from '../../foundation/json.ts'
-import { once } from '../../foundation/once.ts'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import {
   AllowedFormats,
@@ -26,11 +25,13 @@ import {
   SessionId,
   SlotHint,
   SlotId,
+  slotIdParam,
   slotsRequested,
   Timing,
+  WaitMsQuery,
 } from '../fields.ts'
-import { looseObject, strictObject } from '../objects.ts'
-import { documented, observed, withKeywords } from '../provenance.ts'
+import { assumed, documented, looseObject, observed, once, strictObject, withKeywords } from '../objects.ts'
+import { PlacementResponse } from './placements.ts'
 
 const text = z.string().max(256)
 const pixels = z.int().min(1).max(4096)
@@ -279,5 +280,21 @@ export const endpoints = declareEndpoints({
       'callback_url_refused',
       'callback_key_missing',
     ],
+  },
+  'decisions.get': {
+    ...publicApi,
+    method: 'GET',
+    path: '/v1/decisions/{slot_id}',
+    summary: 'Poll a slot for its decision',
+    description:
+      'Returns the placement response; decision is null while pending. A slot that is unknown or of another project gets a 404.',
+    stability: 'advanced',
+    params: strictObject(() => ({ slot_id: slotIdParam })),
+    query: strictObject(() => ({
+      wait_ms: observed(WaitMsQuery.optional(), 'A36', 'Long-poll wait, milliseconds; 0 when absent, clamped to 5000.'),
+    })),
+    response: assumed(PlacementResponse, 'A36', 'The placement response object.'),
+    response_headers: ['date', 'x-sandbox-warning'],
+    errors: ['not_found'],
   },
 })

@@ -21,8 +21,7 @@ import {
   WaitMs,
   WaitMsQuery,
 } from '../fields.ts'
-import { strictObject } from '../objects.ts'
-import { assumed, documented, observed } from '../provenance.ts'
+import { assumed, documented, observed, strictObject } from '../objects.ts'
 
 const size = z.int().min(1)
 const url = z.string().max(2048)

@@ -12,8 +12,7 @@ import {
   Timing,
 } from '../fields.ts'
 import { fileRequestHeaders } from '../headers.ts'
-import { assumedFields, assumedObject, strictObject } from '../objects.ts'
-import { assumed, documented, observed } from '../provenance.ts'
+import { assumed, assumedFields, assumedObject, documented, observed, strictObject } from '../objects.ts'
 
 /* Groups of settings that the configuration shows as they are. */
 

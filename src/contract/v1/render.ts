@@ -1,8 +1,7 @@
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import { AssetToken } from '../fields.ts'
 import { fileRequestHeaders } from '../headers.ts'
-import { strictObject } from '../objects.ts'
-import { documented } from '../provenance.ts'
+import { documented, strictObject } from '../objects.ts'
 
 export const endpoints = declareEndpoints({
   'render.script': {

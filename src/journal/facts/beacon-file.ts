@@ -7,7 +7,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser'
-import { explainIssues, type LocatedFieldError, withInput } from '../../contract/field-errors.ts'
+import { explainIssues, type LocatedFieldError, withInput } from '../../contract/errors.ts'
 import { contract } from '../../contract/index.ts'
 import { BeaconRequest } from '../../contract/v1/beacons.ts'
 import { valueAt } from '../../foundation/json.ts'

@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { formatTime, formatValue } from '../../cli/output/text.ts'
 import { type AcceptedBeacon, type Creative, judgeBeacons } from '../../contract/beacon-verdict.ts'
 import { acceptHints } from '../../contract/error-codes.ts'
-import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import type { LocatedFieldError } from '../../contract/field-errors.ts'
+import { type LocatedFieldError, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { limits } from '../../contract/limits.ts'
 import {
   type AcceptCode,

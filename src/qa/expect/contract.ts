@@ -4,11 +4,17 @@
  * a live service can tell a broken promise from a difference of something that only the sandbox assumes.
  */
 import { type Endpoint, failuresOf } from '../../contract/endpoint.ts'
-import { ErrorBody, type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import { explainIssues } from '../../contract/field-errors.ts'
+import {
+  ErrorBody,
+  type ErrorCode,
+  errorCodes,
+  explainIssues,
+  type ReasonCode,
+  reasonCodes,
+} from '../../contract/errors.ts'
 import { failureHeaders, type ResponseHeader, responseHeaders } from '../../contract/headers.ts'
 import { endpointFields, type ListedField } from '../../contract/listing.ts'
-import { type Provenance, sourceOf } from '../../contract/provenance.ts'
+import { type Provenance, sourceOf } from '../../contract/objects.ts'
 import { retryAfterMs } from '../../foundation/http.ts'
 import { isObject, type Json, valueAt } from '../../foundation/json.ts'
 import type { Check, Difference } from '../result.ts'
