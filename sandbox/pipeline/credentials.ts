@@ -63,6 +63,26 @@ function bearerOf(authorization: string | undefined): string {
   return match[1]!
 }
 
+/**
+ * Refuses what must not come in the Authorization header of an activation, which has its key in the body: a scheme other
+ * than Bearer (A08), and a secret key from a page (A92). Another bearer credential changes nothing: a client may add its
+ * token to every request.
+ * @throws ApiError 401 for another scheme or an unknown secret key, 403 for a secret key together with an Origin
+ */
+export async function checkActivationHeader(services: Services, exchange: Exchange): Promise<void> {
+  const { authorization = '', origin } = exchange.request.headers
+  const [scheme = '', credential = ''] = authorization.trim().split(/\s+/)
+  if (scheme === '') return
+  if (scheme.toLowerCase() !== 'bearer') {
+    throw new ApiError('credential_missing', {
+      message: 'The Authorization header does not have the form Bearer <key>.',
+      hint: 'Leave the header out: an activation has its publishable key in the body.',
+    })
+  }
+  if (origin === undefined || !credential.startsWith('sk_')) return
+  callerOfKey(exchange, await findSecretKey(services, credential))
+}
+
 /** A client sends the same key with every request: the digests of a few are cached. */
 const digests = new Map<string, Uint8Array>()
 const mostDigests = 256
@@ -77,17 +97,22 @@ function digestOf({ sha256 }: Services['platform'], text: string): Uint8Array {
 }
 
 async function callerOfSecretKey(
-  { store, platform }: Services,
+  services: Services,
   exchange: Exchange,
   endpoint: Endpoint,
   text: string,
 ): Promise<Caller> {
-  const key = await store.findKey(digestOf(platform, text))
-  if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
+  const key = await findSecretKey(services, text)
   if (!endpoint.credentials.includes('secret_key')) {
     throw new ApiError('key_class', { message: 'This path is for browsers: it takes an activation token.' })
   }
   return callerOfKey(exchange, key)
+}
+
+async function findSecretKey({ store, platform }: Services, text: string): Promise<KeyRow> {
+  const key = await store.findKey(digestOf(platform, text))
+  if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
+  return key
 }
 
 function callerOfKey({ context, request }: Exchange, key: KeyRow): Caller {

@@ -30,7 +30,7 @@ import {
   validateBody,
 } from './body.ts'
 import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
-import { findCaller } from './credentials.ts'
+import { checkActivationHeader, findCaller } from './credentials.ts'
 import {
   type Exchange,
   errorResponse,
@@ -241,6 +241,7 @@ async function callEndpoint(
   await services.drainLock.enter()
   try {
     checkContentType(request)
+    if (id === 'browser.activate') await checkActivationHeader(services, exchange)
     if (endpoint.credentials.length > 0) {
       context.caller = await findCaller(services, exchange, endpoint)
       const taking = endpoint.rate === null ? undefined : rates.take(endpoint.rate, context.caller, context.now_ms)

@@ -193,6 +193,13 @@ function fieldsAt(schema: z.core.$ZodType, [name, ...rest]: readonly PropertyKey
   return next === undefined ? new Map() : fieldsAt(next, rest)
 }
 
+/** Whether a field that is null could be left out: not the body itself, nor a required field, nor an item of a list. */
+function mayBeAbsent(path: readonly PropertyKey[], schema?: z.core.$ZodType): boolean {
+  const name = path.at(-1)
+  if (schema === undefined || typeof name !== 'string') return false
+  return fieldsAt(schema, path.slice(0, -1)).get(name)?._zod.optin === 'optional'
+}
+
 /** A union has issues for each of its variants. Keeps those of the variant that came closest. */
 function flatten(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
@@ -223,7 +230,7 @@ function toFields(issue: Issue, schema?: z.core.$ZodType): LocatedFieldError[] {
   return [
     {
       path: pathOf(issue.path),
-      message: messageOf(issue),
+      message: messageOf(issue, schema),
       expected: expectedOf(issue),
       at: issue.path,
       isUnknown: false,
@@ -237,11 +244,13 @@ function pathOf(path: readonly PropertyKey[]): string {
   return text.length > longestPath ? `${text.slice(0, longestPath)}…` : text
 }
 
-function messageOf(issue: Issue): string {
+function messageOf(issue: Issue, schema?: z.core.$ZodType): string {
+  if ('input' in issue && issue.input === null) {
+    return mayBeAbsent(issue.path, schema) ? 'is null; leave it out when there is none' : 'is null'
+  }
   switch (issue.code) {
     case 'invalid_type':
-      if (issue.message.endsWith('received undefined')) return 'is missing'
-      return issue.message.endsWith('received null') ? 'is null; leave it out when there is none' : 'has the wrong type'
+      return issue.message.endsWith('received undefined') ? 'is missing' : 'has the wrong type'
     case 'invalid_value':
       return 'input' in issue && issue.input === undefined ? 'is missing' : 'is not one of the allowed values'
     case 'too_small':
@@ -264,9 +273,9 @@ function expectedOf(issue: Issue): string {
       if (issue.message.startsWith('must be one of ')) return issue.message.slice('must be '.length)
       return `one of ${issue.values.map(String).join(', ')}`
     case 'too_small':
-      return `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${unitOf(issue.origin)}`
+      return `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${unitOf(issue.origin, issue.minimum)}`
     case 'too_big':
-      return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${unitOf(issue.origin)}`
+      return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${unitOf(issue.origin, issue.maximum)}`
     default:
       return issue.message.replace(/^Invalid input: /, '')
   }
@@ -277,7 +286,8 @@ function isLength(origin: string): boolean {
   return origin === 'string' || origin === 'array'
 }
 
-function unitOf(origin: string): string {
-  if (origin === 'string') return ' characters'
-  return origin === 'array' ? ' items' : ''
+function unitOf(origin: string, limit: number | bigint): string {
+  if (!isLength(origin)) return ''
+  const unit = origin === 'string' ? ' character' : ' item'
+  return Number(limit) === 1 ? unit : `${unit}s`
 }

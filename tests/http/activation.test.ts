@@ -302,12 +302,36 @@ describe('an activation token', () => {
   })
 })
 
+describe('the Authorization header of an activation', () => {
+  test('is not needed, and of no scheme but Bearer', async () => {
+    await using on = await stage()
+    const body = { publishable_key: publishable }
+    for (const authorization of ['Basic c3Zj', publishable, `Token ${publishable}`]) {
+      const refused = await on.api.refuse('browser.activate', { origin, headers: { authorization }, body })
+      expect([refused.status, refused.body.reason_code], authorization).toEqual([401, 'credential_missing'])
+      expect(refused.body.hint).toContain('in the body')
+    }
+    for (const authorization of ['', 'Bearer', `Bearer ${publishable}`, `bearer ${await activate(on.api)}`]) {
+      await on.api.accept('browser.activate', { origin, headers: { authorization }, body })
+    }
+  })
+
+  test('with a secret key that no project has is 401', async () => {
+    await using on = await stage()
+    const call = { as: 'sk_test_nobody', origin, body: { publishable_key: publishable } }
+    const { status, body } = await on.api.refuse('browser.activate', call)
+    expect([status, body.reason_code]).toEqual([401, 'key_unknown'])
+  })
+})
+
 describe('a secret key together with an Origin', () => {
   test('is rejected: it leaked into a page', async () => {
     await using on = await stage()
     for (const as of [key, liveKey]) {
       const { status, body } = await on.api.refuse('placements.create', { as, origin, body: asked() })
       expect([status, body.reason_code]).toEqual([403, 'secret_key_in_browser'])
+      const activation = await on.api.refuse('browser.activate', { as, origin, body: { publishable_key: publishable } })
+      expect([activation.status, activation.body.reason_code]).toEqual([403, 'secret_key_in_browser'])
     }
   })
 
@@ -315,6 +339,8 @@ describe('a secret key together with an Origin', () => {
     await using on = await stageWith({ secret_key_in_browser: 'warn' })
     const { warnings } = await on.api.accept('placements.create', { as: key, origin, body: asked() })
     expect(warnings).toEqual(['secret_key_in_browser'])
+    const activation = { as: key, origin, body: { publishable_key: publishable } }
+    expect((await on.api.accept('browser.activate', activation)).warnings).toEqual(['secret_key_in_browser'])
     expect((await on.api.accept('placements.create', { as: key, body: asked() })).warnings).toEqual([])
   })
 })

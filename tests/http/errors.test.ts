@@ -367,7 +367,32 @@ describe('bodies', () => {
     expect(await fieldsOf([{ role: 'user', content: 'tea' }])).toMatchObject([{ path: 'prompt', expected }])
     expect(await fieldsOf(null)).toMatchObject([{ path: 'prompt', expected }])
     const { fields } = (await on.api.refuse('placements.create', { as: key, body: asked({ session_id: null }) })).body
-    expect(fields).toMatchObject([{ path: 'session_id', message: 'is null; leave it out when there is none' }])
+    expect(fields).toMatchObject([{ path: 'session_id', message: 'is null' }])
+  })
+
+  test('a null is to be left out where nothing is required', async () => {
+    await using on = await stage()
+    const messageOf = async (raw: string) => {
+      const { fields } = (await on.api.refuse('placements.create', { as: key, raw })).body
+      return fields?.map(({ path, message }) => `${path} ${message}`)
+    }
+    const leftOut = 'is null; leave it out when there is none'
+    const given = (extra: Record<string, unknown>) => JSON.stringify(asked(extra))
+    expect(await messageOf('null')).toEqual([' is null'])
+    expect(await messageOf(given({ job_type: null }))).toEqual(['job_type is null'])
+    expect(await messageOf(given({ test_outcome: null }))).toEqual([`test_outcome ${leftOut}`])
+    expect(await messageOf(given({ prompt: null }))).toEqual([`prompt ${leftOut}`])
+    expect(await messageOf(given({ slot_hint: { max_width: null } }))).toEqual([`slot_hint.max_width ${leftOut}`])
+    expect(await messageOf(given({ overrides: { allowed_formats: [null] } }))).toEqual([
+      'overrides.allowed_formats.0 is null',
+    ])
+  })
+
+  test('a limit of one is one character', async () => {
+    await using on = await stage()
+    const body = { beacon_id: 'beacon-0001', asset_token: '', event: 'render', occurred_at_ms: on.clock.now() }
+    const { fields } = (await on.api.refuse('beacons.send', { as: key, body })).body
+    expect(fields).toMatchObject([{ path: 'asset_token', expected: 'at least 1 character' }])
   })
 
   test('JSON that is no object is 400 at every endpoint that takes a body', async () => {

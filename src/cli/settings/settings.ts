@@ -24,7 +24,7 @@ interface Rule {
 
 const client_id = endpoints['placements.create'].body?.properties?.client_id
 const key: Rule = { pattern: /^[!-~]+$/, problem: 'must be printable characters without spaces' }
-const file: Rule = { pattern: /./s, problem: 'must be at least 1 characters' }
+const file: Rule = { pattern: /./s, problem: 'must be at least 1 character' }
 
 export const settingRules: Readonly<Record<SettingName, Rule>> = {
   base_url: { pattern: /^https?:/i, problem: 'must be an http or https URL, such as http://127.0.0.1:4010' },

@@ -56,6 +56,7 @@ export const endpoints = declareEndpoints({
       'key_revoked',
       'key_class',
       'origin_not_allowed',
+      'secret_key_in_browser',
     ],
   },
 })
