@@ -13,6 +13,7 @@ import {
 } from '../../src/contract/errors.ts'
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
 import type { Context } from '../operations/context.ts'
+import { accept, refused } from './acceptor.ts'
 
 /** Bodies nest at most this deep; the contract's own shapes need six levels. */
 const deepest = 64
@@ -73,10 +74,16 @@ export function parseJson(body: Buffer): { json: unknown; text: string } {
 
 /** Returns a value as the schema parses it. @throws ApiError 400 with every field at fault */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
-  const result = schema.safeParse(value, withInput)
+  const result = parse(schema, value)
   if (result.success) return result.data
   const { reason_code, fields } = explainIssues(result.error.issues, schema)
   throw new ApiError(reason_code, { fields: fields.slice(0, mostFields).map(withoutSecrets) })
+}
+
+/** Most values are right: only others take the time to find out what is wrong with them. */
+function parse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseResult<z.output<S>> {
+  const data = accept(schema, value)
+  return data === refused ? schema.safeParse(value, withInput) : { success: true, data }
 }
 
 /**
@@ -91,7 +98,7 @@ export function validateBody(
 ): unknown {
   const schema = endpoint.branch?.(json) ?? endpoint.body!
   if (endpoint.misplaced === undefined) return validate(schema, json)
-  const result = schema.safeParse(json, withInput)
+  const result = parse(schema, json)
   if (result.success) return result.data
   const unknown = explainIssues(result.error.issues).fields.filter(({ isUnknown }) => isUnknown)
   const { places, ignoresOthers } = endpoint.misplaced(json)
