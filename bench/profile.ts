@@ -21,7 +21,7 @@ const interval_us = 200
 const parts: readonly [name: string, pattern: RegExp][] = [
   ['sockets and responses', /pipeline\/(server|exchange)/],
   ['routes and guards', /pipeline\/(routes|pipeline|cors|faults)|drain-lock/],
-  ['read, parse and validate bodies', /pipeline\/body/],
+  ['read, parse and validate bodies', /pipeline\/(body|acceptor)/],
   ['credentials and rates', /pipeline\/credentials|domain\/rate|sqlite\/projects/],
   ['journal', /pipeline\/journal|sqlite\/requests|redaction/],
   ['evidence', /(sqlite|domain)\/evidence/],
