@@ -14,7 +14,9 @@ type NativeCreative = Extract<FrameCreative, { format: 'native' }>
  * title's second line. Title and call to action stay in any slot. A slot that is wider than high puts the parts side by
  * side, and one as low as a leaderboard puts the call to action at its end.
  *
- * Font sizes are in rem, so that they follow the reader's own.
+ * Font sizes are in rem, so that they follow the reader's own. A text has room above its first line for the accents of
+ * capitals. Below its last line those of a line that is cut away would show, so it ends a pixel early, except in scripts
+ * whose letters reach deep.
  */
 export function nativeHtml({ template_id, assets }: NativeCreative, sponsor_name: string, test_badge: string): string {
   const picture =
@@ -49,7 +51,8 @@ html{overflow:hidden}
 .sponsor{display:flex;align-items:center;gap:8px;color:var(--soft);font-size:.75rem;font-weight:500;line-height:1.25rem}
 .sponsor bdi{overflow:hidden;white-space:nowrap;text-overflow:ellipsis}
 .icon{flex:none;width:20px;height:20px;border-radius:6px;object-fit:cover;box-shadow:0 0 0 1px var(--line)}
-.title,.description{display:-webkit-box;overflow:hidden;margin-block:-.1em;padding-block:.1em;-webkit-box-orient:vertical;-webkit-line-clamp:3}
+.title,.description{display:-webkit-box;overflow:hidden;margin-block:-.1em;padding-block:.1em;clip-path:inset(0 0 calc(.1em + max(1px,.06em)));-webkit-box-orient:vertical;-webkit-line-clamp:3}
+:is(.title,.description):dir(rtl){clip-path:none}
 .title,.description,.cta{unicode-bidi:plaintext;text-align:match-parent}
 .title{font-weight:600;line-height:1.3;letter-spacing:-.01em;text-wrap:balance}
 .description{color:var(--soft);text-wrap:pretty}
@@ -59,6 +62,7 @@ html{overflow:hidden}
 a.surface:hover{border-color:var(--edge)}
 a.surface:hover .cta{background:var(--button-hover)}
 }
+@media (prefers-contrast:more){.cta{border-color:currentColor}}
 @media (prefers-reduced-motion:no-preference){.surface,.cta{transition:border-color .15s,background .15s}}
 `
 

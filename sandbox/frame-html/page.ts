@@ -53,8 +53,10 @@ export function framePage(input: FramePageInput): Page<200> {
     server_time_ms: input.server_time_ms,
   }
   const template = creative.format === 'native' ? ` data-template="${creative.template_id}"` : ''
+  const label = `<b>${escapeHtml(input.label_text)}</b> <bdi lang="">${escapeHtml(input.sponsor_name)}</bdi>`
   const body = [
-    `<p class="preview" hidden><b>${escapeHtml(input.label_text)}</b> <bdi lang="">${escapeHtml(input.sponsor_name)}</bdi><br>Preview: opened outside a page, so nothing is counted.</p>`,
+    `<p class="preview" hidden>${label}<br>Preview: opened outside a page, so nothing is counted.</p>`,
+    `<noscript><p class="preview">${label}<br>Preview: JavaScript is off, so nothing is counted.</p></noscript>`,
     `<div class="creative ${creative.format}"${template}>${creativeHtml(input)}</div>`,
     settingsHtml(settings, nonce),
     `<script nonce="${nonce}">${escapeScript(input.script)}</script>`,
@@ -191,6 +193,7 @@ function escapeScript(script: string): string {
 const base = `
 :root{color-scheme:light dark;--paper:#fff;--ink:#17171a;--soft:#5a5a63;--line:#0000001a;--edge:#00000038;--shade:#f3f3f5;--shade-hover:#e8e8eb;--button:#17171a;--button-hover:#35353b;--on-button:#fff;--focus:#2563eb}
 @media (prefers-color-scheme:dark){:root{--paper:#1c1c20;--ink:#f4f4f6;--soft:#abaab5;--line:#ffffff21;--edge:#ffffff42;--shade:#2b2b31;--shade-hover:#393940;--button:#f4f4f6;--button-hover:#d4d4da;--on-button:#17171a;--focus:#8ab4ff}}
+@media (prefers-contrast:more){:root{--soft:var(--ink);--line:var(--ink);--edge:var(--ink)}}
 *,*::before,*::after{box-sizing:border-box}
 html,body{margin:0;background:transparent}
 body{color:var(--ink);font:400 .875rem/1.45 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;-webkit-text-size-adjust:100%;text-size-adjust:100%}

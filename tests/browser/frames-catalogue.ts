@@ -32,6 +32,12 @@ export const texts = {
     description: '</span><img src=x onerror=alert(1)>',
     cta_text: '<i>Go</i>',
   },
+  accents: {
+    sponsor_name: 'Île-à-Vapeur',
+    title: 'ÜÄÖ ÀÉÔ '.repeat(18).trim(),
+    description: 'ÜÄÖ ÀÉÔ '.repeat(40).trim(),
+    cta_text: 'Où',
+  },
   bare: { sponsor_name: 'Notewick', title: 'Plain-file notes', description: '', cta_text: 'Write one' },
 } satisfies Record<string, Texts>
 

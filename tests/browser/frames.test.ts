@@ -84,6 +84,17 @@ async function waitUntilFitted(frame: Frame): Promise<void> {
   await until(() => overflows(frame), [])
 }
 
+/** Returns how many colours a part of the page has. */
+async function coloursIn(page: Page, clip: { x: number; y: number; width: number; height: number }): Promise<number> {
+  const picture = await page.screenshot({ clip, caret: 'initial' })
+  return page.evaluate(async (base64) => {
+    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${base64}`)).blob())
+    const context = new OffscreenCanvas(image.width, image.height).getContext('2d')!
+    context.drawImage(image, 0, 0)
+    return new Set(new Uint32Array(context.getImageData(0, 0, image.width, image.height).data.buffer)).size
+  }, picture.toString('base64'))
+}
+
 const transparent = 'rgba(0, 0, 0, 0)'
 
 /** Returns the direction of a card, and the background colours of the card and of its page. */
@@ -154,6 +165,35 @@ describe.concurrent('native templates', () => {
       }
     })
   }
+
+  test('of a text that is cut, nothing of the next line shows', async () => {
+    const slots = nativeTemplates.map((template) => ({ ...nativeSlot(template, 'accents', 320), id: template }))
+    await using host = await openSlots(slots)
+    for (const template of nativeTemplates) {
+      const frame = await frameIn(host.page, `#${template}`)
+      await waitUntilFitted(frame)
+      for (const part of ['.title', '.description']) {
+        const { x, y, width, height } = (await frame.locator(part).boundingBox())!
+        const gap = { x, y: Math.ceil(y + height) - 3, width, height: 3 }
+        expect([template, part, await coloursIn(host.page, gap)]).toEqual([template, part, 1])
+      }
+    }
+  })
+
+  test.for(schemes)(
+    'with more contrast every text is as dark as the title, and edges are too (%s)',
+    async (colorScheme) => {
+      const slots = [nativeSlot('list_item', 'usual', 320)]
+      await using host = await openSlots(slots, { context: { contrast: 'more', colorScheme, viewport } })
+      const frame = await frameIn(host.page, `#${slots[0]!.id}`)
+      const colours = await frame.evaluate(() => {
+        const of = (selector: string) => getComputedStyle(document.querySelector(selector)!)
+        const edges = [of('.surface').borderTopColor, of('.cta').borderTopColor]
+        return { title: of('.title').color, others: [of('.sponsor').color, of('.description').color, ...edges] }
+      })
+      expect(new Set(colours.others)).toEqual(new Set([colours.title]))
+    },
+  )
 
   test('a card leaves no hole where its icon does not load, and none where its words are few', async () => {
     const slots = [nativeSlot('list_item', 'usual', 320)]
@@ -395,6 +435,16 @@ describe.concurrent('opened at top level', () => {
     expect(await host.page.locator('.preview').textContent()).toContain('nothing is counted')
     expect(await host.page.getByRole('main').getByRole('link').count()).toBe(1)
     expect(await violations(host.page)).toEqual([])
+  })
+
+  test.for(['banner', 'clip', 'native'] as const)('a %s is labelled without JavaScript too', async (format) => {
+    await using host = await stage.open()
+    const { placement } = await host.place(about('usual', { format, max_width: 320, max_height: 250 }))
+    const context = await stage.browser.newContext({ javaScriptEnabled: false })
+    const page = await context.newPage()
+    await page.goto(placement!.render.frame_url)
+    expect(await page.locator('.preview:visible').innerText()).toMatch(/^Sponsored .+\nPreview: JavaScript is off/)
+    await context.close()
   })
 
   test.for(schemes)('a frame that may not be shown explains why (%s)', async (colorScheme) => {
