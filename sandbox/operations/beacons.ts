@@ -17,7 +17,7 @@ import {
 } from '../../src/contract/v1/beacons.ts'
 import { isObject, type Json, parseJsonObject } from '../../src/foundation/json.ts'
 import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
-import { nextTurn } from '../runtime/waiters.ts'
+import { nextTurn } from '../runtime/pending-decisions.ts'
 import type { BeaconListRow, BeaconRow, EvidenceDraft, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
 import {
   type Caller,

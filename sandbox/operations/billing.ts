@@ -4,7 +4,7 @@ import { type BillingReport, notCountedAtMost } from '../../src/contract/control
 import { acceptMeanings } from '../../src/contract/error-codes.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { createTally } from '../domain/billing.ts'
-import { nextTurn } from '../runtime/waiters.ts'
+import { nextTurn } from '../runtime/pending-decisions.ts'
 import type { BeaconScope, BillingCounts } from '../store/store.ts'
 import { acceptedItem, unacceptedItem, verdictsOf } from './beacons.ts'
 import { type Context, defined, fullPage, type Operation, projectFilter, type Services, sinceOf } from './context.ts'

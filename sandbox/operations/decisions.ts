@@ -18,7 +18,7 @@ import type {
 } from '../../src/contract/v1/placements.ts'
 import type { Campaign, Creative } from '../domain/catalogue.ts'
 import { consentDeclaration, consentProblem } from '../domain/consent.ts'
-import type { Market } from '../domain/market.ts'
+import type { Market } from '../domain/decisions.ts'
 import { assetTokenOf, decisionEvidence } from '../runtime/decisions.ts'
 import type { DecisionFacts, SlotRow } from '../store/store.ts'
 import { type Context, callerOf, type Operation, type Services } from './context.ts'

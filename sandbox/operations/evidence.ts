@@ -7,7 +7,7 @@ import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { verifyChain } from '../domain/evidence.ts'
 import { decisionDigest } from '../runtime/decisions.ts'
-import { nextTurn } from '../runtime/waiters.ts'
+import { nextTurn } from '../runtime/pending-decisions.ts'
 import { type EvidenceRow, type ProjectRow, type SlotRow, StorageError } from '../store/store.ts'
 import { recordDigest } from './beacons.ts'
 import {

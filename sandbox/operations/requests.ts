@@ -1,5 +1,4 @@
 /** The request journal: listed, searched by a match, shown, and replayed. */
-
 import type {
   ListedRequest,
   NearMiss,
@@ -14,8 +13,8 @@ import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import { type Contract, compat } from '../../src/contract/index.ts'
 import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'
 import { type Conditions, type MatchedRequest, matchRequest } from '../domain/request-match.ts'
+import { nextTurn } from '../runtime/pending-decisions.ts'
 import { restoreRequest } from '../runtime/replay.ts'
-import { nextTurn } from '../runtime/waiters.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary } from '../store/store.ts'
 import { cursorOf, defined, type Operation, pageOf, projectFilter, type Services, sinceOf } from './context.ts'
 

@@ -1,12 +1,17 @@
-/** The caller of a request: its Authorization header, checked in the fixed order of A13. */
+/**
+ * Who may call, and who may read: the caller of a request, by its Authorization header in the fixed order of A13; and what
+ * pages of other origins may read (A90, A91, C01), v1 responses by the origins that some project allows, files by any.
+ * Credentials of CORS are never allowed; the control plane has no CORS at all (A93).
+ */
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { parseToken } from '../../src/contract/ids.ts'
+import { contract } from '../../src/contract/index.ts'
 import { serializeOrigin } from '../domain/settings.ts'
 import { allowsOrigin, type Caller, type Services } from '../operations/context.ts'
 import type { Identity } from '../runtime/replay.ts'
 import type { ActivationRow, KeyRow } from '../store/store.ts'
-import { type Exchange, headerOf, type Request } from './exchange.ts'
+import { type Exchange, headerOf, type Request, type Response } from './exchange.ts'
 
 /**
  * Resolves to the caller of an endpoint that needs a credential; of a replayed request, the caller that it acts for.
@@ -189,4 +194,98 @@ async function pinOrigin(services: Services, row: ActivationRow, origin: string 
   }
   if (row.origin === serialized) return
   if (row.origin !== null || !(await store.pinOrigin(row.id, serialized))) throw new ApiError('origin_mismatch')
+}
+
+/** `date` beside those of A90: the renderer corrects a wrong client clock by it. */
+const exposedHeaders =
+  'x-request-id, date, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids, x-sandbox-fault'
+
+const documentHeaders = 'authorization, content-type, if-none-match'
+
+/** What a page may send: also what old clients send (C01), and what tracing libraries add to every request of a page. */
+const allowedHeaders = `${documentHeaders}, x-csl-wrapper-version, traceparent, tracestate, sentry-trace, baggage`
+
+/** The headers of files that any page may load (A91). */
+export const publicHeaders = {
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+  'x-content-type-options': 'nosniff',
+}
+
+/** Lets the page that sent a v1 request read the response, if its origin is known or it posts an activation (A90). */
+export async function addCors(services: Services, { context, request }: Exchange, response: Response): Promise<void> {
+  const { origin } = context
+  if (origin === null || !isPublic(services, request)) return
+  if (response.error?.reason_code === 'origin_mismatch') return
+  if (isActivation(request, origin) || (await isKnownOrigin(services, origin))) {
+    Object.assign(response.headers, readableBy(origin))
+  }
+}
+
+/** Whether a request is to the API, the routes of old clients included. */
+function isPublic({ strict }: Services, { path }: Request): boolean {
+  return path.startsWith('/v1/') || (!strict && path.startsWith('/public/'))
+}
+
+/** Whether any page may read the response: its key is in the body, and the developer must see why it is refused. */
+function isActivation({ path }: Request, origin: string): boolean {
+  return path === contract['browser.activate'].path && serializeOrigin(origin) !== null
+}
+
+/** Whether a request asks what a page may send. */
+export function isPreflight(request: Request): boolean {
+  return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined
+}
+
+/** The response to a preflight. @throws ApiError 403 when no project allows the origin */
+export async function preflightResponse(
+  services: Services,
+  { context, request }: Exchange,
+  methods: readonly string[],
+): Promise<Response> {
+  const { origin, request_id } = context
+  const isAllowed =
+    origin !== null &&
+    isPublic(services, request) &&
+    ((isActivation(request, origin) && !services.strict) || (await isKnownOrigin(services, origin)))
+  if (!isAllowed) {
+    throw new ApiError('origin_not_allowed', {
+      message: `No project of this sandbox allows the origin ${origin === null ? '(none)' : origin.slice(0, 256)}.`,
+    })
+  }
+  const isPrivate = headerOf(request, 'access-control-request-private-network') === 'true'
+  const headers = {
+    'x-request-id': request_id,
+    vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+    ...readableBy(origin),
+    'access-control-allow-methods': methods.join(', '),
+    'access-control-allow-headers': services.strict ? documentHeaders : allowedHeaders,
+    'access-control-max-age': '600',
+    ...(isPrivate ? { 'access-control-allow-private-network': 'true' } : {}),
+  }
+  return { status: 204, headers, body: '' }
+}
+
+/** Whether a browser may have sent a request for a page elsewhere: it had no valid credential, and loaded no frame. */
+export function mayBeForeign({ context, request }: Exchange): boolean {
+  if (context.caller !== null || context.subject.slot_id !== null) return false
+  return context.origin !== null || headerOf(request, 'sec-fetch-site') === 'cross-site'
+}
+
+/** Whether the page that such a request is of has an origin that no project allows, or states none. */
+export async function isForeign(services: Services, { context, request }: Exchange): Promise<boolean> {
+  const origin = context.origin ?? URL.parse(request.headers.referer ?? '')?.origin ?? 'null'
+  return origin !== services.base_url && origin !== services.url && !(await isKnownOrigin(services, origin))
+}
+
+/** Whether some project of this sandbox allows the origin, in the mode that allows most. */
+async function isKnownOrigin(services: Services, origin: string): Promise<boolean> {
+  if (serializeOrigin(origin) === null) return false
+  const projects = await services.store.listProjects()
+  return projects.some((project) => allowsOrigin(services, project, origin, 'test'))
+}
+
+/** Headers that let a page of `origin` read the response. */
+function readableBy(origin: string): Record<string, string> {
+  return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders }
 }

@@ -13,7 +13,7 @@ import { errorOf, type FaultRequest, rewritten } from '../domain/faults.ts'
 import type { Services } from '../operations/context.ts'
 import type { Injection } from '../runtime/faults.ts'
 import type { SlotRow } from '../store/store.ts'
-import { addCors, publicHeaders } from './cors.ts'
+import { addCors, publicHeaders } from './credentials.ts'
 import { type Exchange, errorResponse, faultHeader, httpDate, type Request, type Response } from './exchange.ts'
 
 /** The fault before: counts the request for the rule that it meets, notes it in the request, and waits its latency. */

@@ -10,7 +10,7 @@ import { contract } from '../../src/contract/index.ts'
 import { framePage, frameProblemPage } from '../frame-html/page.ts'
 import type { Services } from '../operations/context.ts'
 import { loadFrame, previewFrame } from '../operations/render.ts'
-import { publicHeaders } from './cors.ts'
+import { publicHeaders } from './credentials.ts'
 import { type Exchange, namesTag, type Request, type Response, type Route, toApiError } from './exchange.ts'
 import { unknownPath } from './routes.ts'
 

@@ -19,6 +19,7 @@ import type { Context, Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '../operations/index.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
 import {
+  inDocumentForm,
   parseJson,
   readBody,
   refuseQuery,
@@ -29,8 +30,15 @@ import {
   validate,
   validateBody,
 } from './body.ts'
-import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
-import { checkActivationHeader, findCaller } from './credentials.ts'
+import {
+  addCors,
+  checkActivationHeader,
+  findCaller,
+  isForeign,
+  isPreflight,
+  mayBeForeign,
+  preflightResponse,
+} from './credentials.ts'
 import {
   type Exchange,
   errorResponse,
@@ -48,7 +56,6 @@ import { journalBody, journalPath, record } from './journal.ts'
 import { isForPage, isOpened } from './pages/inspector.ts'
 import type { Rates } from './rates.ts'
 import { checkControlPlane, createRoutes, type GuardOptions, hostGuard, missingRoute, type Routes } from './routes.ts'
-import { inDocumentForm } from './strict.ts'
 
 export interface PipelineOptions {
   services: Services

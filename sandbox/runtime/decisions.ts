@@ -1,16 +1,34 @@
-/** From the stored facts of a job to the decision of one of its slots, immediately or after its latency. */
+/**
+ * From the stored facts of a job to the decision of one of its slots, immediately or after its latency; and the markets that
+ * decisions are made with.
+ */
 import type { Latency } from '../../src/contract/control/projects.ts'
 import type { AuthoritativeConsent, Format, Mode } from '../../src/contract/fields.ts'
 import { encodeId, formatToken } from '../../src/contract/ids.ts'
+import { once } from '../../src/contract/objects.ts'
 import { unitsMs } from '../../src/foundation/duration.ts'
+import { MarketData } from '../domain/catalogue.ts'
 import { mayProcessPrompt } from '../domain/consent.ts'
-import { decideSlot } from '../domain/decision.ts'
+import { decideSlot, type Market, type Opportunity, prepareMarket } from '../domain/decisions.ts'
 import { decisionEntry } from '../domain/evidence.ts'
-import type { Opportunity } from '../domain/market.ts'
+import { deriveTopic, isHighRisk, prepareTopics } from '../domain/topic.ts'
 import type { Platform } from '../platform/platform.ts'
 import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow, Store } from '../store/store.ts'
 import type { Scenarios } from './faults.ts'
-import type { Markets } from './markets.ts'
+
+/** The market in force, the markets of older decisions, and the topics of prompts. */
+export interface Markets {
+  readonly current: Market
+  readonly catalogue_id: number
+  /** Returns the market that a decision was made with, without a promise when it is in memory; null when its catalogue is gone. */
+  at(catalogue_id: number): Market | null | Promise<Market | null>
+  /** Clears the cache of older markets, when another state with catalogues of its own has replaced this one. */
+  clearCache(): void
+  deriveTopic(text: string): string | null
+  /** Returns the high-risk topic of a text; it outweighs every other topic. */
+  deriveRisk(text: string): string | null
+  isHighRisk(topic: string): boolean
+}
 
 /** The services that decisions need. */
 export interface DecisionServices {
@@ -224,4 +242,40 @@ async function isCapped(
     if (reached) return true
   }
   return false
+}
+
+export function createMarkets(options: {
+  store: Pick<Store, 'catalogue' | 'catalogue_id'>
+  demand: unknown
+  topics: () => { topics: Record<string, string[]> }
+  safety: () => { blocked_topics: readonly string[]; keywords: Record<string, string[]> }
+}): Markets {
+  const current = once(() => prepareMarket(options.demand as MarketData))
+  const topics = once(() => prepareTopics(options.topics()))
+  const safety = once(options.safety)
+  const risks = once(() => prepareTopics({ topics: safety().keywords }))
+  const older = new Map<number, Market>()
+  const readOlder = async (catalogue_id: number): Promise<Market | null> => {
+    const demand = await options.store.catalogue(catalogue_id)
+    if (demand === null) return null
+    const market = prepareMarket(MarketData.parse(JSON.parse(demand)))
+    older.set(catalogue_id, market)
+    return market
+  }
+  return {
+    get current() {
+      return current()
+    },
+    get catalogue_id() {
+      return options.store.catalogue_id
+    },
+    at(catalogue_id) {
+      if (catalogue_id === options.store.catalogue_id) return current()
+      return older.get(catalogue_id) ?? readOlder(catalogue_id)
+    },
+    clearCache: () => older.clear(),
+    deriveTopic: (text) => deriveTopic(topics(), text),
+    deriveRisk: (text) => deriveTopic(risks(), text),
+    isHighRisk: (topic) => isHighRisk(safety().blocked_topics, topic),
+  }
 }

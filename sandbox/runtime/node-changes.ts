@@ -6,10 +6,9 @@
 import type { Platform } from '../platform/platform.ts'
 import type { Store, StoreChange } from '../store/store.ts'
 import type { Callbacks } from './callbacks.ts'
+import type { Markets } from './decisions.ts'
 import type { Faults } from './faults.ts'
-import type { Markets } from './markets.ts'
-import type { PendingDecisions } from './pending-decisions.ts'
-import type { Waiters } from './waiters.ts'
+import type { PendingDecisions, Waiters } from './pending-decisions.ts'
 
 interface NodeChangeServices {
   store: Store

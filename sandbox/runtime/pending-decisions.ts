@@ -1,10 +1,21 @@
-/** Pending slots: decided when their latency has passed on the sandbox clock, also after a restart. */
+/** Pending slots: decided when their latency has passed on the sandbox clock, also after a restart; and who waits for them. */
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
 import type { SlotRow } from '../store/store.ts'
 import type { Callbacks } from './callbacks.ts'
 import { capsOf, type DecisionServices, decideJobSlot, decisionEvidence } from './decisions.ts'
-import { nextTurn, type Waiters } from './waiters.ts'
+
+/** Long polls that wait for the decision of a slot. */
+export interface Waiters {
+  /** Resolves when the slot is decided, `wait_ms` of real time have passed, or the client has disconnected. */
+  wait(slot_id: number, wait_ms: number, signal: AbortSignal): Promise<void>
+  /** Wakes every request that waits for the slot. */
+  wake(slot_id: number): void
+  /** Returns the slots that requests wait for. */
+  waiting(): number[]
+  /** Wakes every request, when the sandbox stops or its state is replaced. */
+  wakeAll(): void
+}
 
 export interface PendingDecisions {
   /** Decides the slot when the sandbox clock reaches `due_at_ms`. */
@@ -152,4 +163,40 @@ async function consentInForce(
   if (stored === null && job.facts.consent !== undefined) return job.facts.consent
   const at_ms = stored === null ? created_at_ms : now_ms
   return resolveConsent(project.settings.consent, undefined, stored, at_ms).snapshot
+}
+
+export function createWaiters(): Waiters {
+  const waiting = new Map<number, Set<() => void>>()
+  return {
+    wait(slot_id, wait_ms, signal) {
+      return new Promise((resolve) => {
+        if (signal.aborted) return resolve()
+        const done = () => {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', done)
+          const others = waiting.get(slot_id)
+          others?.delete(done)
+          if (others?.size === 0) waiting.delete(slot_id)
+          resolve()
+        }
+        const timer = setTimeout(done, wait_ms)
+        signal.addEventListener('abort', done)
+        const others = waiting.get(slot_id)
+        if (others === undefined) waiting.set(slot_id, new Set([done]))
+        else others.add(done)
+      })
+    },
+    wake(slot_id) {
+      for (const done of [...(waiting.get(slot_id) ?? [])]) done()
+    },
+    waiting: () => [...waiting.keys()],
+    wakeAll() {
+      for (const slot_id of [...waiting.keys()]) this.wake(slot_id)
+    },
+  }
+}
+
+/** Resolves when other work that is ready has had its turn: long work awaits it between its pieces. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -317,7 +317,7 @@ export interface DecisionFacts {
     | { status: 'no_fill'; reason: NoFillReason }
   label_text: string
   consent: AuthoritativeConsent
-  /** One letter per campaign of `catalogue`; `explainTrace` of sandbox/domain/decision.ts reads them. */
+  /** One letter per campaign of `catalogue`; `explainTrace` of sandbox/domain/decisions.ts reads them. */
   trace: string
   /** Identifier of the catalogue that was decided with. */
   catalogue: number

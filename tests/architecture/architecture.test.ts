@@ -37,7 +37,7 @@ describe('imports', () => {
     ['src/client/a.ts', "const x = await import('../cli/x.ts')"],
     ['src/client/a.ts', "export * from '../cli/x.ts'"],
     ['src/commands/placements/index.ts', "import { startSandbox } from '../../sandbox/index.ts'"],
-    ['src/commands/sandbox/start.ts', "import { decide } from '../../sandbox/domain/decision.ts'"],
+    ['src/commands/sandbox/start.ts', "import { decide } from '../../sandbox/domain/decisions.ts'"],
     ['sandbox/domain/a.ts', "import { randomUUID } from 'node:crypto'"],
     ['sandbox/domain/a.ts', "import type { Store } from '../store/store.ts'"],
     ['sandbox/operations/a.ts', "import { openStore } from '../store/sqlite/index.ts'"],

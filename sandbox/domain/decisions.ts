@@ -1,19 +1,24 @@
 /**
- * The simulated market (A38, A40, A43): pure rules that pick at most one campaign of a catalogue.
+ * The decision of one slot: policy first, then the simulated market (A38, A40, A43), then what a scenario withholds; and its
+ * trace in words. Pure: all inputs are plain data, and a no-fill is a result like any other.
  *
- * Every campaign passes the rules in the order of the table `rules`; the first that leaves it no format removes it. Of
- * the rest the best offer wins: highest list price in USD, then the preferred partner, then banner before clip before
- * native, then a seeded hash of project, session and topic, so that equal offers take turns between sessions while the
- * same question always gets the same decision. When no campaign is left, the reason is that of the last rule, in table
- * order, that removed one: the rule that stopped those that came furthest.
+ * In the market every campaign passes the rules in the order of the table `rules`; the first that leaves it no format
+ * removes it. Of the rest the best offer wins: highest list price in USD, then the preferred partner, then banner before
+ * clip before native, then a seeded hash of project, session and topic, so that equal offers take turns between sessions
+ * while the same question always gets the same decision. When no campaign is left, the reason is that of the last rule, in
+ * table order, that removed one: the rule that stopped those that came furthest.
+ *
+ * One file of more than 400 lines, since policy, rules and scenarios share the outcome and the letters of its trace.
  */
-import { type Format, formats, type JobType } from '../../src/contract/fields.ts'
+import type { TraceStep } from '../../src/contract/control/placements.ts'
+import type { ProjectSettings } from '../../src/contract/control/projects.ts'
+import type { ForcedNoFill } from '../../src/contract/control/scenarios.ts'
+import { type AuthoritativeConsent, type Format, formats, type JobType } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import { bestSize, type Campaign, type Creative, type MarketData, usdRate } from './catalogue.ts'
 import { normalizeTopic } from './topic.ts'
 
 export interface Market {
-  readonly revision: number
   readonly campaigns: readonly Campaign[]
   /** The campaigns in the same order, indexed for the rules. */
   readonly offers: readonly Offer[]
@@ -73,6 +78,17 @@ export type MarketOutcome =
       trace: string
     }
   | { status: 'no_fill'; reason: NoFillReason; trace: string }
+
+interface DecisionInput {
+  settings: ProjectSettings
+  consent: AuthoritativeConsent
+  test_forced: boolean
+  isHighRisk: boolean
+  isCapped: boolean
+  /** The no-fill that a scenario forces; null without one. */
+  forced: ForcedNoFill | null
+  opportunity: Opportunity
+}
 
 /** An opportunity, prepared once for all offers. */
 interface Query {
@@ -181,16 +197,72 @@ export const rules: readonly Rule[] = [
   },
 ]
 
+/** Reasons that apply once there are offers; `risk_suppressed` comes before the market. */
+type WithheldReason = Exclude<ForcedNoFill, 'risk_suppressed'>
+
+/** The letters of withheld offers in traces, beside those of the rules. */
+export const withheldSteps: Readonly<Record<WithheldReason, { code: string; name: string; explanation: string }>> = {
+  no_demand: { code: 'n', name: 'no_demand', explanation: 'Made no offer: a scenario is in use.' },
+  timeout: { code: 'l', name: 'timeout', explanation: 'Its offer came too late: a scenario is in use.' },
+  partner_error: { code: 'e', name: 'partner_error', explanation: 'Its partner failed: a scenario is in use.' },
+  internal_error: { code: 'x', name: 'internal_error', explanation: 'Its offer was lost: a scenario is in use.' },
+}
+
+const ruleOf = new Map([...rules, ...Object.values(withheldSteps)].map((rule) => [rule.code, rule]))
+
 /** Indexes a catalogue once, for many decisions. */
 export function prepareMarket(data: MarketData): Market {
-  return { revision: data.revision, campaigns: data.campaigns, offers: data.campaigns.map(prepareOffer) }
+  return { campaigns: data.campaigns, offers: data.campaigns.map(prepareOffer) }
 }
 
 /**
- * Decides which campaign fills the opportunity, or why none does (A40, A43). Pure and deterministic.
- *
- * The trace has one letter per campaign, in catalogue order: `W` won, `o` outbid, otherwise the rule that removed it; see
- * `explainTrace`.
+ * Decides one slot by the first of these that applies: forced by test_outcome, project disabled, job type not enabled,
+ * consent not granted, high-risk topic, frequency cap, a risk that a scenario claims, then the market, whose fill a
+ * scenario may still withhold. Before the market the trace is empty: no campaign was considered.
+ */
+export function decideSlot(market: Market, input: DecisionInput): MarketOutcome {
+  const reason = policyReason(input)
+  if (reason !== null) return { status: 'no_fill', reason, trace: '' }
+  const outcome = decide(market, input.opportunity)
+  return input.forced === null ? outcome : withhold(outcome, input.forced as WithheldReason)
+}
+
+/**
+ * Returns a trace in words: each campaign of the catalogue, and the rule that removed it (A43). The empty trace of a
+ * decision that never reached the market explains nothing.
+ * @throws RangeError when the trace is not one of this catalogue
+ */
+export function explainTrace(market: Market, trace: string): TraceStep[] {
+  if (trace === '') return []
+  if (trace.length !== market.campaigns.length) {
+    throw new RangeError(
+      `The trace is of ${trace.length} campaigns, the catalogue has ${market.campaigns.length}. Explain it with the catalogue it was decided over.`,
+    )
+  }
+  return market.campaigns.map(({ campaign_id }, position) => stepOf(campaign_id, trace.charAt(position)))
+}
+
+function stepOf(campaign_id: string, letter: string): TraceStep {
+  if (letter === won) return { campaign_id, outcome: 'won', rule: null, explanation: 'The best offer.' }
+  if (letter === outbid) return { campaign_id, outcome: 'outbid', rule: null, explanation: 'Another offer was better.' }
+  const rule = ruleOf.get(letter)
+  if (rule === undefined) throw new RangeError(`The trace has ${JSON.stringify(letter)}, which no rule stands for.`)
+  return { campaign_id, outcome: 'removed', rule: rule.name, explanation: rule.explanation }
+}
+
+function policyReason(input: DecisionInput): NoFillReason | null {
+  if (input.test_forced) return 'test_forced'
+  if (!input.settings.enabled) return 'policy_block'
+  if (!input.settings.job_types.includes(input.opportunity.job_type)) return 'unsupported_surface'
+  if (input.consent.lifecycle_state !== 'granted') return 'consent_not_granted'
+  if (input.isHighRisk) return 'content_safety'
+  if (input.isCapped) return 'frequency_cap_exceeded'
+  return input.forced === 'risk_suppressed' ? 'risk_suppressed' : null
+}
+
+/**
+ * Decides which campaign fills the opportunity, or why none does (A40, A43). The trace has one letter per campaign, in
+ * catalogue order: `W` won, `o` outbid, otherwise the rule that removed it.
  */
 export function decide(market: Market, opportunity: Opportunity): MarketOutcome {
   const query = prepareQuery(opportunity)
@@ -222,6 +294,12 @@ export function decide(market: Market, opportunity: Opportunity): MarketOutcome 
   if (best === null) return { status: 'no_fill', reason: rules[furthest]?.reason ?? 'no_demand', trace: letters }
   const trace = letters.slice(0, best_position) + won + letters.slice(best_position + 1)
   return fill(best, best_formats, opportunity, trace)
+}
+
+/** Returns the outcome without its fill: every campaign that still had an offer is removed for the reason. */
+export function withhold({ trace }: MarketOutcome, reason: WithheldReason): MarketOutcome {
+  const { code } = withheldSteps[reason]
+  return { status: 'no_fill', reason, trace: trace.replaceAll(won, code).replaceAll(outbid, code) }
 }
 
 function prepareOffer(campaign: Campaign): Offer {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addressKind, addressProblem, type CallbackTarget, parseCallbackUrl } from './callback-target.ts'
+import { addressKind, addressProblem, type CallbackTarget, parseCallbackUrl } from './callback-network.ts'
 
 const target = (text: string): CallbackTarget => {
   const parsed = parseCallbackUrl(text)

@@ -1,10 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import demand from '../../fixtures/demand.json' with { type: 'json' }
+import { TraceStep } from '../../src/contract/control/placements.ts'
 import { formats, type JobType, jobTypes } from '../../src/contract/fields.ts'
 import { type Campaign, MarketData } from './catalogue.ts'
-import { explainTrace } from './decision.ts'
-import { decide, type MarketOutcome, type Opportunity, prepareMarket } from './market.ts'
+import {
+  decide,
+  explainTrace,
+  type MarketOutcome,
+  type Opportunity,
+  outbid,
+  prepareMarket,
+  rules,
+  withheldSteps,
+  withhold,
+  won,
+} from './decisions.ts'
 
 const data = MarketData.parse(demand)
 const market = prepareMarket(data)
@@ -342,5 +353,72 @@ describe('MarketData', () => {
   test('rejects two campaigns with one id', () => {
     const twice = { ...demand, campaigns: [demand.campaigns[0], demand.campaigns[0]] }
     expect(MarketData.safeParse(twice).error?.message).toContain('must be unique')
+  })
+})
+
+describe('traces', () => {
+  const three = prepareMarket({ ...data, campaigns: data.campaigns.slice(0, 3) })
+  const [first, second, third] = three.campaigns.map((campaign) => campaign.campaign_id)
+
+  test('a trace names the winner, the outbid and the rules that removed the others', () => {
+    expect(explainTrace(three, 'Wot').map((step) => TraceStep.parse(step))).toEqual([
+      { campaign_id: first, outcome: 'won', rule: null, explanation: 'The best offer.' },
+      { campaign_id: second, outcome: 'outbid', rule: null, explanation: 'Another offer was better.' },
+      {
+        campaign_id: third,
+        outcome: 'removed',
+        rule: 'topic',
+        explanation: 'Buys other topics; a topic counts only with semantic_targeting.',
+      },
+    ])
+  })
+
+  test('every rule has its own letter, and none is W or o', () => {
+    const letters = rules.map((rule) => rule.code)
+    expect(new Set([...letters, 'W', 'o']).size).toBe(rules.length + 2)
+    for (const rule of rules) {
+      expect(explainTrace(three, rule.code.repeat(3))[0]).toMatchObject({
+        rule: rule.name,
+        explanation: rule.explanation,
+      })
+    }
+  })
+
+  test('letters are stored, so they never change', () => {
+    expect(rules.map((rule) => `${rule.code} ${rule.name}`)).toEqual([
+      'f flight',
+      'c country',
+      'j job_type',
+      't topic',
+      'b blocked_category',
+      'd blocked_domain',
+      'm format',
+      's size',
+      'p floor',
+      'r fill_rate',
+    ])
+  })
+
+  test('a decision that never reached the market has nothing to explain', () => {
+    expect(explainTrace(three, '')).toEqual([])
+  })
+
+  test('a trace of another catalogue is refused', () => {
+    expect(() => explainTrace(three, 'Wo')).toThrow('The trace is of 2 campaigns, the catalogue has 3.')
+    expect(() => explainTrace(three, 'W?o')).toThrow('The trace has "?", which no rule stands for.')
+  })
+
+  test('every letter has one meaning', () => {
+    const letters = [...rules, ...Object.values(withheldSteps)].map(({ code }) => code)
+    expect(new Set([...letters, won, outbid]).size).toBe(letters.length + 2)
+  })
+
+  test('every campaign that had an offer is removed for the reason, the others keep their letter', () => {
+    const trace = `t${outbid}${won}m${outbid}`
+    expect(withhold({ status: 'no_fill', reason: 'no_demand', trace }, 'timeout')).toEqual({
+      status: 'no_fill',
+      reason: 'timeout',
+      trace: 'tllml',
+    })
   })
 })
