@@ -11,6 +11,7 @@ import { type Child, startChild } from '../reliability/child.ts'
 import type { Pauses } from '../reliability/pauses.ts'
 import { watchPauses } from '../reliability/pauses.ts'
 import { temporaryDirectory } from '../temporary.ts'
+import { type BareServer, startBareServer } from './bare-server.ts'
 import { type Follower, follow } from './followers.ts'
 import { pause, startTraffic, type Traffic } from './traffic.ts'
 
@@ -23,6 +24,8 @@ const lanes = 8
 const turn_every_ms = 80
 const longestPause_ms = 50
 const slowest_ms = 40
+/** Live objects may grow by so many bytes from a third of the steady part to its end: 170 a request, at most 4 MB. */
+const mostGrowth_bytes = Math.min(minutes, 2) * 2e6
 
 interface Sample {
   at_ms: number
@@ -47,6 +50,7 @@ const pauses: (Pauses & { here_ms: number; during: string })[] = []
 const latenciesDuring = new Map<string, number[]>()
 const counts = { verified: 0, reports: 0, lists: 0, snapshots: 0, restores: 0, jumps: 0, kills: 0 }
 let child: Child
+let bare: BareServer
 let traffic: Traffic
 let followers: Follower[]
 
@@ -56,7 +60,8 @@ beforeAll(
   async () => {
     child = await startChild(options)
     followers = Array.from({ length: 3 }, () => follow(() => child.url))
-    traffic = startTraffic(child.url, lanes, turn_every_ms)
+    bare = await startBareServer()
+    traffic = startTraffic(child.url, lanes, turn_every_ms, bare.url)
     await pause(2_000)
     await work(steady_ms / 3, true)
     settled.push(await settle())
@@ -82,7 +87,10 @@ beforeAll(
   2 * minutes * 60_000 + 300_000,
 )
 
-afterAll(() => child.kill())
+afterAll(async () => {
+  await child.kill()
+  await bare.stop()
+})
 
 test('every request is answered as it should be', () => {
   expect(traffic.problems).toEqual([])
@@ -115,8 +123,10 @@ test(`nothing keeps the process from others for ${longestPause_ms} ms`, () => {
   }
 })
 
-test(`99 of 100 requests take less than ${slowest_ms} ms`, () => {
-  expect(quantile(traffic.latencies, 0.99)).toBeLessThan(slowest_ms)
+test(`99 of 100 requests take less than ${slowest_ms} ms, beside what the host adds`, () => {
+  // A bare server waits for a processor once a request, the sandbox for its disk and its threads too.
+  const added_ms = 3 * quantile(traffic.bare_latencies, 0.99)
+  expect(quantile(traffic.latencies, 0.99)).toBeLessThan(slowest_ms + added_ms)
 })
 
 test('memory, open files and the write-ahead log do not grow', () => {
@@ -129,7 +139,7 @@ test('memory, open files and the write-ahead log do not grow', () => {
       0.5,
     )
   const [first, last] = settled
-  expect(last!.live_bytes).toBeLessThan(first!.live_bytes + 4e6)
+  expect(last!.live_bytes).toBeLessThan(first!.live_bytes + mostGrowth_bytes)
   // With the free pages of V8 and SQLite.
   expect(Math.max(...samples.map(({ memory_mb }) => memory_mb))).toBeLessThan(400)
   if (minutes >= 5) expect(last!.resident_bytes).toBeLessThan(first!.resident_bytes + 24e6)
@@ -251,10 +261,10 @@ function quantile(values: readonly number[], share: number): number {
 function summary(): string {
   // Not by Math.max: it takes no hundred thousand arguments, and ten minutes have more requests.
   const most = (values: number[]) => Math.round(values.reduce((one, other) => Math.max(one, other), 0) * 10) / 10
-  const { latencies, acknowledged } = traffic
+  const { latencies, bare_latencies, acknowledged } = traffic
   return [
     `${latencies.length} requests, ${acknowledged.length} acknowledged writes kept in mind, ${JSON.stringify(counts)}`,
-    `p50 ${quantile(latencies, 0.5).toFixed(1)} ms, p99 ${quantile(latencies, 0.99).toFixed(1)} ms, longest ${most(latencies)} ms`,
+    `p50 ${quantile(latencies, 0.5).toFixed(1)} ms, p99 ${quantile(latencies, 0.99).toFixed(1)} ms, longest ${most(latencies)} ms; of a bare server p50 ${quantile(bare_latencies, 0.5).toFixed(1)} ms, p99 ${quantile(bare_latencies, 0.99).toFixed(1)} ms`,
     ...[...new Set(pauses.map(({ during }) => during))].map((name) => {
       const of = pauses.filter(({ during }) => during === name)
       const slow = quantile(latenciesDuring.get(name) ?? [], 0.99).toFixed(1)
