@@ -20,11 +20,11 @@ const codeSplitting = {
   groups: [
     {
       name: 'cli',
-      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(parser|command|errors|run-command|host|help)|output\/(printable|style|table|text|time)|settings\/table)|foundation\/nearest-name)\.ts/,
+      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(command-line|command|errors|help)|output\/(terminal|table|text)|settings\/table)|foundation\/nearest-name)\.ts/,
     },
     {
       name: 'command',
-      test: /src\/(cli\/(run\/(run-session|session|command-client)|endpoint\/\w+|output\/(quoting|placement-summary)|process\/(locator|open-url)|settings\/(files|settings|state-directory|key-destination))|client\/(client|errors|exchange|stream)|foundation\/(?!nearest-name)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+      test: /src\/(cli\/(run\/session|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|errors|exchange)|foundation\/(?!nearest-name)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
     },
     {
       name: 'schemas',

@@ -3,8 +3,7 @@
  * `--version` are printed without loading anything.
  */
 import type { Command, LazyCommand, Noun } from './cli/run/command.ts'
-import type { Host } from './cli/run/host.ts'
-import { commandList, commandName, rootHelp, version } from './cli/run/program-info.ts'
+import { commandName, type Host, version } from './cli/run/host.ts'
 
 export const sections = ['Sandbox', 'API v1', 'Look inside', 'Set up'] as const
 type Section = (typeof sections)[number]
@@ -76,19 +75,74 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
   }
   const name = commandName(host)
   if (args.length === 0 || (args.length === 1 && ['--help', '-h', 'help'].includes(first))) {
-    host.stdout.write(rootHelp(commands, sections, name, boldOf(host)))
+    host.stdout.write(rootHelp(name, boldOf(host)))
     return 0
   }
   if (args.length === 2 && first === 'help' && args[1] === 'commands') {
-    host.stdout.write(commandList(commands, sections, boldOf(host)))
+    host.stdout.write(commandList(boldOf(host)))
     return 0
   }
-  const { runCommand } = await import('./cli/run/run-command.ts')
-  return runCommand(commands, () => rootHelp(commands, sections, name), args, host)
+  const { runCommand } = await import('./cli/run/command-line.ts')
+  return runCommand(commands, () => rootHelp(name), args, host)
 }
 
 /** Bold on a terminal that has it, without loading what styles other output. */
-function boldOf({ stdout, env }: Host): (text: string) => string {
+function boldOf({ stdout, env }: Host): Paint {
   const isBold = stdout.is_terminal && !env.NO_COLOR && env.TERM !== 'dumb' && env.FORCE_COLOR !== '0'
-  return isBold ? (text) => (text === '' ? '' : `\u001b[1m${text}\u001b[22m`) : (text) => text
+  return isBold ? (text) => (text === '' ? '' : `\u001b[1m${text}\u001b[22m`) : plain
+}
+
+type Paint = (text: string) => string
+
+const plain: Paint = (text) => text
+const width = 80
+/** The column in which names, commands and flags begin. */
+const textColumn = 13
+
+/** Returns `svc --help`, which fits a terminal of 80 by 24. `bold` is for its headings. */
+function rootHelp(command_name: string, bold = plain): string {
+  const width = Math.max(28, `${command_name} <command> --help  `.length)
+  const step = (command: string, text: string) => `  ${`${command_name} ${command}`.padEnd(width)}${text}`
+  const nouns = (section: Section) => commands.filter((entry) => entry.section === section).map(({ name }) => name)
+  return [
+    `svc ${version}: sponsored placements, API v1, on your own machine`,
+    '',
+    `${bold('Usage')}  ${command_name} <command> [options]`,
+    '',
+    ...sections.flatMap((section) => labelled(section, nouns(section), bold)),
+    '',
+    bold('First steps'),
+    step('start --detach', 'start the sandbox in the background'),
+    step('trigger', 'play a whole turn: placement, frame, beacons'),
+    step('<command> --help', 'show flags and examples'),
+    step('help commands', 'list all commands'),
+    step('help settings', 'list settings: flags, variables, files'),
+    '',
+    ...labelled('All take', ['-o text|json|jsonl|none', '--jq EXPR', '--template TEXT'], bold),
+    ...labelled('', ['--base-url URL', '--client-id ID', '--secret-key KEY', '--profile NAME'], bold),
+    ...labelled('', ['--time absolute|relative|ms', '--color WHEN', '-q'], bold),
+    '',
+  ].join('\n')
+}
+
+/** Returns `svc help commands`: every command with a few words. */
+function commandList(bold: Paint): string {
+  const lines = sections.map((section) => {
+    const own = commands.filter((entry) => entry.section === section)
+    return [bold(section), ...own.map(({ name, brief }) => `  ${name.padEnd(textColumn)}${brief}`), ''].join('\n')
+  })
+  return `${lines.join('\n')}`
+}
+
+/** Returns words after a label, two blanks between them, on as many lines as they take. */
+function labelled(label: string, words: readonly string[], bold: Paint): string[] {
+  const lines: string[] = []
+  for (const word of words) {
+    const last = lines.at(-1)
+    if (last === undefined || textColumn + last.length + 2 + word.length > width) lines.push(word)
+    else lines[lines.length - 1] = `${last}  ${word}`
+  }
+  return lines.map((line, index) =>
+    index === 0 ? `${bold(label)}${' '.repeat(textColumn - label.length)}${line}` : ' '.repeat(textColumn) + line,
+  )
 }

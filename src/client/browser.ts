@@ -8,8 +8,8 @@ import { type BrowserEndpointId, browserEndpoints } from './browser-endpoints.ts
 import { clientOf, type KnownContract, type Schemas, type Client as TypedClient } from './client.ts'
 import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
 
-export { verifyCallback } from './callback.ts'
 export { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
+export { verifyCallback } from './integration.ts'
 export { normalizePlacement } from './placement.ts'
 
 /** The typed operations of the public API, and what integrators write again and again. */

@@ -16,6 +16,7 @@ import {
   type Fetch,
   globalFetch,
   mediaTypeOf,
+  type openStream,
   type RawResponse,
   type ResponseMeta,
   readToEnd,
@@ -24,7 +25,6 @@ import {
   type Transport,
   unlimited,
 } from './exchange.ts'
-import type { openStream } from './stream.ts'
 
 export type { ResponseMeta } from './exchange.ts'
 

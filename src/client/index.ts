@@ -1,9 +1,9 @@
 /** The typed client for Node and browsers, with the types of the contract that an integration needs. */
 import { contract } from '../contract/index.ts'
 import { clientOf, type Client as TypedClient } from './client.ts'
+import { openStream } from './exchange.ts'
 import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
 import * as schemas from './response.ts'
-import { openStream } from './stream.ts'
 
 export type { SandboxEvent } from '../contract/control/events.ts'
 export type { ErrorBody, ErrorCode, ReasonCode } from '../contract/errors.ts'
@@ -31,11 +31,9 @@ export type {
   PlacementResponse,
 } from '../contract/v1/placements.ts'
 export type { ProjectConfig } from '../contract/v1/projects.ts'
-export { verifyCallback } from './callback.ts'
 export type { CallOptions, ClientOptions, ResponseMeta } from './client.ts'
 export { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
 export type { Fetch } from './exchange.ts'
-
 export type {
   BeaconInput,
   DecisionOptions,
@@ -46,6 +44,7 @@ export type {
   SignalOptions,
   SilentOptions,
 } from './integration.ts'
+export { verifyCallback } from './integration.ts'
 export {
   type FilledPlacement,
   type NormalizedNative,

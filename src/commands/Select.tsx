@@ -1,7 +1,7 @@
 /** A question whose answer is chosen from a list with the arrow keys. Loaded only when it is asked. */
 import { Box, type RenderOptions, render, Text, useInput, useStdin } from 'ink'
 import { useEffect, useState } from 'react'
-import { oneLine } from '../cli/output/printable.ts'
+import { oneLine } from '../cli/output/terminal.ts'
 
 interface Choice {
   name: string

@@ -6,8 +6,8 @@ import { Argument, Option } from 'commander'
 import { endpointCommand, projectFilter } from '../cli/endpoint/endpoint-command.ts'
 import { endpoints } from '../cli/endpoint/facts.ts'
 import { type Body, fieldOptions, flagValues } from '../cli/endpoint/input.ts'
-import type { Style } from '../cli/output/style.ts'
 import { paintDim, paintReason, paintWord } from '../cli/output/table.ts'
+import type { Style } from '../cli/output/terminal.ts'
 import { alignPairs, formatValue, timeText } from '../cli/output/text.ts'
 import {
   type Command,
@@ -19,6 +19,7 @@ import {
 } from '../cli/run/command.ts'
 import { CliError, exitCodes, unreadable, untilCtrlC } from '../cli/run/errors.ts'
 import { type Host, readStdin } from '../cli/run/host.ts'
+import { lastPlacement } from '../cli/settings/state-directory.ts'
 import { acceptHints, acceptMeanings } from '../contract/error-codes.ts'
 import { parseSince } from '../foundation/duration.ts'
 import { lintBeacons, lintLines, lintSummary } from '../journal/lint.ts'
@@ -26,7 +27,6 @@ import { beaconLine, beaconSource, verdictPaint, verdictText } from '../tail/bea
 import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } from '../tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '../tail/model.ts'
 import { parseTime } from './flag-values.ts'
-import { lastPlacement } from './placements/last-placement.ts'
 
 const lint: Command = {
   name: 'lint',

@@ -1,6 +1,6 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import type { Style } from '../cli/output/style.ts'
 import { type Column, paintReason, tableLines } from '../cli/output/table.ts'
+import type { Style } from '../cli/output/terminal.ts'
 import type { Noun } from '../cli/run/command.ts'
 import type { BillingReport } from '../contract/control/billing.ts'
 

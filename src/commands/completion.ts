@@ -2,12 +2,12 @@
 import { Argument, Option } from 'commander'
 import { type NameSource, nameSources, placesOf } from '../cli/completion/places.ts'
 import { completionScripts } from '../cli/completion/scripts.ts'
-import { shellMediaType } from '../cli/output/quoting.ts'
 import type { Command, LazyCommand, Session } from '../cli/run/command.ts'
 import { commandTree } from '../cli/run/command-tree.ts'
 import { CliError } from '../cli/run/errors.ts'
 import { profilesPath } from '../cli/settings/files.ts'
 import { ProfilesFile, readJson } from '../cli/settings/schemas.ts'
+import { shellMediaType } from '../foundation/curl.ts'
 import { readTopics } from '../mcp/resources.ts'
 import { scenariosOfPackage } from './sandbox/conditions.ts'
 

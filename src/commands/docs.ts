@@ -3,7 +3,7 @@
  * serves it; `svc open [ID]` opens the inspector.
  */
 import { Argument, Option } from 'commander'
-import type { Style } from '../cli/output/style.ts'
+import type { Style } from '../cli/output/terminal.ts'
 import { alignPairs } from '../cli/output/text.ts'
 import { openPage } from '../cli/process/open-url.ts'
 import type { Command, Session } from '../cli/run/command.ts'

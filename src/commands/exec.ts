@@ -1,18 +1,24 @@
 /** `svc exec -- CMD...` runs a program against its own sandbox; `svc env` prints the SVC_* variables of the running one. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument } from 'commander'
 import { flagValues } from '../cli/endpoint/input.ts'
-import { dotenvLines, shellLines } from '../cli/output/quoting.ts'
 import type { Certificate } from '../cli/process/certificate.ts'
-import { codeOfSignal, type ProcessGroup, startGroup } from '../cli/process/process-group.ts'
 import type { Command, Session } from '../cli/run/command.ts'
 import { CliError, noSandbox } from '../cli/run/errors.ts'
-import type { Signal } from '../cli/run/host.ts'
+import type { Host, Signal } from '../cli/run/host.ts'
 import { severalSandboxesNote } from '../cli/run/session.ts'
-import { keyOfStarted, type PermittedKey, permittedSecretKey } from '../cli/settings/key-destination.ts'
-import { environmentOf, pageOrigin } from '../cli/settings/settings.ts'
+import {
+  environmentOf,
+  keyOfStarted,
+  type PermittedKey,
+  pageOrigin,
+  permittedSecretKey,
+} from '../cli/settings/settings.ts'
 import {
   mergeStartOptions,
   type StartOptionName,
@@ -75,6 +81,30 @@ export const env: Command = {
     out.data(variables, () => (flags.output === 'shell' ? shellLines : dotenvLines)(variables))
     return 0
   },
+}
+
+/** Returns `NAME=value` lines for .env files. Throws CliError for a value that they cannot hold. */
+function dotenvLines(variables: Readonly<Record<string, string>>): string[] {
+  return Object.entries(variables).map(([name, value]) => `${name}=${dotenvValue(name, value)}`)
+}
+
+/** Returns `export NAME='value'` lines for sh, bash, zsh and fish. */
+function shellLines(variables: Readonly<Record<string, string>>): string[] {
+  return Object.entries(variables).map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'`)
+}
+
+/** No escape for quotes works in every reader of .env files, so the value gets quotes that it does not contain. */
+function dotenvValue(name: string, value: string): string {
+  if (/^[\w./:@%+,=-]*$/.test(value)) return value
+  const quote = ["'", '"', '`'].find((candidate) => !value.includes(candidate))
+  if (quote === undefined || (quote !== "'" && /[\\$]/.test(value)))
+    throw new CliError(
+      'usage',
+      'value_unquotable',
+      `${name} holds quotes that a .env file cannot.`,
+      'Try: svc env -o shell',
+    )
+  return `${quote}${value}${quote}`
 }
 
 export function commandMissing(example: string): CliError {
@@ -153,4 +183,85 @@ function bundleOf({ path, cert }: Certificate, others: string | undefined): { pa
   const file = join(folder, 'certificates.pem')
   writeFileSync(file, `${readFileSync(others, 'utf8').trimEnd()}\n${cert}`, { mode: 0o600 })
   return { path: file, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** How long a group may take to end after a signal. */
+const endTimeout_ms = 5_000
+
+/**
+ * Another program in a process group of its own, so that it can be ended with everything it started.
+ *
+ * The group receives a signal once, and is killed when it has not ended in time. What the program leaves running is ended
+ * too. When this process itself has to exit, it kills the group first. On Windows, which has no process groups, all of
+ * this applies to the program only.
+ */
+interface ProcessGroup {
+  /** Resolves with the program's exit code when the whole group has ended: 128 + n after signal n. */
+  readonly ended: Promise<number>
+  /** Asks the group to end. */
+  end(signal: Signal): void
+}
+
+/** Starts a program on this terminal. Throws CliError, or `ended` rejects with it, when it cannot be started. */
+function startGroup(host: Host, [command = '', ...args]: readonly string[], env: Host['env']): ProcessGroup {
+  const isGroup = host.platform !== 'win32'
+  const child = spawnOrThrow(
+    () => spawn(command, args, { cwd: host.cwd, env, stdio: 'inherit', detached: isGroup }),
+    command,
+  )
+  const id = child.pid === undefined ? null : isGroup ? -child.pid : child.pid
+  const send = (signal: Signal | 'SIGKILL' | 0) => id !== null && host.signal(id, signal)
+  const removeExitHandler = host.onExit(() => send('SIGKILL'))
+  let deadline: NodeJS.Timeout | undefined
+  const end = (signal: Signal) => {
+    send(signal)
+    deadline ??= setTimeout(() => send('SIGKILL'), endTimeout_ms)
+  }
+  const ended = exitCode(child, command)
+    .then(async (code) => {
+      if (isGroup && send(0)) {
+        end('SIGTERM')
+        while (send(0)) await sleep(20)
+      }
+      return code
+    })
+    .finally(() => {
+      clearTimeout(deadline)
+      removeExitHandler()
+    })
+  return { ended, end }
+}
+
+/** Some obstacles are thrown at once; a missing program is an event later. */
+function spawnOrThrow(start: () => ChildProcess, command: string): ChildProcess {
+  try {
+    return start()
+  } catch (error) {
+    throw startFailure(error as NodeJS.ErrnoException, command)
+  }
+}
+
+function exitCode(child: ChildProcess, command: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (error: NodeJS.ErrnoException) => reject(startFailure(error, command)))
+    child.once('exit', (code, signal) => resolve(code ?? codeOfSignal(signal as NodeJS.Signals)))
+  })
+}
+
+/** Returns the exit code of a program that signal n ended, as shells do: 128 + n. */
+function codeOfSignal(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal]
+}
+
+function startFailure(error: NodeJS.ErrnoException, command: string): CliError {
+  if (error.code === 'ENOENT')
+    return new CliError(
+      'usage',
+      'program_missing',
+      `There is no program ${command}.`,
+      'Is it installed, and on the PATH?',
+    )
+  if (error.code === 'EACCES')
+    return new CliError('usage', 'program_not_executable', `${command} is not executable.`, `Try: chmod +x ${command}`)
+  return new CliError('unexpected', 'program_failed', `${command} cannot be started: ${error.message}.`)
 }

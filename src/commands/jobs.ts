@@ -2,8 +2,8 @@ import { Option } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { placementSummary } from '../cli/output/placement-summary.ts'
 import type { Command, CommandInput, Noun, Session } from '../cli/run/command.ts'
+import { lastPlacement, savePlacement } from '../cli/settings/state-directory.ts'
 import { limits } from '../contract/limits.ts'
-import { lastPlacement, savePlacement } from './placements/last-placement.ts'
 
 export const jobs: Noun = {
   summary: 'Create jobs whose slots you poll yourself',

@@ -5,10 +5,10 @@ import { endpoints } from '../cli/endpoint/facts.ts'
 import { openPage } from '../cli/process/open-url.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
+import { lastPlacement } from '../cli/settings/state-directory.ts'
 import { buildRequest } from '../client/exchange.ts'
 import { parseToken } from '../contract/ids.ts'
 import { packageRoot } from '../scaffold/templates.ts'
-import { lastPlacement } from './placements/last-placement.ts'
 
 const fetchFrame = endpointCommand('render.frame', {
   name: 'fetch',

@@ -4,6 +4,9 @@ import { isObject, parseJson } from './json.ts'
 /** Stands for a key that must not be printed. The shell replaces it. */
 export const secretKeyVariable = '$SVC_SECRET_KEY'
 
+/** The media type of a command line or a shell script. */
+export const shellMediaType = 'text/x-shellscript'
+
 interface CurlRequest {
   method: string
   url: string

@@ -35,6 +35,13 @@ export function isLoopback(host: string): boolean {
   return /^127(?:\.\d{1,3}){3}$/.test(name)
 }
 
+/** Whether two URLs have the same origin, where every name of loopback is the same host. */
+export function isSameService(one: string, other: string): boolean {
+  const [a, b] = [new URL(one), new URL(other)]
+  const isSameHost = a.hostname === b.hostname || (isLoopback(a.hostname) && isLoopback(b.hostname))
+  return a.protocol === b.protocol && a.port === b.port && isSameHost
+}
+
 /**
  * Returns the wait that a Retry-After header asks for, milliseconds from `now_ms`: whole seconds or an HTTP date
  * (RFC 9110). Returns null when the header is missing or is neither.

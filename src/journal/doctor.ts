@@ -1,5 +1,5 @@
 /** `svc doctor`: its checks as selections of rules, what they find, and the report of it. */
-import type { Style } from '../cli/output/style.ts'
+import type { Style } from '../cli/output/terminal.ts'
 import { hangingLines, plural } from '../cli/output/text.ts'
 import type { ReasonCode } from '../contract/errors.ts'
 import { type Exchange, isBeacon, isFrame, type Journal } from './exchange.ts'

@@ -2,7 +2,7 @@
  * `svc qa observe`: judges an integration by every rule about requests and pages. Returns the verdicts as a run of a suite,
  * for all reporters, and prints them as a list of its own.
  */
-import { oneLine } from '../cli/output/printable.ts'
+import { oneLine } from '../cli/output/terminal.ts'
 import { hangingLines, plural } from '../cli/output/text.ts'
 import { measuredTime } from '../foundation/duration.ts'
 import { type Destination, type Paint, targetText } from '../qa/report/text.ts'

@@ -3,8 +3,8 @@
  * nothing is kept between two requests, and a restart of the sandbox disturbs no agent.
  */
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
-import { version } from '../cli/run/program-info.ts'
-import { keyOfStarted } from '../cli/settings/key-destination.ts'
+import { version } from '../cli/run/host.ts'
+import { keyOfStarted } from '../cli/settings/settings.ts'
 import type { Fetch } from '../client/exchange.ts'
 import { createClient } from '../client/index.ts'
 import { diagnose } from '../journal/doctor.ts'

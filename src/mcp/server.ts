@@ -19,7 +19,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import { CliError, didYouMean } from '../cli/run/errors.ts'
-import { version } from '../cli/run/program-info.ts'
+import { version } from '../cli/run/host.ts'
 import type { SandboxAccess } from './access.ts'
 import { failureText, limitedText, resultText } from './output.ts'
 import { completeTopic, listResources, readResource } from './resources.ts'

@@ -1,6 +1,6 @@
 /** Runs built-in QA suites for an agent, and reports what failed. */
 import { CliError } from '../cli/run/errors.ts'
-import { version } from '../cli/run/program-info.ts'
+import { version } from '../cli/run/host.ts'
 import { type CaseResult, QaError, totalsOf } from '../qa/result.ts'
 import { expand, needsBrowser } from '../qa/run/plan.ts'
 import { builtinNames, loadSuites } from '../qa/suite/builtin.ts'

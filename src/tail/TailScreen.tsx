@@ -1,8 +1,7 @@
 /** The screen of a tail in Ink. Loaded only when it is shown: ink and react are heavy. */
 import { Box, type RenderOptions, render, Text, useApp, useInput, usePaste, useWindowSize } from 'ink'
 import { useSyncExternalStore } from 'react'
-import { oneLine, streamText } from '../cli/output/printable.ts'
-import type { Style } from '../cli/output/style.ts'
+import { oneLine, type Style, streamText } from '../cli/output/terminal.ts'
 import { actionOf, type Effect, type Key, keysOf, pasteActionOf } from './keys.ts'
 import type { TailAction } from './model.ts'
 import { pageOf, screenLines } from './screen.ts'

@@ -1,7 +1,7 @@
 /** Beacons as what a tail follows: one line in columns that fit the terminal, or everything about it. */
 import { z } from 'zod'
 import { consentLine } from '../cli/output/placement-summary.ts'
-import type { Style } from '../cli/output/style.ts'
+import type { Style } from '../cli/output/terminal.ts'
 import {
   alignPairs,
   brokenLines,

@@ -1,6 +1,6 @@
 /** What each key does on each screen, and the keys of the terminal as Ink reports them. */
 import type { Key as InkKey } from 'ink'
-import { withoutControls } from '../cli/output/printable.ts'
+import { withoutControls } from '../cli/output/terminal.ts'
 import { capacity, filterFields, type TailAction, type TailState } from './model.ts'
 import type { TailSource } from './source.ts'
 

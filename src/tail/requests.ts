@@ -1,8 +1,7 @@
 /** Requests of the journal as what a tail follows: a line in columns that fit the terminal, or the whole exchange. */
 import { z } from 'zod'
-import { jsonText } from '../cli/output/printable.ts'
-import type { Style } from '../cli/output/style.ts'
 import { formatMs, paintReason, paintStatus } from '../cli/output/table.ts'
+import { jsonText, type Style } from '../cli/output/terminal.ts'
 import { alignPairs, brokenLines, cutText, formatTime, formatValue, hangingLines, padEnd } from '../cli/output/text.ts'
 import type { RequestItem } from '../contract/control/requests.ts'
 import { isObject, parseJson } from '../foundation/json.ts'

@@ -1,5 +1,5 @@
 /** Runs the tail over the whole terminal: the feed updates the store, keys become actions and effects. */
-import { clipboardControl } from '../cli/output/printable.ts'
+import { clipboardControl } from '../cli/output/terminal.ts'
 import { openUrl } from '../cli/process/open-url.ts'
 import type { Session } from '../cli/run/command.ts'
 import { exitCodes } from '../cli/run/errors.ts'

@@ -1,5 +1,5 @@
 /** The screen as lines: a head, the list or another screen, and one line at the bottom. Pure. */
-import type { Style } from '../cli/output/style.ts'
+import type { Style } from '../cli/output/terminal.ts'
 import { cutText, formatValue } from '../cli/output/text.ts'
 import { keyHelp } from './keys.ts'
 import { capacity, cursorOf, filterFields, lastMinute, minute_s, rate, type TailState } from './model.ts'

@@ -1,5 +1,5 @@
 /** The sources of a tail: each defines how its items are filtered, counted, shown and sent again. The rest is shared. */
-import type { Style } from '../cli/output/style.ts'
+import type { Style } from '../cli/output/terminal.ts'
 import type { Client } from '../client/client.ts'
 import type { PlacementDetail } from '../contract/control/placements.ts'
 import type { RequestDetail } from '../contract/control/requests.ts'

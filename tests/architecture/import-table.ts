@@ -38,7 +38,7 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'src/qa',
     modules: [...base, 'src/cli/output'],
-    types: ['src/cli/settings/key-destination.ts'],
+    types: ['src/cli/settings/settings.ts'],
     packages: ['yaml', 'zod', 'playwright-core', 'pixelmatch', 'pngjs', 'diff'],
     builtins: 'all',
   },

@@ -55,7 +55,7 @@ function readingOf(node: SyntaxNode): string | null {
   return node.type === 'Identifier' && node.name === 'randomUUID' ? 'randomUUID' : null
 }
 
-/** Writing to the terminal past the streams of the host, which are guarded (src/cli/output/printable.ts). */
+/** Writing to the terminal past the streams of the host, which are guarded (src/cli/output/terminal.ts). */
 export function unguardedWrites({ path, text, nodes, imports }: Source): string[] {
   if (isTest(path) || !isIn(path, 'src') || path === 'src/main.ts') return []
   const writes = nodes.filter((node) => {
@@ -72,7 +72,7 @@ export function unguardedWrites({ path, text, nodes, imports }: Source): string[
 
 /**
  * Requests of the command line that are sent past the clients that take permitted keys only, and keys that are permitted
- * elsewhere than in src/cli/settings/key-destination.ts.
+ * elsewhere than in src/cli/settings/settings.ts.
  */
 export function unpermittedSenders({ path, text, nodes, imports }: Source): string[] {
   if (isTest(path) || !isIn(path, 'src') || isIn(path, 'src/client')) return []
@@ -82,7 +82,7 @@ export function unpermittedSenders({ path, text, nodes, imports }: Source): stri
     return senderNames.has(nameOf(node.imported) ?? '')
   })
   const casts = nodes.filter((node) => {
-    if (node.type !== 'TSAsExpression' || path === 'src/cli/settings/key-destination.ts') return false
+    if (node.type !== 'TSAsExpression' || path === 'src/cli/settings/settings.ts') return false
     return text.slice(node.start, node.end as number).includes('PermittedKey')
   })
   const isKeyless = keylessSenders.has(path)

@@ -2,7 +2,7 @@
 
 import stringWidth from 'string-width'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { plainStyle } from '../../src/cli/output/style.ts'
+import { plainStyle } from '../../src/cli/output/terminal.ts'
 import { check as checkCommand } from '../../src/commands/contract.ts'
 import {
   type ServiceDifference as Difference,

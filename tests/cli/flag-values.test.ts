@@ -6,7 +6,7 @@ import { InvalidArgumentError, type Option } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endpoints } from '../../src/cli/endpoint/facts.ts'
 import { loadAll, tableOptions } from '../../src/cli/run/command.ts'
-import { commonOptions } from '../../src/cli/run/parser.ts'
+import { commonOptions } from '../../src/cli/run/command-line.ts'
 import { commands } from '../../src/program.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints, type Field } from '../../src/cli/endpoint/facts.ts'
-import { version } from '../../src/cli/run/program-info.ts'
+import { version } from '../../src/cli/run/host.ts'
 import { writeLocator } from '../../src/cli/settings/state-directory.ts'
 import { fillPath } from '../../src/foundation/http.ts'
 import { everyExample, inLanes, runExample } from './every-example.ts'

@@ -1,6 +1,6 @@
 /** Answers that no service of the contract gives, to every command. */
 
-import { version } from '../../src/cli/run/program-info.ts'
+import { version } from '../../src/cli/run/host.ts'
 import { writeLocator } from '../../src/cli/settings/state-directory.ts'
 import { type Json, parseJson } from '../../src/foundation/json.ts'
 import { everyExample, inLanes, runExample } from './every-example.ts'

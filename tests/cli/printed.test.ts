@@ -5,10 +5,11 @@ import {
   jsonText,
   oneLine,
   ownControl,
+  plainStyle,
   printable,
   streamText,
-} from '../../src/cli/output/printable.ts'
-import { plainStyle, styleOf } from '../../src/cli/output/style.ts'
+  styleOf,
+} from '../../src/cli/output/terminal.ts'
 import { hostile, steering, walkHostileFiles, walkHostileOutput } from './hostile-output.ts'
 
 test('control characters of a text are written out, codes of the program pass', () => {

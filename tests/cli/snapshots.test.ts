@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createOutput, type OutputOptions } from '../../src/cli/output/output.ts'
-import { guardedHost } from '../../src/cli/output/printable.ts'
+import { guardedHost } from '../../src/cli/output/terminal.ts'
 import { startScriptedService } from './scripted-service.ts'
 import { keptStream, startTestCli, type TestCli, testHost } from './test-cli.ts'
 

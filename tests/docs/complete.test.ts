@@ -11,8 +11,8 @@ import { parse } from 'yaml'
 import { bodyOf, groupNames, writeGroup } from '../../docs/codes.ts'
 import { commandsMarkdown } from '../../docs/commands.ts'
 import { anchorOf, readPages } from '../../docs/pages.ts'
+import { commonOptions } from '../../src/cli/run/command-line.ts'
 import { type CommandNode, commandTree } from '../../src/cli/run/command-tree.ts'
-import { commonOptions } from '../../src/cli/run/parser.ts'
 import { startFlags } from '../../src/cli/settings/start-options.ts'
 import { settingNames, settingsTable } from '../../src/cli/settings/table.ts'
 import { acceptMeanings, reasonCodes } from '../../src/contract/error-codes.ts'
@@ -290,7 +290,7 @@ test('nobody is sent to the package of a stranger: npx svc works in the checkout
     expect.arrayContaining(['docs/guides/ci.md', 'templates/node-server/.env.example', 'src/main.ts']),
   )
   const strangers = texts.filter((file) => /\bnpx(", "| )(-\S+ )*svc(?!-sandbox)\b/.test(textOf(file)))
-  expect(strangers).toEqual(['src/cli/run/program-info.ts'])
+  expect(strangers).toEqual(['src/cli/run/host.ts'])
 })
 
 test('every dependency is justified, and nothing that is none, with the release in use: docs/decisions/dependencies.md', () => {

@@ -1,7 +1,7 @@
 /** Runs built-in suites in this process against a sandbox by its address: what a mutation must not survive. */
 
 import chromium from '@sparticuz/chromium'
-import { keyOfStarted } from '../../src/cli/settings/key-destination.ts'
+import { keyOfStarted } from '../../src/cli/settings/settings.ts'
 import { type BrowserHost, openBrowserHost } from '../../src/qa/browser/launch.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { expand, needsBrowser, type PlannedCase } from '../../src/qa/run/plan.ts'

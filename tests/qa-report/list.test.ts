@@ -2,8 +2,7 @@
 
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
-import { streamText } from '../../src/cli/output/printable.ts'
-import { styleOf } from '../../src/cli/output/style.ts'
+import { streamText, styleOf } from '../../src/cli/output/terminal.ts'
 import { diffOf } from '../../src/qa/report/failure.ts'
 import { createReporters } from '../../src/qa/report/reporters.ts'
 import type { Paint } from '../../src/qa/report/text.ts'

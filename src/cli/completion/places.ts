@@ -1,8 +1,8 @@
 /** The places of the command line that completion knows: after each command, what may follow. */
 import { Option } from 'commander'
+import { commonOptions } from '../run/command-line.ts'
 import type { CommandNode, OptionNode } from '../run/command-tree.ts'
 import { topics } from '../run/help.ts'
-import { commonOptions } from '../run/parser.ts'
 import { outputFormats } from '../settings/table.ts'
 
 /** A place in the command line: after the words of `path`. */

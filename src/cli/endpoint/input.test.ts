@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { plainStyle } from '../output/style.ts'
+import { plainStyle } from '../output/terminal.ts'
 import { describeValue } from '../output/text.ts'
 import { describeRecord } from './endpoint-command.ts'
 import { endpoints } from './facts.ts'

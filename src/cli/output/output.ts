@@ -4,8 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
-import { jsonText, oneLine, ownControl, printable, streamText } from './printable.ts'
-import { type Style, styleOf, type View } from './style.ts'
+import { jsonText, oneLine, ownControl, printable, type Style, streamText, styleOf, type View } from './terminal.ts'
 import { textWidth } from './text.ts'
 
 export interface OutputOptions {
@@ -212,8 +211,9 @@ export function createOutput(
 
 /** Loads what a filter needs: jq has 1.3 MB, templates a tenth of that. */
 async function loadFilter(filter: NonNullable<OutputOptions['filter']> | null, style: () => Style): Promise<Filter> {
-  if (filter?.kind === 'jq') return (await (await import('./jq.ts')).compileJq(filter.text)).apply
-  return (await import('./template.ts')).compileTemplate(filter?.text ?? '', style())
+  const { compileJq, compileTemplate } = await import('./filter.ts')
+  if (filter?.kind === 'jq') return (await compileJq(filter.text)).apply
+  return compileTemplate(filter?.text ?? '', style())
 }
 
 const defaultColumns = 80

@@ -3,7 +3,7 @@ import type { ResponseMeta } from '../../client/client.ts'
 import type { AuthoritativeConsent } from '../../contract/fields.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
-import type { Style } from './style.ts'
+import type { Style } from './terminal.ts'
 import { alignPairs, formatValue } from './text.ts'
 
 /** How the next command begins, and the options by which it uses the same service, project and key. */

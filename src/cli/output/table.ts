@@ -3,7 +3,7 @@
  * before a cell is cut, and times are short. Anywhere else every column is printed, with whole values.
  */
 import type { Output } from './output.ts'
-import type { Style } from './style.ts'
+import type { Style } from './terminal.ts'
 import { cutText, formatValue, isTime, sizeText, textWidth, timeText, wrap } from './text.ts'
 
 export interface Column {

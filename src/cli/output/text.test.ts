@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { plainStyle, type Style } from './style.ts'
 import { type Column, tableLines } from './table.ts'
+import { plainStyle, type Style } from './terminal.ts'
 import { alignPairs, brokenLines, cutText, timeText } from './text.ts'
 
 const style = (columns?: number): Style => ({ ...plainStyle, columns })

@@ -4,8 +4,7 @@
  */
 import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
-import { jsonText, oneLine } from './printable.ts'
-import type { Style } from './style.ts'
+import { jsonText, oneLine, type Style } from './terminal.ts'
 
 /** Prose below this width is harder to read than a line that the terminal breaks. */
 const leastProse = 30

@@ -87,6 +87,46 @@ export function didYouMean(given: string, names: readonly string[]): string | nu
   return name === undefined ? null : `Did you mean ${name}?`
 }
 
+/** The help lists all values of a flag; an error only this many. */
+const maxListedChoices = 14
+
+/** Returns commander's `error: unknown option '--formt'\n(Did you mean --format?)` as an error of this program. */
+export function usageError({ code, message }: { code: string; message: string }, hint: string | null): CliError {
+  const [what = '', suggestion] = message
+    .replace(/^error: /, '')
+    .replace(/^command-argument value ('.*') is invalid for argument '(.+?)'/, '$1 is invalid for <$2>')
+    .split('\n')
+  const [, invalid, given = '', listed = ''] =
+    /^(.*?'([^']*)' is invalid.*?) Allowed choices are (.*)\.$/.exec(what) ?? []
+  const choices = listed === '' ? [] : listed.split(', ')
+  const text = invalid ?? what
+  const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+  return new CliError(
+    'usage',
+    code.replace(/^commander\./, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    /[.?]$/.test(sentence) ? sentence : `${sentence}.`,
+    hint ?? nearFlags(what, suggestion) ?? choicesHint(given, choices) ?? 'Add --help to see what it takes.',
+  )
+}
+
+/** Returns the choices of a flag, after the one that was probably meant; null without any. */
+function choicesHint(given: string, choices: readonly string[]): string | null {
+  if (choices.length === 0) return null
+  const listed = choices.slice(0, maxListedChoices).join(', ')
+  const all = `Allowed choices are ${choices.length > maxListedChoices ? `${listed}, ...` : `${listed}.`}`
+  const meant = didYouMean(given, choices)
+  return meant === null ? all : `${meant} ${all}`
+}
+
+/** Returns commander's suggestion, unless it is of flags that are not near: `--time` for `--file`. */
+function nearFlags(what: string, suggestion: string | undefined): string | null {
+  const [, typed] = /^unknown option '--([^']+)'/.exec(what) ?? []
+  if (suggestion === undefined) return null
+  const flags = [...suggestion.matchAll(/--([a-z-]+)/g)].map(([, name]) => name ?? '')
+  if (typed !== undefined && flags.length > 0 && nearestName(typed, flags) === null) return null
+  return suggestion.replace(/^\(|\)$/g, '')
+}
+
 /** The fields of `{"error": ...}` with `-o json`. */
 export interface Failure {
   category: Category

@@ -2,7 +2,7 @@
 import { ContractError, RefusedError, ServiceError, UnreachableError } from '../../client/errors.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/error-codes.ts'
 import type { FieldError } from '../../contract/errors.ts'
-import { oneLine } from '../output/printable.ts'
+import { oneLine } from '../output/terminal.ts'
 import { type Category, categoryOf, type Failure } from './errors.ts'
 
 /** Describes an error that is not a CliError: the client's errors by the contract's tables, anything else as a bug. */

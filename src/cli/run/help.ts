@@ -1,7 +1,7 @@
 /** What `svc COMMAND --help` and `svc help TOPIC` print. */
 import { Argument, Command as Commander, Option } from 'commander'
-import type { Style } from '../output/style.ts'
 import { type Column, tableLines } from '../output/table.ts'
+import type { Style } from '../output/terminal.ts'
 import { hangingLines } from '../output/text.ts'
 import { settingNames, settingsTable } from '../settings/table.ts'
 import type { CommandNode, OptionNode } from './command-tree.ts'

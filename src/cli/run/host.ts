@@ -1,3 +1,7 @@
+/** What the program runs on, and as what: the computer, its own version, and how to call it again. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
 /** The computer that the program runs on. `main.ts` has the real one; tests have their own. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -62,4 +66,24 @@ export async function readStdin({ stdin }: Pick<Host, 'stdin'>): Promise<Buffer>
   const chunks: Uint8Array[] = []
   for await (const chunk of stdin) chunks.push(chunk)
   return Buffer.concat(chunks)
+}
+
+declare const __SVC_VERSION__: string | undefined
+
+/** The version of the package, which the build inserts; `0.0.0-source` when run from source. */
+export const version = typeof __SVC_VERSION__ === 'string' ? __SVC_VERSION__ : '0.0.0-source'
+
+/**
+ * Returns how you would call this program again. Under npm it may not be on the path, and outside of a checkout `npx svc`
+ * may install another package: `svc` is only the name of the command.
+ */
+export function commandName({ env, program }: Pick<Host, 'env' | 'program'>): string {
+  const isBinary = program.length === 1
+  if (isBinary || (env.npm_execpath === undefined && env.npm_lifecycle_event === undefined)) return 'svc'
+  return isCheckout() ? 'npx svc' : 'npx svc-sandbox'
+}
+
+/** Whether this is a checkout, run from its sources or from `dist`: a package has no sources. */
+function isCheckout(): boolean {
+  return typeof __SVC_VERSION__ !== 'string' || existsSync(join(import.meta.dirname, '../src/main.ts'))
 }

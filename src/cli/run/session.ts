@@ -6,28 +6,43 @@ import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { type Client, type ClientOptions, clientOf } from '../../client/client.ts'
 import { ContractError } from '../../client/errors.ts'
-import { type Fetch, type FetchResponse, type FileBody, globalFetch, type RawResponse } from '../../client/exchange.ts'
-import { openStream } from '../../client/stream.ts'
+import {
+  type Fetch,
+  type FetchResponse,
+  type FileBody,
+  globalFetch,
+  openStream,
+  type RawResponse,
+} from '../../client/exchange.ts'
 import type { EndpointId } from '../../contract/index.ts'
 import { parseJson } from '../../foundation/json.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import { createOutput, type OutputOptions } from '../output/output.ts'
 import { configAbove, loadSettings } from '../settings/files.ts'
-import { type PermittedKey, permittedControlToken, permittedSecretKey } from '../settings/key-destination.ts'
-import { resolveSettings, type Settings } from '../settings/settings.ts'
+import {
+  type PermittedKey,
+  permittedControlToken,
+  permittedSecretKey,
+  resolveSettings,
+  type Settings,
+} from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
-import type { Command, Session } from './command.ts'
+import type { Command, CommandInput, Session } from './command.ts'
 import { exitCodes, InterruptError, noSandbox } from './errors.ts'
-import { type Host, hostWith } from './host.ts'
-import type { ParsedLine } from './parser.ts'
-import { commandName, version } from './program-info.ts'
+import { commandName, type Host, hostWith, version } from './host.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
 const doubledSignalMs = 100
 
+interface ParsedCommand {
+  command: Command
+  input: CommandInput
+  common: { settings: Flags; isInteractive: boolean }
+}
+
 /** Runs a parsed command and returns its exit code. Throws every failure. */
 export async function runSession(
-  { command, input, common }: Extract<ParsedLine, { kind: 'command' }>,
+  { command, input, common }: ParsedCommand,
   given: Host,
   output: OutputOptions,
 ): Promise<number> {

@@ -4,19 +4,18 @@ import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-comma
 import { endpoints } from '../../cli/endpoint/facts.ts'
 import { bodyOptions, buildBody, checkRequired, choicesAt } from '../../cli/endpoint/input.ts'
 import { placementSummary } from '../../cli/output/placement-summary.ts'
-import { shellMediaType } from '../../cli/output/quoting.ts'
 import { describeValue } from '../../cli/output/text.ts'
 import { openPage } from '../../cli/process/open-url.ts'
 import { type CommandInput, type Session, suggestValues } from '../../cli/run/command.ts'
 import { CliError, didYouMean } from '../../cli/run/errors.ts'
-import { permittedKey } from '../../cli/settings/key-destination.ts'
+import { permittedKey } from '../../cli/settings/settings.ts'
+import { savePlacement } from '../../cli/settings/state-directory.ts'
 import { buildRequest, isProductionKey } from '../../client/exchange.ts'
 import { limits } from '../../contract/limits.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
-import { curlCommand, secretKeyVariable } from '../../foundation/curl.ts'
+import { curlCommand, secretKeyVariable, shellMediaType } from '../../foundation/curl.ts'
 import { append, wholeNumber } from '../flag-values.ts'
-import { savePlacement } from './last-placement.ts'
 
 interface CreateOptions {
   format?: string[]

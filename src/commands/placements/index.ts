@@ -1,16 +1,16 @@
 import { Option } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { consentLine } from '../../cli/output/placement-summary.ts'
-import type { Style } from '../../cli/output/style.ts'
 import { type Column, paintDim, paintReason, paintWord, tableLines } from '../../cli/output/table.ts'
+import type { Style } from '../../cli/output/terminal.ts'
 import { alignPairs, describeValue, formatValue, plural, timeText } from '../../cli/output/text.ts'
 import type { Noun } from '../../cli/run/command.ts'
+import { lastPlacement } from '../../cli/settings/state-directory.ts'
 import { metricOf } from '../../contract/beacon-verdict.ts'
 import type { PlacementDetail, PlacementFunnel } from '../../contract/control/placements.ts'
 import { acceptHints, reasonCodes } from '../../contract/error-codes.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import { create } from './create.ts'
-import { lastPlacement } from './last-placement.ts'
 
 /** Of the tables within a section. */
 const indent = 2

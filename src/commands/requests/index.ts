@@ -5,18 +5,23 @@
 import { Argument, Option } from 'commander'
 import { callEndpoint, describeRecord, endpointCommand, printPage } from '../../cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues, readAssignment, variantOf } from '../../cli/endpoint/input.ts'
-import { shellMediaType } from '../../cli/output/quoting.ts'
 import { type Column, paintDim, paintReason, paintStatus } from '../../cli/output/table.ts'
 import { alignPairs, describeValue } from '../../cli/output/text.ts'
 import type { Command, CommandInput, Noun, Session } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
+import { lastPlacement } from '../../cli/settings/state-directory.ts'
 import { nextCursor } from '../../client/client.ts'
 import { ServiceError } from '../../client/errors.ts'
 import type { RequestDetail, RequestItem } from '../../contract/control/requests.ts'
-import { curlCommand, journaledRequest, redactedParts, secretKeyVariable } from '../../foundation/curl.ts'
+import {
+  curlCommand,
+  journaledRequest,
+  redactedParts,
+  secretKeyVariable,
+  shellMediaType,
+} from '../../foundation/curl.ts'
 import { parseJson, parseJsonObject } from '../../foundation/json.ts'
 import { repeatable } from '../flag-values.ts'
-import { lastPlacement } from '../placements/last-placement.ts'
 import {
   count,
   emptyJournal,

@@ -4,8 +4,7 @@ import type { Command, Session } from '../../cli/run/command.ts'
 import { CliError, noSandbox } from '../../cli/run/errors.ts'
 import { sessionClient } from '../../cli/run/session.ts'
 import { loadSettings } from '../../cli/settings/files.ts'
-import { permittedControlToken, permittedSecretKey } from '../../cli/settings/key-destination.ts'
-import type { Settings } from '../../cli/settings/settings.ts'
+import { permittedControlToken, permittedSecretKey, type Settings } from '../../cli/settings/settings.ts'
 import {
   type Locator,
   removeLocator,

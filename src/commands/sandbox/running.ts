@@ -5,17 +5,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Option } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
-import type { Style } from '../../cli/output/style.ts'
 import { type Column, tableLines } from '../../cli/output/table.ts'
+import type { Style } from '../../cli/output/terminal.ts'
 import { alignPairs, plural, timeText } from '../../cli/output/text.ts'
 import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command, Noun, Session } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
-import type { Host } from '../../cli/run/host.ts'
-import { version } from '../../cli/run/program-info.ts'
+import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
-import { permittedControlToken } from '../../cli/settings/key-destination.ts'
-import { isSameService, type Source } from '../../cli/settings/settings.ts'
+import { permittedControlToken, type Source } from '../../cli/settings/settings.ts'
 import {
   foreignLocators,
   type Locator,
@@ -27,6 +25,7 @@ import { settingsTable } from '../../cli/settings/table.ts'
 import { ServiceError, UnreachableError } from '../../client/errors.ts'
 import type { SandboxInfo } from '../../contract/control/sandbox.ts'
 import { formatDuration } from '../../foundation/duration.ts'
+import { isSameService } from '../../foundation/http.ts'
 
 /** A sandbox on this computer responds at once or not at all. */
 const responseTimeout_ms = 2_000

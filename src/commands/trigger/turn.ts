@@ -1,6 +1,6 @@
 /** One turn as an integration plays it: activation, placement, frame, beacons, and what would be billed. Over HTTP. */
 import type { Session } from '../../cli/run/command.ts'
-import { issuedToken } from '../../cli/settings/key-destination.ts'
+import { issuedToken } from '../../cli/settings/settings.ts'
 import type { Client } from '../../client/client.ts'
 import { ServiceError } from '../../client/errors.ts'
 import type { CallInput } from '../../client/exchange.ts'

@@ -1,6 +1,7 @@
 /** `svc contract check`: what a run of the suite `contract-check` found, endpoint by endpoint, as data and as text. */
-import type { Style } from '../../cli/output/style.ts'
+
 import { type Column, tableLines } from '../../cli/output/table.ts'
+import type { Style } from '../../cli/output/terminal.ts'
 import { hangingLines } from '../../cli/output/text.ts'
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { v1 } from '../../contract/index.ts'

@@ -1,7 +1,7 @@
 /** The reporters for programs: JSON with the whole result, JUnit's XML for build servers, and the Test Anything Protocol. */
 
 import { stringify } from 'yaml'
-import { printable } from '../../cli/output/printable.ts'
+import { printable } from '../../cli/output/terminal.ts'
 import { escapeHtml } from '../../foundation/html.ts'
 import {
   type CaseResult,

@@ -1,5 +1,5 @@
 /** The reporters of a run as one: parses `--reporter`, writes to stdout and to files. */
-import { printable } from '../../cli/output/printable.ts'
+import { printable } from '../../cli/output/terminal.ts'
 import { sizeText } from '../../cli/output/text.ts'
 import { measuredTime } from '../../foundation/duration.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'

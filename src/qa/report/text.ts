@@ -1,5 +1,5 @@
 /** What every reporter is given, and how it writes: names, counts and values, the same in each of them. */
-import { oneLine } from '../../cli/output/printable.ts'
+import { oneLine } from '../../cli/output/terminal.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import {
   type CaseResult,

@@ -1,5 +1,5 @@
 /** The service that a run tests: what it offers, its control plane, and the keys that cases use. */
-import type { PermittedKey } from '../../cli/settings/key-destination.ts'
+import type { PermittedKey } from '../../cli/settings/settings.ts'
 import type { SandboxInfo } from '../../contract/control/sandbox.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
 import { fillPath } from '../../foundation/http.ts'

@@ -1,17 +1,19 @@
 /**
- * The command line, parsed by commander into a value: nothing runs in here, and nothing is printed.
+ * From the words of a command line to an exit code: commander parses them into a value, help is printed or the command runs,
+ * and every failure is reported.
  *
  * Every name of a level is declared as an empty subcommand. When commander has found the one that is called, a hook loads
  * it and completes it with its arguments and options, or with the names of the next level: only commands on the path are
  * loaded. The common options belong to the root, which reads them anywhere on the line. `--help` is one of them.
  */
 import { type Argument, Command as Commander, CommanderError, Option } from 'commander'
-import { nearestName } from '../../foundation/nearest-name.ts'
 import type { OutputOptions } from '../output/output.ts'
+import { guardedHost, oneLine, styleOf, type View } from '../output/terminal.ts'
 import {
   type ColorChoice,
   colorChoices,
   type Flags,
+  outputFormats,
   settingNames,
   settingsTable,
   type TimeChoice,
@@ -27,9 +29,104 @@ import {
   tableOptions,
 } from './command.ts'
 import type { CommandNode } from './command-tree.ts'
-import { CliError, didYouMean } from './errors.ts'
+import { CliError, exitCodes, type Failure, usageError } from './errors.ts'
+import { commandName, type Host, version } from './host.ts'
 
-export type ParsedLine = { common: CommonOptions } & (
+const defaultColumns = 80
+
+/** Runs a command line and returns its exit code. Schemas, settings and the client are loaded when it is understood. */
+export async function runCommand(
+  commands: readonly AnyCommand[],
+  rootHelp: () => string,
+  args: readonly string[],
+  bare: Host,
+): Promise<number> {
+  const host = guardedHost(bare)
+  const view = { time: null, now_ms: host.now(), wide: false, columns: null, left_out: new Set() } as View
+  const output: OutputOptions = { format: 'text', quiet: false, color: 'auto', isPaged: false, view }
+  try {
+    const [first, ...rest] = args
+    if (first === 'help' && (await printTopic(rest[0], host))) return exitCodes.ok.exit_code
+    const parsed = await parseCommandLine(commands, withoutPseudoCommand(first, rest) ?? args)
+    Object.assign(output, outputOptions(parsed.common, host.env))
+    view.time = parsed.common.time
+    if (parsed.kind === 'invalid') throw parsed.error
+    if (parsed.kind === 'version') {
+      host.stdout.write(`${version}\n`)
+      return exitCodes.ok.exit_code
+    }
+    if (parsed.kind === 'help') {
+      const stream = parsed.isRequested ? host.stdout : host.stderr
+      stream.write(parsed.words.length === 0 ? rootHelp() : await helpOf(commands, parsed.words, host, output.color))
+      return parsed.isRequested ? exitCodes.ok.exit_code : exitCodes.usage.exit_code
+    }
+    const { runSession } = await import('./session.ts')
+    return await runSession(parsed, host, output)
+  } catch (error) {
+    const failure = await describe(error)
+    const hint = failure.hint?.replace(/\bsvc(?= [a-z])/g, commandName(host)) ?? null
+    const { createOutput } = await import('../output/output.ts')
+    createOutput(host, output).failure({ ...failure, hint })
+    return exitCodes[failure.category].exit_code
+  }
+}
+
+/** Returns the flag of `svc help ...` and of `svc version`; null for any other command line. */
+function withoutPseudoCommand(first: string | undefined, rest: readonly string[]): string[] | null {
+  if (first === 'version') return [...rest, '--version']
+  return first === 'help' ? [...rest, '--help'] : null
+}
+
+async function printTopic(name: string | undefined, host: Host): Promise<boolean> {
+  const { topics } = await import('./help.ts')
+  const topic = Object.hasOwn(topics, name ?? '') ? topics[name ?? ''] : undefined
+  if (topic === undefined) return false
+  const lines = await topic(styleOf(host.stdout, 'auto', host.env))
+  host.stdout.write(`${lines.join('\n')}\n`)
+  return true
+}
+
+async function helpOf(
+  commands: readonly AnyCommand[],
+  words: readonly string[],
+  host: Host,
+  color: ColorChoice,
+): Promise<string> {
+  const [{ commandTree }, { commandHelp }] = await Promise.all([import('./command-tree.ts'), import('./help.ts')])
+  const tree = await commandTree(commands.filter(({ name }) => name === words[0]))
+  return commandHelp(tree, words, {
+    command_name: commandName(host),
+    columns: host.stdout.columns ?? defaultColumns,
+    style: styleOf(host.stdout, color, host.env),
+  })
+}
+
+/** The output that the command line and the environment ask for. The settings files may still change it. */
+function outputOptions(common: CommonOptions, env: Host['env']): Omit<OutputOptions, 'view'> {
+  const wanted = common.settings.output ?? env.SVC_OUTPUT
+  const { quiet, color, isInteractive, isPaged, filter } = common
+  return {
+    format: outputFormats.find((format) => format === wanted) ?? 'text',
+    quiet,
+    color,
+    isPaged: isInteractive && isPaged,
+    filter: filter ?? null,
+  }
+}
+
+/** A usage error needs neither the client nor the contract. */
+async function describe(error: unknown): Promise<Failure> {
+  if (error instanceof CliError) {
+    const { category, code, message, hint } = error
+    // Only the problems of a suite are lines of their own: elsewhere a line end is of a name or a value.
+    const text = code === 'suite_invalid' ? message : oneLine(message)
+    return { category, code, reason_code: null, message: text, hint: hint && oneLine(hint), request_id: null }
+  }
+  const { describeFailure } = await import('./failure.ts')
+  return describeFailure(error)
+}
+
+type ParsedLine = { common: CommonOptions } & (
   | { kind: 'command'; command: Command; input: CommandInput }
   /** `words` name the command or group that the help is about; not requested where a command is missing. */
   | { kind: 'help'; words: readonly string[]; isRequested: boolean }
@@ -38,7 +135,7 @@ export type ParsedLine = { common: CommonOptions } & (
 )
 
 /** Options that every command takes. */
-export interface CommonOptions {
+interface CommonOptions {
   settings: Flags
   quiet: boolean
   color: ColorChoice
@@ -278,46 +375,6 @@ async function verbHint(commands: readonly AnyCommand[], word: string): Promise<
   const found = all.filter((path) => path.endsWith(` ${word}`)).map((path) => `svc ${path}`)
   if (found.length === 0 || found.length > mostVerbs) return null
   return found.length === 1 ? `It is ${found[0]}.` : `There are ${found.slice(0, -1).join(', ')} and ${found.at(-1)}.`
-}
-
-/** The help lists all values of a flag; an error only this many. */
-const maxListedChoices = 14
-
-/** Returns commander's `error: unknown option '--formt'\n(Did you mean --format?)` as an error of this program. */
-function usageError({ code, message }: CommanderError, hint: string | null): CliError {
-  const [what = '', suggestion] = message
-    .replace(/^error: /, '')
-    .replace(/^command-argument value ('.*') is invalid for argument '(.+?)'/, '$1 is invalid for <$2>')
-    .split('\n')
-  const [, invalid, given = '', listed = ''] =
-    /^(.*?'([^']*)' is invalid.*?) Allowed choices are (.*)\.$/.exec(what) ?? []
-  const choices = listed === '' ? [] : listed.split(', ')
-  const text = invalid ?? what
-  const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}`
-  return new CliError(
-    'usage',
-    code.replace(/^commander\./, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    /[.?]$/.test(sentence) ? sentence : `${sentence}.`,
-    hint ?? nearFlags(what, suggestion) ?? choicesHint(given, choices) ?? 'Add --help to see what it takes.',
-  )
-}
-
-/** Returns the choices of a flag, after the one that was probably meant; null without any. */
-function choicesHint(given: string, choices: readonly string[]): string | null {
-  if (choices.length === 0) return null
-  const listed = choices.slice(0, maxListedChoices).join(', ')
-  const all = `Allowed choices are ${choices.length > maxListedChoices ? `${listed}, ...` : `${listed}.`}`
-  const meant = didYouMean(given, choices)
-  return meant === null ? all : `${meant} ${all}`
-}
-
-/** Returns commander's suggestion, unless it is of flags that are not near: `--time` for `--file`. */
-function nearFlags(what: string, suggestion: string | undefined): string | null {
-  const [, typed] = /^unknown option '--([^']+)'/.exec(what) ?? []
-  if (suggestion === undefined) return null
-  const flags = [...suggestion.matchAll(/--([a-z-]+)/g)].map(([, name]) => name ?? '')
-  if (typed !== undefined && flags.length > 0 && nearestName(typed, flags) === null) return null
-  return suggestion.replace(/^\(|\)$/g, '')
 }
 
 /** Returns how to give the argument that an unknown flag names: `--file x` of a command that takes `[file]`. */
