@@ -9,11 +9,10 @@ import { openSession, unlock, useSessionState } from '../data/session.ts'
 import { isTyping } from '../parts/DataTable.tsx'
 import { TitledDialog } from '../parts/Dialog.tsx'
 import { Icon } from '../parts/Icon.tsx'
-import { Page } from '../parts/Panel.tsx'
+import { Page } from '../parts/Page.tsx'
 import { Empty, Loading, Problem } from '../parts/States.tsx'
-import { FindPage } from './FindPage.tsx'
 import { ConnectionBanner, Navigation } from './Navigation.tsx'
-import { Palette } from './Palette.tsx'
+import { FindPage, Palette } from './Palette.tsx'
 import { type View, views } from './views.ts'
 
 /** Of every address of the inspector. */

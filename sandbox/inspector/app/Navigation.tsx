@@ -6,7 +6,7 @@ import { useLiveStatus } from '../data/live.ts'
 import { useResource } from '../data/resource.ts'
 import { linkTo, useSession } from '../data/session.ts'
 import { Icon } from '../parts/Icon.tsx'
-import { dateAndTime, useSandboxTime } from '../parts/Time.tsx'
+import { dateAndTime, useSandboxTime } from '../parts/Values.tsx'
 import { setTheme, type Theme, themes, useTheme } from './theme.ts'
 import { views } from './views.ts'
 

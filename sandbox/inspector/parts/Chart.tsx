@@ -1,7 +1,11 @@
-/** A chart over time, drawn by uPlot, which is loaded when the first one is shown. */
-import { useEffect, useRef } from 'react'
+/** Charts over time, drawn by uPlot, which is loaded when the first one is shown; the rates of the last minute are one. */
+import { useEffect, useRef, useState } from 'react'
 import type uPlot from 'uplot'
 import { useTheme } from '../app/theme.ts'
+import { type SandboxEvent, useRecentEvents } from '../data/live.ts'
+import { useResource } from '../data/resource.ts'
+import { useSession } from '../data/session.ts'
+import { Panel } from './Page.tsx'
 
 interface Series {
   label: string
@@ -153,4 +157,103 @@ function resolveColor(parent: HTMLElement, name: string, style: CSSStyleDeclarat
   const { color } = getComputedStyle(probe)
   probe.remove()
   return color === '' ? style.color : color
+}
+
+const shown_s = 60
+
+export interface Rate {
+  name: string
+  /** A custom property of the theme: `--good`. */
+  color: string
+  isCounted(event: SandboxEvent): boolean
+}
+
+/** How often each rate was counted in one second of this computer's clock. */
+interface Second {
+  at_s: number
+  counts: readonly number[]
+}
+
+export function LastMinute({ rates }: { rates: readonly Rate[] }) {
+  const seconds = useSeconds(rates)
+  return (
+    <Panel title="The last minute" className="last-minute">
+      <dl className="figures">
+        {rates.map(({ name, color }, index) => {
+          const sum = seconds.reduce((total, { counts }) => total + (counts[index] ?? 0), 0)
+          return (
+            <div key={name}>
+              <dt className="soft bar">
+                <span className="swatch" style={{ background: `var(${color})` }} />
+                {name}
+              </dt>
+              <dd>
+                {sum.toLocaleString('en')} <span className="faint tiny">{(sum / shown_s).toFixed(1)}/s</span>
+              </dd>
+            </div>
+          )
+        })}
+      </dl>
+      <Chart
+        label={`${rates.map(({ name }) => name).join(', ')}: each second of the last minute`}
+        times_ms={seconds.map(({ at_s }) => at_s * 1_000)}
+        series={rates.map(({ name, color }, index) => ({
+          label: name,
+          color,
+          values: seconds.map(({ counts }) => counts[index] ?? 0),
+        }))}
+        height_px={72}
+        isSparkline
+      />
+    </Panel>
+  )
+}
+
+/** Events from before the view was opened are counted by their own time, later ones when they come. */
+function useSeconds(rates: readonly Rate[]): readonly Second[] {
+  const [seconds, setSeconds] = useState<readonly Second[]>(() => lastMinute([]))
+  const recent = useRecentEvents()
+  const { last_event_seq } = useSession()
+  const past_seq = useRef(Math.max(last_event_seq, recent.at(-1)?.seq ?? 0))
+  const counted_seq = useRef(0)
+  const { state: clock } = useResource('clock.show', {})
+  // The sandbox clock may be months ahead of this computer's.
+  const offset_ms = useRef<number>(undefined)
+  if (clock.status === 'ready') offset_ms.current ??= clock.data.now_ms - Date.now()
+  const isReady = clock.status === 'ready'
+  useEffect(() => {
+    if (!isReady) return
+    const added = recent.filter(({ seq }) => seq > counted_seq.current)
+    if (added.length === 0) return
+    counted_seq.current = added.at(-1)?.seq ?? 0
+    const now_ms = Date.now()
+    setSeconds((before) => {
+      const next = lastMinute(before)
+      const bySecond = new Map(next.map(({ at_s }, index) => [at_s, index]))
+      for (const event of added) {
+        const at_ms = event.seq > past_seq.current ? now_ms : event.at_ms - (offset_ms.current ?? 0)
+        const index = bySecond.get(Math.floor(Math.min(at_ms, now_ms) / 1_000))
+        const second = index === undefined ? undefined : next[index]
+        if (index === undefined || second === undefined) continue
+        const counts = rates.map((rate, place) => (second.counts[place] ?? 0) + (rate.isCounted(event) ? 1 : 0))
+        next[index] = { ...second, counts }
+      }
+      return next
+    })
+  }, [recent, isReady, rates])
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds(lastMinute), 1_000)
+    return () => clearInterval(timer)
+  }, [])
+  return seconds
+}
+
+/** Returns one entry for each second of the last minute, with what is known of them. */
+function lastMinute(known: readonly Second[]): Second[] {
+  const now_s = Math.floor(Date.now() / 1_000)
+  const bySecond = new Map(known.map((second) => [second.at_s, second]))
+  return Array.from({ length: shown_s }, (_, index) => {
+    const at_s = now_s - shown_s + 1 + index
+    return bySecond.get(at_s) ?? { at_s, counts: [] }
+  })
 }

@@ -1,8 +1,15 @@
-/** What is taken away from a page: texts to copy, code in several languages behind tabs, files to save. */
-import { useEffect, useState } from 'react'
-import { Button } from 'react-aria-components'
+/**
+ * Code and bodies: texts to copy, in several languages behind tabs; JSON as a tree whose parts fold, whose identifiers lead to
+ * their page, and whose fields say where the contract has them from.
+ */
+import { useState } from 'react'
+import { Button, Tooltip, TooltipTrigger } from 'react-aria-components'
+import { Link } from 'wouter'
+import { parseJson } from '../../../src/foundation/json.ts'
+import { type FieldOrigin, type Part, type Provenance, plainPath, useProvenance } from '../data/provenance.ts'
 import { Icon } from './Icon.tsx'
-import { TabSet } from './Tabs.tsx'
+import { TabSet } from './Page.tsx'
+import { Chip, CopyButton, kindOf, routeTo } from './Values.tsx'
 
 interface CodeProps {
   code: string
@@ -27,7 +34,7 @@ export function Code({ code, label, isCommand = false }: CodeProps) {
 }
 
 /** A text that is no code: a body that is not JSON. */
-export function TextBlock({ text, label }: { text: string; label: string }) {
+function TextBlock({ text, label }: { text: string; label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
     <section className="scroller text-body" tabIndex={0} aria-label={label}>
@@ -66,49 +73,6 @@ export function CodeTabs({ label, variants }: CodeTabsProps) {
   )
 }
 
-const confirmation_ms = 1_400
-
-interface CopyButtonProps {
-  /** What is copied; a function is called when it is. */
-  text: string | (() => string | Promise<string>)
-  /** What it copies, for the tooltip and screen readers: `Copy the secret key`. */
-  label: string
-  /** Text of the button, beside the icon. */
-  children?: string
-}
-
-/** A button that copies a text and confirms it. */
-export function CopyButton({ text, label, children }: CopyButtonProps) {
-  const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
-  useEffect(() => {
-    if (state === 'idle') return
-    const timer = setTimeout(() => setState('idle'), confirmation_ms)
-    return () => clearTimeout(timer)
-  }, [state])
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(typeof text === 'string' ? text : await text())
-      setState('copied')
-    } catch {
-      // A page that is not on loopback or https has no clipboard.
-      setState('failed')
-    }
-  }
-  return (
-    <Button
-      className={children === undefined ? 'copy soft' : 'small bar'}
-      aria-label={children === undefined ? label : `${children}: ${label}`}
-      onPress={copy}
-    >
-      <Icon name={state === 'copied' ? 'check' : state === 'failed' ? 'close' : 'copy'} />
-      {children}
-      <span className="unseen" role="status">
-        {state === 'copied' ? 'Copied' : state === 'failed' ? 'The browser refused to copy' : ''}
-      </span>
-    </Button>
-  )
-}
-
 /** A browser reads the file after the click has returned. */
 const kept_ms = 60_000
 
@@ -120,4 +84,192 @@ export function saveFile(blob: Blob, name: string): void {
   link.download = name
   link.click()
   setTimeout(() => URL.revokeObjectURL(url), kept_ms)
+}
+
+interface JsonProps {
+  value: unknown
+  /** The endpoint whose fields it has, for their provenance: `placements.create`. */
+  endpoint?: string | undefined
+  /** Of which part of the endpoint. Default response. */
+  part?: Part
+  /** Where the value is within that part: `decision`. */
+  prefix?: string
+  /** Dotted paths of fields that are marked, with why. */
+  marks?: Readonly<Record<string, string>> | undefined
+  /** What it is, for screen readers and the copy button. */
+  label: string
+}
+
+/** Levels that are open from the start. */
+const openLevels = 3
+/** Entries of one level that are shown from the start. */
+const mostEntries = 100
+
+export function Json({ value, endpoint, part = 'response', prefix = '', marks, label }: JsonProps) {
+  const provenance = useProvenance(endpoint, part)
+  return (
+    <div className="json">
+      <CopyButton text={() => JSON.stringify(value, null, 2)} label={`Copy ${label} as JSON`} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <section className="scroller json-tree" aria-label={label} tabIndex={0}>
+        <Value name={null} value={value} path="" level={0} context={{ provenance, marks, prefix }} />
+      </section>
+    </div>
+  )
+}
+
+interface BodyProps extends Omit<JsonProps, 'value'> {
+  text: string | null
+}
+
+/** A body as it was sent: a tree where it is JSON, else its text. */
+export function Body({ text, ...props }: BodyProps) {
+  if (text === null || text === '') return <p className="faint pad">No body.</p>
+  const value = parseJson(text)
+  return value === undefined ? <TextBlock text={text} label={props.label} /> : <Json value={value} {...props} />
+}
+
+interface MessageProps extends Omit<BodyProps, 'label'> {
+  /** `Request` or `Response`. */
+  title: string
+  headers: Readonly<Record<string, string>>
+}
+
+/** Body and headers of a request or a response, behind tabs. */
+export function Message({ title, headers, ...body }: MessageProps) {
+  const fields = (
+    <dl className="headers">
+      {Object.entries(headers).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+  return (
+    <TabSet
+      label={`Parts of the ${title.toLowerCase()}`}
+      tabs={[
+        { id: 'body', title: 'Body', content: <Body {...body} label={`${title} body`} /> },
+        { id: 'headers', title: `Headers ${Object.keys(headers).length}`, content: fields },
+      ]}
+    />
+  )
+}
+
+interface Context {
+  provenance: Provenance | undefined
+  marks: Readonly<Record<string, string>> | undefined
+  prefix: string
+}
+
+interface ValueProps {
+  name: string | null
+  value: unknown
+  path: string
+  level: number
+  context: Context
+}
+
+function Value({ name, value, path, level, context }: ValueProps) {
+  const isBranch = typeof value === 'object' && value !== null
+  const entries = isBranch ? Object.entries(value) : []
+  const [isOpen, setOpen] = useState(level < openLevels && entries.length <= mostEntries)
+  const [count, setCount] = useState(mostEntries)
+  const mark = context.marks?.[path]
+  const line = (
+    <>
+      {name !== null && (
+        <Name
+          name={name}
+          origin={context.provenance?.get(plainPath(context.prefix === '' ? path : `${context.prefix}.${path}`))}
+        />
+      )}
+      {isBranch ? null : <Leaf value={value} />}
+      {mark !== undefined && <span className="json-mark"> {mark}</span>}
+    </>
+  )
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  if (entries.length === 0) {
+    return (
+      <div className="json-line" data-marked={mark !== undefined || undefined}>
+        {line}
+        {isBranch && <span className="faint">{open + close}</span>}
+      </div>
+    )
+  }
+  return (
+    <div className="json-branch">
+      <div className="json-line" data-marked={mark !== undefined || undefined}>
+        <Button
+          className="json-fold"
+          aria-expanded={isOpen}
+          aria-label={`${isOpen ? 'Fold' : 'Unfold'} ${name ?? 'everything'}`}
+          onPress={() => setOpen(!isOpen)}
+        >
+          <Icon name="chevron" />
+        </Button>
+        {line}
+        <span className="faint">
+          {open}
+          {!isOpen && ` ${entries.length} ${close}`}
+        </span>
+      </div>
+      {isOpen && (
+        <>
+          <div className="json-children">
+            {entries.slice(0, count).map(([key, child]) => (
+              <Value
+                key={key}
+                name={Array.isArray(value) ? null : key}
+                value={child}
+                path={path === '' ? key : `${path}.${key}`}
+                level={level + 1}
+                context={context}
+              />
+            ))}
+            {entries.length > count && (
+              <Button className="small quiet" onPress={() => setCount(count + 10 * mostEntries)}>
+                {entries.length - count} more
+              </Button>
+            )}
+          </div>
+          <div className="json-line faint">{close}</div>
+        </>
+      )}
+    </div>
+  )
+}
+
+function Name({ name, origin }: { name: string; origin: FieldOrigin | undefined }) {
+  if (origin === undefined) return <span className="json-name">{name}: </span>
+  const { provenance, decision, description } = origin
+  return (
+    <TooltipTrigger delay={250}>
+      <Button className="json-name" data-provenance={provenance}>
+        {name}:{' '}
+      </Button>
+      <Tooltip className="tooltip" placement="top start">
+        <span className="bar">
+          <Chip>{provenance}</Chip>
+          {decision !== null && <code>{decision}</code>}
+        </span>
+        {description}
+      </Tooltip>
+    </TooltipTrigger>
+  )
+}
+
+function Leaf({ value }: { value: unknown }) {
+  if (typeof value !== 'string') return <span className="json-scalar">{String(value)}</span>
+  const kind = kindOf(value)
+  if (kind !== null && kind !== 'evidence') {
+    return (
+      <Link className="id" href={routeTo(kind, value)}>
+        {JSON.stringify(value)}
+      </Link>
+    )
+  }
+  return <span className="json-string">{JSON.stringify(value)}</span>
 }

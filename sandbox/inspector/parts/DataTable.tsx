@@ -10,8 +10,8 @@ import type { EndpointId } from '../data/api.ts'
 import { mediaCell } from '../data/cell.ts'
 import { type List, useList } from '../data/list.ts'
 import type { SandboxEvent } from '../data/live.ts'
-import { Id, type IdKind } from './Id.tsx'
 import { Empty, Loading, Problem } from './States.tsx'
+import { Id, type IdKind } from './Values.tsx'
 
 export interface Column<Item> {
   id: string

@@ -1,8 +1,13 @@
-/** A page that fills the window with a list: its filters, which are in the address, and the table that they select. */
-import { type ReactNode, useState } from 'react'
-import { type Filter, FilterBar, type FilterValues, useFilters } from './Filters.tsx'
-import { Page, type PageProps } from './Panel.tsx'
+/** A page that fills the window with a list: the table, and the filters that select it. They are in the address, so that a link shows the same list. */
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { Button, Input, SearchField, Text, ToggleButton } from 'react-aria-components'
+import { useSearchParams } from 'wouter'
+import { useSession } from '../data/session.ts'
+import { SelectField } from './Fields.tsx'
+import { Icon } from './Icon.tsx'
+import { Page, type PageProps } from './Page.tsx'
 import { Empty } from './States.tsx'
+import { kindOf } from './Values.tsx'
 
 /** What a table is given beside its query. */
 interface Listed {
@@ -43,5 +48,189 @@ export function ListPage({ filters, isPausable = false, noun, empty, above, chil
       />
       {children(values, { isLive, empty: isFiltered ? none : empty })}
     </Page>
+  )
+}
+
+interface FilterChoice {
+  name: string
+  label: string
+  kind: 'choice'
+  /** `projects`: those of the seed. */
+  values: readonly (readonly [value: string, label: string])[] | 'projects'
+}
+
+interface FilterText {
+  name: string
+  label: string
+  kind: 'text'
+  placeholder?: string
+  /** Whether `/` leads to it. One of a list. */
+  isSearch?: boolean
+  /** Where the API takes whole values only: whether a text is one. Any other is not sent, and the field shows the hint. */
+  whole?: { is(text: string): boolean; hint: string }
+}
+
+export type Filter = FilterChoice | FilterText
+
+/** Returns a filter with one of a few values; a value alone is its own label. */
+export function choiceOf(
+  name: string,
+  label: string,
+  values: readonly (string | readonly [value: string, label: string])[],
+): FilterChoice {
+  return {
+    name,
+    label,
+    kind: 'choice',
+    values: values.map((value) => (typeof value === 'string' ? [value, value] : value)),
+  }
+}
+
+/** The filter of a project. */
+export const projectFilter: FilterChoice = { name: 'client_id', label: 'Project', kind: 'choice', values: 'projects' }
+
+/** The filter of a slot. */
+export const slotFilter: FilterText = {
+  name: 'slot_id',
+  label: 'Slot',
+  kind: 'text',
+  isSearch: true,
+  whole: { is: (text) => kindOf(text) === 'placement', hint: 'A whole slot_id: slot_ and 11 characters' },
+}
+
+/** The filter of a list that only has what is newer. */
+export const sinceFilter = choiceOf('since', 'Since', [
+  ['5m', '5 minutes'],
+  ['1h', '1 hour'],
+  ['24h', '1 day'],
+])
+
+/** The filters of the address that are set, by name. */
+type FilterValues = Readonly<Record<string, string>>
+
+/** Returns the values of the address, and a function that changes one of them; '' clears it. */
+export function useFilters(filters: readonly Filter[]): [FilterValues, (name: string, value: string) => void] {
+  const [params, setParams] = useSearchParams()
+  const values: Record<string, string> = {}
+  for (const { name } of filters) {
+    const value = params.get(name)
+    if (value !== null && value !== '') values[name] = value
+  }
+  const change = (name: string, value: string) => setParams(withParam(name, value), { replace: true })
+  return [values, change]
+}
+
+/** Returns a change of the address: one parameter has another value, and none when it is ''. */
+export function withParam(name: string, value: string): (before: URLSearchParams) => URLSearchParams {
+  return (before) => {
+    const next = new URLSearchParams(before)
+    if (value === '') next.delete(name)
+    else next.set(name, value)
+    return next
+  }
+}
+
+interface FilterBarProps {
+  filters: readonly Filter[]
+  values: FilterValues
+  onChange(name: string, value: string): void
+  /** Whether new items are shown as they come; left out where a list is not live. */
+  live?: { isOn: boolean; onChange(isOn: boolean): void }
+}
+
+export function FilterBar({ filters, values, onChange, live }: FilterBarProps) {
+  const isSet = filters.some(({ name }) => values[name] !== undefined)
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a search of this page, not of a form
+    <div role="search" className="filters">
+      {filters.map((filter) =>
+        filter.kind === 'choice' ? (
+          <Choice key={filter.name} filter={filter} value={values[filter.name] ?? ''} onChange={onChange} />
+        ) : (
+          <TextFilter key={filter.name} filter={filter} value={values[filter.name] ?? ''} onChange={onChange} />
+        ),
+      )}
+      {isSet && (
+        <Button
+          className="small quiet"
+          onPress={() => {
+            for (const { name } of filters) onChange(name, '')
+          }}
+        >
+          Clear
+        </Button>
+      )}
+      {live !== undefined && (
+        <ToggleButton className="small bar live-toggle" isSelected={live.isOn} onChange={live.onChange}>
+          <span className="live-dot" /> {live.isOn ? 'Live' : 'Paused'}
+        </ToggleButton>
+      )}
+    </div>
+  )
+}
+
+/** The item for no choice: an empty key is not allowed. */
+const any = '*'
+
+interface FieldProps<F> {
+  filter: F
+  value: string
+  onChange(name: string, value: string): void
+}
+
+function Choice({ filter: { name, label, values }, value, onChange }: FieldProps<FilterChoice>) {
+  const { projects } = useSession()
+  const options = values === 'projects' ? projects.map(({ client_id }) => [client_id, client_id] as const) : values
+  return (
+    <SelectField
+      label={label}
+      value={value === '' ? any : value}
+      options={[[any, 'any'], ...options]}
+      isSet={value !== ''}
+      onChange={(chosen) => onChange(name, chosen === any ? '' : chosen)}
+    />
+  )
+}
+
+/** Each key stroke would read the list: it waits until the typing pauses. */
+const typing_ms = 250
+
+function TextFilter({ filter, value, onChange }: FieldProps<FilterText>) {
+  const { name, label, placeholder, isSearch, whole } = filter
+  const [text, setText] = useState(value)
+  const typed = text.trim()
+  const isPartial = typed !== '' && whole?.is(typed) === false
+  const wanted = isPartial ? '' : typed
+  const written = useRef(value)
+  const id = useId()
+  useEffect(() => {
+    if (value === written.current) return
+    written.current = value
+    setText(value)
+  }, [value])
+  useEffect(() => {
+    if (wanted === written.current) return
+    const timer = setTimeout(() => {
+      written.current = wanted
+      onChange(name, wanted)
+    }, typing_ms)
+    return () => clearTimeout(timer)
+  }, [wanted, name, onChange])
+  return (
+    <SearchField className="field text-field" id={id} aria-label={label} value={text} onChange={setText}>
+      <span className="field-box bar">
+        <Icon name={isSearch ? 'search' : 'filter'} />
+        <Input placeholder={placeholder ?? label} data-search={isSearch || undefined} />
+        {isSearch && <kbd className="only-wide">/</kbd>}
+        <Button className="copy soft clear" aria-label={`Clear ${label}`}>
+          <Icon name="close" />
+        </Button>
+      </span>
+      {isPartial && (
+        <Text slot="description" className="hint faint">
+          {whole?.hint}
+        </Text>
+      )}
+    </SearchField>
   )
 }

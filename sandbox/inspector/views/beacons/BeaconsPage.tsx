@@ -4,14 +4,11 @@ import { Link } from 'wouter'
 import type { BeaconItem } from '../../../../src/contract/control/beacons.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
+import { LastMinute, type Rate } from '../../parts/Chart.tsx'
 import { type Column, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
-import { choiceOf, type Filter, projectFilter, sinceFilter } from '../../parts/Filters.tsx'
-import { kindOf, routeTo } from '../../parts/Id.tsx'
-import { LastMinute, type Rate } from '../../parts/LastMinute.tsx'
-import { ListPage } from '../../parts/ListPage.tsx'
+import { choiceOf, type Filter, ListPage, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
 import { Empty } from '../../parts/States.tsx'
-import { lag, Time } from '../../parts/Time.tsx'
+import { Chip, kindOf, lag, routeTo, Time } from '../../parts/Values.tsx'
 
 const rates: readonly Rate[] = [
   { name: 'Accepted', color: '--good', isCounted: ({ type }) => type === 'beacon.accepted' },

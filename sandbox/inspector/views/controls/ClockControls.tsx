@@ -5,13 +5,12 @@ import type { SandboxClock } from '../../../../src/contract/control/clock.ts'
 import { parseDuration } from '../../../../src/foundation/duration.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments, SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Panel } from '../../parts/Panel.tsx'
+import { Panel } from '../../parts/Page.tsx'
 import { Shown } from '../../parts/States.tsx'
-import { duration, useSandboxTime } from '../../parts/Time.tsx'
+import { Chip, duration, useSandboxTime } from '../../parts/Values.tsx'
 
 const steps: readonly (readonly [label: string, by_ms: number])[] = [
   ['1 second', 1_000],

@@ -1,8 +1,11 @@
 /** What changes how the sandbox behaves: each part behind a tab, which is in the address. */
-import type { ComponentType } from 'react'
+import type { ReactNode } from 'react'
 import { useSearchParams } from 'wouter'
-import { Page } from '../../parts/Panel.tsx'
-import { TabSet } from '../../parts/Tabs.tsx'
+import { useResource } from '../../data/resource.ts'
+import { SelectInput } from '../../parts/Fields.tsx'
+import { withParam } from '../../parts/ListPage.tsx'
+import { Page, TabSet } from '../../parts/Page.tsx'
+import { Shown } from '../../parts/States.tsx'
 import { ClockControls } from './ClockControls.tsx'
 import { DataControls } from './DataControls.tsx'
 import { FaultControls } from './FaultControls.tsx'
@@ -10,28 +13,54 @@ import { KeyControls } from './Keys.tsx'
 import { ScenarioControls } from './ScenarioControls.tsx'
 import { SettingsControls } from './SettingsControls.tsx'
 
-const parts: readonly { id: string; title: string; part: ComponentType }[] = [
-  { id: 'clock', title: 'Clock', part: ClockControls },
-  { id: 'faults', title: 'Faults', part: FaultControls },
-  { id: 'scenarios', title: 'Scenarios', part: ScenarioControls },
-  { id: 'settings', title: 'Settings and limits', part: SettingsControls },
-  { id: 'keys', title: 'Keys', part: KeyControls },
-  { id: 'data', title: 'Snapshots and data', part: DataControls },
+const parts: readonly { id: string; title: string; content: ReactNode }[] = [
+  { id: 'clock', title: 'Clock', content: <ClockControls /> },
+  { id: 'faults', title: 'Faults', content: <FaultControls /> },
+  { id: 'scenarios', title: 'Scenarios', content: <ScenarioControls /> },
+  { id: 'settings', title: 'Settings and limits', content: <OfProject part={SettingsControls} /> },
+  { id: 'keys', title: 'Keys', content: <OfProject part={KeyControls} /> },
+  { id: 'data', title: 'Snapshots and data', content: <DataControls /> },
 ]
 
 export function ControlsPage() {
   const [params, setParams] = useSearchParams()
   const asked = params.get('part')
-  const current = parts.find(({ id }) => id === asked)?.id ?? 'clock'
   return (
     <Page title="Controls" lead="Changes apply to the whole sandbox at once, for every client of it.">
       <TabSet
         label="Parts of the sandbox"
         className="control-tabs"
-        selectedKey={current}
+        selectedKey={parts.find(({ id }) => id === asked)?.id ?? 'clock'}
         onSelect={(part) => setParams({ part }, { replace: true })}
-        tabs={parts.map(({ id, title, part: Part }) => ({ id, title, content: <Part /> }))}
+        tabs={parts}
       />
     </Page>
+  )
+}
+
+/** A part that is about one project. Which one is in the address. */
+function OfProject({ part: Part }: { part(props: { client_id: string }): ReactNode }) {
+  const resource = useResource('projects.list', {})
+  const [params, setParams] = useSearchParams()
+  return (
+    <Shown resource={resource}>
+      {({ items }) => {
+        const names = items.map(({ client_id }) => client_id)
+        const client_id = [params.get('project'), 'proj_demo', names.at(-1)].find((name) => names.includes(name ?? ''))
+        return (
+          <>
+            <div className="form-line project-choice">
+              <SelectInput
+                label="Project"
+                value={client_id ?? ''}
+                values={names.map((name) => [name, name] as const)}
+                onChange={(next) => setParams(withParam('project', next), { replace: true })}
+              />
+            </div>
+            <Part key={client_id} client_id={client_id ?? ''} />
+          </>
+        )
+      }}
+    </Shown>
   )
 }

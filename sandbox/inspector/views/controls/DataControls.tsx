@@ -5,14 +5,13 @@ import type { Snapshot } from '../../../../src/contract/control/sandbox.ts'
 import { ApiProblem, addressOf, call, type OutputOf, refusal, request } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { currentSession } from '../../data/session.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { saveFile } from '../../parts/Code.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Panel } from '../../parts/Panel.tsx'
+import { Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
-import { Time } from '../../parts/Time.tsx'
+import { Chip, Time } from '../../parts/Values.tsx'
 
 export function DataControls() {
   return (

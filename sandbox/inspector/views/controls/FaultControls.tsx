@@ -5,11 +5,11 @@ import type { FaultDraft, FaultEffect, FaultRule } from '../../../../src/contrac
 import { isObject, parseJson } from '../../../../src/foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, SubmitForm, TextInput, Toggle } from '../../parts/Fields.tsx'
-import { Panel } from '../../parts/Panel.tsx'
+import { Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
+import { Chip } from '../../parts/Values.tsx'
 
 const effects: readonly (readonly [effect: FaultEffect, label: string])[] = [
   ['error', 'an error response'],

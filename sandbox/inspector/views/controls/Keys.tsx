@@ -6,22 +6,14 @@ import type { KeyClass, KeyCreated, KeyItem } from '../../../../src/contract/con
 import { call } from '../../data/api.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
-import { Chip } from '../../parts/Chip.tsx'
-import { CopyButton } from '../../parts/Code.tsx'
+import { Json } from '../../parts/Code.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments } from '../../parts/Fields.tsx'
-import { WithProject } from '../../parts/Filters.tsx'
-import { Id } from '../../parts/Id.tsx'
-import { Json } from '../../parts/Json.tsx'
-import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
+import { KeyValues, Page, Panel } from '../../parts/Page.tsx'
 import { Empty, elsewhere, Shown } from '../../parts/States.tsx'
-import { Time } from '../../parts/Time.tsx'
+import { Chip, CopyButton, Id, Time } from '../../parts/Values.tsx'
 
-export function KeyControls() {
-  return <WithProject>{(client_id) => <Keys key={client_id} client_id={client_id} />}</WithProject>
-}
-
-function Keys({ client_id }: { client_id: string }) {
+export function KeyControls({ client_id }: { client_id: string }) {
   const resource = useResource('keys.list', { params: { client_id } })
   const action = useAction(resource.reload)
   const [created, setCreated] = useState<KeyCreated | null>(null)

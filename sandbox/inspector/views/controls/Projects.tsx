@@ -3,12 +3,11 @@
 import { Link } from 'wouter'
 import type { ProjectItem } from '../../../../src/contract/control/projects.ts'
 import { isReplaced, useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
+import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
-import { routeTo } from '../../parts/Id.tsx'
-import { Json } from '../../parts/Json.tsx'
-import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
+import { KeyValues, Page, Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
+import { Chip, routeTo } from '../../parts/Values.tsx'
 import { KeyCard } from './Keys.tsx'
 
 const columns: readonly Column<ProjectItem>[] = [

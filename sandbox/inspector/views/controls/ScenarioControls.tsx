@@ -5,11 +5,11 @@ import { Link } from 'wouter'
 import type { ScenarioItem } from '../../../../src/contract/control/scenarios.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { type Action, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
-import { Panel } from '../../parts/Panel.tsx'
+import { Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
+import { Chip } from '../../parts/Values.tsx'
 
 export function ScenarioControls() {
   const resource = useResource('scenario.list', {})

@@ -1,20 +1,17 @@
-/** The first page: what an integration needs to begin, and what happens right now. */
+/** The first page: what an integration needs to begin, to copy for each stack and language, and what happens right now. */
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { SandboxInfo } from '../../../../src/contract/control/sandbox.ts'
 import { type SandboxEvent, useRecentEvents } from '../../data/live.ts'
 import { type Resource, useResource } from '../../data/resource.ts'
 import { linkTo, type SeededProject, useSession } from '../../data/session.ts'
-import { Chip } from '../../parts/Chip.tsx'
-import { CodeTabs, CopyButton } from '../../parts/Code.tsx'
+import { LastMinute, type Rate } from '../../parts/Chart.tsx'
+import { CodeTabs } from '../../parts/Code.tsx'
 import { SelectField } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Id } from '../../parts/Id.tsx'
-import { LastMinute, type Rate } from '../../parts/LastMinute.tsx'
-import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
+import { KeyValues, Page, Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
-import { dateAndTime, duration, Time } from '../../parts/Time.tsx'
-import { environmentSnippets, placementSnippets } from './snippets.ts'
+import { Chip, CopyButton, dateAndTime, duration, Id, Time } from '../../parts/Values.tsx'
 
 const rates: readonly Rate[] = [
   { name: 'Placements', color: '--good', isCounted: ({ type }) => type === 'placement.decided' },
@@ -295,4 +292,98 @@ function Total({ name, value }: { name: string; value: number }) {
       <dd>{value.toLocaleString('en')}</dd>
     </div>
   )
+}
+
+interface Snippet {
+  id: string
+  title: string
+  code: string
+}
+
+/** Returns the environment of a project for five stacks. */
+function environmentSnippets(base_url: string, project: SeededProject): Snippet[] {
+  const variables: readonly (readonly [name: string, value: string])[] = [
+    ['SVC_BASE_URL', base_url],
+    ['SVC_CLIENT_ID', project.client_id],
+    ['SVC_SECRET_KEY', project.secret_key],
+    ['SVC_PUBLISHABLE_KEY', project.publishable_key],
+  ]
+  const lines = (line: (name: string, value: string) => string) =>
+    variables.map(([name, value]) => line(name, value)).join('\n')
+  const port = new URL(base_url).port
+  return [
+    { id: 'shell', title: 'Shell', code: lines((name, value) => `export ${name}=${value}`) },
+    {
+      id: 'node',
+      title: 'Node',
+      code: `# .env, read by: node --env-file=.env server.js\n${lines((name, value) => `${name}=${value}`)}`,
+    },
+    {
+      id: 'python',
+      title: 'Python',
+      code: `import os\n\n${lines((name, value) => `os.environ.setdefault("${name}", "${value}")`)}`,
+    },
+    { id: 'php', title: 'PHP', code: `<?php\n${lines((name, value) => `putenv('${name}=${value}');`)}` },
+    {
+      id: 'compose',
+      title: 'Docker Compose',
+      code: [
+        `# On this computer: svc start --host 0.0.0.0 --allowed-host host.docker.internal`,
+        'services:',
+        '  app:',
+        '    environment:',
+        ...variables.map(([name, value], index) =>
+          index === 0 ? `      ${name}: http://host.docker.internal:${port}` : `      ${name}: ${value}`,
+        ),
+        '    extra_hosts:',
+        '      - host.docker.internal:host-gateway',
+      ].join('\n'),
+    },
+  ]
+}
+
+/** Returns the first placement of a project in each language. */
+function placementSnippets(base_url: string, { client_id, secret_key }: SeededProject): Snippet[] {
+  const body = {
+    client_id,
+    session_id: 'first-session',
+    job_type: 'chat',
+    prompt: { topic: 'coffee' },
+    overrides: { allowed_formats: ['banner'] },
+  }
+  const url = `${base_url}/v1/placements`
+  const json = JSON.stringify(body, null, 2)
+  const indented = (prefix: string) => json.replaceAll('\n', `\n${prefix}`)
+  return [
+    {
+      id: 'curl',
+      title: 'curl',
+      code: `curl ${url} \\\n  -H 'Authorization: Bearer ${secret_key}' \\\n  -H 'Content-Type: application/json' \\\n  -d '${json}'`,
+    },
+    { id: 'cli', title: 'svc', code: 'svc placements create --format banner --topic coffee\nsvc render open' },
+    {
+      id: 'typescript',
+      title: 'TypeScript',
+      code: `const response = await fetch('${url}', {\n  method: 'POST',\n  headers: {\n    authorization: 'Bearer ${secret_key}',\n    'content-type': 'application/json',\n  },\n  body: JSON.stringify(${indented('  ')}),\n})\nconst placement = await response.json()\nconsole.log(placement.decision)`,
+    },
+    {
+      id: 'python',
+      title: 'Python',
+      code: `import json, urllib.request\n\nrequest = urllib.request.Request(\n    "${url}",\n    data=json.dumps(${indented('    ')}).encode(),\n    headers={\n        "Authorization": "Bearer ${secret_key}",\n        "Content-Type": "application/json",\n    },\n)\nprint(json.load(urllib.request.urlopen(request))["decision"])`,
+    },
+    {
+      id: 'php',
+      title: 'PHP',
+      code: `<?php\n$body = ${phpOf(body, '')};\n$context = stream_context_create(['http' => [\n    'method' => 'POST',\n    'header' => "Authorization: Bearer ${secret_key}\\r\\nContent-Type: application/json",\n    'content' => json_encode($body),\n]]);\necho file_get_contents('${url}', false, $context);`,
+    },
+  ]
+}
+
+function phpOf(value: unknown, indent: string): string {
+  if (typeof value !== 'object' || value === null) return `'${String(value)}'`
+  const inner = `${indent}    `
+  const entries = Object.entries(value).map(([name, part]) =>
+    Array.isArray(value) ? `${inner}${phpOf(part, inner)},` : `${inner}'${name}' => ${phpOf(part, inner)},`,
+  )
+  return `[\n${entries.join('\n')}\n${indent}]`
 }

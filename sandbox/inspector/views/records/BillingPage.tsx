@@ -5,10 +5,10 @@ import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chart } from '../../parts/Chart.tsx'
-import { Chip } from '../../parts/Chip.tsx'
-import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/Filters.tsx'
-import { Page, Panel } from '../../parts/Panel.tsx'
+import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/ListPage.tsx'
+import { Page, Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
+import { Chip } from '../../parts/Values.tsx'
 import { BeaconList } from '../beacons/BeaconsPage.tsx'
 
 const isAffected = ({ type }: SandboxEvent) => type.startsWith('beacon.')

@@ -3,15 +3,12 @@
 import type { ConsentItem } from '../../../../src/contract/control/consent.ts'
 import { decodeInteger, encodeInteger } from '../../../../src/contract/ids.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip, toneOf } from '../../parts/Chip.tsx'
+import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
-import { type Filter, projectFilter } from '../../parts/Filters.tsx'
-import { Id, routeTo } from '../../parts/Id.tsx'
-import { Json } from '../../parts/Json.tsx'
-import { ListPage } from '../../parts/ListPage.tsx'
-import { Page, Panel } from '../../parts/Panel.tsx'
+import { type Filter, ListPage, projectFilter } from '../../parts/ListPage.tsx'
+import { Page, Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
-import { dateAndTime } from '../../parts/Time.tsx'
+import { Chip, dateAndTime, Id, routeTo, toneOf } from '../../parts/Values.tsx'
 
 export function ConsentPage({ id }: { id: string }) {
   return id === '' ? <ConsentHistory /> : <ConsentRecord id={id} />

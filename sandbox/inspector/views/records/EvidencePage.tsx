@@ -6,17 +6,13 @@ import type { EvidenceEntry, EvidenceItem, EvidenceVerification } from '../../..
 import { parseJson } from '../../../../src/foundation/json.ts'
 import { type ApiProblem, call } from '../../data/api.ts'
 import { problemOf, useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
-import { CopyButton } from '../../parts/Code.tsx'
+import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
-import { choiceOf, type Filter, projectFilter, slotFilter } from '../../parts/Filters.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Id, routeTo } from '../../parts/Id.tsx'
-import { Json } from '../../parts/Json.tsx'
-import { ListPage } from '../../parts/ListPage.tsx'
-import { Page, Panel } from '../../parts/Panel.tsx'
+import { choiceOf, type Filter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
+import { Page, Panel } from '../../parts/Page.tsx'
 import { Empty, Problem, Shown } from '../../parts/States.tsx'
-import { Time } from '../../parts/Time.tsx'
+import { Chip, CopyButton, Id, routeTo, Time } from '../../parts/Values.tsx'
 
 export function EvidencePage({ id }: { id: string }) {
   return id === '' ? <Chains /> : <Entry id={id} />

@@ -1,26 +1,29 @@
-/** One endpoint: what it is for, an example that runs against this sandbox, and its fields with their provenance. */
+/** One endpoint: what it is for, its examples made to run against this sandbox, and its fields with their provenance. */
 import { useEffect, useMemo, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import { isObject, type JsonObject, type Json as JsonValue, parseJson } from '../../../../src/foundation/json.ts'
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  type Json as JsonValue,
+  parseJson,
+} from '../../../../src/foundation/json.ts'
+import { call } from '../../data/api.ts'
 import type { ListedEndpoint, Part } from '../../data/provenance.ts'
 import { useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
-import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { CodeTabs } from '../../parts/Code.tsx'
+import { Body, CodeTabs } from '../../parts/Code.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Id } from '../../parts/Id.tsx'
-import { Body } from '../../parts/Json.tsx'
-import { Panel } from '../../parts/Panel.tsx'
+import { Panel } from '../../parts/Page.tsx'
 import { Loading } from '../../parts/States.tsx'
-import { duration } from '../../parts/Time.tsx'
+import { Chip, duration, Id, toneOfStatus } from '../../parts/Values.tsx'
 import { curlExport, pythonExport, typescriptExport } from '../playground/exports.ts'
 import { useProjectKeys } from '../playground/PlaygroundForm.tsx'
-import { type Sent, serverSender } from '../playground/send.ts'
+import { bodyOf, pageSender, type Send, type Sent, serverSender } from '../playground/send.ts'
 import { defaultState } from '../playground/state.ts'
-import { examplesOf, type Ground, groundedBody, isRunnable, newestParams, runExample } from './examples.ts'
 
 interface EndpointDetailProps {
   endpoint: ListedEndpoint
@@ -245,4 +248,98 @@ function Result({ sent: { status, broken, text, duration_ms, request_id, path },
       <Body text={text} endpoint={status < 300 ? id : undefined} label="Response" />
     </div>
   )
+}
+
+interface Example {
+  name: string
+  body: Json | undefined
+}
+
+/** Returns the examples of an endpoint's body, from the OpenAPI document; one without a body where it has none. */
+function examplesOf(openapi: JsonObject, method: string, path: string): Example[] {
+  const paths = isObject(openapi.paths) ? openapi.paths : {}
+  const item = isObject(paths[path]) ? paths[path] : {}
+  const operation = item[method.toLowerCase()]
+  const body = isObject(operation) ? operation.requestBody : undefined
+  const content = isObject(body) && isObject(body.content) ? body.content['application/json'] : undefined
+  const examples = isObject(content) && isObject(content.examples) ? content.examples : {}
+  const found = Object.entries(examples).flatMap(([name, example]) =>
+    isObject(example) && example.value !== undefined ? [{ name: name.replaceAll('_', ' '), body: example.value }] : [],
+  )
+  return found.length > 0 ? found : [{ name: 'without a body', body: undefined }]
+}
+
+/** Whether an example of an endpoint can be run here: the API, and what of the control plane only reads JSON. */
+function isRunnable({ method, path }: { method: string; path: string }): boolean {
+  if (path.startsWith('/v1/')) return !/^\/v1\/(?:render\/|render\.js|test-assets)/.test(path)
+  return method === 'GET' && path.startsWith('/_sandbox/') && !['/_sandbox/events', '/_sandbox/export'].includes(path)
+}
+
+/** What an example needs of this sandbox. */
+interface Ground {
+  key_id: string | null
+  client_id: string
+  publishable_key: string
+}
+
+/** Returns the values of path parameters that exist in this sandbox: the newest ones. A parameter without one is ''. */
+async function newestParams(names: readonly string[], client_id: string): Promise<Record<string, string>> {
+  const params: Record<string, string> = {}
+  for (const name of names) params[name] = await newest(name, client_id)
+  return params
+}
+
+async function newest(name: string, client_id: string): Promise<string> {
+  if (name === 'client_id') return client_id
+  if (name === 'slot_id' || name === 'job_id' || name === 'session_id') {
+    const { items } = await call('placements.list', { query: { limit: 1 } })
+    return items[0]?.[name] ?? ''
+  }
+  if (name === 'request_id') {
+    const { items } = await call('requests.list', { query: { limit: 1 } })
+    return items[0]?.request_id ?? ''
+  }
+  return ''
+}
+
+/** Requests a placement and loads its frame, as an integration does before it sends a beacon. */
+async function prepareFill(send: Send, client_id: string): Promise<{ asset_token: string; slot_id: string }> {
+  const body = JSON.stringify({ client_id, session_id: `example-${Date.now()}`, job_type: 'chat' })
+  const sent = await send({ method: 'POST', path: '/v1/placements', body })
+  const response = bodyOf(sent)
+  const placement = response?.placement
+  if (!isObject(placement) || typeof placement.asset_token !== 'string') return { asset_token: '', slot_id: '' }
+  await send({ method: 'GET', path: `/v1/render/${placement.asset_token}` })
+  return { asset_token: placement.asset_token, slot_id: String(response?.slot_id) }
+}
+
+/** Returns a body whose identifiers and times are those of this sandbox. */
+async function groundedBody(body: Json, ground: Ground, send: Send): Promise<Json> {
+  const text = JSON.stringify(body)
+  const fill = text.includes('ast_example') ? await prepareFill(send, ground.client_id) : null
+  const { now_ms } = await call('clock.show')
+  const walk = (value: Json, name: string): Json => {
+    if (name === 'client_id') return ground.client_id
+    if (name === 'asset_token' && fill !== null) return fill.asset_token
+    if (name === 'slot_id' && fill !== null) return fill.slot_id
+    if (name === 'publishable_key') return ground.publishable_key
+    if (name === 'beacon_id') return `example-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`
+    if (name === 'occurred_at_ms') return now_ms
+    if (name === 'occurred_at') return new Date(now_ms).toISOString()
+    if (name === 'expires_at_ms') return now_ms + 86_400_000
+    if (Array.isArray(value)) return value.map((item) => walk(item, ''))
+    if (!isObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, walk(inner, field)]))
+  }
+  return walk(body, '')
+}
+
+/** Runs a call: as a page where only pages may, through the control plane for its own, else as a server. */
+async function runExample(
+  { method, path, body }: { method: string; path: string; body: string },
+  { key_id }: Ground,
+): Promise<Sent> {
+  const request = { method, path, ...(body.trim() === '' ? {} : { body }) }
+  if (path.startsWith('/_sandbox/') || path === '/v1/browser/activate') return pageSender(null)(request)
+  return serverSender(key_id)(request)
 }

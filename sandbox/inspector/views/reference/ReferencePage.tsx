@@ -6,10 +6,10 @@ import { request } from '../../data/api.ts'
 import type { ListedEndpoint } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
-import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { choiceOf, type Filter, FilterBar, useFilters } from '../../parts/Filters.tsx'
-import { Page, Panel } from '../../parts/Panel.tsx'
+import { choiceOf, type Filter, FilterBar, useFilters } from '../../parts/ListPage.tsx'
+import { Page, Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
+import { Chip, toneOfStatus } from '../../parts/Values.tsx'
 import { EndpointDetail } from './EndpointDetail.tsx'
 
 const filters: readonly Filter[] = [

@@ -7,17 +7,13 @@ import type { ListedRequest } from '../../../../src/contract/control/requests.ts
 import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { CopyButton } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
-import { choiceOf, type Filter, projectFilter, slotFilter } from '../../parts/Filters.tsx'
-import { Id, routeTo } from '../../parts/Id.tsx'
-import { ListPage } from '../../parts/ListPage.tsx'
-import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
+import { choiceOf, type Filter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
+import { KeyValues, Page, Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
-import { duration, Time } from '../../parts/Time.tsx'
+import { Chip, CopyButton, duration, Id, routeTo, Time, toneOfStatus } from '../../parts/Values.tsx'
 
 const tones = { waiting: 'plain', retrying: 'warn', delivered: 'good', failed: 'bad', key_lost: 'bad' } as const
 const statuses = Object.keys(tones) as readonly CallbackStatus[]

@@ -3,17 +3,14 @@ import { useState } from 'react'
 import { Button, Switch } from 'react-aria-components'
 import { Link } from 'wouter'
 import type { RequestDetail } from '../../../../src/contract/control/requests.ts'
-import type { Json } from '../../../../src/foundation/json.ts'
+import { isObject, type Json, parseJson } from '../../../../src/foundation/json.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
 import { DialogButton } from '../../parts/Dialog.tsx'
 import { SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Id, routeTo } from '../../parts/Id.tsx'
-import { Panel } from '../../parts/Panel.tsx'
+import { Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
-import { Time } from '../../parts/Time.tsx'
-import { type ComparedPart, compareEntries, type Difference } from './diff.ts'
+import { Chip, Id, routeTo, Time, toneOfStatus } from '../../parts/Values.tsx'
 
 interface ComparisonProps {
   entry: RequestDetail
@@ -183,4 +180,72 @@ export function CompareLink({ id, with_id }: { id: string; with_id: string }) {
       <Icon name="again" /> Compare
     </Link>
   )
+}
+
+interface Difference {
+  /** Dotted; numbers index arrays. Empty for the whole value. */
+  path: string
+  kind: 'added' | 'removed' | 'changed' | 'same'
+  before?: Json
+  after?: Json
+}
+
+/** Returns every value at the end of a path, of either side, in the order of the first and then of the second. */
+export function differences(before: Json | undefined, after: Json | undefined, path = ''): Difference[] {
+  if (before === undefined && after === undefined) return []
+  const [left, right] = [fieldsOf(before), fieldsOf(after)]
+  const isNested = (left !== null || before === undefined) && (right !== null || after === undefined)
+  const isSameShape = before === undefined || after === undefined || Array.isArray(before) === Array.isArray(after)
+  if (isNested && isSameShape) {
+    const names = [...new Set([...(left?.keys() ?? []), ...(right?.keys() ?? [])])]
+    if (names.length > 0) {
+      return names.flatMap((name) =>
+        differences(left?.get(name), right?.get(name), path === '' ? name : `${path}.${name}`),
+      )
+    }
+  }
+  if (before === undefined) return [{ path, kind: 'added', after: after! }]
+  if (after === undefined) return [{ path, kind: 'removed', before }]
+  return [{ path, kind: JSON.stringify(before) === JSON.stringify(after) ? 'same' : 'changed', before, after }]
+}
+
+function fieldsOf(value: Json | undefined): Map<string, Json> | null {
+  if (Array.isArray(value)) return new Map(value.map((item, index) => [String(index), item]))
+  return isObject(value) ? new Map(Object.entries(value)) : null
+}
+
+/** What is compared of a journal entry. */
+interface ComparedEntry {
+  method: string
+  path: string
+  status: number
+  reason_code: string | null
+  duration_ms: number
+  key: string | null
+  request_headers: Readonly<Record<string, string>>
+  request_body: string | null
+  response_headers: Readonly<Record<string, string>>
+  response_body: string | null
+}
+
+interface ComparedPart {
+  title: string
+  differences: Difference[]
+}
+
+/** Returns the parts of two entries side by side: summary, headers and bodies. Bodies that are not JSON are one text. */
+export function compareEntries(before: ComparedEntry, after: ComparedEntry): ComparedPart[] {
+  const parts: [title: string, of: (entry: ComparedEntry) => Json | undefined][] = [
+    ['Summary', ({ method, path, status, reason_code, key }) => ({ method, path, status, reason_code, key })],
+    ['Request headers', ({ request_headers }) => ({ ...request_headers })],
+    ['Request body', ({ request_body }) => bodyOf(request_body)],
+    ['Response headers', ({ response_headers }) => ({ ...response_headers })],
+    ['Response body', ({ response_body }) => bodyOf(response_body)],
+  ]
+  return parts.map(([title, of]) => ({ title, differences: differences(of(before), of(after)) }))
+}
+
+function bodyOf(text: string | null): Json | undefined {
+  if (text === null || text === '') return undefined
+  return parseJson(text) ?? text
 }

@@ -4,13 +4,10 @@ import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { ListedRequest } from '../../../../src/contract/control/requests.ts'
 import { isReasonCode } from '../../data/api.ts'
-import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
 import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
-import { choiceOf, type Filter } from '../../parts/Filters.tsx'
-import { routeTo } from '../../parts/Id.tsx'
-import { ListPage } from '../../parts/ListPage.tsx'
+import { choiceOf, type Filter, ListPage } from '../../parts/ListPage.tsx'
 import { Empty } from '../../parts/States.tsx'
-import { duration, Time } from '../../parts/Time.tsx'
+import { Chip, duration, routeTo, Time, toneOfStatus } from '../../parts/Values.tsx'
 
 const filters: readonly Filter[] = [
   {

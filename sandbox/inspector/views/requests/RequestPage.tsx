@@ -1,24 +1,25 @@
+/** One exchange of the journal: both messages, what it is compared with, and sending it again with edits or as a suite. */
+import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link, useSearchParams } from 'wouter'
-import type { RequestDetail } from '../../../../src/contract/control/requests.ts'
+import type { ReplayResult, RequestDetail } from '../../../../src/contract/control/requests.ts'
 import { curlCommand, journaledRequest, redactedParts } from '../../../../src/foundation/curl.ts'
 import { pathPattern, withoutQuery } from '../../../../src/foundation/http.ts'
-import { isObject, parseJson } from '../../../../src/foundation/json.ts'
+import { isObject, type JsonObject, type Json as JsonValue, parseJson } from '../../../../src/foundation/json.ts'
+import { call } from '../../data/api.ts'
 import { type ListedEndpoint, readEndpoints } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
-import { Chip, toneOfStatus } from '../../parts/Chip.tsx'
-import { Code, CopyButton, saveFile } from '../../parts/Code.tsx'
-import { DialogButton } from '../../parts/Dialog.tsx'
+import { Code, Message, saveFile } from '../../parts/Code.tsx'
+import { DialogButton, Outcome, useAction } from '../../parts/Dialog.tsx'
+import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Id } from '../../parts/Id.tsx'
-import { Message } from '../../parts/Json.tsx'
-import { KeyValues, Page, Panel } from '../../parts/Panel.tsx'
+import { withParam } from '../../parts/ListPage.tsx'
+import { KeyValues, Page, Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
-import { duration, Time } from '../../parts/Time.tsx'
-import { CompareDialog, Comparison } from './Comparison.tsx'
+import { Chip, CopyButton, duration, Id, Time, toneOfStatus } from '../../parts/Values.tsx'
+import { CompareDialog, CompareLink, Comparison, differences } from './Comparison.tsx'
 import { type KnownEndpoint, type SavedEntry, suiteOfEntry, suiteText } from './qa-suite.ts'
-import { Replay } from './Replay.tsx'
 
 export function RequestPage({ id }: { id: string }) {
   const resource = useResource('requests.show', { params: { request_id: id } })
@@ -47,13 +48,7 @@ function Entry({ entry }: { entry: RequestDetail }) {
   const endpoints = useLoaded('endpoints', readEndpoints).state.data ?? []
   const endpoint = endpointOf(entry, endpoints)
   const other = params.get('with')
-  const compareWith = (id: string | null) =>
-    setParams((before) => {
-      const next = new URLSearchParams(before)
-      if (id === null) next.delete('with')
-      else next.set('with', id)
-      return next
-    })
+  const compareWith = (id: string) => setParams(withParam('with', id))
   return (
     <Page
       title={request_id}
@@ -97,7 +92,7 @@ function Entry({ entry }: { entry: RequestDetail }) {
           ]}
         />
       </Panel>
-      {other !== null && <Comparison entry={entry} other_id={other} close={() => compareWith(null)} />}
+      {other !== null && <Comparison entry={entry} other_id={other} close={() => compareWith('')} />}
       <div className="columns even">
         <Panel title="Request">
           <Message
@@ -190,4 +185,117 @@ function Suite({ entry, endpoints }: SaveSuiteProps) {
       )}
     </Shown>
   )
+}
+
+function Replay({ entry }: { entry: RequestDetail }) {
+  const sent = parseJson(entry.request_body ?? '')
+  const original = isObject(sent) ? JSON.stringify(sent, null, 2) : ''
+  const [text, setText] = useState(original)
+  const [key_id, setKey] = useState('')
+  const [result, setResult] = useState<ReplayResult | null>(null)
+  const action = useAction()
+  const edits = editsOf(isObject(sent) ? sent : {}, text)
+  const edited = Object.keys(edits.set).length
+  const isEditable = isObject(sent)
+
+  const replay = () =>
+    action.run(async () => {
+      setResult(null)
+      const body = {
+        ...(Object.keys(edits.set).length === 0 ? {} : { set: edits.set }),
+        ...(key_id === '' ? {} : { key_id }),
+      }
+      const replayed = await call('requests.replay', { params: { request_id: entry.request_id }, body })
+      setResult(replayed)
+      return `Sent again as ${replayed.exchange.request_id}.`
+    })
+
+  return (
+    <Panel
+      title="Replay"
+      lead="The sandbox sends the request again, for the same key and with new tokens. Prompt text is never stored and is left out."
+    >
+      <div className="replay pad">
+        {isEditable && (
+          <TextInput
+            label="Body"
+            value={text}
+            onChange={setText}
+            rows={Math.min(16, Math.max(4, text.split('\n').length))}
+            isCode
+            hint="Change values or add fields. A field that is removed here is sent all the same."
+            problem={edits.problem}
+          />
+        )}
+        <div className="bar replay-actions">
+          {entry.client_id !== null && <KeyChoice client_id={entry.client_id} value={key_id} onChange={setKey} />}
+          <Button
+            className="small primary bar"
+            isDisabled={action.isRunning || edits.problem !== undefined}
+            onPress={replay}
+          >
+            <Icon name="send" />
+            {edited === 0 ? 'Replay' : `Replay with ${edited} ${edited === 1 ? 'edit' : 'edits'}`}
+          </Button>
+          {text !== original && (
+            <Button className="small quiet" onPress={() => setText(original)}>
+              Undo the edits
+            </Button>
+          )}
+        </div>
+        <Outcome action={action} />
+        {result !== null && <Replayed result={result} />}
+      </div>
+    </Panel>
+  )
+}
+
+function Replayed({ result: { exchange, not_restored, replayed, status_before } }: { result: ReplayResult }) {
+  return (
+    <div className="box replayed">
+      <div className="bar wrap-line">
+        <Id kind="request" id={exchange.request_id} isCopied />
+        <Chip tone={toneOfStatus(status_before)}>{status_before}</Chip>
+        <span aria-hidden="true">→</span>
+        <Chip tone={toneOfStatus(exchange.status)}>{exchange.status === 0 ? 'no response' : exchange.status}</Chip>
+        <Chip tone="bad">{exchange.reason_code}</Chip>
+        <CompareLink id={exchange.request_id} with_id={replayed} />
+      </div>
+      {not_restored.length > 0 && (
+        <ul className="soft label">
+          {not_restored.map(({ path, message }) => (
+            <li key={path}>
+              <code>{path}</code> {message}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+interface KeyChoiceProps {
+  client_id: string
+  value: string
+  onChange(key_id: string): void
+}
+
+function KeyChoice({ client_id, value, onChange }: KeyChoiceProps) {
+  const { state } = useResource('keys.list', { params: { client_id } })
+  const keys = state.status === 'ready' ? state.data.items.filter(({ revoked_at_ms }) => revoked_at_ms === null) : []
+  const values = keys.map((key) => [key.key_id, `${key.class} ${key.mode}, ${key.key_id}`] as const)
+  return <SelectInput label="Key" value={value} onChange={onChange} values={[['', 'the same key'], ...values]} />
+}
+
+/** Returns the values that differ from what was sent, by dotted path. */
+function editsOf(sent: JsonObject, text: string): { set: Record<string, JsonValue>; problem: string | undefined } {
+  if (text.trim() === '') return { set: {}, problem: undefined }
+  const edited = parseJson(text)
+  if (!isObject(edited)) return { set: {}, problem: 'Write a JSON object.' }
+  const set = Object.fromEntries(
+    differences(sent, edited).flatMap(({ path, kind, after }) =>
+      kind === 'same' || kind === 'removed' || after === undefined ? [] : [[path, after]],
+    ),
+  )
+  return { set, problem: undefined }
 }

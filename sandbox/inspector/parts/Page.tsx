@@ -1,6 +1,8 @@
-/** The frame of what a view shows: its heading with actions, panels with a title, and pairs of a name and a value. */
+/** The frame of what a view shows: its heading with actions, panels with a title, parts behind tabs, and pairs of a name and a value. */
+
 import { type ReactNode, useEffect, useId } from 'react'
-import { CopyButton } from './Code.tsx'
+import { Tab, TabList, TabPanel, Tabs, type TabsProps } from 'react-aria-components'
+import { CopyButton } from './Values.tsx'
 
 export interface PageProps {
   /** Of the view, or of what it shows. */
@@ -80,5 +82,34 @@ export function KeyValues({ pairs }: { pairs: readonly (readonly [name: string, 
         </div>
       ))}
     </dl>
+  )
+}
+
+interface TabSetProps extends Pick<TabsProps, 'selectedKey'> {
+  /** What the tabs are, for screen readers. */
+  label: string
+  tabs: readonly { id: string; title: string; content: ReactNode }[]
+  onSelect?(id: string): void
+  /** Of the whole, and of what a tab shows. */
+  className?: string
+  panelClassName?: string
+}
+
+export function TabSet({ label, tabs, onSelect, className = '', panelClassName = '', ...selected }: TabSetProps) {
+  return (
+    <Tabs className={`tabs ${className}`} onSelectionChange={(key) => onSelect?.(String(key))} {...selected}>
+      <TabList className="tab-list" aria-label={label}>
+        {tabs.map(({ id, title }) => (
+          <Tab key={id} id={id} className="tab">
+            {title}
+          </Tab>
+        ))}
+      </TabList>
+      {tabs.map(({ id, content }) => (
+        <TabPanel key={id} id={id} className={panelClassName}>
+          {content}
+        </TabPanel>
+      ))}
+    </Tabs>
   )
 }

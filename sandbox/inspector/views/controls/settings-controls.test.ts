@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { defaultSettings, type Latency, ProjectSettingsPatch } from '../../../../src/contract/control/projects.ts'
 import type { JsonObject } from '../../../../src/foundation/json.ts'
-import { formOf, patchBetween, readSettings, settingsOf } from './settings.ts'
+import { formOf, patchBetween, readSettings, settingsOf } from './SettingsControls.tsx'
 
 const json = (settings: unknown) => settings as JsonObject
 
