@@ -19,7 +19,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
     name: 'completion',
     summary: 'Print the completion script of a shell',
     details:
-      'Completes commands, flags and their values, and the names of profiles, scenarios, snapshots and topics. The first lines of the script say how to install it.',
+      'Completes commands, flags and their values, files where one is taken, and names: profiles, scenarios, suites, topics, and what the sandbox in use holds, such as slots and keys. The first lines of the script say how to install it.',
     arguments: [new Argument('[shell]', 'your shell').choices(shells)],
     options: [new Option('--names <source>', 'print the names that a script asks for').choices(nameSources)],
     acceptsInvalidSettings: true,
@@ -43,11 +43,43 @@ export function completion(commands: readonly LazyCommand[]): Command {
   }
 }
 
-/** Reads the names of each source. Without a sandbox there are no snapshots, and Tab completes nothing. */
+/** Reads the names of each source. Without a sandbox it has no names, and Tab completes nothing. */
 const namesOf: Readonly<Record<NameSource, (session: Session) => Promise<string[]>>> = {
   profiles: async ({ host }) => Object.keys((await readJson(profilesPath(host), ProfilesFile))?.profiles ?? {}),
   topics: async () => readTopics().flatMap(({ topic }) => [topic, ...topic.split('/').slice(1)]),
   scenarios: async () => scenariosOfPackage().map(({ name }) => name),
-  snapshots: async ({ settings, client, signal }) =>
-    settings.sandbox === null ? [] : (await client().snapshots.list({}, { signal })).items.map(({ name }) => name),
+  suites: async () => (await import('../qa/suite/builtin.ts')).builtinNames(),
+  snapshots: ofSandbox(async ({ snapshots }, call) => (await snapshots.list({}, call)).items.map(({ name }) => name)),
+  projects: ofSandbox(async ({ projects }, call) =>
+    (await projects.list({ query: newest }, call)).items.map(({ client_id }) => client_id),
+  ),
+  slots: ofSandbox(async ({ placements }, call) =>
+    (await placements.list({ query: newest }, call)).items.map(({ slot_id }) => slot_id),
+  ),
+  requests: ofSandbox(async ({ requests }, call) =>
+    (await requests.list({ query: newest }, call)).items.map(({ request_id }) => request_id),
+  ),
+  keys: ofSandbox(async ({ keys }, call, { client_id }) => {
+    if (client_id === null) return []
+    const { items } = await keys.list({ params: { client_id }, query: newest }, call)
+    return items.flatMap(({ key_id, revoked_at_ms }) => (revoked_at_ms === null ? [key_id] : []))
+  }),
+  faults: ofSandbox(async ({ faults }, call) => (await faults.list({}, call)).items.map(({ fault_id }) => fault_id)),
+  tokens: ofSandbox(async ({ tokens }, call) =>
+    (await tokens.list({}, call)).items.flatMap(({ name, revoked_at_ms }) => (revoked_at_ms === null ? [name] : [])),
+  ),
+}
+
+/** How many identifiers Tab shows: older ones are seldom meant. */
+const newest = { limit: 20 } as const
+
+/** Returns a source that reads its names from the sandbox in use, and has none without one. */
+function ofSandbox(
+  read: (
+    client: ReturnType<Session['client']>,
+    call: { signal: AbortSignal },
+    settings: Session['settings'],
+  ) => Promise<string[]>,
+): (session: Session) => Promise<string[]> {
+  return async ({ settings, client, signal }) => (settings.sandbox === null ? [] : read(client(), { signal }, settings))
 }

@@ -1,5 +1,5 @@
-/** `svc completion`: the script of bash runs in bash; those of other shells, which may be missing here, are only read. */
-import { execFileSync } from 'node:child_process'
+/** `svc completion`: the script of bash runs in bash; those of other shells are read, and run where the shell is. */
+import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -130,6 +130,36 @@ describe('bash', () => {
     expect(printed.trimEnd().split('\n')).toEqual(expected)
   })
 
+  test('files only where one is taken, and flags where nothing else may follow', () => {
+    const script = `
+      source "$1"; shift
+      compopt() { echo "$@"; }
+      COMP_WORDS=(svc "$@"); COMP_CWORD=$#
+      _svc 2>/dev/null
+      true`
+    const forbidden = (...words: string[]) =>
+      execFileSync('bash', ['--norc', '-c', script, 'bash', file, ...words], { encoding: 'utf8' }) !== ''
+    const files = [
+      ['sandbox', 'import', ''],
+      ['beacons', 'lint', ''],
+      ['evidence', 'verify', ''],
+      ['qa', 'validate', ''],
+      ['start', '--tls-cert', ''],
+      ['qa', 'run', '--reporter', ''],
+      ['exec', '--', 'cat', ''],
+    ]
+    for (const words of files) expect(forbidden(...words), words.join(' ')).toBe(false)
+    const others = [
+      ['placements', 'create', ''],
+      ['placements', 'explain', ''],
+      ['placements', 'create', '--topic', ''],
+      ['placements', 'create', '--profile', ''],
+      ['sandbox', 'clock', 'advance', ''],
+    ]
+    for (const words of others) expect(forbidden(...words), words.join(' ')).toBe(true)
+    expect(complete('placements', 'create', '')).toEqual(expect.arrayContaining(['--format', '--base-url']))
+  })
+
   test('programs after --', () => {
     expect(complete('exec', '--', 'bas')).toContain('bash')
     expect(complete('exec', '--', 'npm', '')).toEqual([])
@@ -176,6 +206,40 @@ test('the script of fish knows which flags take a value, and completes the progr
   expect(lines).toContain("complete -c svc -n 'contains -- -- (commandline -opc)' -x -a '(__svc_program)'")
 })
 
+/** The other shells are on few machines: their scripts run where they are. */
+const has = (shell: string) => spawnSync(shell, ['-c', 'exit']).status === 0
+
+if (has('zsh'))
+  test('zsh needs no compinit before the script', async () => {
+    const folder = temporaryDirectory()
+    const file = join(folder, 'svc.zsh')
+    writeFileSync(file, await scriptOf('zsh'))
+    const env = { PATH: process.env.PATH, HOME: folder, ZDOTDIR: folder }
+    const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', `source ${file}; print $_comps[svc]`], {
+      encoding: 'utf8',
+      env,
+    })
+    expect({ stdout, stderr }).toEqual({ stdout: '_svc\n', stderr: '' })
+  })
+
+if (has('fish'))
+  test('fish offers files only where one is taken', async () => {
+    const folder = temporaryDirectory()
+    writeFileSync(join(folder, 'svc.fish'), await scriptOf('fish'))
+    writeFileSync(join(folder, 'body.json'), '{}')
+    const offered = (line: string) =>
+      execFileSync('fish', ['--no-config', '-c', `source svc.fish; complete --do-complete='${line}'`], {
+        encoding: 'utf8',
+        cwd: folder,
+        env: { PATH: process.env.PATH, HOME: folder },
+      })
+    for (const line of ['svc beacons lint ', 'svc start --tls-cert ', 'svc qa run --reporter '])
+      expect(offered(line), line).toContain('body.json')
+    for (const line of ['svc placements create ', 'svc placements create --topic ', 'svc sandbox clock advance '])
+      expect(offered(line), line).not.toContain('body.json')
+    expect(offered('svc qa run --reporter ')).toContain('junit=qa.xml')
+  })
+
 test('a script is printed although a config file is invalid', async () => {
   const cwd = temporaryDirectory()
   writeFileSync(join(cwd, 'svc.config.json'), '{')
@@ -186,6 +250,14 @@ test('names are printed one a line, also those of a running sandbox; without --n
   await using cli = await startTestCli()
   await cli.svc('sandbox snapshot save before')
   expect(await cli.svc('completion --names snapshots')).toEqual({ code: 0, stdout: 'before\n', stderr: '' })
+  const { slot_id } = JSON.parse((await cli.svc('placements create -o json')).stdout) as { slot_id: string }
+  expect((await cli.svc('completion --names slots')).stdout).toBe(`${slot_id}\n`)
+  expect((await cli.svc('completion --names requests')).stdout).toMatch(/^req_\w+\n$/)
+  expect((await cli.svc('completion --names keys')).stdout).toMatch(/^(key_\w+\n){3}$/)
+  expect((await cli.svc('completion --names projects')).stdout.split('\n')).toContain('proj_strict')
+  expect((await cli.svc('completion --names faults')).stdout).toBe('')
+  expect((await cli.svc('completion --names tokens')).stdout).toBe('')
+  expect((await cli.svc('completion --names suites')).stdout).toContain('formats\n')
   expect((await cli.svc('completion --names scenarios -o jsonl')).stdout).toContain('"banner_ok"\n')
   expect(await cli.svc('completion')).toMatchObject({ code: 2, stderr: expect.stringContaining('bash, zsh, fish') })
 })

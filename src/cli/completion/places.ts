@@ -13,6 +13,8 @@ export interface Place {
   words: readonly Word[]
   /** Names of this computer that may follow too; null when there are none. */
   names: NameSource | null
+  /** Whether an argument is a file. */
+  takesFile: boolean
   flags: readonly Flag[]
 }
 
@@ -35,21 +37,53 @@ export interface Flag {
 }
 
 /** Names that change, or are too many for a script: when Tab is pressed, the scripts call `svc completion --names SOURCE`. */
-export const nameSources = ['profiles', 'scenarios', 'snapshots', 'topics'] as const
+export const nameSources = [
+  'profiles',
+  'scenarios',
+  'snapshots',
+  'topics',
+  'suites',
+  'projects',
+  'slots',
+  'requests',
+  'keys',
+  'faults',
+  'tokens',
+] as const
 export type NameSource = (typeof nameSources)[number]
 
-/** What the first argument of a command names. */
+/** What an argument names, in every command. */
 const argumentNames: Readonly<Record<string, NameSource>> = {
-  docs: 'topics',
-  'config use': 'profiles',
-  'config delete': 'profiles',
+  topic: 'topics',
+  profile: 'profiles',
+  suites: 'suites',
+  'suite-or-case': 'suites',
+  client_id: 'projects',
+  slot_id: 'slots',
+  request_id: 'requests',
+  key_id: 'keys',
+  fault_id: 'faults',
+}
+
+/** What the first argument of a command names, where its own name does not say it. */
+const firstArgumentNames: Readonly<Record<string, NameSource | null>> = {
+  'projects create': null,
   'sandbox scenario use': 'scenarios',
   'sandbox snapshot restore': 'snapshots',
   'sandbox snapshot delete': 'snapshots',
+  'tokens revoke': 'tokens',
 }
 
 /** What the value of a flag names, in every command. */
-const flagNames: Readonly<Record<string, NameSource>> = { '--profile': 'profiles', '--scenario': 'scenarios' }
+const flagNames: Readonly<Record<string, NameSource>> = {
+  '--profile': 'profiles',
+  '--scenario': 'scenarios',
+  '--client-id': 'projects',
+  '--slot-id': 'slots',
+}
+
+/** The names and placeholders of arguments and flags that take a file. */
+const filePlaceholder = /^[<[](file|export|copy|suites\.\.\.|suite-or-case)[>\]]$|<(file|dir-or-url|name\[=file\])>$/
 
 /** The flags that every command has. */
 export const commonFlags: readonly Flag[] = [
@@ -71,9 +105,10 @@ export function placesOf(tree: readonly CommandNode[]): Place[] {
       path: '',
       words: [...commands, help],
       names: null,
+      takesFile: false,
       flags: [...commonFlags, flagWithoutValue('-V', '--version', 'The version')],
     },
-    { path: 'help', words: helpWords, names: null, flags: commonFlags },
+    { path: 'help', words: helpWords, names: null, takesFile: false, flags: commonFlags },
     ...tree.flatMap((node) => placesWithin(node, node.name)),
   ]
 }
@@ -82,7 +117,7 @@ function placesWithin(node: CommandNode, path: string): Place[] {
   if (node.commands === undefined) return [commandPlace(node, path)]
   const words = node.commands.map(({ name, summary }) => ({ name, summary }))
   return [
-    { path, words, names: null, flags: commonFlags },
+    { path, words, names: null, takesFile: false, flags: commonFlags },
     ...node.commands.flatMap((inner) => placesWithin(inner, `${path} ${inner.name}`)),
   ]
 }
@@ -92,8 +127,14 @@ function commandPlace({ arguments: args = [], options = [], formats }: CommandNo
   const own = options.map(flagOf)
   const taken = new Set(own.map(({ long }) => long))
   const shared = commonFlags.filter(({ long }) => !taken.has(long)).map((flag) => withFormats(flag, formats))
-  const names = words.length === 0 ? (argumentNames[path] ?? null) : null
-  return { path, words, names, flags: [...own, ...shared] }
+  const takesFile = args.some(({ name }) => filePlaceholder.test(name))
+  return { path, words, names: namesAt(path, args), takesFile, flags: [...own, ...shared] }
+}
+
+function namesAt(path: string, [first]: NonNullable<CommandNode['arguments']>): NameSource | null {
+  if (first === undefined || first.choices.length > 0) return null
+  const own = firstArgumentNames[path]
+  return own === undefined ? (argumentNames[first.name.replace(/[<>[\].]/g, '')] ?? null) : own
 }
 
 /** Returns the flag itself unless it is the one whose values a command adds to. */
@@ -112,7 +153,7 @@ function flagOf({ flags, description, choices, suggestions }: Omit<OptionNode, '
     short,
     long,
     summary: description,
-    takes: !required ? 'nothing' : flags.endsWith('<file>') ? 'file' : 'value',
+    takes: !required ? 'nothing' : filePlaceholder.test(flags) ? 'file' : 'value',
     values,
     names: values.length === 0 ? (flagNames[long] ?? null) : null,
   }

@@ -12,13 +12,16 @@ export const completionScripts = {
   powershell: powershellCompletion,
 } as const satisfies Record<string, (places: readonly Place[]) => string[]>
 
-/** Where the script suggests nothing, bash completes file names. bash splits `--flag=value` into three words. */
+/**
+ * bash completes file names where the script suggests nothing, unless `compopt` forbids it (bash 3 has none). It splits
+ * `--flag=value` into three words.
+ */
 function bashCompletion(places: readonly Place[]): string[] {
   return [
     '# bash completion for svc. For every shell from now on, add to ~/.bashrc: source <(svc completion bash)',
     ...caseFunctions(places),
     `_svc() {
-  local at='' names='' flags='' values='' ask='' word i
+  local at='' names='' flags='' values='' ask='' files='' word i
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
   COMPREPLY=()
   if [[ $cur == '=' ]]; then
@@ -42,8 +45,9 @@ function bashCompletion(places: readonly Place[]): string[] {
     names=$values
   else
     _svc_place "$at"
-    if [[ $cur == -* ]]; then names=$flags ask=''; fi
+    if [[ $cur == -* || -z $names$ask$files ]]; then names=$flags ask='' files=''; fi
   fi
+  if [[ -z $files ]]; then compopt +o default 2>/dev/null; fi
   if [[ -n $ask ]]; then names+=" $($ask 2>/dev/null)"; fi
   COMPREPLY=($(compgen -W "$names" -- "$cur"))
 }
@@ -51,14 +55,14 @@ complete -o default -F _svc svc`,
   ]
 }
 
-/** Works sourced, and as a file `_svc` in a directory of $fpath. */
+/** Works sourced, with or without `compinit` before it, and as a file `_svc` in a directory of $fpath. */
 function zshCompletion(places: readonly Place[]): string[] {
   return [
     '#compdef svc',
-    '# zsh completion for svc. Save it as _svc in a directory of $fpath, or in ~/.zshrc: source <(svc completion zsh)',
+    '# zsh completion for svc. Save it as _svc in a directory of $fpath, or end ~/.zshrc with: source <(svc completion zsh)',
     ...caseFunctions(places),
     `_svc() {
-  local at='' names='' flags='' values='' ask='' word prev=\${words[CURRENT-1]} i
+  local at='' names='' flags='' values='' ask='' files='' word prev=\${words[CURRENT-1]} i
   for ((i = 2; i < CURRENT; i++)); do
     word=\${words[i]}
     if [[ $word == -- ]]; then
@@ -81,46 +85,47 @@ function zshCompletion(places: readonly Place[]): string[] {
     names=$values
   else
     _svc_place "$at"
-    if [[ \${words[CURRENT]} == -* ]]; then names=$flags ask=''; fi
+    if [[ \${words[CURRENT]} == -* || -z $names$ask$files ]]; then names=$flags ask='' files=''; fi
   fi
   if [[ -n $ask ]]; then names+=" $(\${=ask} 2>/dev/null)"; fi
-  if [[ -n \${names// /} ]]; then
-    compadd -- \${=names}
-  else
-    _files
-  fi
+  if [[ -n $files ]]; then _files; fi
+  if [[ -n \${names// /} ]]; then compadd -- \${=names}; fi
 }
 if [[ \${funcstack[1]} == _svc ]]; then
   _svc "$@"
 else
+  if (( ! $+functions[compdef] )); then
+    autoload -Uz compinit
+    compinit -i
+  fi
   compdef _svc svc
 fi`,
   ]
 }
 
 /**
- * Returns the places as `case` statements, which bash and zsh read alike. `_svc_value PATH FLAG` sets `values` and the
- * command to `ask`; it fails when the flag takes no value. `_svc_place PATH` sets `names`, `flags` and `ask`; it fails when
- * there is no such place.
+ * Returns the places as `case` statements, which bash and zsh read alike. `_svc_value PATH FLAG` sets `values`,
+ * the command to `ask`, and `files` where a file name may stand; it fails when the flag takes no value. `_svc_place PATH`
+ * sets `names`, `flags`, `ask` and `files`; it fails when there is no such place.
  */
 function caseFunctions(places: readonly Place[]): string[] {
   return [
     '_svc_value() {',
-    "  values='' ask=''",
+    "  values='' ask='' files=''",
     '  case "$1|$2" in',
     ...valueCases(places),
     '    *) return 1 ;;',
     '  esac',
     '}',
     '_svc_place() {',
-    "  names='' flags='' ask=''",
+    "  names='' flags='' ask='' files=''",
     '  case "$1" in',
     ...places.map((place) => {
       const names = setting(
         'names',
         place.words.map(({ name }) => name),
       )
-      return `    '${place.path}')${names}${setting('flags', ownNames(place))}${asking(place.names)} ;;`
+      return `    '${place.path}')${names}${setting('flags', ownNames(place))}${asking(place.names)}${filing(place.takesFile)} ;;`
     }),
     '    *) return 1 ;;',
     '  esac',
@@ -133,7 +138,8 @@ function caseFunctions(places: readonly Place[]): string[] {
 function valueCases(places: readonly Place[]): string[] {
   const rules = valueRules(places)
   const pattern = ({ path, name }: ValueRule) => (path === '*' ? `*'|${name}'` : `'${path}|${name}'`)
-  const settings = ({ flag }: ValueRule) => `${setting('values', flag.values)}${asking(flag.names)}`
+  const settings = ({ flag }: ValueRule) =>
+    `${setting('values', flag.values)}${asking(flag.names)}${filing(flag.takes === 'file')}`
   return [rules.filter(({ path }) => path !== '*'), rules.filter(({ path }) => path === '*')].flatMap((part) =>
     [...Map.groupBy(part, settings)].map(([set, same]) => `    ${same.map(pattern).join(' | ')})${set} ;;`),
   )
@@ -146,6 +152,10 @@ function setting(variable: string, words: readonly string[]): string {
 
 function asking(source: NameSource | null): string {
   return source === null ? '' : ` ask='${askFor(source)}'`
+}
+
+function filing(takesFile: boolean): string {
+  return takesFile ? ' files=1' : ''
 }
 
 function fishCompletion(places: readonly Place[]): string[] {
@@ -178,6 +188,7 @@ function __svc_program
     complete --do-complete=(string join ' ' -- $program (commandline -ct))
 end
 complete -c svc -n 'contains -- -- (commandline -opc)' -x -a '(__svc_program)'`,
+    'complete -c svc -f',
     ...commonFlags.map((flag) => `complete -c svc -n __svc_at ${flagWords(flag)}`),
     ...[...Map.groupBy(places.flatMap(fishWords), ({ words }) => words)].map(
       ([words, same]) => `complete -c svc -n "__svc_at ${same.map(({ path }) => `'${path}'`).join(' ')}" ${words}`,
@@ -186,10 +197,11 @@ complete -c svc -n 'contains -- -- (commandline -opc)' -x -a '(__svc_program)'`,
 }
 
 /** Returns what `complete` is called with for what may stand at a place, without the flags that all places have. */
-function fishWords({ path, words, names, flags }: Place): { path: string; words: string }[] {
+function fishWords({ path, words, names, takesFile, flags }: Place): { path: string; words: string }[] {
   return [
     ...words.map(({ name, summary }) => `-f -a ${quotedForFish(name)} -d ${quotedForFish(summary)}`),
     ...(names === null ? [] : [`-f -a ${quotedForFish(`(${askFor(names)} 2>/dev/null)`)}`]),
+    ...(takesFile ? ['-F'] : []),
     ...flags.filter((flag) => !commonFlags.includes(flag)).map(flagWords),
   ].map((words) => ({ path, words }))
 }
@@ -198,7 +210,8 @@ function flagWords({ short, long, takes, values, names: source, summary }: Flag)
   const names = `${short === null ? '' : `-s ${short.slice(1)} `}-l ${long.slice(2)}`
   const described = `${names} -d ${quotedForFish(summary)}`
   if (takes === 'nothing') return described
-  if (takes === 'file') return `${described} -r -F`
+  if (takes === 'file')
+    return `${described} -r -F${values.length === 0 ? '' : ` -a ${quotedForFish(values.join(' '))}`}`
   if (source !== null) return `${described} -x -a ${quotedForFish(`(${askFor(source)} 2>/dev/null)`)}`
   return values.length === 0 ? `${described} -x` : `${described} -x -a ${quotedForFish(values.join(' '))}`
 }
