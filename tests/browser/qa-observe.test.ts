@@ -15,7 +15,15 @@ import { loadPageSteps, PageStepFailed } from '../../src/qa/browser/page-steps.t
 import type { CaseResult } from '../../src/qa/result.ts'
 import { startTestCli, svc, temporaryDirectory } from '../cli/test-cli.ts'
 import { startApp } from '../observe/app.ts'
-import { askingPage, askingSteps, cleanPage, type Page, wrongPages } from '../observe/pages.ts'
+import {
+  askingPage,
+  askingSteps,
+  cleanPage,
+  hiddenPages,
+  mistypedPage,
+  type Page,
+  wrongPages,
+} from '../observe/pages.ts'
 import { sharedChromium } from './chromium.ts'
 
 vi.setConfig({ maxConcurrency: 3, testTimeout: 60_000 })
@@ -104,6 +112,26 @@ describe.concurrent('each rule about pages is violated by its page', () => {
   })
 })
 
+describe.concurrent('the cause is named', () => {
+  const findingOf = (cases: CaseResult[], rule: string) =>
+    JSON.stringify(cases.find((item) => nameOf(item) === rule)?.steps).replace(/slot_\w+/g, 'SLOT')
+
+  test.each(Object.entries(hiddenPages))('%s It is not called blank.', async (message, page) => {
+    const { cases, violated } = await judged(page)
+    expect(violated).toEqual(['slot-hidden'])
+    expect(findingOf(cases, 'slot-hidden')).toContain(message)
+  })
+
+  test('the route of the page that refused, and the page of a code', async () => {
+    const { cases } = await judged(mistypedPage)
+    expect(findingOf(cases, 'page-errors')).toMatch(
+      /reported the error request_failed \(http_404, from POST http:\/\/localhost:\d+\/mistyped\)\..*correct the endpoint/,
+    )
+    const { cases: reshaped } = await judged(wrongPages['page-errors'])
+    expect(findingOf(reshaped, 'page-errors')).toContain('Look it up: svc docs response_unreadable')
+  })
+})
+
 describe.concurrent('steps', () => {
   test('use a page that waits for consent and a question', async () => {
     const { of } = await judged(askingPage, steps(askingSteps, 30_000))
@@ -151,6 +179,14 @@ describe.concurrent('the command', () => {
     expect(stderr).toMatch(
       /The page requested no ad\. Does it wait for consent or a question\? .*--steps FILE.*--interactive\n$/,
     )
+  })
+
+  test('does not ask whether it waits when render.js reported why no ad was requested', async () => {
+    await using cli = await startTestCli()
+    await using app = await startApp(cli.sandbox.url, mistypedPage)
+    const browser = `--browser-path ${await chromium.executablePath()}`
+    const { stderr } = await cli.svc(`qa observe --url ${app.url} ${browser} --for 2s --reporter dot`)
+    expect(stderr).not.toContain('requested no ad')
   })
 
   test('uses it by a file of steps', async () => {

@@ -9,7 +9,7 @@ export interface App extends AsyncDisposable {
   url: string
 }
 
-/** Serves one page at `/`. Routes: `/placement`, the same `/late`, and `/reshaped`, which render.js cannot read. */
+/** Serves one page at `/`. Routes: `/placement`, the same `/late`, and `/reshaped`, which render.js cannot read. Not `/mistyped`. */
 export async function startApp(base_url: string, { body, policy }: Page): Promise<App> {
   const html = `<!doctype html><html lang="en"><title>App</title><link rel="icon" href="data:,">
 <script src="${base_url}/v1/render.js"></script><body style="margin:16px">${body}</body></html>`
@@ -20,6 +20,7 @@ export async function startApp(base_url: string, { body, policy }: Page): Promis
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers }).end(html)
       return
     }
+    if (path === '/mistyped') return void response.writeHead(404).end('Not found')
     if (path === '/other') return void response.writeHead(204).end()
     if (path === '/late') await sleep(1_500)
     const answer = await placement(base_url)

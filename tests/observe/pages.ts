@@ -47,6 +47,26 @@ export const askingSteps = `\
 
 export const cleanPage: Page = { body: `${slot}${turn()}` }
 
+/** Its turn asks a route that its server does not have. */
+export const mistypedPage: Page = {
+  body: `${slot}${turn('/mistyped')}`,
+  until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
+}
+
+/** Pages that hide their ad in ways of which a screenshot knows only that it is blank. */
+export const hiddenPages: Readonly<Record<string, Page>> = {
+  'The ad of SLOT is cut off by div#folded of 400 × 0 pixels around it.': {
+    body: `<div id="folded" style="width:400px;height:0;overflow:hidden">${slot}</div>${turn()}`,
+    until: isMounted,
+    for_ms: 5_000,
+  },
+  'The ad of SLOT is hidden by a style.': {
+    body: `<div style="opacity:0">${slot}</div>${turn()}`,
+    until: isMounted,
+    for_ms: 5_000,
+  },
+}
+
 export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
   'secret-key-served': { body: `${slot}<script>const key = 'sk_test_sandbox_demo'</script>${turn()}` },
   'secret-key-sent': {

@@ -277,15 +277,17 @@ async function report(session: Session, flags: Watching, observation: Observatio
   } catch (error) {
     throw qaFailure(error)
   }
-  const hint = unseenHint(watched, flags, base_url)
-  if (hint !== null) out.note(hint)
   const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
+  const hint = isFailed ? null : unseenHint(watched, flags, base_url)
+  if (hint !== null) out.note(hint)
   return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
 }
 
 /** Returns what to do when nothing was seen that could be judged, or null. */
 function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: ObserveFlags, base_url: string) {
   if (page !== null && page.mounts.length === 0 && !exchanges.some(isAdRequest)) {
+    // Then it is known why.
+    if (page.renderer_errors.length > 0) return null
     const isUsed = steps !== undefined || headedFlag(flags) !== null
     return isUsed
       ? `The page requested no ad of ${base_url}. Is that the base URL of the app?`

@@ -10,7 +10,25 @@ interface RecordingWindow {
   /** How many elements have an id so far. */
   svcElements?: number
   svcRecords?: Records
-  SponsoredPlacement?: { getEvents(): { type: string; code?: string; reason?: string }[] }
+  SponsoredPlacement?: { getEvents(): RendererEvent[] }
+}
+
+/** The fields that are read of an event of render.js. */
+interface RendererEvent {
+  type: string
+  code?: string
+  reason?: string
+  reason_code?: string
+  message?: string
+}
+
+/** An `error` or `blocked` event of render.js. */
+export interface RendererError {
+  type: 'error' | 'blocked'
+  /** The code of the error, or the reason of the block. */
+  code: string
+  /** What the event says beside its code, as `http_404`; null for nothing. */
+  detail: string | null
 }
 
 interface FrameLook {
@@ -19,6 +37,7 @@ interface FrameLook {
   width: number
   height: number
   is_shown: boolean
+  clipped_by: string | null
   is_in_view: boolean
   label: string | null
 }
@@ -28,7 +47,7 @@ export interface PageLook {
   document: string
   frames: FrameLook[]
   blocked: Records['blocked']
-  renderer_errors: string[]
+  renderer_errors: RendererError[]
   shift: number
 }
 
@@ -83,6 +102,18 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     }
     return null
   }
+  /** Returns the nearest element around it that cuts off what it holds and has no room itself, or null. */
+  const clippedBy = (frame: Element) => {
+    for (let around = frame.parentElement; around !== null && around !== document.body; around = around.parentElement) {
+      const { overflowX, overflowY } = getComputedStyle(around)
+      const { width, height } = around.getBoundingClientRect()
+      if (!(overflowX !== 'visible' && width < 10) && !(overflowY !== 'visible' && height < 10)) continue
+      const name =
+        around.id === '' ? [around.localName, ...around.classList].join('.') : `${around.localName}#${around.id}`
+      return `${name} of ${Math.round(width)} × ${Math.round(height)} pixels`
+    }
+    return null
+  }
   const frames = [...document.querySelectorAll('iframe')].filter(({ src }) =>
     bases.some((base) => src.startsWith(`${base}/v1/render/`)),
   )
@@ -99,6 +130,7 @@ export function lookAtPage(bases: readonly string[]): PageLook {
         frame.dataset.svcElement = `${performance.timeOrigin}-${counting.svcElements}`
       }
       const { top, bottom, left, right, width, height } = frame.getBoundingClientRect()
+      const clipped_by = clippedBy(frame)
       const seenWidth = Math.min(right, innerWidth) - Math.max(left, 0)
       const seenHeight = Math.min(bottom, innerHeight) - Math.max(top, 0)
       return {
@@ -107,13 +139,17 @@ export function lookAtPage(bases: readonly string[]): PageLook {
         width: Math.round(width),
         height: Math.round(height),
         is_shown: frame.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
-        is_in_view: seenWidth > 0 && seenHeight > 0 && seenWidth * seenHeight >= (width * height) / 2,
+        clipped_by,
+        is_in_view:
+          clipped_by === null && seenWidth > 0 && seenHeight > 0 && seenWidth * seenHeight >= (width * height) / 2,
         label: labelOf(frame),
       }
     }),
     blocked: records?.blocked ?? [],
-    renderer_errors: (renderer?.getEvents() ?? []).flatMap(({ type, code, reason }) =>
-      type === 'error' ? [code ?? 'unknown'] : type === 'blocked' ? [`blocked: ${reason}`] : [],
+    renderer_errors: (renderer?.getEvents() ?? []).flatMap(({ type, code, reason, reason_code, message }) =>
+      type === 'error' || type === 'blocked'
+        ? [{ type, code: code ?? reason ?? 'unknown', detail: reason_code ?? message ?? null }]
+        : [],
     ),
     shift: shifts.reduce((sum, { value }) => sum + value, 0),
   }

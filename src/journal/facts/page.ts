@@ -5,7 +5,7 @@ import { withoutQuery } from '../../foundation/http.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
 import { pixelsOf } from '../../qa/browser/screenshot.ts'
 import type { Screenshot } from '../../qa/result.ts'
-import { bringIntoView, lookAtPage, type PageLook, recordFromStart } from './in-page.ts'
+import { bringIntoView, lookAtPage, type PageLook, type RendererError, recordFromStart } from './in-page.ts'
 import { maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
 
 export interface PageSeen {
@@ -19,8 +19,10 @@ export interface PageSeen {
   mounts: readonly Mount[]
   /** What the browser blocked of the service, and why. */
   blocked: readonly { url: string; why: string }[]
-  /** Errors that render.js reported, by their code. */
-  renderer_errors: readonly string[]
+  /** Errors and blocks that render.js reported. */
+  renderer_errors: readonly RendererError[]
+  /** Calls of the page's scripts to others than the service that were answered with an error. */
+  refused_calls: readonly RefusedCall[]
   /** Errors on the console, and uncaught ones, that are about the service or come from its scripts. */
   console_errors: readonly string[]
   /** Sum of the layout shifts right after an ad came, changed its size or went, as browsers count them. */
@@ -34,6 +36,13 @@ interface KeyRequest {
   where: 'headers' | 'body' | 'url'
 }
 
+interface RefusedCall {
+  method: string
+  /** Without its query. */
+  url: string
+  status: number
+}
+
 export interface Mount {
   slot_id: string
   /** Identifies the element: two of one slot are two mounts. */
@@ -43,6 +52,8 @@ export interface Mount {
   height: number
   /** Whether it was ever displayed, not hidden by a style. */
   is_shown: boolean
+  /** The element around it that has no room and cut it off all the time; null when there was none. */
+  clipped_by: string | null
   /** How long at least half of it was in the window, milliseconds. */
   in_view_ms: number
   /** Visible text beside it that marks it as an ad; null when there was none. */
@@ -88,6 +99,7 @@ const maxMessage = 300
 interface Records extends Pick<PageSeen, 'files'> {
   keys: ServedKey[]
   key_requests: KeyRequest[]
+  refused_calls: RefusedCall[]
   /** Why the browser blocked it, by address. */
   blocked: Map<string, string>
   console_errors: string[]
@@ -98,14 +110,26 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
   const { url, bases, for_ms, signal, is_headed, drive = async () => {} } = options
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
   try {
-    const records: Records = { files: 0, keys: [], key_requests: [], blocked: new Map(), console_errors: [] }
+    const records: Records = {
+      files: 0,
+      keys: [],
+      key_requests: [],
+      refused_calls: [],
+      blocked: new Map(),
+      console_errors: [],
+    }
     const { blocked } = records
     const reading: Promise<void>[] = []
     await context.addInitScript(recordFromStart, bases)
-    context.on('response', (response) => void reading.push(readServed(response, bases, records)))
+    context.on('response', (response) => {
+      reading.push(readServed(response, bases, records))
+      recordRefusal(response, bases, records)
+    })
     context.on('request', (request) => void reading.push(findKey(request, records)))
     context.on('requestfailed', (request) => {
       const why = request.failure()?.errorText ?? 'unknown'
+      // A response that is no script, as a 404: the requests show what is wrong with it.
+      if (why.includes('BLOCKED_BY_ORB')) return
       if (isOfService(request.url(), bases) && why.includes('BLOCKED')) blocked.set(printableUrl(request.url()), why)
     })
     context.on('console', (message) => recordConsole(message, bases, records))
@@ -172,7 +196,7 @@ function slotOf(src: string): string {
 }
 
 function merge(mounts: Map<string, Mount>, { frames }: PageLook, passed_ms: number): void {
-  for (const { src, element, width, height, is_shown, is_in_view, label } of frames) {
+  for (const { src, element, width, height, is_shown, clipped_by, is_in_view, label } of frames) {
     const before = mounts.get(element)
     mounts.set(element, {
       slot_id: slotOf(src),
@@ -180,6 +204,7 @@ function merge(mounts: Map<string, Mount>, { frames }: PageLook, passed_ms: numb
       width: Math.max(width, before?.width ?? 0),
       height: Math.max(height, before?.height ?? 0),
       is_shown: is_shown || before?.is_shown === true,
+      clipped_by: before?.clipped_by === null ? null : clipped_by,
       in_view_ms: (before?.in_view_ms ?? 0) + (is_in_view && before !== undefined ? passed_ms : 0),
       label: label ?? before?.label ?? null,
       colors: before?.colors ?? null,
@@ -189,7 +214,9 @@ function merge(mounts: Map<string, Mount>, { frames }: PageLook, passed_ms: numb
 
 /** Whether an ad is still in the page, can be seen, and was not in view long enough. */
 function needsView({ element, is_shown, in_view_ms }: Mount, { frames }: PageLook): boolean {
-  return is_shown && in_view_ms < inView_ms && frames.some((frame) => frame.element === element)
+  return (
+    is_shown && in_view_ms < inView_ms && frames.some((frame) => frame.element === element && frame.clipped_by === null)
+  )
 }
 
 async function takeScreenshots(page: Page, mounts: Map<string, Mount>): Promise<void> {
@@ -220,6 +247,13 @@ async function readServed(response: Response, bases: readonly string[], records:
   if (text === null) return
   records.files++
   records.keys.push(...secretKeysIn(text).map((key) => ({ file: printableUrl(url), ...key })))
+}
+
+function recordRefusal(response: Response, bases: readonly string[], { refused_calls }: Records): void {
+  const request = response.request()
+  const isCall = request.resourceType() === 'fetch' || request.resourceType() === 'xhr'
+  if (!isCall || response.status() < 400 || isOfService(response.url(), bases)) return
+  refused_calls.push({ method: request.method(), url: printableUrl(response.url()), status: response.status() })
 }
 
 async function findKey(request: Request, { key_requests }: Records): Promise<void> {

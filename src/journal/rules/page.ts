@@ -1,8 +1,8 @@
 /** The page itself, as a browser saw it, and the files that it is served. */
 import { plural } from '../../cli/output/text.ts'
 import { loadedFrames } from '../exchange.ts'
-import type { Mount } from '../facts/page.ts'
-import { type Judgement, ruleSet } from '../rule.ts'
+import type { Mount, PageSeen } from '../facts/page.ts'
+import { type Finding, type Judgement, ruleSet } from '../rule.ts'
 
 const inPage = 'a page (--url)'
 const adInPage = 'an ad in the page (--url)'
@@ -96,8 +96,9 @@ export const pageRules = ruleSet('page', {
     fix: 'Give the slot its declared size, without display: none, visibility: hidden, opacity: 0 or clipping around it.',
     needs: adInPage,
     judge: ({ page }) =>
-      judgeMounts(page.mounts, ({ slot_id, is_shown, width, height }) => {
+      judgeMounts(page.mounts, ({ slot_id, is_shown, clipped_by, width, height }) => {
         if (!is_shown) return `The ad of ${slot_id} is hidden by a style.`
+        if (clipped_by !== null) return `The ad of ${slot_id} is cut off by ${clipped_by} around it.`
         return width < 10 || height < 10 ? `The ad of ${slot_id} is ${width} × ${height} pixels.` : null
       }),
   },
@@ -109,7 +110,9 @@ export const pageRules = ruleSet('page', {
     needs: 'an ad that was in view (--url)',
     judge: ({ page }) =>
       judgeMounts(
-        page.mounts.filter(({ in_view_ms, colors }) => in_view_ms >= rendered_ms && colors !== null),
+        page.mounts.filter(
+          ({ is_shown, in_view_ms, colors }) => is_shown && in_view_ms >= rendered_ms && colors !== null,
+        ),
         ({ slot_id, width, height, colors }) =>
           colors === 1 ? `The ad of ${slot_id}, ${width} × ${height}, is of one colour.` : null,
       ),
@@ -118,13 +121,16 @@ export const pageRules = ruleSet('page', {
     title: 'ads cause no errors in the page',
     severity: 'warning',
     costs: 'An ad was not shown, or you search your page for a bug that it does not have.',
-    fix: 'Read the message. docs/renderer.md explains the codes of the renderer.',
+    fix: 'Read the message. svc docs CODE explains a code of the renderer.',
     needs: inPage,
-    judge: ({ page: { files, renderer_errors, console_errors } }) => ({
-      looked_at: files,
+    judge: ({ page, observed }) => ({
+      looked_at: page.files,
       findings: [
-        ...[...new Set(renderer_errors)].map((code) => ({ message: `render.js reported the error ${code}.` })),
-        ...[...new Set(console_errors)].map((text) => ({ message: `On the console: ${text}` })),
+        ...rendererErrors(page, observed.command_name),
+        ...[...new Set(page.console_errors)].map((text) => ({
+          message: `On the console: ${text}`,
+          fix: 'Read the message.',
+        })),
       ],
     }),
   },
@@ -140,6 +146,23 @@ export const pageRules = ruleSet('page', {
     },
   },
 })
+
+/** Returns one finding for each different error or block of render.js; a request that failed names the route that refused it. */
+function rendererErrors({ renderer_errors, refused_calls }: PageSeen, command_name: string): Finding[] {
+  const findings = renderer_errors.map(({ type, code, detail }): Finding => {
+    const call = code === 'request_failed' ? refused_calls.find(({ status }) => detail === `http_${status}`) : undefined
+    const what = type === 'blocked' ? `blocked the ad: ${code}` : `reported the error ${code}`
+    const from = call === undefined ? '' : `, from ${call.method} ${call.url}`
+    return {
+      message: `render.js ${what}${detail === null ? '' : ` (${detail}${from})`}.`,
+      fix:
+        call?.status === 404
+          ? 'Your server has no such route: correct the endpoint of the turn, or add the route.'
+          : `Look it up: ${command_name} docs ${code}`,
+    }
+  })
+  return [...new Map(findings.map((finding) => [finding.message, finding])).values()]
+}
 
 /** Returns one finding for each mount that something is wrong with. */
 function judgeMounts(mounts: readonly Mount[], problemOf: (mount: Mount) => string | null): Judgement {
