@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
 import { redactSecrets } from '../src/foundation/redaction.ts'
-import { decisionText } from './compat/decisions.ts'
+import { decisionText } from './compat/index.ts'
 import { restoreClock } from './operations/clock.ts'
 import { type Caller, createDrainLock, type Services } from './operations/context.ts'
 import {

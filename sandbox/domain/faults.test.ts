@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { FaultDraft } from '../../src/contract/control/faults.ts'
-import { completeFault, countMatch, errorOf, type FaultRequest, latencyOf, matches, rewritten } from './faults.ts'
+import {
+  completeFault,
+  countMatch,
+  errorOf,
+  type FaultRequest,
+  latencyOf,
+  matches,
+  pathMatches,
+  rewritten,
+} from './faults.ts'
 
 type Draft = FaultDraft
 
@@ -147,4 +156,21 @@ describe('a rewritten response', () => {
     rewritten(response, { '__proto__.polluted': true })
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
   })
+})
+
+test.each([
+  ['/v1/beacons', '/v1/beacons', true],
+  ['/v1/be', '/v1/beacons', true],
+  ['beacons', '/v1/beacons', false],
+  ['*', '/v1/beacons', true],
+  ['*beacons', '/v1/beacons', true],
+  ['/v1/*', '/v1/', true],
+  ['/v1/*/', '/v1/', false],
+  ['/v1/*s', '/v1/beacons?wait_ms=1', false],
+  ['/v1/*?wait_ms=*', '/v1/placements?wait_ms=1', true],
+  ['/*/b*n*s', '/v1/beacons', true],
+  ['/*/b*s*s', '/v1/beacons', false],
+  ['/v1/b*acons*acons', '/v1/beacons', false],
+])('the path %s and %s: %s', (pattern, path, expected) => {
+  expect(pathMatches(pattern, path)).toBe(expected)
 })

@@ -10,7 +10,6 @@ import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../
 import type { Format } from '../../src/contract/fields.ts'
 import { valueAt } from '../../src/foundation/json.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
-import { pathMatches } from './request-match.ts'
 
 /** Returns the SHA-256 of a text, hexadecimal. */
 export type Hash = (text: string) => string
@@ -88,6 +87,23 @@ export function matches(rule: Fault, request: FaultRequest, hash: Hash): boolean
     (rule.session_id === undefined || rule.session_id === request.session_id) &&
     (rule.format === undefined || request.formats.includes(rule.format))
   )
+}
+
+/** Whether a path starts with the pattern. A pattern with `*` must match the whole path. */
+export function pathMatches(pattern: string, path: string): boolean {
+  if (!pattern.includes('*')) return path.startsWith(pattern)
+  const parts = pattern.split('*')
+  const first = parts.shift()!
+  const last = parts.pop()!
+  if (!path.startsWith(first) || path.length < first.length + last.length || !path.endsWith(last)) return false
+  const end = path.length - last.length
+  let at = first.length
+  for (const part of parts) {
+    const found = path.indexOf(part, at)
+    if (found === -1 || found + part.length > end) return false
+    at = found + part.length
+  }
+  return true
 }
 
 function hasPrefix(key: string, { shown, length, sha256 }: KeyPrefix, hash: Hash): boolean {

@@ -8,7 +8,6 @@ import { ApiError } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import { decodeId, decodeInteger, encodeInteger } from '../../src/contract/ids.ts'
 import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
-import { isOriginAllowed, serializeOrigin } from '../domain/settings.ts'
 import type { Access } from '../runtime/access.ts'
 import type { Callbacks } from '../runtime/callbacks.ts'
 import type { DecisionServices } from '../runtime/decisions.ts'
@@ -114,6 +113,42 @@ export function allowsOrigin(services: Services, { settings }: ProjectRow, origi
   if (isOriginAllowed(origin, settings.allowed_origins, mode)) return true
   const { url, base_url } = services
   return mode === 'test' && base_url !== url && serializeOrigin(origin) === base_url
+}
+
+const shape = /^https?:\/\/[^\s/\\?#@]+$/i
+
+/** Patterns for any port, and the prefix of the origins they allow. Test mode only. */
+const anyPort = new Map([
+  ['http://localhost:*', 'http://localhost'],
+  ['http://127.0.0.1:*', 'http://127.0.0.1'],
+])
+
+/**
+ * Returns the serialized form of an `Origin` header or a setting: scheme and host in lower case, without a default port.
+ * Returns null for `null`, for anything with a path, query or credentials, and for schemes other than http and https.
+ */
+export function serializeOrigin(text: string): string | null {
+  if (!shape.test(text)) return null
+  return URL.parse(text)?.origin ?? null
+}
+
+/**
+ * Whether an origin is on an allow-list. Entries match exactly, except `http://localhost:*` and `http://127.0.0.1:*`, which
+ * in test mode allow every port of that host.
+ */
+export function isOriginAllowed(origin: string, allowed: readonly string[], mode: Mode): boolean {
+  const serialized = serializeOrigin(origin)
+  if (serialized === null) return false
+  return allowed.some((entry) => {
+    const host = anyPort.get(entry)
+    if (host === undefined) return serializeOrigin(entry) === serialized
+    return mode === 'test' && (serialized === host || serialized.startsWith(`${host}:`))
+  })
+}
+
+/** Whether a text is valid on an allow-list: an origin, or a pattern for any port. */
+export function isOriginEntry(text: string): boolean {
+  return anyPort.has(text) || serializeOrigin(text) !== null
 }
 
 /** Returns the kind of a credential, named in the journal by its prefix. */

@@ -1,12 +1,17 @@
 /** Projects: administered by the control plane, and the configuration that a client reads (A80). */
-import { defaultSettings, type ProjectDetail, type ProjectSettings } from '../../src/contract/control/projects.ts'
+import {
+  defaultSettings,
+  type ProjectDetail,
+  type ProjectSettings,
+  type ProjectSettingsPatch,
+} from '../../src/contract/control/projects.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { isObject } from '../../src/foundation/json.ts'
 import { requiresConsent } from '../domain/consent.ts'
-import { patchSettings, settingsProblems } from '../domain/settings.ts'
 import type { ProjectRow } from '../store/store.ts'
-import { callerOf, cursorOf, type Operation, pageOf, projectOf } from './context.ts'
+import { callerOf, cursorOf, isOriginEntry, type Operation, pageOf, projectOf } from './context.ts'
 import { newKey } from './keys.ts'
 
 /** Attempts to write when other requests change the same settings. */
@@ -104,4 +109,45 @@ function checked(settings: ProjectSettings): ProjectSettings {
 
 function projectDetail({ client_id, tenant_id, config_revision, settings }: ProjectRow): ProjectDetail {
   return { client_id, wrapper_tenant_id: encodeId('ten', tenant_id), config_revision, settings }
+}
+
+/** Returns the complete settings after a patch that its schema has checked. */
+function patchSettings(present: ProjectSettings, patch: ProjectSettingsPatch): ProjectSettings {
+  return merge(present, patch, defaultSettings) as ProjectSettings
+}
+
+/** Returns the problems of settings that their schema cannot find, by path. */
+function settingsProblems(settings: ProjectSettings): { path: string; message: string; expected: string }[] {
+  const problems = settings.allowed_origins.flatMap((origin, index) =>
+    isOriginEntry(origin)
+      ? []
+      : [
+          {
+            path: `allowed_origins.${index}`,
+            message: 'is not an origin',
+            expected: 'scheme, host and port alone, such as https://app.example.com, or http://localhost:*',
+          },
+        ],
+  )
+  const latency = settings.decision_latency_ms
+  const isReversed =
+    typeof latency === 'object' && latency.distribution === 'uniform' && latency.min_ms > latency.max_ms
+  if (isReversed) {
+    problems.push({
+      path: 'decision_latency_ms.max_ms',
+      message: 'is below min_ms',
+      expected: `at least ${latency.min_ms}`,
+    })
+  }
+  return problems
+}
+
+function merge(present: unknown, patch: unknown, fallback: unknown): unknown {
+  if (patch === undefined) return present
+  if (patch === null) return fallback
+  // A distribution of latency is replaced, not merged: its default is a number.
+  if (!isObject(patch) || !isObject(fallback)) return patch
+  const merged: Record<string, unknown> = { ...(present as object) }
+  for (const [name, value] of Object.entries(patch)) merged[name] = merge(merged[name], value, fallback[name])
+  return merged
 }

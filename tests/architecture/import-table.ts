@@ -179,14 +179,9 @@ export const importTable: readonly ImportRule[] = [
   },
   { path: 'sandbox/sandbox-error.ts', builtins: 'none' },
   {
-    path: 'sandbox/address.ts',
-    modules: ['src/foundation', 'sandbox/sandbox-error.ts'],
-    builtins: ['node:crypto', 'node:net'],
-  },
-  {
     path: 'sandbox/options.ts',
     modules: ['src/foundation', 'src/contract', 'sandbox'],
-    builtins: ['node:fs', 'node:path', 'node:url'],
+    builtins: ['node:crypto', 'node:fs', 'node:net', 'node:path', 'node:url'],
   },
   {
     path: 'sandbox/index.ts',

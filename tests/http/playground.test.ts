@@ -1,6 +1,6 @@
 /** POST /_sandbox/inspector/send: the playground's backend, which sends requests of the API as a server. */
 import { expect, test } from 'vitest'
-import type { SentResponse } from '../../sandbox/pipeline/pages/playground.ts'
+import type { SentResponse } from '../../sandbox/pipeline/pages/demo.ts'
 import type { ErrorBody } from '../../src/contract/errors.ts'
 import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
 import { asked, type Stage, stage } from './stage.ts'

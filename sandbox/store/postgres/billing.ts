@@ -9,13 +9,14 @@ import {
   type BilledSlot,
   type BillingProgress,
   type BillingRules,
+  billingReports,
   countAgain,
   countSlot,
   countUnaccepted,
+  isOfAllTime,
   judgedColumns,
   type NumberedBeacon,
-} from '../billing-counts.ts'
-import { billingReports, isOfAllTime } from '../billing-reports.ts'
+} from '../billing.ts'
 import type { BeaconScope, BillingCounts, BillingStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import { byId } from './open.ts'

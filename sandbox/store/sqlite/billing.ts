@@ -12,11 +12,11 @@ import {
   countAgain,
   countSlot,
   countUnaccepted,
+  isOfAllTime,
   judgedColumns,
   type NumberedBeacon,
   type StoredBeacon,
-} from '../billing-counts.ts'
-import { isOfAllTime } from '../billing-reports.ts'
+} from '../billing.ts'
 import type { BeaconScope, BillingCounts } from '../store.ts'
 import { createFilter, sessionsNamed, slotsOfSession } from './rows.ts'
 

@@ -5,7 +5,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import type { BillingProgress } from '../billing-counts.ts'
+import type { BillingProgress } from '../billing.ts'
 import { countBilling } from './billing.ts'
 import { prepareEvent } from './events.ts'
 import type { FileWork, Replaced, Replacement } from './file-work.ts'

@@ -1,5 +1,5 @@
 /** The SQLite adapter: the tables of each resource, composed into a store whose writes share a group commit. */
-import { billingReports } from '../billing-reports.ts'
+import { billingReports } from '../billing.ts'
 import {
   type ClockAndFaultStore,
   type ClockRow,
@@ -8,25 +8,23 @@ import {
   type Store,
   type StoreOptions,
 } from '../store.ts'
-import type { Lost } from '../unclean-end.ts'
 import { accessFile } from './access/index.ts'
 import { beaconTable } from './beacons.ts'
 import { callbackTable } from './callbacks.ts'
-import { backgroundCheckpoints } from './checkpoints.ts'
 import { consentTable } from './consent.ts'
 import { snapshotMethods } from './copies/snapshots.ts'
 import { type EventTable, eventTable, prepareEvent } from './events.ts'
 import { evidenceTable } from './evidence.ts'
 import { billingWork, checkFile, replaceFile } from './file-work.ts'
 import { type Connection, groupCommit } from './group-commit.ts'
-import { type MemoryState, memoryState } from './memory-state.ts'
 import { migrations } from './migrations.ts'
 import { damaged, explain, type OpenDatabase, openDatabase } from './open.ts'
 import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
 import { metaValue } from './rows.ts'
-import { applySeed, overwriteFile, stateProblem } from './state.ts'
+import { applySeed, type MemoryState, memoryState, overwriteFile, stateProblem } from './state.ts'
+import { backgroundCheckpoints, type Lost } from './write-ahead-log.ts'
 
 interface SqliteStoreOptions extends StoreOptions {
   /** A file, or `:memory:`. */

@@ -5,13 +5,26 @@
  * system releases that lock however the process ends, so a crash never leaves a stale one; others can still read who
  * holds it. An owner that stops in order removes the file: one that is still there means that the last owner did not.
  */
-import { accessSync, constants, existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { SandboxError } from '../../sandbox-error.ts'
-import { createPrivate, makePrivate } from '../private-file.ts'
 import { StorageError } from '../store.ts'
-import { type LastOwner, type LeftBehind, type Lost, leftBehind, losses, type UncleanEnd } from '../unclean-end.ts'
 import { applicationId, migrations } from './migrations.ts'
+import { type LastOwner, type LeftBehind, type Lost, leftBehind, losses, type UncleanEnd } from './write-ahead-log.ts'
 
 export interface OpenDatabase {
   db: Database.Database
@@ -340,4 +353,43 @@ export function explain(error: unknown, path: string): unknown {
 
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+}
+
+/* Files of a database: one name for each, and readable by their owner alone. SQLite gives the log the mode of its database. */
+
+/** As many as Linux follows. */
+const mostLinks = 40
+
+/**
+ * Returns the name of a file behind its symbolic links, whether or not it exists: lock, log, key and snapshots are beside
+ * that one, so that two names of one database cannot have two of each.
+ */
+export function realPath(path: string, links = 0): string {
+  const absolute = resolve(path)
+  if (existsSync(absolute)) return realpathSync(absolute)
+  const isDangling = lstatSync(absolute, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  if (isDangling && links < mostLinks) return realPath(resolve(dirname(absolute), readlinkSync(absolute)), links + 1)
+  const folder = dirname(absolute)
+  return folder === absolute ? absolute : resolve(realPath(folder, links), basename(absolute))
+}
+
+/** Creates an empty file with mode 0600, for SQLite to write to. Returns false when there is one already. */
+export function createPrivate(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Removes the permissions of group and others from a file. One of another owner, or on a disk without modes, stays as it is. */
+export function makePrivate(path: string): void {
+  try {
+    const { mode } = statSync(path)
+    if ((mode & 0o077) !== 0) chmodSync(path, mode & 0o700)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error
+  }
 }

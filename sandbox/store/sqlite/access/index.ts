@@ -6,8 +6,8 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { type AccessStore, type AuditRow, mostAudited, type TokenRow } from '../../nodes.ts'
-import { createPrivate, makePrivate } from '../../private-file.ts'
 import { StorageError } from '../../store.ts'
+import { createPrivate, makePrivate } from '../open.ts'
 
 const schema = `
   CREATE TABLE IF NOT EXISTS token (

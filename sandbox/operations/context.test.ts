@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isOriginAllowed, serializeOrigin } from './settings.ts'
+import { isOriginAllowed, serializeOrigin } from './context.ts'
 
 describe('serializeOrigin', () => {
   test.each([

@@ -1,9 +1,116 @@
 /**
+ * The write-ahead log of a database file: its checkpoints, and what a sandbox that was killed has left of it.
+ *
+ * Checkpoints in the background: copying the log into the file waits for the disk, so a thread does it while commits go
+ * on. The thread starts with the first log that is worth copying; a sandbox with little use never starts it.
+ *
+ * Under steady load the thread never reaches the end of the log, since commits go on behind it. When the log has grown
+ * long, the short rest is copied here, so that the next commit starts the log over.
+ */
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type Database from 'better-sqlite3'
+
+interface Checkpoints {
+  /** Called after each commit, when no transaction is open, with its number of writes. */
+  committed(writes: number): void
+  /** Resolves when the thread has ended: a process that exits while its driver is loaded, or closed, aborts. */
+  close(): Promise<void>
+}
+
+/** Writes between two checkpoints: a few megabytes. */
+const writesBetween = 400
+/** Pages from which the log is started over. */
+const longLog = 6_000
+
+const workerFile = import.meta.url.endsWith('.ts') ? 'checkpoint-worker.ts' : 'checkpoint-worker.js'
+/** A path: the single binary finds its own files by path only. */
+const workerPath = join(import.meta.dirname, workerFile)
+
+/** When the thread fails, `report` is called, and SQLite copies the log itself as it does by default. */
+export function backgroundCheckpoints(
+  db: Database.Database,
+  path: string,
+  report: (error: unknown) => void,
+): Checkpoints {
+  let worker: Worker | undefined
+  let isRunning = false
+  let isLong = false
+  let isClosed = false
+  let writes = 0
+
+  const fallBack = (error: unknown) => {
+    if (isClosed) return
+    isClosed = true
+    db.pragma('wal_autocheckpoint = 1000')
+    report(error)
+  }
+
+  const startOver = () => {
+    try {
+      db.pragma('wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      fallBack(error)
+    }
+  }
+
+  const run = () => {
+    writes = 0
+    isRunning = true
+    worker ??= start()
+    worker.postMessage('checkpoint')
+  }
+
+  const start = () => {
+    const thread = new Worker(workerPath, {
+      workerData: { path },
+      // Not those of the process: some, such as the --input-type of a script on the command line, forbid a file.
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
+    })
+    thread.unref()
+    thread.on('error', fallBack)
+    thread.on('message', (log: number) => {
+      isRunning = false
+      if (isClosed) return
+      // A whole state may have been written meanwhile: that rest is not short, so the thread copies it too.
+      if (writes > longLog) run()
+      else isLong = log > longLog
+    })
+    return thread
+  }
+
+  db.pragma('wal_autocheckpoint = 0')
+  return {
+    committed(count) {
+      if (isLong && !isClosed) {
+        // Here and not on its message: a transaction may be open then, and a checkpoint within one throws.
+        isLong = false
+        startOver()
+      }
+      writes += count
+      if (isClosed || isRunning || writes < writesBetween) return
+      run()
+    },
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      if (worker === undefined) return
+      const thread = worker
+      const ended = new Promise((resolve) => thread.once('exit', resolve))
+      thread.ref()
+      thread.postMessage('close')
+      await ended
+    },
+  }
+}
+
+/*
  * What a sandbox that was killed leaves beside its database: its lock file, the log, and the index of the log. The index is
  * memory that its processes share, backed by a file, so that a kill leaves it as it was: it costs nothing to read from it how much
  * the log held. After a loss of power it may be older, and then counts less.
  */
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 /** An end without an orderly stop, as by a kill. */
 export interface UncleanEnd {
