@@ -20,7 +20,7 @@ let stderr: HostStream | undefined
 
 const host: Host = {
   env: process.env,
-  cwd: process.cwd(),
+  cwd: currentDirectory(),
   home: homeDirectory(),
   platform: process.platform,
   pid: process.pid,
@@ -97,6 +97,16 @@ function hostStream(stream: NodeJS.WriteStream): HostStream {
     get rows() {
       return stream.rows
     },
+  }
+}
+
+/** Returns the current directory. Ends the process when it was deleted: every path would be relative to nothing. */
+function currentDirectory(): string {
+  try {
+    return process.cwd()
+  } catch {
+    process.stderr.write('error: The current directory no longer exists.\nhint: Change to another one: cd ~\n')
+    return process.exit(2)
   }
 }
 

@@ -8,6 +8,11 @@ export interface JsonObject {
   [name: string]: Json
 }
 
+/** Returns the text of a file without the byte order mark that editors on Windows put first, and JSON does not permit. */
+export function withoutByteOrderMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text
+}
+
 /** Returns the value of a JSON text, or undefined when the text is not JSON. (`null` is JSON.) */
 export function parseJson(text: string): Json | undefined {
   try {

@@ -51,6 +51,20 @@ function range(from: number, to: number): TailBeacon[] {
   return Array.from({ length: to - from + 1 }, (_, index) => beacon(from + index))
 }
 
+describe('the screen', () => {
+  test('in a low window leaves out the counts, not the beacons', () => {
+    const state = stateAfter(arrive(range(1, 9)))
+    const linesIn = (rows: number) => {
+      const { head, body } = screenLines(state, 'http://a.test', { columns: 80, rows }, plainStyle)
+      return { head: head.length, beacons: body.length, rows: head.length + body.length + 1 }
+    }
+    expect(linesIn(7)).toEqual({ head: 2, beacons: 4, rows: 7 })
+    expect(linesIn(12)).toEqual({ head: 2, beacons: 9, rows: 12 })
+    expect(linesIn(13)).toEqual({ head: 8, beacons: 4, rows: 13 })
+    expect(linesIn(5)).toEqual({ head: 2, beacons: 2, rows: 5 })
+  })
+})
+
 describe('the cursor', () => {
   test('follows the newest beacon until it is moved, and then stays on its beacon', () => {
     const moved = stateAfter(arrive(range(1, 3)), { type: 'move', by: -1 })

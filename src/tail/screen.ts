@@ -16,15 +16,21 @@ interface ScreenLines {
   foot: string
 }
 
-/** The list has title, counts, a blank line and the names of the columns above it; other screens only the title. */
-const headRows = { list: 8, other: 2 }
+/**
+ * The list has title, counts, a blank line and the names of the columns above it; in a low window, such as the panel of an
+ * editor, only title and columns. Other screens have the title.
+ */
+const headRows = { list: 8, low: 2, other: 2 }
+/** Below this a list with counts would have less than four lines. */
+const leastRows = headRows.list + 5
 const footRows = 1
 /** The title, a blank line and the columns; and a line for each field. */
 const filterRows = 3
 
 /** Returns the number of rows between head and foot. */
 export function pageOf({ screen }: TailState, { rows }: ScreenSize): number {
-  return Math.max(1, rows - (isList(screen) ? headRows.list : headRows.other) - footRows)
+  const head = !isList(screen) ? headRows.other : rows < leastRows ? headRows.low : headRows.list
+  return Math.max(1, rows - head - footRows)
 }
 
 function isList({ name }: TailState['screen']): boolean {
@@ -32,14 +38,11 @@ function isList({ name }: TailState['screen']): boolean {
 }
 
 export function screenLines(state: TailState, base_url: string, size: ScreenSize, style: Style): ScreenLines {
-  const { columns } = size
+  const { columns, rows } = size
+  const title = titleLine(state, base_url, style)
+  const above = rows < leastRows ? [] : [...countLines(state, columns, style), '']
   return {
-    head: [
-      titleLine(state, base_url, style),
-      ...(isList(state.screen) ? countLines(state, columns, style) : []),
-      '',
-      ...(isList(state.screen) ? [state.source.head(columns, style)] : []),
-    ],
+    head: isList(state.screen) ? [title, ...above, state.source.head(columns, style)] : [title, ''],
     body: bodyLines(state, size, style),
     foot: footLine(state, size, style),
   }

@@ -24,6 +24,21 @@ test('svc --version is the version of the package, also after other flags', asyn
   }
 })
 
+test('a current directory that was deleted is an error that says so', () => {
+  const cwd = join(temporaryDirectory(), 'gone')
+  mkdirSync(cwd)
+  const script = 'rmdir "$PWD"; exec "$0" "$1" config list'
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', script, process.execPath, join(root, 'bin/svc.js')], {
+    cwd,
+    encoding: 'utf8',
+  })
+  expect({ status, stdout, stderr }).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: 'error: The current directory no longer exists.\nhint: Change to another one: cd ~\n',
+  })
+})
+
 test('svc --help loads no library', async () => {
   const { stdout, code } = await spawnSvc(['--help'], {}).ended
   expect(code).toBe(0)

@@ -75,7 +75,8 @@ next  svc placements explain
 
   test('--data comes from the command line, a file or stdin, and flags are merged into it', async () => {
     const body = { session_id: 's2', slot_hint: { max_width: 320 } }
-    await writeFile(join(cli.home, 'body.json'), JSON.stringify(body))
+    // Editors on Windows begin a file with a byte order mark.
+    await writeFile(join(cli.home, 'body.json'), `\ufeff${JSON.stringify(body)}`)
     const sources = [`'${JSON.stringify(body)}'`, '@body.json', '-']
     for (const source of sources) {
       const { stdout } = await cli.svc(`placements create --data ${source} --max-height 50 --curl`, {

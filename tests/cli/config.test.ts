@@ -170,9 +170,11 @@ profile      default
 })
 
 describe('svc config validate', () => {
-  const cases: [what: string, file: string, problems: string[]][] = [
+  const cases: [what: string, file: string | Buffer, problems: string[]][] = [
     ['a good file', '{"base_url":"http://a.test","$schema":"x"}', []],
+    ['a byte order mark', '\ufeff{"base_url":"http://a.test"}', []],
     ['no JSON', '{', ['is not JSON']],
+    ['UTF-16', Buffer.from('\ufeff{"base_url":"http://a.test"}', 'utf16le'), ['is not UTF-8']],
     ['a wrong member', '{"base_ulr":"x"}', ['has no field base_ulr']],
     [
       'two wrong values',

@@ -87,6 +87,16 @@ describe('a database that cannot be used', () => {
     expect(failure.hint).not.toBe('')
   })
 
+  test('a database that another program has locked', async () => {
+    const database = await usedDatabase()
+    const other = new Database(database)
+    other.exec('BEGIN EXCLUSIVE')
+    const failure = await failureOf({ database })
+    other.close()
+    expect(failure).toMatchObject({ code: 'database_unwritable', message: expect.stringContaining('another program') })
+    expect(failure.hint).toContain('Close what has it open')
+  })
+
   test('a path below a regular file', async () => {
     const file = newDatabase()
     writeFileSync(file, 'a file')

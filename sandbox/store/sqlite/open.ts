@@ -341,7 +341,14 @@ export function explain(error: unknown, path: string): unknown {
   if (error instanceof StorageError) return damaged(path, error.message)
   if (error instanceof SandboxError || !(error instanceof Error) || !('code' in error)) return error
   const code = String(error.code)
-  if (/^SQLITE_(CANTOPEN|READONLY|FULL|IOERR|PERM|BUSY)/.test(code) || /^E[A-Z]+$/.test(code)) {
+  if (isBusy(error)) {
+    return new SandboxError(
+      'database_unwritable',
+      `${path} is in use by another program: ${error.message}.`,
+      'Close what has it open, such as a database browser, or give --db another file.',
+    )
+  }
+  if (/^SQLITE_(CANTOPEN|READONLY|FULL|IOERR|PERM)/.test(code) || /^E[A-Z]+$/.test(code)) {
     return new SandboxError(
       'database_unwritable',
       `${path} cannot be written: ${error.message}.`,

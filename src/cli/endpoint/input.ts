@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { EndpointId } from '../../contract/index.ts'
-import { isObject, parseJson, setValue } from '../../foundation/json.ts'
+import { isObject, parseJson, setValue, withoutByteOrderMark } from '../../foundation/json.ts'
 import { suggestValues, withProvenance } from '../run/command.ts'
 import { CliError, unreadable } from '../run/errors.ts'
 import { type Host, readStdin } from '../run/host.ts'
@@ -227,7 +227,7 @@ async function readData(host: Host, source: string): Promise<string> {
 
 function parseData(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(withoutByteOrderMark(text))
   } catch (error) {
     throw new CliError(
       'usage',
