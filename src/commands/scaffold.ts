@@ -188,9 +188,12 @@ async function create(
 }
 
 /** Returns how to call this svc from another directory, when it is installed for this one only. */
-function fromElsewhere({ command_name }: Session, { code }: ScaffoldError): string {
+function fromElsewhere({ command_name, host }: Session, { code }: ScaffoldError): string {
   if (code !== 'directory_outside' || command_name === 'svc') return ''
-  return ` There this command is: node ${join(packageRoot, 'bin/svc.js')} init`
+  // A checkout brings its own Node, which npx found; elsewhere `node` may be an older one.
+  const [program = ''] = host.program
+  const node = program.startsWith(join(packageRoot, 'node_modules')) ? program : 'node'
+  return ` There this command is: ${node} ${join(packageRoot, 'bin/svc.js')} init`
 }
 
 const typesMissing =

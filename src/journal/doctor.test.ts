@@ -223,6 +223,21 @@ describe('stored project config', () => {
     expect(find('project config', journal([{ ...activated, status: 403 }]))).toMatchObject([{ level: 'ok' }])
   })
 
+  test('nobody reads it, and need not: render.js was loaded, or sent beacons from the cache', () => {
+    const from = (page: string) => ({ request_headers: { origin: page, referer: `${page}/` } })
+    const here = from('http://localhost:3000')
+    const activated = exchange('POST /v1/browser/activate', { detail: here })
+    const script = (page: string) =>
+      exchange('GET /v1/render.js', { detail: { request_headers: { referer: `${page}/chat` } } })
+    const beaconOf = (render_instance_id: string) =>
+      exchange('POST /v1/beacons', { detail: { ...here, request_body: { event: 'render', render_instance_id } } })
+    const levels = (...more: Exchange[]) =>
+      find('project config', journal([activated, ...more])).map(({ level }) => level)
+    expect(levels(script('http://localhost:3000'))).toEqual(['ok'])
+    expect(levels(beaconOf('ri_336902976717'))).toEqual(['ok'])
+    expect(levels(script('http://localhost:5173'), beaconOf('mine'))).toEqual(['warning'])
+  })
+
   test('is older than the current one, by its body or by its ETag', () => {
     const old = [
       read({ response_body: { config_revision: 2 } }),
@@ -455,6 +470,38 @@ describe('frames', () => {
     expect(views(measured('render', 320), measured('heartbeat', 0))).toMatchObject([{ level: 'problem' }])
     expect(views(measured('render', 0), measured('heartbeat', 320))).toMatchObject([{ level: 'ok' }])
     expect(views(measured('visible', 320), measured('heartbeat', 0))).toMatchObject([{ level: 'ok' }])
+  })
+
+  describe('no ad was seen, and the last measurement says why', () => {
+    const measured = (event: string, visible_ratio: number, more: object = {}, slot_id = 'slot_1') =>
+      exchange('POST /v1/beacons', {
+        slot_id,
+        detail: {
+          request_body: {
+            event,
+            measurements: { visible_ratio, visible_ms: 0, width_px: 300, height_px: 250, page_visible: true, ...more },
+          },
+        },
+      })
+    const views = (...sent: Exchange[]) => find('views', journal(sent))
+
+    test.each([
+      ['in the background', [measured('render', 1, { page_visible: false })], 'Bring the page to the front'],
+      ['Less than half', [measured('render', 0)], 'below the fold'],
+      ['Less than half', [measured('render', 1), measured('heartbeat', 0.2)], 'cuts it off'],
+      ['for seconds, and hidden', [measured('render', 1), measured('heartbeat', 1)], 'opacity: 0'],
+      ['nothing came after that', [measured('render', 1)], 'Keep it in the page'],
+    ])('%s', (what, sent, fix) => {
+      expect(views(...sent)).toMatchObject([
+        { level: 'warning', message: expect.stringContaining(what), fix: expect.stringContaining(fix) },
+      ])
+    })
+
+    test('one that was seen is enough, and a young one is not judged', () => {
+      expect(views(measured('render', 0), measured('visible', 1, {}, 'slot_2'))).toMatchObject([{ level: 'ok' }])
+      const now_ms = noon - 50_000
+      expect(find('views', journal([measured('render', 1)], { now_ms }))).toMatchObject([{ level: 'ok' }])
+    })
   })
 
   test('no fill is ever shown', () => {

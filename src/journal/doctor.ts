@@ -182,7 +182,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'views',
-    rules: ['view-not-counted', 'frame-without-room'],
+    rules: ['view-not-counted', 'frame-without-room', 'ads-never-seen'],
     holds: 'Every view that was reported counts.',
     unseen: 'No view was reported yet.',
   },
@@ -190,7 +190,7 @@ export const checks: readonly Check[] = [
     name: 'fills',
     rules: ['fills-never-shown'],
     holds: 'Fills are shown.',
-    unseen: 'No fill is older than a few seconds.',
+    unseen: 'No fill that is still valid is older than a few seconds.',
   },
   {
     name: 'local network access',

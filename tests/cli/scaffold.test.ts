@@ -225,6 +225,13 @@ describe('names', () => {
     )
   })
 
+  test('with the Node of a checkout it names that one, since the path may have an older one', async () => {
+    const node = join(root, 'node_modules/node/bin/node')
+    const host = { program: [node, join(root, 'bin/svc.js')] }
+    const { stderr } = await svc('init agent-cli ../agent', { env: { npm_lifecycle_event: 'npx' }, host })
+    expect(stderr).toContain(`There this command is: ${node} ${root}/bin/svc.js init\n`)
+  })
+
   test('a misspelt template comes with the one that was meant', async () => {
     for (const [name, meant] of [
       ['node-servr', 'node-server'],

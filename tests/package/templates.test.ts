@@ -33,6 +33,16 @@ test('there are the templates that the documentation names', () => {
   ])
 })
 
+test.each(templates.map(({ name }) => name))(
+  'the README of %s names its Node, and what to do when the port is another',
+  (name) => {
+    const text = readFileSync(join(checkout, 'templates', name, 'README.md'), 'utf8')
+    expect(text).toContain(`Node ${engines.node.replace('>=', '')} or later`)
+    if (text.includes('start` in one terminal'))
+      expect(text).toContain('SVC_BASE_URL there is the URL that the sandbox printed')
+  },
+)
+
 test('what templates share is used: every layer by two templates or more, every other file by an include', () => {
   const shared = join(checkout, 'templates/_shared')
   const layers = JSON.parse(readFileSync(join(shared, 'layers.json'), 'utf8')) as Record<string, object>

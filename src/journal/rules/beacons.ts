@@ -192,7 +192,72 @@ export const beaconCheckRules = ruleSet('journal', {
       return { looked_at: count, findings: missingReports(silent, unrendered) }
     },
   },
+  /** Users scroll past ads, so one that was seen is enough. What was measured last says why the others were not. */
+  'ads-never-seen': {
+    severity: 'warning',
+    fix: 'Show the ad where users look, and keep it until it was seen: svc qa observe --url shows what hides it.',
+    judge(observed) {
+      const slots = complete(observed, (each) => (isAccepted(each) && isMeasured(each) ? each.slot_id : null))
+      const rendered = slots.filter((group) => group.some((each) => eventOf(each) === 'render'))
+      if (slots.some((group) => group.some(isView))) return { looked_at: rendered.length, findings: [] }
+      const causes = Map.groupBy(rendered, (group) => unseenCauseOf(group.at(-1)!, observed))
+      causes.delete(null)
+      return {
+        looked_at: rendered.length,
+        findings: [...causes].map(([cause, groups]): Finding => {
+          const { what, fix } = unseenCauses[cause!]
+          const last = groups.map((group) => group.at(-1)!)
+          const message = `No ad was reported as seen. ${what}, ${times(last.length)}: ${slotsOf(last)}.`
+          return { message, fix: fix.replaceAll('svc ', `${observed.command_name} `), requests: last }
+        }),
+      }
+    },
+  },
 })
+
+/** Why an ad that rendered was not seen, as far as its last measurement shows. */
+const unseenCauses = {
+  tab_hidden: {
+    what: 'The tab was in the background when it was last measured',
+    fix: 'Bring the page to the front. Only time in a visible tab counts.',
+  },
+  outside: {
+    what: 'Less than half of it was in the window when it was last measured',
+    fix: 'Scroll to it: it may be below the fold. If you did, an element around it cuts it off; svc qa observe --url names it.',
+  },
+  hidden: {
+    what: 'It was in the window for seconds, and hidden',
+    fix: 'Remove opacity: 0 or visibility: hidden from the slot and what is around it. A clip has to play, too.',
+  },
+  removed: {
+    what: 'It was in the window when it rendered, and nothing came after that',
+    fix: 'Keep it in the page for a second at least: finish() waits for that, clear, cancel and removing the slot do not.',
+  },
+} as const
+
+/** A heartbeat comes every ten seconds; one that is this much later is missing. */
+const heartbeatDue_ms = 15_000
+
+/** Returns why the ad of this last beacon was not seen; null when it is too early, or another rule names it. */
+function unseenCauseOf(last: Exchange, { now_ms }: Observed): keyof typeof unseenCauses | null {
+  if (areaOf(last) === 0) return null
+  if (valueAt(last.request_body, 'measurements.page_visible') === false) return 'tab_hidden'
+  const isRender = eventOf(last) === 'render'
+  if (isRender && last.at_ms > now_ms - heartbeatDue_ms) return null
+  if ((ratioOf(last) ?? 0) < 0.5) return 'outside'
+  return isRender ? 'removed' : 'hidden'
+}
+
+/** Returns the share of an ad that was in the window, 0 to 1, or null. */
+function ratioOf({ request_body }: Exchange): number | null {
+  const ratio = valueAt(request_body, 'measurements.visible_ratio')
+  return typeof ratio === 'number' ? ratio : null
+}
+
+/** Whether a beacon says how much of its ad could be seen. */
+function isMeasured(exchange: Exchange): boolean {
+  return areaOf(exchange) !== null && ratioOf(exchange) !== null
+}
 
 /** Returns how many frames should have sent beacons by now, those without any, and those with others than a render. */
 function frameReports(exchanges: readonly Exchange[], observed: Observed) {

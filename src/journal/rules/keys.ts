@@ -8,8 +8,10 @@ import {
   hasWarning,
   isActivated,
   isActivation,
+  isBeacon,
   isFromBrowser,
   routeOf,
+  textAt,
   times,
 } from '../exchange.ts'
 import { about, type Finding, type Observed, over, type RuleBody, refusals, refusedFor, ruleSet } from '../rule.ts'
@@ -141,12 +143,15 @@ export const configRules = ruleSet('journal', {
       },
     ),
   },
+  /** render.js needs no config: it takes labels and sizes from the placement. */
   'config-unread': {
     severity: 'warning',
     fix: 'Read GET /v1/projects/{client_id}/config at start, for labels, sizes and consent, instead of storing them.',
     judge: over(isActivated, (activations, { exchanges }) => {
       const isRead = exchanges.some((exchange) => configOf(exchange) !== null)
-      return about(isRead ? [] : activations, 'Browsers activate, but nothing reads the project config.')
+      const rendered = new Set(exchanges.filter(isOfRenderer).map(originOf))
+      const own = activations.filter((exchange) => !rendered.has(originOf(exchange)))
+      return about(isRead ? [] : own, 'Browsers activate without render.js, but nothing reads the project config.')
     }),
   },
   'config-stale': {
@@ -169,6 +174,18 @@ export const configRules = ruleSet('journal', {
 })
 
 const configPath = pathPattern('/v1/projects/{client_id}/config')
+
+/** Whether a page loaded render.js, or render.js of a page that had it in its cache sent this beacon. */
+function isOfRenderer(exchange: Exchange): boolean {
+  const { path, request_body } = exchange
+  const isScript = withoutQuery(path) === '/v1/render.js'
+  return isScript || (isBeacon(exchange) && /^ri_\d+$/.test(textAt(request_body, 'render_instance_id') ?? ''))
+}
+
+/** Returns the origin of the page that a request came from, or null. A script is requested with a Referer alone. */
+function originOf({ request_headers: { origin, referer } }: Exchange): string | null {
+  return origin ?? URL.parse(referer ?? '')?.origin ?? null
+}
 
 /** Returns the project whose config a request reads, or null. */
 function configOf({ path }: Exchange): string | null {
