@@ -46,6 +46,13 @@ test('a request that was refused unread equals one that was read, by the length 
   expect(tooSoon([limited, exchange(200, noon + 995, { request_body: read('coffee') })])).toEqual([])
 })
 
+test('a request that is sent again with a new token, after the old one expired, is not in vain', () => {
+  const expired = exchange(401, noon, { reason_code: 'activation_token_expired' })
+  expect(inVain([expired, exchange(200, noon + 10)])).toEqual([])
+  expect(inVain([expired, exchange(400, noon + 10)])).toEqual([])
+  expect(inVain([expired, exchange(401, noon + 10)])).toHaveLength(1)
+})
+
 test('another session, field or route is another request', () => {
   const failed = exchange(400, noon, { request_body: { session_id: 's1' } })
   const next = (request_body: object, more: Partial<Exchange> = {}) => ({

@@ -142,8 +142,17 @@ export function tooSoon(exchanges: readonly Exchange[]): Repetition[] {
 /** Returns unchanged repetitions at once, although the response said that they would fail again. */
 export function inVain(exchanges: readonly Exchange[]): Repetition[] {
   return repetitions(exchanges).filter(
-    ({ first, again }) => first.status > 0 && !isRetryable(first.status) && again.at_ms - first.at_ms < atOnce_ms,
+    ({ first, again }) =>
+      first.status > 0 &&
+      !isRetryable(first.status) &&
+      !hasNewCredential(first, again) &&
+      again.at_ms - first.at_ms < atOnce_ms,
   )
+}
+
+/** The journal keeps no tokens: what was refused for its credential and then was not, came with another one. */
+function hasNewCredential(first: Exchange, again: Exchange): boolean {
+  return first.status === 401 && again.status !== 401
 }
 
 /** Returns requests that failed, each with the next one that is the same. */
