@@ -9,7 +9,7 @@ import type { JobType, NativeTemplateId, SlotHint } from '../../src/contract/fie
 import type { ConsentStored } from '../../src/contract/v1/consent.ts'
 import type { PlacementRequest } from '../../src/contract/v1/placements.ts'
 import type { Turn } from '../renderer/host/turn.ts'
-import type { Choices } from './choices.ts'
+import type { Choices } from './surfaces.ts'
 
 /** Routes of the page's own backend. */
 const backend = '/_sandbox/demo/api'

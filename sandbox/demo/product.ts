@@ -2,9 +2,8 @@
 import type { JobType } from '../../src/contract/fields.ts'
 import type { Turn } from '../renderer/host/turn.ts'
 import { createCanvas } from './canvases.ts'
-import { options } from './choices.ts'
 import { find, html, icon, makeScroller, pause, stickToEnd, unseen, write } from './elements.ts'
-import { type Answer, type Prompt, type State, type Step, type Surface, surfaces } from './surfaces.ts'
+import { type Answer, options, type Prompt, type State, type Step, type Surface, surfaces } from './surfaces.ts'
 
 /** From this width of its window on, a product has room for two columns. CSS pixels. */
 const wide_px = 760

@@ -3,7 +3,36 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import icons from '../../fixtures/demo/icons.json' with { type: 'json' }
 import { NativeTemplateId, SlotHint } from '../../src/contract/fields.ts'
-import { type Surface, surfaces } from './surfaces.ts'
+import { options, readChoices, type Surface, surfaces, writeChoices } from './surfaces.ts'
+
+test('an address without choices is the default, and the default needs no address', () => {
+  const choices = readChoices('')
+  expect(choices).toEqual({
+    surface: 'chat',
+    format: 'native',
+    template: 'fitting',
+    outcome: 'fill',
+    consent: 'granted',
+    integration: 'server',
+    keep: 'on',
+    theme: 'system',
+  })
+  expect(writeChoices(choices)).toBe('')
+})
+
+test('every value of every choice survives the address', () => {
+  for (const [name, known] of Object.entries(options)) {
+    for (const value of Object.keys(known)) {
+      const choices = { ...readChoices(''), [name]: value }
+      expect(readChoices(writeChoices(choices))).toEqual(choices)
+    }
+  }
+})
+
+test('an unknown value is the default', () => {
+  expect(readChoices('?surface=fax&format=&consent=granted&more=1')).toEqual(readChoices(''))
+  expect(readChoices('?surface=code&surface=image').surface).toBe('code')
+})
 
 const iconName = z.enum(Object.keys(icons) as [keyof typeof icons])
 const text = z.string().min(1)

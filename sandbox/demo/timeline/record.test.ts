@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SandboxEvent } from '../../../src/contract/control/events.ts'
 import type { RendererEvent } from '../../renderer/host/renderer.ts'
-import { readChoices } from '../choices.ts'
+import { readChoices } from '../surfaces.ts'
 import { openRecorder, type Recorder } from './record.ts'
 
 const session_id = 'demo-1'

@@ -7,7 +7,7 @@ import type { SandboxEvent } from '../../../src/contract/control/events.ts'
 import type { PlacementDetail } from '../../../src/contract/control/placements.ts'
 import type { JobType } from '../../../src/contract/fields.ts'
 import type { RendererEvent } from '../../renderer/host/renderer.ts'
-import type { Choices } from '../choices.ts'
+import type { Choices } from '../surfaces.ts'
 
 /** Something that this page did itself. */
 export interface PageNote {

@@ -5,7 +5,7 @@
  * Network errors and 5xx are retried with back-off, 429 only after its Retry-After, any other 4xx never.
  */
 import type { BeaconEvent, BeaconRequest, Measurements } from '../../../src/contract/v1/beacons.ts'
-import { pause, requestJson } from './request.ts'
+import { pause, requestJson } from './renderer.ts'
 
 const backoff_ms = [500, 1_000, 2_000]
 /** After a longer wait the beacon would be stale. */

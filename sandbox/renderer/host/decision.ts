@@ -2,8 +2,7 @@
 import type { ActivationResult } from '../../../src/contract/v1/browser.ts'
 import type { Placement } from '../../../src/contract/v1/placements.ts'
 import { isObject } from '../../../src/foundation/json.ts'
-import type { Activation, Clock } from './renderer.ts'
-import { type JsonResponse, pause, RequestProblem, requestJson } from './request.ts'
+import { type Activation, type Clock, type JsonResponse, pause, RequestProblem, requestJson } from './renderer.ts'
 
 /** How long the service may hold one poll. */
 const poll_wait_ms = 2_000

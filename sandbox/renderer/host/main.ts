@@ -6,6 +6,7 @@ import { activate, isPlacement, readDecision } from './decision.ts'
 import { type Mount, mountPlacement } from './mount.ts'
 import {
   type Activation,
+  describeProblem,
   type ErrorCode,
   type EventType,
   findTarget,
@@ -14,7 +15,6 @@ import {
   openRenderer,
   type RendererEvent,
 } from './renderer.ts'
-import { describeProblem } from './request.ts'
 import { isLast, startTurn, type Turn, type TurnOptions, type TurnState } from './turn.ts'
 
 /** Turns that are kept, so that the same id stays the same turn. */

@@ -10,6 +10,7 @@ import { isObject } from '../../../src/foundation/json.ts'
 import { readDecision, requestDecision } from './decision.ts'
 import { type Mount, mountPlacement } from './mount.ts'
 import {
+  describeProblem,
   type Emit,
   type ErrorCode,
   type EventType,
@@ -18,8 +19,8 @@ import {
   newId,
   type Occupant,
   type Renderer,
+  requestJson,
 } from './renderer.ts'
-import { describeProblem, requestJson } from './request.ts'
 
 export interface TurnOptions {
   /** The element for the ad, or its selector. */
