@@ -36,10 +36,11 @@ export default defineConfig({
     globalSetup: ['tests/temporary-root.ts', 'tests/build-once.ts'],
     setupFiles: 'tests/setup.ts',
     sequence: { sequencer: slowestFirst(slow) },
-    testTimeout: 200_000,
+    testTimeout: 400_000,
     hookTimeout: 400_000,
     expect: { poll: { timeout: 30_000 } },
-    // No more than processors: a pause that is measured grows with what runs beside it.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // One more than processors: kills and commands that follow something are waited for, and pauses are measured in
+    // processor time, beside what else slows the processor down.
+    maxWorkers: availableParallelism() + 1,
   },
 })

@@ -4,9 +4,6 @@ import type { RunResult } from '../../src/qa/result.ts'
 import { spawnSvc } from '../cli/process.ts'
 import { startTestCli, temporaryDirectory } from '../cli/test-cli.ts'
 
-/** Far above what a run takes, since the host may be busy. */
-const timeout = 120_000
-
 function summaryOf({ cases }: RunResult) {
   const of = (outcome: string) =>
     cases.filter((each) => each.outcome === outcome).map(({ id, reason }) => ({ id, reason }))
@@ -18,7 +15,7 @@ function summaryOf({ cases }: RunResult) {
   }
 }
 
-test('every built-in suite that needs no browser passes against a fresh sandbox', { timeout }, async () => {
+test('every built-in suite that needs no browser passes against a fresh sandbox', async () => {
   await using cli = await startTestCli()
   const { code, stdout } = await cli.svc('qa run --fresh -o json')
   const { passed, ...others } = summaryOf(JSON.parse(stdout) as RunResult)
@@ -27,7 +24,7 @@ test('every built-in suite that needs no browser passes against a fresh sandbox'
   expect(code).toBe(0)
 })
 
-test('they pass against one sandbox that runs, four at a time, and leave it as it was', { timeout }, async () => {
+test('they pass against one sandbox that runs, four at a time, and leave it as it was', async () => {
   const SVC_HOME = temporaryDirectory()
   const { child, firstLine, ended } = spawnSvc(['start', '--port', '0', '--ephemeral', '-o', 'json'], { SVC_HOME })
   const { url } = JSON.parse(await firstLine) as { url: string }
