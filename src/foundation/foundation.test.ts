@@ -6,7 +6,16 @@ import { formatDuration, measuredTime, parseDuration, parseSince, sinceMs } from
 import { ownerOnly, replaceFile } from './file-system.ts'
 import { escapeHtml } from './html.ts'
 import { fillPath, isLoopback, pathPattern, retryAfterMs, withoutQuery } from './http.ts'
-import { isObject, parseJson, parseJsonObject, setValue, valueAt, withoutValue, withValue } from './json.ts'
+import {
+  isObject,
+  parseJson,
+  parseJsonObject,
+  readableJson,
+  setValue,
+  valueAt,
+  withoutValue,
+  withValue,
+} from './json.ts'
 import {
   mayHoldSecrets,
   redactSecrets,
@@ -49,6 +58,13 @@ describe('json', () => {
   test('an array and null are not objects', () => {
     expect([{}, [], null, 'a', undefined].map((value) => isObject(value))).toEqual([true, false, false, false, false])
   })
+})
+
+test('JSON to read hides nothing, and is the same value', () => {
+  expect(readableJson('a\u202eb\u200bc\ufeff')).toBe('"a\\u202eb\\u200bc\\ufeff"')
+  expect(readableJson('\u001b[31m\u009b')).toBe('"\\u001b[31m\\u009b"')
+  for (const text of ['広告 "tea"\n', '\u2066x\u2069', '👩‍🚀']) expect(JSON.parse(readableJson(text))).toBe(text)
+  expect(readableJson('👩‍🚀 می‌خواهم')).toBe('"👩‍🚀 می‌خواهم"')
 })
 
 describe('paths into JSON', () => {

@@ -44,6 +44,17 @@ export function hasTypes(value: unknown, types: Readonly<Record<string, string>>
   return isObject(value) && Object.entries(types).every(([name, type]) => type.split('|').includes(typeOf(value[name])))
 }
 
+/**
+ * Characters that change the reading direction, or are not seen, and which JSON permits as they are. Joiners stay: emoji and
+ * some scripts are written with them.
+ */
+const hidden = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+
+/** Returns a text as JSON to read: what would reorder or hide a part of the line is written out, as `\u202e`. */
+export function readableJson(text: string): string {
+  return JSON.stringify(text).replace(hidden, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 /** Returns the value at a path, or undefined when there is none. The empty path is the whole value. */
 export function valueAt(whole: Json | undefined, path: string): Json | undefined
 export function valueAt(whole: unknown, path: string): unknown

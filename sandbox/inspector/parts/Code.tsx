@@ -5,7 +5,7 @@
 import { useState } from 'react'
 import { Button, Tooltip, TooltipTrigger } from 'react-aria-components'
 import { Link } from 'wouter'
-import { parseJson } from '../../../src/foundation/json.ts'
+import { parseJson, readableJson } from '../../../src/foundation/json.ts'
 import { type FieldOrigin, type Part, type Provenance, plainPath, useProvenance } from '../data/provenance.ts'
 import { Icon } from './Icon.tsx'
 import { TabSet } from './Page.tsx'
@@ -243,7 +243,7 @@ function Value({ name, value, path, level, context }: ValueProps) {
 }
 
 function Name({ name, origin }: { name: string; origin: FieldOrigin | undefined }) {
-  if (origin === undefined) return <span className="json-name">{name}: </span>
+  if (origin === undefined) return <span className="json-name">{readableJson(name).slice(1, -1)}: </span>
   const { provenance, decision, description } = origin
   return (
     <TooltipTrigger delay={250}>
@@ -267,9 +267,9 @@ function Leaf({ value }: { value: unknown }) {
   if (kind !== null && kind !== 'evidence') {
     return (
       <Link className="id" href={routeTo(kind, value)}>
-        {JSON.stringify(value)}
+        {readableJson(value)}
       </Link>
     )
   }
-  return <span className="json-string">{JSON.stringify(value)}</span>
+  return <span className="json-string">{readableJson(value)}</span>
 }
