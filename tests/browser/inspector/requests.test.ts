@@ -28,6 +28,21 @@ test('the journal is filtered by the address, and a row opens by keyboard', asyn
   await page.locator('[data-marked]').getByText('job_type').waitFor()
 })
 
+test('the longest session of a request is shown whole', async () => {
+  await using inspector = await openStaged()
+  const { here, page, go } = inspector
+  const session_id = 's'.repeat(128)
+  await here.api.accept('placements.create', { as: key, body: asked({ session_id }) })
+  const [entry] = (await here.api.accept('requests.list')).body.items
+  await go(`/requests/${entry?.request_id}`)
+  const link = page.getByRole('link', { name: session_id })
+  await link.waitFor()
+  const beyond_px = await link.evaluate(
+    (element) => element.getBoundingClientRect().right - element.closest('dl')!.getBoundingClientRect().right,
+  )
+  expect(beyond_px).toBeLessThanOrEqual(0)
+})
+
 test('new requests come by themselves; two are picked and compared', async () => {
   await using inspector = await openStaged()
   const { here, page, go } = inspector
