@@ -5,6 +5,7 @@ import type { CallInput } from '../../client/exchange.ts'
 import type { Output as Response } from '../../contract/endpoint.ts'
 import type { Contract, EndpointId } from '../../contract/index.ts'
 import { formatDuration } from '../../foundation/duration.ts'
+import { isLoopback } from '../../foundation/http.ts'
 import { isObject } from '../../foundation/json.ts'
 import { type Column, printTable } from '../output/table.ts'
 import type { Style } from '../output/terminal.ts'
@@ -281,11 +282,13 @@ function isPage(data: unknown): data is Page {
 }
 
 /** Distinguishes an unknown project of a running sandbox from one whose key is not known here. */
-async function noCredential({ settings, client, signal }: Session): Promise<CliError> {
+async function noCredential({ settings, client, signal, command_name }: Session): Promise<CliError> {
   const { source, base_url, sandbox, client_id } = settings
   if (source.base_url === 'default') return noSandbox()
   if (sandbox === null || client_id === null) {
-    const hint = 'Set SVC_SECRET_KEY, or give --secret-key KEY.'
+    const isHere = isLoopback(new URL(base_url).hostname)
+    const other = isHere ? ` No sandbox of yours runs there; those that run: ${command_name} sandbox ps` : ''
+    const hint = `Set SVC_SECRET_KEY, or give --secret-key KEY.${other}`
     return new CliError('credentials', 'secret_key_missing', `There is no secret key for ${base_url}.`, hint)
   }
   const names = (await client().sandbox.info({}, { signal })).projects.map((project) => project.client_id)

@@ -134,6 +134,10 @@ describe('settings that point elsewhere', () => {
         fix: `Set SVC_BASE_URL=${url}, or remove the setting.`,
       },
     ])
+    const flag = { ...own, source: { ...own.source, base_url: 'flag' as const } }
+    expect(ofMachine('settings', { settings: flag, running_urls: [url] })).toMatchObject([
+      { fix: `Leave --base-url out, or give --base-url ${url}` },
+    ])
   })
 
   test('a key or project that the sandbox does not have', () => {

@@ -58,7 +58,10 @@ export const machineRules = ruleSet('machine', {
       const isElsewhere = running !== undefined && source.base_url !== 'default'
       const finding = {
         message: `base_url (${source.base_url}) is ${base_url}; a sandbox is running at ${running}.`,
-        fix: `Set ${settingsTable.base_url.env}=${running}, or remove the setting.`,
+        fix:
+          source.base_url === 'flag'
+            ? `Leave --base-url out, or give --base-url ${running}`
+            : `Set ${settingsTable.base_url.env}=${running}, or remove the setting.`,
       }
       return found(isElsewhere ? [finding] : [], 'No setting points to another service.')
     },
