@@ -3,7 +3,6 @@ import type { Command, Session } from '../cli/run/command.ts'
 import { exitCodes } from '../cli/run/errors.ts'
 import { sessionClient } from '../cli/run/session.ts'
 import { diagnose, reportLines, summaryOf } from '../journal/doctor.ts'
-import type { Journal } from '../journal/exchange.ts'
 import {
   findService,
   gatherMachine,
@@ -12,7 +11,7 @@ import {
   settingsOrProblem,
 } from '../journal/facts/machine.ts'
 import { gatherServed } from '../journal/facts/served-files.ts'
-import { readJournal } from '../journal/read.ts'
+import { type Journal, readJournal } from '../journal/journal.ts'
 import { repeatable, sinceText } from './flag-values.ts'
 
 /** How many of the newest requests are checked. */

@@ -15,8 +15,8 @@ import type {
   Exchange as SentExchange,
   StepResult,
 } from '../qa/result.ts'
-import type { Exchange } from './exchange.ts'
 import type { PageSeen } from './facts/page.ts'
+import type { Exchange } from './journal.ts'
 import type { AnyRule, Finding, Judgement, Observed } from './rule.ts'
 import { observeRules } from './rules/index.ts'
 

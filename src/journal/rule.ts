@@ -4,11 +4,11 @@
  * that "nothing was seen" is not taken for "all is well".
  */
 import { type ReasonCode, reasonCodes } from '../contract/errors.ts'
-import { type Exchange, groupBy, type Journal, routeOf, textAt, times } from './exchange.ts'
 import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
 import type { Machine, SandboxFacts } from './facts/machine.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { ServedFiles } from './facts/served-files.ts'
+import { type Exchange, groupBy, type Journal, routeOf, textAt, times } from './journal.ts'
 
 /** What an integration did, and how far the journal of it reaches. */
 export interface Observed extends Journal {

@@ -9,7 +9,7 @@ import type { Fetch } from '../client/exchange.ts'
 import { createClient } from '../client/index.ts'
 import { diagnose } from '../journal/doctor.ts'
 import { gatherSandbox } from '../journal/facts/machine.ts'
-import { readJournal } from '../journal/read.ts'
+import { readJournal } from '../journal/journal.ts'
 import type { SandboxAccess } from './access.ts'
 import { connectMcpServer } from './server.ts'
 

@@ -3,9 +3,8 @@ import { Box, type RenderOptions, render, Text, useApp, useInput, usePaste, useW
 import { useSyncExternalStore } from 'react'
 import { oneLine, type Style, streamText } from '../cli/output/terminal.ts'
 import { actionOf, type Effect, type Key, keysOf, pasteActionOf } from './keys.ts'
-import type { TailAction } from './model.ts'
+import { framesPerSecond, type TailAction, type TailStore } from './model.ts'
 import { pageOf, screenLines } from './screen.ts'
-import { framesPerSecond, type TailStore } from './store.ts'
 
 interface TailScreenProps {
   store: TailStore

@@ -1,4 +1,5 @@
-/** The state of a tail, its filter and totals, and the reducer: an action in, the next state out. Pure. */
+/** The state of a tail, its filter and totals; the reducer: an action in, the next state out; and the store, which applies items at most 15 times a second. */
+import { type Interruption, noteOf } from './feed.ts'
 import type { Arrival, Details, RequestState, SlotState, TailItem, TailSource } from './source.ts'
 
 /** Items kept; the oldest go first. */
@@ -277,4 +278,59 @@ function withArrivals(
     by_group: addGroups(before.by_group, arrivals, source),
   }
   return [...(last?.at_s === at_s ? seconds.slice(0, -1) : seconds), second]
+}
+
+/** What is followed: items, and what happens in between. */
+export type TailMessage = Interruption | ({ kind: 'item' } & Arrival)
+
+export const framesPerSecond = 15
+
+export interface TailStore {
+  state(): TailState
+  dispatch(action: TailAction): void
+  /** Applies a message of the feed. */
+  receive(message: TailMessage): void
+  subscribe(listener: () => void): () => void
+  close(): void
+}
+
+export function createTailStore(initial: TailState, now: () => number): TailStore {
+  let state = initial
+  let pending: Arrival[] = []
+  const listeners = new Set<() => void>()
+  const dispatch = (action: TailAction) => {
+    state = reduce(state, action)
+    for (const listener of listeners) listener()
+  }
+  const flush = () => {
+    const isNextSecond = Math.floor(now() / 1000) !== Math.floor(state.now_ms / 1000)
+    if (pending.length === 0 && !isNextSecond) return
+    const arrivals = pending
+    pending = []
+    dispatch({ type: 'arrive', arrivals, now_ms: now() })
+  }
+  const timer = setInterval(flush, 1000 / framesPerSecond)
+  return {
+    state: () => state,
+    dispatch,
+    receive(message) {
+      if (message.kind === 'item') {
+        pending.push(message)
+        return
+      }
+      flush()
+      dispatch(actionOf(message))
+    },
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close: () => clearInterval(timer),
+  }
+}
+
+function actionOf(message: Interruption): TailAction {
+  if (message.kind === 'connected') return { type: 'connect', connection: { status: 'live' }, notice: noteOf(message) }
+  if (message.kind !== 'lost') return { type: 'notice', text: noteOf(message) }
+  return { type: 'connect', connection: { status: 'lost', reason: message.reason }, notice: noteOf(message) }
 }

@@ -9,9 +9,16 @@ import type { ReplayResult } from '../contract/control/requests.ts'
 import type { SandboxInfo } from '../contract/control/sandbox.ts'
 import { curlCommand, journaledRequest, redactedParts } from '../foundation/curl.ts'
 import type { Effect } from './keys.ts'
-import { selectedItem, startState, type TailAction, type TailFilter } from './model.ts'
+import {
+  createTailStore,
+  selectedItem,
+  startState,
+  type TailAction,
+  type TailFilter,
+  type TailMessage,
+  type TailStore,
+} from './model.ts'
 import type { TailItem, TailSource } from './source.ts'
-import { createTailStore, type TailMessage, type TailStore } from './store.ts'
 
 /** What a tail follows, and from where. */
 interface Followed {

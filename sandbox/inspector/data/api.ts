@@ -1,8 +1,11 @@
-/** Calls of the control plane from its own page: typed by the contract, over fetch, with the token of this start. */
+/**
+ * Calls of the control plane with the token of this page; and requests of the API over the wire: as a server, through the
+ * sandbox's own backend that names a key by its id, or as a page, from here, with an activation token.
+ */
 import type { Endpoint, Input, Output } from '../../../src/contract/endpoint.ts'
 import type { Contract, EndpointId } from '../../../src/contract/index.ts'
 import { fillPath } from '../../../src/foundation/http.ts'
-import { isObject, parseJson } from '../../../src/foundation/json.ts'
+import { isObject, type JsonObject, parseJson } from '../../../src/foundation/json.ts'
 import { currentSession, openSession } from './session.ts'
 
 /** Methods and paths by id, from the contract. */
@@ -109,4 +112,119 @@ export async function request(
       'The sandbox does not respond.',
     )
   }
+}
+
+/** One exchange as the playground shows it. */
+export interface Sent {
+  method: string
+  path: string
+  status: number
+  headers: Readonly<Record<string, string>>
+  /** The body as sent by the sandbox. */
+  text: string
+  duration_ms: number
+  request_id: string | null
+  /** How a fault rule broke the connection. */
+  broken: string | null
+}
+
+/** A sender of the API: one of a server, or one of a page. */
+export type Send = (call: { method: string; path: string; body?: string }, signal?: AbortSignal) => Promise<Sent>
+
+/** Returns the sender of a server with a secret key; null: without a credential. */
+export function serverSender(key_id: string | null): Send {
+  return async ({ method, path, body }, signal) => {
+    const response = await request(
+      'POST',
+      '/_sandbox/inspector/send',
+      { key_id, method, path, body: body ?? null },
+      signal,
+    )
+    const text = await response.text()
+    const sent = parseJson(text)
+    if (!response.ok || !isObject(sent)) throw refusal(response.status, text)
+    const headers = sent.headers as Record<string, string>
+    return {
+      method,
+      path,
+      status: Number(sent.status),
+      headers,
+      text: String(sent.body),
+      duration_ms: Number(sent.duration_ms),
+      request_id: headers['x-request-id'] ?? null,
+      broken: sent.broken === null ? null : String(sent.broken),
+    }
+  }
+}
+
+/** Returns the sender of this page. @param token an activation token; null: without one */
+export function pageSender(token: string | null): Send {
+  return async ({ method, path, body }, signal) => {
+    const started = performance.now()
+    const init: RequestInit = {
+      method,
+      cache: 'no-store',
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    }
+    try {
+      const response = await fetch(path, init)
+      const text = await response.text()
+      return {
+        method,
+        path,
+        status: response.status,
+        headers: Object.fromEntries(response.headers),
+        text,
+        duration_ms: performance.now() - started,
+        request_id: response.headers.get('x-request-id'),
+        broken: null,
+      }
+    } catch (error) {
+      if (signal?.aborted) throw error
+      return {
+        method,
+        path,
+        status: 0,
+        headers: {},
+        text: '',
+        duration_ms: performance.now() - started,
+        request_id: null,
+        broken: 'connection lost',
+      }
+    }
+  }
+}
+
+/** Returns the object of a response body, or null. */
+export function bodyOf({ text }: Sent): JsonObject | null {
+  const body = parseJson(text)
+  return isObject(body) ? body : null
+}
+
+/** How long a pending decision is polled, and each poll waits, milliseconds. */
+const poll_for_ms = 60_000
+const wait_ms = 5_000
+const pause_ms = 250
+
+/** Polls the decision of a slot until it is not pending; `onPoll` is called with every response. */
+export async function pollDecision(
+  send: Send,
+  slot_id: string,
+  signal: AbortSignal,
+  onPoll: (sent: Sent) => void,
+): Promise<Sent | null> {
+  const started = performance.now()
+  while (!signal.aborted && performance.now() - started < poll_for_ms) {
+    const sent = await send({ method: 'GET', path: `/v1/decisions/${slot_id}?wait_ms=${wait_ms}` }, signal)
+    onPoll(sent)
+    if (sent.status !== 200) return sent
+    if (bodyOf(sent)?.status !== 'pending') return sent
+    await new Promise((resolve) => setTimeout(resolve, pause_ms))
+  }
+  return null
 }

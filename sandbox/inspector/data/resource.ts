@@ -1,4 +1,4 @@
-/** One response of the control plane, read again when an event concerns it. */
+/** What is read of the control plane, and again when an event concerns it: one response, or a list by cursor with what is added at its top. */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiProblem, call, type EndpointId, type InputOf, type OutputOf } from './api.ts'
 import { type SandboxEvent, useLiveEvents, useRecovery } from './live.ts'
@@ -114,4 +114,227 @@ export function isReplaced({ type }: SandboxEvent): boolean {
 export function problemOf(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error
   return new ApiProblem(0, {}, error instanceof Error ? error.message : String(error))
+}
+
+export interface List<Item> {
+  items: readonly Item[]
+  /** Whether the first page has not come yet. */
+  isLoading: boolean
+  isLoadingMore: boolean
+  hasMore: boolean
+  problem: ApiProblem | null
+  loadMore(): void
+  /** Reads the first page again; what is shown stays until it has come. */
+  refresh(): void
+  /** Begins again with nothing. */
+  reload(): void
+}
+
+interface ListOptions<Item> {
+  /** The identifier of an item: an item that is read again replaces the one before. */
+  keyOf(item: Item): string
+  /** Whether an event adds to the list or changes an item of it. */
+  isAffected(event: SandboxEvent): boolean
+  /** Whether new items are shown as they come. Default true. */
+  isLive?: boolean
+  page_size?: number
+}
+
+/** Read at most this often while events come. */
+const refresh_ms = 400
+const defaultPageSize = 100
+/** A list that grows by itself keeps so many rows, or what was read by scrolling when that is more. */
+const mostLiveRows = 2_000
+
+interface State<Item> {
+  items: readonly Item[]
+  next_cursor: string | null
+  isLoading: boolean
+  isLoadingMore: boolean
+  problem: ApiProblem | null
+}
+
+const initial = { items: [], next_cursor: null, isLoading: true, isLoadingMore: false, problem: null }
+
+/** Reads the list of an endpoint whose response has `items` and `next_cursor`. */
+export function useList<Item>(
+  id: EndpointId,
+  input: { params?: object; query?: object } | null,
+  options: ListOptions<Item>,
+): List<Item> {
+  const [state, setState] = useState<State<Item>>(initial)
+  const name = `${id} ${JSON.stringify(input)}`
+  const latest = useRef({ id, input, options, state })
+  latest.current = { id, input, options, state }
+  const generation = useRef(0)
+  const cursors = useRef(new Map<string, string>())
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+
+  const readPage = useCallback(async (cursor: string | null) => {
+    const { id, input, options } = latest.current
+    const query = { ...input?.query, limit: options.page_size ?? defaultPageSize, ...(cursor !== null && { cursor }) }
+    const page = await (call as (id: EndpointId, input: unknown) => Promise<unknown>)(id, {
+      ...input,
+      query,
+    } as InputOf<EndpointId>)
+    return page as { items: Item[]; next_cursor: string | null }
+  }, [])
+
+  const readFirst = useCallback(async () => {
+    if (latest.current.input === null) return
+    const own = ++generation.current
+    try {
+      const { items, next_cursor } = await readPage(null)
+      if (own !== generation.current) return
+      const { keyOf } = latest.current.options
+      noteCursor(cursors.current, items, next_cursor, keyOf)
+      setState((before) => merge(before, items, next_cursor, keyOf, cursors.current))
+    } catch (error) {
+      if (own === generation.current) {
+        setState((before) => ({ ...before, isLoading: false, isLoadingMore: false, problem: problemOf(error) }))
+      }
+    }
+  }, [readPage])
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the name stands for id and input
+  useEffect(() => {
+    setState(initial)
+    cursors.current.clear()
+    void readFirst()
+    return () => {
+      generation.current++
+      clearTimeout(timer.current)
+      timer.current = undefined
+    }
+  }, [name, readFirst])
+
+  useLiveEvents((events) => {
+    const { options } = latest.current
+    if (events.some(isReplaced)) {
+      setState(initial)
+      void readFirst()
+      return
+    }
+    if (options.isLive === false || timer.current !== undefined || !events.some(options.isAffected)) return
+    timer.current = setTimeout(() => {
+      timer.current = undefined
+      void readFirst()
+    }, refresh_ms)
+  })
+  useRecovery(() => void readFirst())
+
+  const loadMore = useCallback(async () => {
+    const { state } = latest.current
+    if (state.isLoadingMore || state.next_cursor === null) return
+    setState((before) => ({ ...before, isLoadingMore: true }))
+    try {
+      const { items, next_cursor } = await readPage(state.next_cursor)
+      const { keyOf } = latest.current.options
+      noteCursor(cursors.current, items, next_cursor, keyOf)
+      setState((before) => {
+        // A list that was started again meanwhile has a cursor of its own.
+        if (before.next_cursor !== state.next_cursor) return { ...before, isLoadingMore: false }
+        const known = new Set(before.items.map(keyOf))
+        const added = items.filter((item) => !known.has(keyOf(item)))
+        return { ...before, items: [...before.items, ...added], next_cursor, isLoadingMore: false, problem: null }
+      })
+    } catch (error) {
+      setState((before) => {
+        const problem = before.next_cursor === state.next_cursor ? problemOf(error) : before.problem
+        return { ...before, isLoadingMore: false, problem }
+      })
+    }
+  }, [readPage])
+
+  const refresh = useCallback(() => void readFirst(), [readFirst])
+  const reload = useCallback(() => {
+    setState(initial)
+    void readFirst()
+  }, [readFirst])
+  return {
+    items: state.items,
+    isLoading: state.isLoading,
+    isLoadingMore: state.isLoadingMore,
+    hasMore: state.next_cursor !== null,
+    problem: state.problem,
+    loadMore,
+    refresh,
+    reload,
+  }
+}
+
+/** Returns a list of one item, which was read in another way. */
+export function listOf<Item>(item: Item, reload: () => void): List<Item> {
+  const ready = { isLoading: false, isLoadingMore: false, hasMore: false, problem: null }
+  return { ...ready, items: [item], loadMore: () => undefined, refresh: reload, reload }
+}
+
+/** Keeps the cursor of what follows a page under its last item, so that a list can be cut there. */
+function noteCursor<Item>(
+  cursors: Map<string, string>,
+  page: readonly Item[],
+  next_cursor: string | null,
+  keyOf: (item: Item) => string,
+): void {
+  const last = page.at(-1)
+  if (last !== undefined && next_cursor !== null) cursors.set(keyOf(last), next_cursor)
+}
+
+/**
+ * Puts a first page before what is known. When nothing of it is known, more was added than it has: it stands alone. An item
+ * that has not changed stays the same object, and a list without a change the same state, so that nothing is drawn again.
+ */
+function merge<Item>(
+  before: State<Item>,
+  page: readonly Item[],
+  next_cursor: string | null,
+  keyOf: (item: Item) => string,
+  cursors: Map<string, string>,
+): State<Item> {
+  const known = new Map(before.items.map((item) => [keyOf(item), item]))
+  const overlaps = page.some((item) => known.has(keyOf(item)))
+  const read = page.map((item) => sameOr(known.get(keyOf(item)), item))
+  const state = { ...before, isLoading: false, problem: null }
+  if (before.isLoading || !overlaps || next_cursor === null) {
+    return isShown(before, read, next_cursor) ? before : { ...state, items: read, next_cursor, isLoadingMore: false }
+  }
+  const own = new Set(page.map(keyOf))
+  const merged = [...read, ...before.items.filter((item) => !own.has(keyOf(item)))]
+  const { items, cursor } = cut(merged, Math.max(mostLiveRows, before.items.length), before.next_cursor, keyOf, cursors)
+  return isShown(before, items, cursor) ? before : { ...state, items, next_cursor: cursor }
+}
+
+function sameOr<Item>(known: Item | undefined, read: Item): Item {
+  return known !== undefined && JSON.stringify(known) === JSON.stringify(read) ? known : read
+}
+
+/** Whether a state already shows these items, and nothing else is to be said. */
+function isShown<Item>(state: State<Item>, items: readonly Item[], next_cursor: string | null): boolean {
+  return (
+    !state.isLoading &&
+    state.problem === null &&
+    state.next_cursor === next_cursor &&
+    state.items.length === items.length &&
+    state.items.every((item, index) => item === items[index])
+  )
+}
+
+/** Cuts a list that has more than `most` items at the last page that ends before; the rest is read again on the way down. */
+function cut<Item>(
+  items: readonly Item[],
+  most: number,
+  next_cursor: string | null,
+  keyOf: (item: Item) => string,
+  cursors: Map<string, string>,
+): { items: readonly Item[]; cursor: string | null } {
+  if (items.length <= most) return { items, cursor: next_cursor }
+  for (let length = most; length > most / 2; length--) {
+    const cursor = cursors.get(keyOf(items[length - 1] as Item))
+    if (cursor === undefined) continue
+    const kept = items.slice(0, length)
+    const keys = new Set(kept.map(keyOf))
+    for (const key of cursors.keys()) if (!keys.has(key)) cursors.delete(key)
+    return { items: kept, cursor }
+  }
+  return { items, cursor: next_cursor }
 }

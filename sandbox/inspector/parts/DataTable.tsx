@@ -8,8 +8,8 @@ import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'reac
 import { useLocation } from 'wouter'
 import type { EndpointId } from '../data/api.ts'
 import { mediaCell } from '../data/cell.ts'
-import { type List, useList } from '../data/list.ts'
 import type { SandboxEvent } from '../data/live.ts'
+import { type List, useList } from '../data/resource.ts'
 import { Empty, Loading, Problem } from './States.tsx'
 import { Id, type IdKind } from './Values.tsx'
 

@@ -13,7 +13,7 @@ import { untilCtrlC } from '../../cli/run/errors.ts'
 import { type Client, nextCursor } from '../../client/client.ts'
 import type { RequestItem } from '../../contract/control/requests.ts'
 import { connect, follow, type Interruption, noteOf } from '../../tail/feed.ts'
-import type { TailMessage } from '../../tail/store.ts'
+import type { TailMessage } from '../../tail/model.ts'
 import { emptyJournal, listOptions, listQuery } from './match.ts'
 
 const options = listOptions()

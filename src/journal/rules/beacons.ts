@@ -20,7 +20,7 @@ import {
   some,
   textAt,
   times,
-} from '../exchange.ts'
+} from '../journal.ts'
 import {
   about,
   aboutEach,

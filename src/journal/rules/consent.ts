@@ -16,7 +16,7 @@ import {
   some,
   textAt,
   times,
-} from '../exchange.ts'
+} from '../journal.ts'
 import { about, aboutEach, type Observed, over, refusedFor, ruleSet } from '../rule.ts'
 
 export const consentRules = ruleSet('journal', {

@@ -13,7 +13,7 @@ import {
   routeOf,
   textAt,
   times,
-} from '../exchange.ts'
+} from '../journal.ts'
 import { about, type Finding, type Observed, over, type RuleBody, refusals, refusedFor, ruleSet } from '../rule.ts'
 
 const secretKeyInBrowser: ReasonCode = 'secret_key_in_browser'

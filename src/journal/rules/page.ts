@@ -1,7 +1,7 @@
 /** The page itself, as a browser saw it, and the files that it is served. */
 import { plural } from '../../cli/output/text.ts'
-import { loadedFrames } from '../exchange.ts'
 import type { Mount, PageSeen } from '../facts/page.ts'
+import { loadedFrames } from '../journal.ts'
 import { type Finding, type Judgement, ruleSet } from '../rule.ts'
 
 const inPage = 'a page (--url)'

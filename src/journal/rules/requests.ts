@@ -14,7 +14,7 @@ import { variantFieldNames } from '../../contract/v1/jobs.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
 import { isObject, valueAt } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
-import { type Exchange, groupBy, isBeacon, routeOf, slotsOf, textAt, times } from '../exchange.ts'
+import { type Exchange, groupBy, isBeacon, routeOf, slotsOf, textAt, times } from '../journal.ts'
 import { type Finding, type Observed, over, refusals, refusedFor, ruleSet } from '../rule.ts'
 
 const isPost = ({ method }: Exchange) => method === 'POST'

@@ -1,6 +1,6 @@
 /** Which requests count as the same, and how long a response asks to wait. */
 import { expect, test } from 'vitest'
-import type { Exchange } from '../exchange.ts'
+import type { Exchange } from '../journal.ts'
 import { inVain, repetitions, tooSoon, waitOf } from './retries.ts'
 
 const noon = 1_769_860_800_000

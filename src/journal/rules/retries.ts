@@ -13,7 +13,7 @@ import {
   sessionOf,
   some,
   times,
-} from '../exchange.ts'
+} from '../journal.ts'
 import { about, aboutEach, completeUntil, type Finding, type Observed, over, type RuleBody, ruleSet } from '../rule.ts'
 
 /** A repetition within this time is made by a program, not by the next turn of a conversation. */

@@ -1,11 +1,18 @@
 /**
- * Runs a plan: cases side by side, spread over the targets. A case that changes shared state waits until it has a target
- * to itself.
+ * Runs a plan: cases side by side, spread over the targets, and the steps of each. A case that changes shared state waits
+ * until it has a target to itself.
  */
-import type { CaseResult, Reporter, RunResult } from '../result.ts'
-import { notRun, runCase } from './case.ts'
-import type { Environment } from './exchange.ts'
+import { contract, type EndpointId } from '../../contract/index.ts'
+import { fillPath } from '../../foundation/http.ts'
+import type { Json } from '../../foundation/json.ts'
+import type { CaseResult, Reporter, RunResult, StepResult } from '../result.ts'
+import type { SharedState } from '../steps/step-kind.ts'
+import type { LoadedStep } from '../suite/schema.ts'
+import { CaseState, type KeySource, makeRepeatable, type ProjectKeys } from './case-state.ts'
+import { openEventStream } from './events.ts'
+import { type CaseContext, commandOf, type Environment } from './exchange.ts'
 import type { PlannedCase } from './plan.ts'
+import { runStep, titleOf } from './step.ts'
 import type { Target } from './target.ts'
 
 interface RunOptions {
@@ -96,4 +103,222 @@ function oneAfterAnother(): (call: () => Promise<void> | void) => Promise<void> 
     last = last.then(call)
     return last
   }
+}
+
+interface CaseOptions extends Omit<CaseContext, 'state' | 'folder'> {
+  /** Of the whole run. */
+  seed: string
+  /** Aborted by an interrupt: the step that runs ends, teardown still runs. */
+  interrupt: AbortSignal
+}
+
+const caseTimeout_ms = 60_000
+const teardownTimeout_ms = 10_000
+
+/** Runs a case to its end. What goes wrong is in the result; nothing is thrown. */
+async function runCase(planned: PlannedCase, options: CaseOptions): Promise<CaseResult> {
+  const started_at_ms = options.environment.now()
+  const started = performance.now()
+  const missing = missingNeed(planned, options.target)
+  const { reason, steps, key } =
+    missing === null ? await runSteps(planned, options) : { reason: missing, steps: [], key: null }
+  const isFailed = reason !== null || steps.some(({ outcome }) => outcome === 'failed')
+  const result: CaseResult = {
+    ...headOf(planned),
+    outcome: missing !== null ? 'not_applicable' : isFailed ? 'failed' : 'passed',
+    reason,
+    started_at_ms,
+    duration_ms: Math.round((performance.now() - started) * 10) / 10,
+    steps,
+  }
+  if (options.target.summary.kind === 'fresh') {
+    makeRepeatable(result, { key, command_name: options.environment.command_name })
+  }
+  return result
+}
+
+/** Returns the result of a case that was never started. */
+function notRun(planned: PlannedCase, reason: string, started_at_ms: number): CaseResult {
+  return { ...headOf(planned), outcome: 'not_run', reason, started_at_ms, duration_ms: 0, steps: [] }
+}
+
+function headOf({ id, suite, name, loaded, matrix, attempt }: PlannedCase) {
+  return { id, suite: suite.name, name, place: loaded.place, tags: loaded.tags, matrix, attempt }
+}
+
+function missingNeed({ needs }: PlannedCase, target: Target): string | null {
+  for (const { need, step } of needs) {
+    const missing = target.missing(need)
+    if (missing !== null) return `Line ${step.place.line} (${step.kind.name}) needs ${missing}.`
+  }
+  return null
+}
+
+async function runSteps(
+  planned: PlannedCase,
+  options: CaseOptions,
+): Promise<{ reason: string | null; steps: StepResult[]; key: KeySource | null }> {
+  const { loaded, suite } = planned
+  const state = new CaseState({
+    target: options.target,
+    seed: `${options.seed} ${planned.id} ${planned.attempt}`,
+    case_name: planned.name,
+    variables: { ...loaded.variables, ...planned.matrix },
+    hostNow: options.environment.now,
+  })
+  const context: CaseContext = { ...options, state, folder: suite.folder }
+  const timeout = new AbortController()
+  const limit_ms = loaded.timeout_ms ?? caseTimeout_ms
+  const timer = setTimeout(() => timeout.abort(new Error(`The case took longer than ${limit_ms} ms`)), limit_ms)
+  const signal = AbortSignal.any([options.interrupt, timeout.signal])
+  const steps: StepResult[] = []
+  const hasFailed = () => steps.some(({ outcome }) => outcome === 'failed')
+  let restore = async () => {}
+  let reason: string | null = null
+  try {
+    restore = await prepare(planned, context, signal)
+    for (const step of [...loaded.setup, ...loaded.steps]) {
+      steps.push(hasFailed() || signal.aborted ? skipped(step, signal) : await runStep(step, context, signal))
+    }
+    if (timeout.signal.aborted && !hasFailed()) reason = (timeout.signal.reason as Error).message
+  } catch (error) {
+    reason = `The case could not begin: ${(error as Error).message}`
+  } finally {
+    clearTimeout(timer)
+  }
+  for (const step of loaded.teardown) {
+    steps.push(await runStep(step, context, AbortSignal.timeout(teardownTimeout_ms)))
+  }
+  try {
+    await state.end()
+    await restore()
+  } catch (error) {
+    reason = `What it changed could not be restored: ${(error as Error).message}`
+  }
+  return { reason, steps, key: state.key_source }
+}
+
+/** Prepares the project and the event stream of a case. Resolves with what restores the shared state. */
+async function prepare(
+  { loaded: { project }, listens, changes }: PlannedCase,
+  { state, target, environment }: CaseContext,
+  signal: AbortSignal,
+): Promise<() => Promise<void>> {
+  const keySource = (
+    id: EndpointId,
+    params: Readonly<Record<string, string>>,
+    body: Json,
+    field: KeySource['field'],
+  ) => {
+    const { method, path } = contract[id]
+    const url = target.base_url + fillPath(path, params)
+    const headers = { 'content-type': 'application/json' }
+    const curl = commandOf({ method, url, headers, body: JSON.stringify(body) }, target, environment)
+    return { curl, field }
+  }
+  if (typeof project === 'string') {
+    const { settings } = await target.control<Project>('projects.show', { client_id: project }, undefined, signal)
+    state.client_id = project
+    state.key_source = keySource('keys.create', { client_id: project }, { class: 'secret', mode: 'test' }, 'key')
+    state.origin = settings.allowed_origins[0]?.replace(/:\*$/, ':3000') ?? state.origin
+  } else if (project !== null) {
+    const client_id = `proj_${state.session}`
+    const settings = { allowed_origins: [state.origin], ...(project as Record<string, Json>) }
+    const created = { client_id, ...settings }
+    const { keys } = await target.control<{ keys: ProjectKeys }>('projects.create', {}, created, signal)
+    state.client_id = client_id
+    state.own_keys = keys
+    state.key_source = keySource('projects.create', {}, created, 'secret_key')
+    state.origin = settings.allowed_origins[0] ?? state.origin
+  }
+  const restore = await saveShared(target, changes, state.client_id)
+  if (listens) state.events = await openEventStream(target, signal)
+  return restore
+}
+
+function skipped(step: LoadedStep, signal: AbortSignal): StepResult {
+  const reason = signal.aborted ? 'The run was ended.' : 'A step before it failed.'
+  return {
+    title: titleOf(step, step.data),
+    place: step.place,
+    outcome: 'not_run',
+    reason,
+    duration_ms: 0,
+    exchanges: [],
+    checks: [],
+    screenshots: [],
+  }
+}
+
+interface Project {
+  settings: { allowed_origins: string[] }
+}
+
+interface Clock {
+  now_ms: number
+  offset_ms: number
+  frozen: boolean
+}
+
+/** Reads the shared state that a case will change. Resolves with a function that restores it. */
+async function saveShared(
+  target: Target,
+  changes: ReadonlySet<SharedState>,
+  client_id: string,
+): Promise<() => Promise<void>> {
+  const restores: (() => Promise<unknown>)[] = []
+  const has = (state: SharedState) => changes.has(state) || changes.has('everything')
+  if (has('project')) {
+    const { settings } = await target.control<Project>('projects.show', { client_id })
+    restores.push(() => target.control('projects.update', { client_id }, settings))
+  }
+  if (has('scenario')) {
+    const active = await activeScenario(target)
+    restores.push(async () => {
+      if ((await activeScenario(target)) === active) return
+      await (active === null ? target.control('scenario.clear') : target.control('scenario.use', { name: active }, {}))
+    })
+  }
+  if (has('faults')) {
+    const before = await faultsOf(target)
+    restores.push(async () => {
+      for (const fault_id of await faultsOf(target)) {
+        if (!before.includes(fault_id)) await target.control('faults.remove', { fault_id })
+      }
+    })
+  }
+  if (has('clock')) {
+    const before = await target.control<Clock>('clock.show')
+    restores.push(() => restoreClock(target, before))
+  }
+  return async () => {
+    for (const restore of restores) await restore()
+  }
+}
+
+async function restoreClock(target: Target, { now_ms, offset_ms, frozen }: Clock): Promise<void> {
+  const now = await target.control<Clock>('clock.show')
+  if (now.offset_ms === offset_ms && now.frozen === frozen && !frozen) return
+  if (frozen) {
+    await target.control('clock.freeze', {}, {})
+    await target.control('clock.set', {}, { to_ms: now_ms })
+    return
+  }
+  // In this order: a clock that is resumed keeps the offset that it had while it was frozen.
+  await target.control('clock.resume', {}, {})
+  await target.control('clock.set', {}, { to_ms: null })
+  if (offset_ms === 0) return
+  const real = await target.control<Clock>('clock.show')
+  await target.control('clock.set', {}, { to_ms: real.now_ms + offset_ms })
+}
+
+/** Returns the ids of the fault rules that are not of a scenario. */
+async function faultsOf(target: Target): Promise<string[]> {
+  const { items } = await target.control<{ items: { fault_id: string; scenario: string | null }[] }>('faults.list')
+  return items.filter(({ scenario }) => scenario === null).map(({ fault_id }) => fault_id)
+}
+
+async function activeScenario(target: Target): Promise<string | null> {
+  const { items } = await target.control<{ items: { name: string; active: boolean }[] }>('scenario.list')
+  return items.find(({ active }) => active)?.name ?? null
 }

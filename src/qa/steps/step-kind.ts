@@ -1,6 +1,6 @@
 /**
  * What a kind of step is: its fields in a suite, what it needs of a target, which shared state it changes, and what it
- * does. The list of kinds is `steps/index.ts`; the schema of suites, the plan and the runner read it there.
+ * does. The list of kinds is in `suite/schema.ts`; the loader, the plan and the runner read it there.
  */
 import { z } from 'zod'
 import { contract, type EndpointId } from '../../contract/index.ts'

@@ -11,10 +11,19 @@ import { isObject, type Json } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { operators } from '../expect/matchers.ts'
 import type { Place } from '../result.ts'
-import { kindNamed, stepKinds } from '../steps/index.ts'
 import { commonFields, requestFields, type StepData } from '../steps/step-kind.ts'
 import { type Path, Places, problemsOf, SuiteError, type SuiteProblem, suggestion } from './problems.ts'
-import { type Axes, Case, type LoadedCase, type LoadedStep, type LoadedSuite, Suite, stepSchema } from './schema.ts'
+import {
+  type Axes,
+  Case,
+  kindNamed,
+  type LoadedCase,
+  type LoadedStep,
+  type LoadedSuite,
+  Suite,
+  stepKinds,
+  stepSchema,
+} from './schema.ts'
 import { builtIns, durationMs, expressionsIn, filterNames } from './variables.ts'
 
 /** Returns a suite. `file` is its name in messages. Throws SuiteError with everything that is wrong. */

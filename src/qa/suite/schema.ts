@@ -1,13 +1,46 @@
-/** The shape of a suite file: its schema, and a suite that was loaded. */
+/** The shape of a suite file: the kinds of steps, the schema of the file, and a suite that was loaded. */
 import { z } from 'zod'
 import { ProjectSettingsPatch } from '../../contract/control/projects.ts'
 import { ClientId } from '../../contract/fields.ts'
 import type { Json } from '../../foundation/json.ts'
+import { browser, page } from '../browser/steps.ts'
 import type { Place } from '../result.ts'
-import { stepKinds } from '../steps/index.ts'
+import { beacon, frame, job, ledger, placement, poll } from '../steps/placement.ts'
+import { activate, call, config, consent, request } from '../steps/request.ts'
+import { clock, evidence, fault, reset, scenario, waitFor } from '../steps/sandbox.ts'
 import { commonFields, requestFields, type StepData, type StepKind } from '../steps/step-kind.ts'
 import type { Path } from './problems.ts'
 import { AnyJson, Duration, Name } from './variables.ts'
+
+/** Every kind of step, in the order of the documentation. A new kind is added here, and nowhere else. */
+export const stepKinds: readonly StepKind[] = [
+  placement,
+  job,
+  poll,
+  frame,
+  beacon,
+  consent,
+  activate,
+  config,
+  call,
+  request,
+  waitFor,
+  browser,
+  page,
+  ledger,
+  evidence,
+  clock,
+  fault,
+  scenario,
+  reset,
+]
+
+const byName = new Map(stepKinds.map((kind) => [kind.name, kind]))
+
+/** Returns the kind of a name, or undefined: the kind of a step is named by one of its fields. */
+export function kindNamed(name: string): StepKind | undefined {
+  return byName.get(name)
+}
 
 const stepSchemas = new Map<string, z.ZodObject>(stepKinds.map((kind) => [kind.name, schemaOf(kind)]))
 

@@ -2,8 +2,7 @@
 
 import type { ReactNode } from 'react'
 import type { PlacementItem } from '../../../../src/contract/control/placements.ts'
-import { listOf } from '../../data/list.ts'
-import { useResource } from '../../data/resource.ts'
+import { listOf, useResource } from '../../data/resource.ts'
 import { type Column, DataTable, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
 import { Page, TabSet } from '../../parts/Page.tsx'

@@ -1,6 +1,7 @@
 /** What a send became: request and response with the provenance of each field, the live timeline, and the call to paste. */
 import { type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
 import type { RendererEvent } from '../../../renderer/host/renderer.ts'
+import { bodyOf, type Sent } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useLoaded } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
@@ -10,7 +11,6 @@ import { Empty } from '../../parts/States.tsx'
 import { Chip, duration, Id, Time, toneOfStatus } from '../../parts/Values.tsx'
 import { suiteText } from '../requests/qa-suite.ts'
 import { curlExport, type PlacementOutcome, playgroundSuite, pythonExport, typescriptExport } from './exports.ts'
-import { bodyOf, type Sent } from './send.ts'
 import type { PlaygroundState } from './state.ts'
 
 /** What the last send became. */

@@ -9,7 +9,7 @@ import {
   type Json as JsonValue,
   parseJson,
 } from '../../../../src/foundation/json.ts'
-import { call } from '../../data/api.ts'
+import { bodyOf, call, pageSender, type Send, type Sent, serverSender } from '../../data/api.ts'
 import type { ListedEndpoint, Part } from '../../data/provenance.ts'
 import { useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
@@ -22,7 +22,6 @@ import { Loading } from '../../parts/States.tsx'
 import { Chip, duration, Id, toneOfStatus } from '../../parts/Values.tsx'
 import { curlExport, pythonExport, typescriptExport } from '../playground/exports.ts'
 import { useProjectKeys } from '../playground/PlaygroundForm.tsx'
-import { bodyOf, pageSender, type Send, type Sent, serverSender } from '../playground/send.ts'
 import { defaultState } from '../playground/state.ts'
 
 interface EndpointDetailProps {
