@@ -135,6 +135,9 @@ test('what is probably meant is named, and a choice may be in any case', async (
     ['requests list --method PSOT', 'POST'],
     ['sandbox faults add --method gte', 'GET'],
     ['beacons list --event visble', 'visible'],
+    ['beacons list --event impression', 'render'],
+    ['beacons send --event impression', 'render'],
+    ['beacons send --event viewable_impression', 'visible'],
   ] as const) {
     const { code, stderr } = await cli.svc(line)
     expect([line, code, stderr]).toEqual([line, 2, expect.stringContaining(`Did you mean ${near}?`)])

@@ -5,7 +5,7 @@
 import { useState } from 'react'
 import { Button, Tooltip, TooltipTrigger } from 'react-aria-components'
 import { Link } from 'wouter'
-import { parseJson, readableJson } from '../../../src/foundation/json.ts'
+import { isObject, parseJson, readableJson } from '../../../src/foundation/json.ts'
 import { type FieldOrigin, type Part, type Provenance, plainPath, useProvenance } from '../data/provenance.ts'
 import { Icon } from './Icon.tsx'
 import { TabSet } from './Page.tsx'
@@ -155,6 +155,18 @@ export function Message({ title, headers, ...body }: MessageProps) {
         { id: 'headers', title: `Headers ${Object.keys(headers).length}`, content: fields },
       ]}
     />
+  )
+}
+
+/** Returns what is wrong with which field of a request, as an error response says it: the marks of its body. */
+export function marksOf(response: unknown): Readonly<Record<string, string>> {
+  const fields = isObject(response) && Array.isArray(response.fields) ? response.fields : []
+  return Object.fromEntries(
+    fields.flatMap((field) => {
+      if (!isObject(field) || typeof field.path !== 'string') return []
+      const expected = typeof field.expected === 'string' ? `; expected ${field.expected}` : ''
+      return [[field.path, `${String(field.message ?? '')}${expected}`]]
+    }),
   )
 }
 

@@ -11,7 +11,7 @@ import { mediaCell } from '../data/cell.ts'
 import type { SandboxEvent } from '../data/live.ts'
 import { type List, useList } from '../data/resource.ts'
 import { Empty, Loading, Problem } from './States.tsx'
-import { Id, type IdKind } from './Values.tsx'
+import { Id, type IdKind, Time } from './Values.tsx'
 
 export interface Column<Item> {
   id: string
@@ -21,6 +21,8 @@ export interface Column<Item> {
   width: string
   /** Whether it is shown on a narrow window too. */
   isNarrow?: boolean
+  /** Whether it is left out where the window is not wide, so that the columns beside it are not cut off. */
+  isWide?: boolean
   isNumber?: boolean
 }
 
@@ -45,6 +47,18 @@ export function idColumn<Name extends string>(
   isNarrow = false,
 ): Column<Readonly<Record<Name, string | null>>> {
   return { id: name, header, width, isNarrow, cell: (item) => <Id kind={kind} id={item[name]} /> }
+}
+
+/** Returns the column of a time of day. */
+export function timeColumn<Name extends string>(name: Name, width: string): Column<Readonly<Record<Name, number>>> {
+  return {
+    id: name,
+    header: 'When',
+    width,
+    isNarrow: true,
+    isNumber: true,
+    cell: (item) => <Time at_ms={item[name]} />,
+  }
 }
 
 /** A list of the control plane: how it is shown, and when it is read again. */
@@ -91,6 +105,7 @@ const ahead = 30
 export function DataTable<Item extends object>({ label, list, columns, keyOf, routeOf, empty }: DataTableProps<Item>) {
   const { items, isLoading, isLoadingMore, hasMore, problem, loadMore, reload } = list
   const isNarrow = narrowWindow.use()
+  const isWide = wideWindow.use()
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState<string | null>(null)
 
@@ -99,8 +114,11 @@ export function DataTable<Item extends object>({ label, list, columns, keyOf, ro
     [columns],
   )
   const columnVisibility = useMemo(
-    () => Object.fromEntries(columns.map((column) => [column.id, !isNarrow || column.isNarrow === true])),
-    [columns, isNarrow],
+    () =>
+      Object.fromEntries(
+        columns.map((column) => [column.id, isNarrow ? column.isNarrow === true : isWide || column.isWide !== true]),
+      ),
+    [columns, isNarrow, isWide],
   )
   const table = useTable({
     features,
@@ -279,3 +297,5 @@ export function isTyping(target: EventTarget | null): boolean {
 
 /** Whether the window is as narrow as a phone's, where style alone cannot do it. */
 const narrowWindow = mediaCell('(max-width: 760px)')
+/** Whether there is room for the columns that matter least. */
+const wideWindow = mediaCell('(min-width: 1240px)')

@@ -60,7 +60,8 @@ export function Outcome({ action: { problem, done } }: { action: Action }) {
 }
 
 interface ConfirmButtonProps {
-  children: ReactNode
+  /** Default: `confirm`. */
+  children?: ReactNode
   title: string
   /** What will be lost. */
   text: ReactNode
@@ -78,7 +79,7 @@ export function ConfirmButton({ children, title, text, confirm, again, isDisable
   return (
     <DialogTrigger onOpenChange={() => setSecond(false)}>
       <Button className="small bar danger" isDisabled={isDisabled === true}>
-        {children}
+        {children ?? confirm}
       </Button>
       <ModalOverlay className="overlay" isDismissable>
         <Modal className="dialog-modal">

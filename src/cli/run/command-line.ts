@@ -176,7 +176,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
       if (error.code === 'commander.version') return { kind: 'version' } as const
       error.message = withoutPasswords(withTypedFlags(error.message, args), args)
       if (error.code !== 'commander.help')
-        return { kind: 'invalid', error: usageError(error, await hint(error)) } as const
+        return { kind: 'invalid', error: await usageError(error, await hint(error)) } as const
       return { kind: 'help', words: root.args, isRequested: root.opts().help === true } as const
     }
   }

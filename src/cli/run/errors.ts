@@ -91,7 +91,10 @@ export function didYouMean(given: string, names: readonly string[]): string | nu
 const maxListedChoices = 14
 
 /** Returns commander's `error: unknown option '--formt'\n(Did you mean --format?)` as an error of this program. */
-export function usageError({ code, message }: { code: string; message: string }, hint: string | null): CliError {
+export async function usageError(
+  { code, message }: { code: string; message: string },
+  hint: string | null,
+): Promise<CliError> {
   const [what = '', suggestion] = message
     .replace(/^error: /, '')
     .replace(/^command-argument value ('.*') is invalid for argument '(.+?)'/, '$1 is invalid for <$2>')
@@ -105,16 +108,19 @@ export function usageError({ code, message }: { code: string; message: string },
     'usage',
     code.replace(/^commander\./, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     /[.?]$/.test(sentence) ? sentence : `${sentence}.`,
-    hint ?? nearFlags(what, suggestion) ?? choicesHint(given, choices) ?? 'Add --help to see what it takes.',
+    hint ?? nearFlags(what, suggestion) ?? (await choicesHint(given, choices)) ?? 'Add --help to see what it takes.',
   )
 }
 
 /** Returns the choices of a flag, after the one that was probably meant; null without any. */
-function choicesHint(given: string, choices: readonly string[]): string | null {
+async function choicesHint(given: string, choices: readonly string[]): Promise<string | null> {
   if (choices.length === 0) return null
+  // `impression` is near to no choice: the contract, loaded here alone, knows the words of other ad APIs.
+  const { beaconEventMeant } = await import('../../contract/v1/beacons.ts')
+  const event = beaconEventMeant(given)
   const listed = choices.slice(0, maxListedChoices).join(', ')
   const all = `Allowed choices are ${choices.length > maxListedChoices ? `${listed}, ...` : `${listed}.`}`
-  const meant = didYouMean(given, choices)
+  const meant = didYouMean(event !== null && choices.includes(event) ? event : given, choices)
   return meant === null ? all : `${meant} ${all}`
 }
 

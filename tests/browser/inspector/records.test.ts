@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startSandbox } from '../../../sandbox/index.ts'
 import { connect } from '../../http/call.ts'
-import { asked, edit, fill, key } from '../../http/stage.ts'
+import { asked, beacon, edit, fill, key } from '../../http/stage.ts'
 import { temporaryDirectory } from '../../temporary.ts'
 import { violations } from '../axe.ts'
 import { isTooWide, openInspector, phone } from './inspector-page.ts'
@@ -94,6 +94,20 @@ test('a placement: its timeline, its trace as a funnel, its frame, consent, evid
   await expect.poll(() => isTooWide(page)).toBe(false)
   await go('/placements/slot_00000000000')
   await page.getByText('There is no such placement').waitFor()
+})
+
+test('beacons: what one bills is not cut off in a window of 1,100 px', async () => {
+  await using inspector = await openStaged({ width: 1_100 })
+  const { here: on, page, go } = inspector
+  const filled = await fill(on.api, { format: 'banner' })
+  await on.api.accept('render.frame', { params: { asset_token: filled.asset_token } })
+  const measurements = { visible_ratio: 1, visible_ms: 1_200, page_visible: true }
+  await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render') })
+  await on.api.accept('clock.advance', { body: { by_ms: 2_000 } })
+  await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'visible', { measurements }) })
+  await go('/beacons')
+  const cell = page.getByRole('cell').filter({ hasText: 'bills viewable_impression' })
+  expect(await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
 })
 
 test('beacons: a rejected one shows its body with the fields that were refused, and the funnel counts', async () => {

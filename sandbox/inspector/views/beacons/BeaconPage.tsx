@@ -4,7 +4,7 @@ import type { BeaconItem } from '../../../../src/contract/control/beacons.ts'
 import type { ListedRequest } from '../../../../src/contract/control/requests.ts'
 import { isObject, parseJson } from '../../../../src/foundation/json.ts'
 import { useResource } from '../../data/resource.ts'
-import { Json } from '../../parts/Code.tsx'
+import { Json, marksOf } from '../../parts/Code.tsx'
 import { KeyValues, Page, Panel } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/States.tsx'
 import { Chip, dateAndTime, duration, Id, toneOfStatus } from '../../parts/Values.tsx'
@@ -147,18 +147,6 @@ function Body({ exchange }: { exchange: ListedRequest }) {
       )}
     </>
   )
-}
-
-/** Returns what is wrong with which field, as an error response says it. */
-function marksOf(response: unknown): Readonly<Record<string, string>> {
-  if (!isObject(response) || !Array.isArray(response.fields)) return {}
-  const marks: Record<string, string> = {}
-  for (const field of response.fields) {
-    if (!isObject(field) || typeof field.path !== 'string') continue
-    const expected = typeof field.expected === 'string' ? `; expected ${field.expected}` : ''
-    marks[field.path] = `${String(field.message ?? '')}${expected}`
-  }
-  return marks
 }
 
 function hasPath(value: unknown, path: string): boolean {

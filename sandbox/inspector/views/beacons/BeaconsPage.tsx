@@ -5,7 +5,14 @@ import type { BeaconItem } from '../../../../src/contract/control/beacons.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { LastMinute, type Rate } from '../../parts/Chart.tsx'
-import { type Column, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
+import {
+  type Column,
+  idColumn,
+  LiveTable,
+  type LiveTableProps,
+  type Table,
+  timeColumn,
+} from '../../parts/DataTable.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
 import { Empty } from '../../parts/States.tsx'
 import { Chip, kindOf, lag, routeTo, Time } from '../../parts/Values.tsx'
@@ -19,13 +26,7 @@ const rates: readonly Rate[] = [
 const events = ['render', 'visible', 'click', 'play_started', 'play_completed', 'completion', 'heartbeat']
 
 const filters: readonly Filter[] = [
-  {
-    name: 'q',
-    label: 'Slot, session or beacon',
-    kind: 'text',
-    placeholder: 'Slot, session or beacon',
-    isSearch: true,
-  },
+  { name: 'q', label: 'Slot, session or beacon', kind: 'text', isSearch: true },
   choiceOf('verdict', 'Verdict', ['accepted', 'duplicate', 'rejected']),
   choiceOf('event', 'Event', events),
   choiceOf('format', 'Format', ['banner', 'clip', 'native']),
@@ -127,7 +128,7 @@ const columns: readonly Column<BeaconItem>[] = [
   {
     id: 'event',
     header: 'Event',
-    width: 'minmax(84px, 0.7fr)',
+    width: 'minmax(96px, 0.5fr)',
     isNarrow: true,
     cell: (beacon) => (
       <Link className="plain-link" href={routeOfBeacon(beacon)}>
@@ -138,7 +139,8 @@ const columns: readonly Column<BeaconItem>[] = [
   {
     id: 'verdict',
     header: 'Verdict',
-    width: 'minmax(130px, 2fr)',
+    // `accepted` and `bills viewable_impression` fit.
+    width: 'minmax(256px, 2fr)',
     isNarrow: true,
     cell: (beacon) => (
       <span className="bar">
@@ -146,25 +148,18 @@ const columns: readonly Column<BeaconItem>[] = [
       </span>
     ),
   },
-  { id: 'format', header: 'Format', width: '64px', cell: ({ format }) => format ?? <span className="faint">–</span> },
-  idColumn('slot_id', 'Slot', 'placement', 'minmax(136px, 1fr)'),
-  idColumn('session_id', 'Session', 'session', 'minmax(90px, 0.9fr)'),
+  { id: 'format', header: 'Format', width: '48px', cell: ({ format }) => format ?? <span className="faint">–</span> },
+  idColumn('slot_id', 'Slot', 'placement', 'minmax(136px, 0.5fr)'),
+  { ...idColumn('session_id', 'Session', 'session', 'minmax(72px, 0.9fr)'), isWide: true },
   {
     id: 'lag',
     header: 'Sent after',
-    width: '112px',
+    width: '104px',
     isNumber: true,
     cell: ({ occurred_at_ms, received_at_ms }) =>
       occurred_at_ms === null ? <span className="faint">–</span> : lag(received_at_ms - occurred_at_ms),
   },
-  {
-    id: 'received_at_ms',
-    header: 'When',
-    width: '96px',
-    isNarrow: true,
-    isNumber: true,
-    cell: ({ received_at_ms }) => <Time at_ms={received_at_ms} />,
-  },
+  timeColumn('received_at_ms', '92px'),
 ]
 
 const table: Table<BeaconItem> = {

@@ -53,9 +53,7 @@ function Snapshots() {
             text="The snapshot with this name is replaced by the state as it is now."
             confirm="Replace"
             onConfirm={() => save(true)}
-          >
-            Replace
-          </ConfirmButton>
+          />
         ) : (
           <Button type="submit" className="small primary" isDisabled={name === '' || action.isRunning}>
             Save
@@ -98,17 +96,13 @@ function SnapshotCard({ snapshot, action }: { snapshot: Snapshot; action: Action
         text="Everything that happened since then is lost, unless you save it first."
         confirm="Restore"
         onConfirm={() => action.run(() => call('snapshots.restore', { params, body: {} }), `${name} is restored.`)}
-      >
-        Restore
-      </ConfirmButton>
+      />
       <ConfirmButton
         title={`Delete ${name}?`}
         text="The state of the sandbox does not change."
         confirm="Delete"
         onConfirm={() => action.run(() => call('snapshots.delete', { params }), `${name} is deleted.`)}
-      >
-        Delete
-      </ConfirmButton>
+      />
     </li>
   )
 }
@@ -212,9 +206,7 @@ function Import() {
               confirm="Import"
               isDisabled={action.isRunning}
               onConfirm={() => void importFile(file)}
-            >
-              Import
-            </ConfirmButton>
+            />
           </>
         )}
       </div>

@@ -58,9 +58,7 @@ export function FaultControls() {
               text="The rules of a scenario go as well; its other changes stay in force."
               confirm="Remove all"
               onConfirm={() => action.run(() => call('faults.clear'), 'Every fault rule is removed.')}
-            >
-              Remove all
-            </ConfirmButton>
+            />
           )
         }
       >

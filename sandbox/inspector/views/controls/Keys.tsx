@@ -166,9 +166,7 @@ function RevokeKey({ item: { key_id, revoked_at_ms }, action }: { item: KeyItem;
       text="From the next request on, the key and the tokens issued for it get a 401 key_revoked. A reset restores the keys of the seed."
       confirm="Revoke"
       onConfirm={() => action.run(() => call('keys.revoke', { params: { key_id }, body: {} }), `${key_id} is revoked.`)}
-    >
-      Revoke
-    </ConfirmButton>
+    />
   )
 }
 

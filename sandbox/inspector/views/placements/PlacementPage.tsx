@@ -26,18 +26,17 @@ export function PlacementPage({ id }: { id: string }) {
         </a>
       }
     >
-      <Shown resource={resource} missing={<MissingPlacement />}>
+      <Shown
+        resource={resource}
+        missing={
+          <Empty icon="placements" title="There is no such placement">
+            {elsewhere}
+          </Empty>
+        }
+      >
         {(placement) => <Placement placement={placement} />}
       </Shown>
     </Page>
-  )
-}
-
-function MissingPlacement() {
-  return (
-    <Empty icon="placements" title="There is no such placement">
-      {elsewhere}
-    </Empty>
   )
 }
 
@@ -190,12 +189,7 @@ interface Step {
 function stepsOf(placement: PlacementDetail): Step[] {
   const { created_at_ms, decided_at_ms, first_frame_at_ms, decision, beacons } = placement
   const steps: Step[] = [
-    {
-      at_ms: created_at_ms,
-      title: 'Requested',
-      text: `${placement.job_type}, ${placement.mode} mode`,
-      tone: 'plain',
-    },
+    { at_ms: created_at_ms, title: 'Requested', text: `${placement.job_type}, ${placement.mode} mode`, tone: 'plain' },
   ]
   if (decided_at_ms !== null) {
     steps.push({

@@ -7,7 +7,7 @@ import { parseJson } from '../../../../src/foundation/json.ts'
 import { type ApiProblem, call } from '../../data/api.ts'
 import { problemOf, useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Code.tsx'
-import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
+import { type Column, idColumn, LiveTable, type Table, timeColumn } from '../../parts/DataTable.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
 import { Page, Panel } from '../../parts/Page.tsx'
@@ -38,14 +38,7 @@ const columns: readonly Column<EvidenceItem>[] = [
     width: 'minmax(110px, 2fr)',
     cell: ({ hash }) => <code className="faint small-code">{hash}</code>,
   },
-  {
-    id: 'at_ms',
-    header: 'When',
-    width: '96px',
-    isNarrow: true,
-    isNumber: true,
-    cell: ({ at_ms }) => <Time at_ms={at_ms} />,
-  },
+  timeColumn('at_ms', '96px'),
 ]
 
 const filters: readonly Filter[] = [

@@ -13,13 +13,7 @@ import { Chip, toneOfStatus } from '../../parts/Values.tsx'
 import { EndpointDetail } from './EndpointDetail.tsx'
 
 const filters: readonly Filter[] = [
-  {
-    name: 'q',
-    label: 'Search',
-    kind: 'text',
-    placeholder: 'Endpoint, field, reason code, A31, page',
-    isSearch: true,
-  },
+  { name: 'q', label: 'Search', kind: 'text', placeholder: 'Endpoint, field, reason code, A31, page', isSearch: true },
   choiceOf('provenance', 'Provenance', ['documented', 'observed', 'assumed']),
   choiceOf('api', 'Part', [
     ['v1', 'the API'],

@@ -10,7 +10,7 @@ import { call } from '../../data/api.ts'
 import { type ListedEndpoint, readEndpoints } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
-import { Code, Message, saveFile } from '../../parts/Code.tsx'
+import { Code, Message, marksOf, saveFile } from '../../parts/Code.tsx'
 import { DialogButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -101,7 +101,7 @@ function Entry({ entry }: { entry: RequestDetail }) {
             text={entry.request_body}
             endpoint={endpoint?.id}
             part="body"
-            marks={failingFields(entry)}
+            marks={status < 400 ? undefined : marksOf(parseJson(entry.response_body ?? ''))}
           />
         </Panel>
         <Panel title="Response">
@@ -121,17 +121,6 @@ function Entry({ entry }: { entry: RequestDetail }) {
 function replayedOf({ request_headers }: RequestDetail) {
   const id = request_headers['x-sandbox-replay']
   return id === undefined ? null : <Id kind="request" id={id} />
-}
-
-/** Returns the fields of the request that the response names, with what is wrong with each. */
-function failingFields({ response_body, status }: RequestDetail): Record<string, string> {
-  const body = status < 400 ? undefined : parseJson(response_body ?? '')
-  if (!isObject(body) || !Array.isArray(body.fields)) return {}
-  return Object.fromEntries(
-    body.fields.flatMap((field) =>
-      isObject(field) && typeof field.path === 'string' ? [[field.path, String(field.message ?? '')]] : [],
-    ),
-  )
 }
 
 function CopyCurl({ entry, base_url }: { entry: RequestDetail; base_url: string }) {
