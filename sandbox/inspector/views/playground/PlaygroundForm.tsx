@@ -4,7 +4,7 @@ import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-compone
 import { useResource } from '../../data/resource.ts'
 import { Segments, SelectInput, TextInput, Toggle } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import type { FieldProblem, PlaygroundState } from './state.ts'
+import { type Choice, choices, type FieldProblem, type PlaygroundState, type TextChoice } from './state.ts'
 
 interface PlaygroundFormProps {
   state: PlaygroundState
@@ -31,18 +31,22 @@ export function PlaygroundForm({ state, change, problems, publishable }: Playgro
     <Name extends keyof PlaygroundState>(name: Name) =>
     (value: PlaygroundState[Name]) =>
       change({ [name]: value })
-  const problemOf = (field: FieldProblem['field']) => problems.find((problem) => problem.field === field)?.message
+  const choice = <Name extends Choice>(name: Name) => ({
+    value: state[name],
+    onChange: set(name),
+    values: choices[name] as unknown as readonly (readonly [PlaygroundState[Name], string])[],
+  })
+  const text = (name: TextChoice) => ({
+    value: state[name],
+    onChange: set(name),
+    problem: problems.find(({ field }) => field === name)?.message,
+  })
   const { client_id } = useProjectKeys(state)
   return (
     <div className="form">
       <Segments
         label="Send as"
-        value={state.as}
-        onChange={set('as')}
-        values={[
-          ['server', 'Server'],
-          ['browser', 'Browser'],
-        ]}
+        {...choice('as')}
         hint={
           state.as === 'server'
             ? 'With the secret key of the project.'
@@ -58,69 +62,20 @@ export function PlaygroundForm({ state, change, problems, publishable }: Playgro
           isCode
         />
       )}
-      <SelectInput
-        label="Job type"
-        value={state.job_type}
-        onChange={set('job_type')}
-        values={[
-          ['chat', 'Chat'],
-          ['code', 'Code'],
-          ['image', 'Image'],
-          ['voice', 'Voice'],
-          ['agent', 'Agent'],
-        ]}
-      />
-      <Segments
-        label="Format"
-        value={state.format}
-        onChange={set('format')}
-        values={[
-          ['any', 'Any'],
-          ['banner', 'Banner'],
-          ['clip', 'Clip'],
-          ['native', 'Native'],
-        ]}
-      />
+      <SelectInput label="Job type" {...choice('job_type')} />
+      <Segments label="Format" {...choice('format')} />
       {(state.format === 'native' || state.format === 'any') && (
-        <SelectInput
-          label="Native template"
-          value={state.template}
-          onChange={set('template')}
-          values={[
-            ['default', 'that of the project'],
-            ['card', 'Card'],
-            ['list_item', 'List item'],
-            ['featured', 'Featured'],
-            ['minimal', 'Minimal'],
-          ]}
-        />
+        <SelectInput label="Native template" {...choice('template')} />
       )}
-      <TextInput
-        label="Topic"
-        value={state.topic}
-        onChange={set('topic')}
-        placeholder="none"
-        hint="Takes part in matching with consent."
-      />
+      <TextInput label="Topic" {...text('topic')} placeholder="none" hint="Takes part in matching with consent." />
       <TextInput
         label="Prompt text"
-        value={state.text}
-        onChange={set('text')}
+        {...text('text')}
         rows={2}
         placeholder="none"
         hint="Processed only when the prompt may be shared, and never stored."
       />
-      <SelectInput
-        label="Consent of the request"
-        value={state.consent}
-        onChange={set('consent')}
-        values={[
-          ['both', 'topic and prompt'],
-          ['topic', 'topic only'],
-          ['denied', 'denied'],
-          ['none', 'left out: what is stored counts'],
-        ]}
-      />
+      <SelectInput label="Consent of the request" {...choice('consent')} />
       <Toggle
         label="Force a no-fill"
         hint="test_outcome: needs a test key."
@@ -129,56 +84,21 @@ export function PlaygroundForm({ state, change, problems, publishable }: Playgro
       />
       <More title="Size and place">
         <div className="form-grid">
-          <TextInput
-            label="Width at most"
-            value={state.max_width}
-            onChange={set('max_width')}
-            placeholder="of the slot"
-            isNumeric
-            problem={problemOf('max_width')}
-          />
-          <TextInput
-            label="Height at most"
-            value={state.max_height}
-            onChange={set('max_height')}
-            placeholder="any"
-            isNumeric
-            problem={problemOf('max_height')}
-          />
+          <TextInput label="Width at most" {...text('max_width')} placeholder="of the slot" isNumeric />
+          <TextInput label="Height at most" {...text('max_height')} placeholder="any" isNumeric />
         </div>
-        <SelectInput
-          label="Position"
-          value={state.position}
-          onChange={set('position')}
-          values={[
-            ['default', 'that of the project'],
-            ['inline', 'Inline'],
-            ['above', 'Above'],
-            ['below', 'Below'],
-            ['between', 'Between'],
-            ['sidebar', 'Sidebar'],
-          ]}
-        />
+        <SelectInput label="Position" {...choice('position')} />
       </More>
       <More title="Overrides and waiting">
         <TextInput
           label="Overrides"
-          value={state.overrides}
-          onChange={set('overrides')}
+          {...text('overrides')}
           rows={3}
           isCode
           placeholder='{"bidfloor": 2}'
           hint="As JSON; they win over the choices above."
-          problem={problemOf('overrides')}
         />
-        <TextInput
-          label="Wait for the decision, ms"
-          value={state.wait_ms}
-          onChange={set('wait_ms')}
-          placeholder="1500"
-          isNumeric
-          problem={problemOf('wait_ms')}
-        />
+        <TextInput label="Wait for the decision, ms" {...text('wait_ms')} placeholder="1500" isNumeric />
       </More>
       <More title="Project, session, scenario" isOpen={state.scenario !== '' || state.project !== ''}>
         <ProjectFields state={state} change={change} client_id={client_id} />

@@ -15,7 +15,9 @@ const open = { client_id: 'proj_demo', session_id: 'playground-1' }
 
 const anyState = fc
   .record({
-    ...Object.fromEntries(Object.entries(choices).map(([name, values]) => [name, fc.constantFrom(...values)])),
+    ...Object.fromEntries(
+      Object.entries(choices).map(([name, values]) => [name, fc.constantFrom(...values.map(([value]) => value))]),
+    ),
     topic: fc.string(),
     text: fc.string({ unit: 'grapheme' }),
     session: fc.string(),
@@ -39,9 +41,9 @@ test('the default state needs no query, and what is unknown is the default', () 
 })
 
 test('every combination of choices is a request of the contract', () => {
-  for (const format of choices.format) {
-    for (const template of choices.template) {
-      for (const consent of choices.consent) {
+  for (const [format] of choices.format) {
+    for (const [template] of choices.template) {
+      for (const [consent] of choices.consent) {
         const state = { ...defaultState, format, template, consent, outcome: 'no_fill' as const, max_width: '300' }
         expect(() => PlacementRequest.parse(placementBody(state, open))).not.toThrow()
       }

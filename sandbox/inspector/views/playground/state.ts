@@ -4,15 +4,50 @@
  */
 import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
 
-/** Every choice with its values; the first is the default. Free texts have none. */
+/** Every choice with its values and their labels; the first is the default. Free texts have none. */
 export const choices = {
-  as: ['server', 'browser'],
-  job_type: ['chat', 'code', 'image', 'voice', 'agent'],
-  format: ['any', 'banner', 'clip', 'native'],
-  template: ['default', 'card', 'list_item', 'featured', 'minimal'],
-  consent: ['both', 'topic', 'none', 'denied'],
-  position: ['default', 'inline', 'above', 'below', 'between', 'sidebar'],
-  outcome: ['fill', 'no_fill'],
+  as: [
+    ['server', 'Server'],
+    ['browser', 'Browser'],
+  ],
+  job_type: [
+    ['chat', 'Chat'],
+    ['code', 'Code'],
+    ['image', 'Image'],
+    ['voice', 'Voice'],
+    ['agent', 'Agent'],
+  ],
+  format: [
+    ['any', 'Any'],
+    ['banner', 'Banner'],
+    ['clip', 'Clip'],
+    ['native', 'Native'],
+  ],
+  template: [
+    ['default', 'that of the project'],
+    ['card', 'Card'],
+    ['list_item', 'List item'],
+    ['featured', 'Featured'],
+    ['minimal', 'Minimal'],
+  ],
+  consent: [
+    ['both', 'topic and prompt'],
+    ['topic', 'topic only'],
+    ['denied', 'denied'],
+    ['none', 'left out: what is stored counts'],
+  ],
+  position: [
+    ['default', 'that of the project'],
+    ['inline', 'Inline'],
+    ['above', 'Above'],
+    ['below', 'Below'],
+    ['between', 'Between'],
+    ['sidebar', 'Sidebar'],
+  ],
+  outcome: [
+    ['fill', 'Fill'],
+    ['no_fill', 'No-fill'],
+  ],
 } as const
 
 const texts = [
@@ -28,30 +63,16 @@ const texts = [
   'session',
 ] as const
 
-type Choice = keyof typeof choices
-type TextChoice = (typeof texts)[number]
-export type PlaygroundState = { [Name in Choice]: (typeof choices)[Name][number] } & { [Name in TextChoice]: string }
+export type Choice = keyof typeof choices
+export type TextChoice = (typeof texts)[number]
+export type PlaygroundState = { [Name in Choice]: (typeof choices)[Name][number][0] } & { [Name in TextChoice]: string }
 
 /** The state of an address without choices: a fill for a topic, with consent. Texts are empty where the sandbox decides. */
-export const defaultState: PlaygroundState = {
-  as: 'server',
-  job_type: 'chat',
-  format: 'any',
-  template: 'default',
-  consent: 'both',
-  position: 'default',
-  outcome: 'fill',
-  project: '',
-  key: '',
+export const defaultState = {
+  ...Object.fromEntries(Object.entries(choices).map(([name, [[value]]]) => [name, value])),
+  ...Object.fromEntries(texts.map((name) => [name, ''])),
   topic: 'coffee',
-  text: '',
-  max_width: '',
-  max_height: '',
-  wait_ms: '',
-  overrides: '',
-  scenario: '',
-  session: '',
-}
+} as PlaygroundState
 
 /** Returns the state of a query string. A value that is missing or unknown is the default; no text exceeds 8,000 characters. */
 export function readState(search: string): PlaygroundState {
@@ -59,7 +80,7 @@ export function readState(search: string): PlaygroundState {
   const state: Record<string, string> = { ...defaultState }
   for (const [name, values] of Object.entries(choices)) {
     const value = query.get(name)
-    if (value !== null && (values as readonly string[]).includes(value)) state[name] = value
+    if (value !== null && values.some(([known]) => known === value)) state[name] = value
   }
   for (const name of texts) state[name] = (query.get(name) ?? state[name]!).slice(0, 8_000)
   return state as PlaygroundState

@@ -36,7 +36,7 @@ export function BillingPage() {
               Beacons that are accepted appear here with what they count for.
             </Empty>
           ) : (
-            <div className="stack">
+            <div className="column">
               <Totals report={data} />
               <Days values={values} report={data} />
               <Lines report={data} />
