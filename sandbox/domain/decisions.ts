@@ -270,7 +270,7 @@ export function decide(market: Market, opportunity: Opportunity): MarketOutcome 
   let best_formats = 0
   let best_position = 0
   let furthest = -1
-  let letters = ''
+  const letters: number[] = []
   const { offers } = market
   for (let position = 0; position < offers.length; position++) {
     const offer = offers[position]!
@@ -282,7 +282,7 @@ export function decide(market: Market, opportunity: Opportunity): MarketOutcome 
       passed++
     }
     const removed_by = rules[passed]
-    letters += removed_by?.code ?? outbid
+    letters.push((removed_by?.code ?? outbid).charCodeAt(0))
     if (removed_by !== undefined) {
       if (passed > furthest) furthest = passed
     } else if (best === null || outranks(offer, formats, best, best_formats, query)) {
@@ -291,8 +291,9 @@ export function decide(market: Market, opportunity: Opportunity): MarketOutcome 
       best_position = position
     }
   }
-  if (best === null) return { status: 'no_fill', reason: rules[furthest]?.reason ?? 'no_demand', trace: letters }
-  const trace = letters.slice(0, best_position) + won + letters.slice(best_position + 1)
+  if (best !== null) letters[best_position] = won.charCodeAt(0)
+  const trace = String.fromCharCode(...letters)
+  if (best === null) return { status: 'no_fill', reason: rules[furthest]?.reason ?? 'no_demand', trace }
   return fill(best, best_formats, opportunity, trace)
 }
 

@@ -43,7 +43,8 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
   const caller = callerOf(context)
   const body = context.is_old_client ? onSandboxClock(services, sent) : sent
   const event = canonicalEvent(body.event)
-  const filled = await findFilledSlot(services, body.asset_token)
+  const found = findFilledSlot(services, body.asset_token)
+  const filled = found instanceof Promise ? await found : found
   const reject = async (reason: ReasonCode, message?: string): Promise<never> => {
     await recordRejected(services, context, caller, body, event, filled, reason)
     throw new ApiError(reason, message === undefined ? {} : { message })
@@ -71,10 +72,11 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
   }
 
   const beacon = toRow(services, context, sent, event, occurred_at_ms, filled, isAlias)
-  const problem =
+  const checked =
     problemOfTime(filled, body, occurred_at_ms, context.now_ms) ??
     problemOfRevision(filled, body) ??
-    (await boundConsentProblem(services, filled, context.now_ms))
+    boundConsentProblem(services, filled, context.now_ms)
+  const problem = checked instanceof Promise ? await checked : checked
   if (problem === null) {
     const set = await services.store.recordBeacon(beacon, filled.slot.project.id, evidenceOf(services, filled, beacon))
     if (set !== null) return accepted(context, filled, beacon, set)

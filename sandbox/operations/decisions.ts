@@ -16,6 +16,7 @@ import type {
   Placement,
   PlacementResponse,
 } from '../../src/contract/v1/placements.ts'
+import { andThen, type Soon } from '../../src/foundation/soon.ts'
 import type { Campaign, Creative } from '../domain/catalogue.ts'
 import { consentDeclaration, consentProblem } from '../domain/consent.ts'
 import type { Market } from '../domain/decisions.ts'
@@ -93,12 +94,7 @@ export function waitOf(
 }
 
 /** Returns the slot when it is decided, or still pending when the wait is over; at once when there is nothing to wait for. */
-export function whenDecided(
-  services: Services,
-  context: Context,
-  slot: SlotRow,
-  wait_ms: number,
-): SlotRow | Promise<SlotRow> {
+export function whenDecided(services: Services, context: Context, slot: SlotRow, wait_ms: number): Soon<SlotRow> {
   return slot.decision !== null || wait_ms === 0 ? slot : waitForDecision(services, context, slot, wait_ms)
 }
 
@@ -119,13 +115,24 @@ export function statusOf(slot: SlotRow, now_ms: number): SlotStatus {
   return now_ms >= slot.decision.decided_at_ms + slot.project.settings.decision_ttl_ms ? 'expired' : 'ready'
 }
 
-/** Resolves to the response of POST /v1/placements and GET /v1/decisions/{slot_id}. */
-export async function placementResponse(services: Services, slot: SlotRow, now_ms: number): Promise<PlacementResponse> {
-  const slot_id = encodeId('slot', slot.id)
+/** Returns the response of POST /v1/placements and GET /v1/decisions/{slot_id}. */
+export function placementResponse(services: Services, slot: SlotRow, now_ms: number): Soon<PlacementResponse> {
   const { decision } = slot
-  if (decision === null) return { slot_id, status: 'pending', placement: null, decision: null }
+  if (decision === null) {
+    return { slot_id: encodeId('slot', slot.id), status: 'pending', placement: null, decision: null }
+  }
+  return andThen(fillOf(services, decision), (fill) => decidedResponse(services, slot, decision, fill, now_ms))
+}
+
+function decidedResponse(
+  services: Services,
+  slot: SlotRow,
+  decision: DecisionFacts,
+  fill: Fill | null,
+  now_ms: number,
+): Soon<PlacementResponse> {
+  const slot_id = encodeId('slot', slot.id)
   const status = statusOf(slot, now_ms)
-  const fill = await fillOf(services, decision)
   if (fill === null) {
     const { label_text, consent } = decision
     const { reason } = decision.outcome as NoFillOutcome
@@ -133,15 +140,17 @@ export async function placementResponse(services: Services, slot: SlotRow, now_m
     return { slot_id, status, placement: null, decision: noFill, authoritative_consent: consent }
   }
   const { token, hash } = assetTokenOf(services, slot.id)
-  if (!hash.equals(fill.outcome.asset_token_hash)) await replaceToken(services, slot, decision, fill, hash)
-  const shown = { ...fill, asset_token: token, urls: creativeUrls(services, slot, fill) }
-  return {
+  const { outcome, campaign, creative } = fill
+  const shown = { outcome, campaign, creative, asset_token: token, urls: creativeUrls(services, slot, fill) }
+  const response: PlacementResponse = {
     slot_id,
     status,
     placement: status === 'expired' ? null : placementOf(services, decision, shown),
     decision: decisionOf(services, slot, decision, shown),
     authoritative_consent: decision.consent,
   }
+  if (hash.equals(outcome.asset_token_hash)) return response
+  return replaceToken(services, slot, decision, fill, hash).then(() => response)
 }
 
 /** A fill with what a response says of it. */
@@ -151,10 +160,9 @@ interface ShownFill extends Fill {
 }
 
 /** Returns the campaign and creative of a fill, without a promise when its market is in memory; null for a no-fill. */
-export function fillOf(services: Services, { outcome, catalogue }: DecisionFacts): Fill | null | Promise<Fill | null> {
+export function fillOf(services: Services, { outcome, catalogue }: DecisionFacts): Soon<Fill | null> {
   if (outcome.status === 'no_fill') return null
-  const market = services.markets.at(catalogue)
-  return market instanceof Promise ? market.then((older) => fillIn(older, outcome)) : fillIn(market, outcome)
+  return andThen(services.markets.at(catalogue), (market) => fillIn(market, outcome))
 }
 
 function fillIn(market: Market | null, outcome: FilledOutcome): Fill {
@@ -337,25 +345,26 @@ export function nativeAssets(services: Services, creative: Extract<Creative, { f
   }
 }
 
-/** Resolves to the filled slot of an asset token; null when the token is malformed, unknown or forged (A05). */
-export async function findFilledSlot(services: Services, asset_token: string): Promise<FilledSlot | null> {
+/** Returns the filled slot of an asset token; null when the token is malformed, unknown or forged (A05). */
+export function findFilledSlot({ store, platform }: Services, asset_token: string): Soon<FilledSlot | null> {
   const parsed = parseToken(asset_token)
   if (parsed?.kind !== 'ast') return null
-  const slot = await services.store.findSlot(parsed.id)
-  const decision = slot?.decision ?? null
-  if (slot === null || decision === null || decision.outcome.status !== 'filled') return null
-  const { outcome } = decision
-  const isSame = services.platform.equals(services.platform.sha256(parsed.secret), outcome.asset_token_hash)
-  return isSame ? { slot, decision, outcome } : null
+  return andThen(store.findSlot(parsed.id), (slot) => {
+    const decision = slot?.decision ?? null
+    if (slot === null || decision === null || decision.outcome.status !== 'filled') return null
+    const { outcome } = decision
+    const isSame = platform.equals(platform.sha256(parsed.secret), outcome.asset_token_hash)
+    return isSame ? { slot, decision, outcome } : null
+  })
 }
 
-/** Resolves to why the bound consent forbids rendering and beacons now; null when it permits them (A65). */
-export async function boundConsentProblem(
-  services: Services,
+/** Returns why the bound consent forbids rendering and beacons now; null when it permits them (A65). */
+export function boundConsentProblem(
+  { store }: Services,
   { slot, decision }: FilledSlot,
   now_ms: number,
-): Promise<ReasonCode | null> {
+): Soon<ReasonCode | null> {
   const { session_id, project_id } = slot.job
-  const latest = session_id === null ? null : await services.store.latestConsent(project_id, session_id)
-  return consentProblem(decision.consent, latest, now_ms)
+  const latest = session_id === null ? null : store.latestConsent(project_id, session_id)
+  return andThen(latest, (consent) => consentProblem(decision.consent, consent, now_ms))
 }

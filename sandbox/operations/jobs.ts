@@ -123,7 +123,8 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const { store, platform, markets } = services
   const { project } = caller
   const { now_ms } = context
-  const stored = intake.session_id === null ? null : await store.latestConsent(project.id, intake.session_id)
+  const latest = intake.session_id === null ? null : store.latestConsent(project.id, intake.session_id)
+  const stored = latest instanceof Promise ? await latest : latest
   const resolved = resolveConsent(project.settings.consent, intake.consent, stored, now_ms)
   if (resolved.isMissing && intake.needsConsent) throw new ApiError('consent_required')
   if (resolved.keepsPurposes) addWarning(context, 'consent_purposes_kept')
@@ -151,7 +152,8 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
     const id = platform.newId()
     const latency_ms = drawLatency(services, project, caller.mode)
     const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
-    const decision = latency_ms > 0 ? null : await decideJobSlot(services, project, job, id, snapshot, now_ms, fills)
+    const decided = latency_ms > 0 ? null : decideJobSlot(services, project, job, id, snapshot, now_ms, fills)
+    const decision = decided instanceof Promise ? await decided : decided
     const evidence = decision === null ? null : decisionEvidence(services, project, job, id, decision)
     slots.push({ id, due_at_ms: now_ms + latency_ms, decision, evidence })
   }
@@ -198,12 +200,14 @@ interface JobIntake {
 type CheckedField = 'slots_requested' | 'allowed_formats' | 'native_template_id' | 'callback_url'
 
 export function intakeOfPlacement(body: PlacementRequest): JobIntake {
+  const { topic, text } = readPrompt(body.prompt)
   return {
     client_id: body.client_id,
     session_id: body.session_id,
     job_type: body.job_type,
     slots_requested: body.slots_requested ?? 1,
-    ...readPrompt(body.prompt),
+    topic,
+    text,
     consent: body.consent,
     needsConsent: true,
     hint: body.slot_hint ?? {},

@@ -43,7 +43,8 @@ export const createPlacement: Operation<Contract['placements.create']> = async (
     decision: first.decision,
     first_frame_at_ms: null,
   }
-  return placementResponse(services, await whenDecided(services, context, slot, wait_ms), context.now_ms)
+  const decided = whenDecided(services, context, slot, wait_ms)
+  return placementResponse(services, decided instanceof Promise ? await decided : decided, context.now_ms)
 }
 
 export const listPlacements: Operation<Contract['placements.list']> = async (services, context, { query }) => {

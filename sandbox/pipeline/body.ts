@@ -237,6 +237,7 @@ function refuseProto(value: unknown, path: readonly PropertyKey[]): void {
 
 /** Depth by brackets outside strings: cheap, and enough to keep recursion out of everything behind. */
 function isTooDeep(text: string): boolean {
+  if (!hasManyBrackets(text)) return false
   let depth = 0
   let inString = false
   for (let index = 0; index < text.length; index++) {
@@ -248,6 +249,15 @@ function isTooDeep(text: string): boolean {
     else if (code === 0x7b || code === 0x5b) {
       if (++depth > deepest) return true
     } else if (code === 0x7d || code === 0x5d) depth--
+  }
+  return false
+}
+
+/** Whether there are enough of them to nest too deep, in strings or not: few bodies have. */
+function hasManyBrackets(text: string): boolean {
+  let left = deepest
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) if (--left < 0) return true
   }
   return false
 }

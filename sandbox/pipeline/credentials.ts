@@ -7,16 +7,17 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { parseToken } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
+import { andThen, type Soon } from '../../src/foundation/soon.ts'
 import { allowsOrigin, type Caller, type Services, serializeOrigin } from '../operations/context.ts'
 import type { Identity } from '../runtime/replay.ts'
 import type { ActivationRow, KeyRow } from '../store/store.ts'
 import { type Exchange, headerOf, type Request, type Response } from './exchange.ts'
 
 /**
- * Resolves to the caller of an endpoint that needs a credential; of a replayed request, the caller that it acts for.
+ * Returns the caller of an endpoint that needs a credential; of a replayed request, the caller that it acts for.
  * @throws ApiError 401 for a missing, unknown or expired credential, 403 for one of the wrong kind or origin
  */
-export function findCaller(services: Services, exchange: Exchange, endpoint: Endpoint): Promise<Caller> {
+export function findCaller(services: Services, exchange: Exchange, endpoint: Endpoint): Soon<Caller> {
   const { request } = exchange
   if (request.identity !== null) return restoreCaller(services, exchange, endpoint, request.identity)
   const text = bearerOf(request.headers.authorization)
@@ -100,23 +101,20 @@ function digestOf({ sha256 }: Services['platform'], text: string): Uint8Array {
   return digest
 }
 
-async function callerOfSecretKey(
-  services: Services,
-  exchange: Exchange,
-  endpoint: Endpoint,
-  text: string,
-): Promise<Caller> {
-  const key = await findSecretKey(services, text)
-  if (!endpoint.credentials.includes('secret_key')) {
-    throw new ApiError('key_class', { message: 'This path is for browsers: it takes an activation token.' })
-  }
-  return callerOfKey(exchange, key)
+function callerOfSecretKey(services: Services, exchange: Exchange, endpoint: Endpoint, text: string): Soon<Caller> {
+  return andThen(findSecretKey(services, text), (key) => {
+    if (!endpoint.credentials.includes('secret_key')) {
+      throw new ApiError('key_class', { message: 'This path is for browsers: it takes an activation token.' })
+    }
+    return callerOfKey(exchange, key)
+  })
 }
 
-async function findSecretKey({ store, platform }: Services, text: string): Promise<KeyRow> {
-  const key = await store.findKey(digestOf(platform, text))
-  if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
-  return key
+function findSecretKey({ store, platform }: Services, text: string): Soon<KeyRow> {
+  return andThen(store.findKey(digestOf(platform, text)), (key) => {
+    if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
+    return key
+  })
 }
 
 function callerOfKey({ context, request }: Exchange, key: KeyRow): Caller {

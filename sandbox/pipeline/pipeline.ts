@@ -245,16 +245,19 @@ async function callEndpoint(
 ): Promise<Response> {
   const { context, request } = exchange
   let output: unknown
-  await services.drainLock.enter()
+  const entering = services.drainLock.enter()
+  if (entering !== undefined) await entering
   try {
     checkContentType(request)
     if (id === 'browser.activate') await checkActivationHeader(services, exchange)
     if (endpoint.credentials.length > 0) {
-      context.caller = await findCaller(services, exchange, endpoint)
+      const caller = findCaller(services, exchange, endpoint)
+      context.caller = caller instanceof Promise ? await caller : caller
       const taking = endpoint.rate === null ? undefined : rates.take(endpoint.rate, context.caller, context.now_ms)
       if (taking !== undefined) await taking
     }
-    const input = await parseInput(services, id, endpoint, exchange)
+    const parsing = parseInput(services, id, endpoint, exchange)
+    const input = parsing instanceof Promise ? await parsing : parsing
     if (id === 'browser.activate') await takeActivation(services, rates, context, input.body as Activation)
     // Only now: a refused body may hold anything, and is kept like one that cannot be read.
     exchange.journal_body = input.journal_body

@@ -7,6 +7,7 @@ import type { AuthoritativeConsent, Format, Mode } from '../../src/contract/fiel
 import { encodeId, formatToken } from '../../src/contract/ids.ts'
 import { once } from '../../src/contract/objects.ts'
 import { unitsMs } from '../../src/foundation/duration.ts'
+import { andThen, type Soon } from '../../src/foundation/soon.ts'
 import { MarketData } from '../domain/catalogue.ts'
 import { mayProcessPrompt } from '../domain/consent.ts'
 import { decideSlot, type Market, type Opportunity, prepareMarket } from '../domain/decisions.ts'
@@ -75,7 +76,7 @@ const noFloors = { banner: 0, clip: 0, native: 0 }
  * Decides one slot. The asset token of a fill locates itself by `slot_id`, that of the new or pending slot. `fills_before`
  * counts fills of the same job that are not stored yet: they count towards caps too.
  */
-export async function decideJobSlot(
+export function decideJobSlot(
   services: DecisionServices,
   project: ProjectRow,
   job: JobRow,
@@ -83,7 +84,7 @@ export async function decideJobSlot(
   consent: AuthoritativeConsent,
   now_ms: number,
   fills_before = 0,
-): Promise<DecisionFacts> {
+): Soon<DecisionFacts> {
   const { markets, platform } = services
   const { settings } = project
   const changes = services.scenarios.changesFor(job.mode)
@@ -91,42 +92,44 @@ export async function decideJobSlot(
   const topic = consent.purposes.semantic_targeting ? subject : null
   const opportunity = opportunityOf(job, project, topic, platform.seed ?? 0, now_ms)
   const caps = capsOf(job, now_ms)
-  const outcome = decideSlot(markets.current, {
-    settings,
-    consent,
-    test_forced: job.facts.test_forced === true,
-    isHighRisk: subject !== null && markets.isHighRisk(subject),
-    isCapped: caps.length > 0 && (await isCapped(services, caps, fills_before)),
-    forced: changes.no_fill_reason ?? null,
-    opportunity: onlyFormat(opportunity, changes.format),
+  return andThen(caps.length > 0 && isCapped(services, caps, fills_before), (isCapped) => {
+    const outcome = decideSlot(markets.current, {
+      settings,
+      consent,
+      test_forced: job.facts.test_forced === true,
+      isHighRisk: subject !== null && markets.isHighRisk(subject),
+      isCapped,
+      forced: changes.no_fill_reason ?? null,
+      opportunity: onlyFormat(opportunity, changes.format),
+    })
+    return {
+      decided_at_ms: now_ms,
+      outcome:
+        outcome.status === 'no_fill'
+          ? { status: 'no_fill', reason: outcome.reason }
+          : {
+              status: 'filled',
+              format: outcome.format,
+              campaign_id: outcome.campaign.campaign_id,
+              creative_id: outcome.creative.creative_id,
+              width: outcome.width,
+              height: outcome.height,
+              duration_ms: outcome.creative.format === 'clip' ? outcome.creative.duration_ms : null,
+              gross_cpm: outcome.gross_cpm,
+              currency: outcome.currency,
+              template_id:
+                outcome.format === 'native'
+                  ? (changes.native_template_id ?? job.facts.native_template_id ?? settings.defaults.native_template_id)
+                  : null,
+              asset_token_hash: platform.assetSecret(slot_id).hash,
+            },
+      label_text: settings.label_text,
+      consent,
+      trace: outcome.trace,
+      catalogue: markets.catalogue_id,
+      topic,
+    }
   })
-  return {
-    decided_at_ms: now_ms,
-    outcome:
-      outcome.status === 'no_fill'
-        ? { status: 'no_fill', reason: outcome.reason }
-        : {
-            status: 'filled',
-            format: outcome.format,
-            campaign_id: outcome.campaign.campaign_id,
-            creative_id: outcome.creative.creative_id,
-            width: outcome.width,
-            height: outcome.height,
-            duration_ms: outcome.creative.format === 'clip' ? outcome.creative.duration_ms : null,
-            gross_cpm: outcome.gross_cpm,
-            currency: outcome.currency,
-            template_id:
-              outcome.format === 'native'
-                ? (changes.native_template_id ?? job.facts.native_template_id ?? settings.defaults.native_template_id)
-                : null,
-            asset_token_hash: platform.assetSecret(slot_id).hash,
-          },
-    label_text: settings.label_text,
-    consent,
-    trace: outcome.trace,
-    catalogue: markets.catalogue_id,
-    topic,
-  }
 }
 
 function onlyFormat(opportunity: Opportunity, format: Format | undefined): Opportunity {

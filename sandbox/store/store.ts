@@ -18,6 +18,7 @@ import type { ErrorCode, ReasonCode } from '../../src/contract/errors.ts'
 import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { AcceptCode, BeaconEvent, Measurements } from '../../src/contract/v1/beacons.ts'
+import type { Soon } from '../../src/foundation/soon.ts'
 import type { ConsentDraft, ConsentRecord } from '../domain/consent.ts'
 import type { Fault, FaultCount } from '../domain/faults.ts'
 import type { AccessStore, SharedStore } from './nodes.ts'
@@ -213,8 +214,8 @@ export interface ProjectStore {
   /** Writes settings as the next revision; null when the revision is not the expected one. */
   saveSettings(id: number, expected_revision: number, settings: ProjectSettings): Promise<ProjectRow | null>
 
-  /** Resolves to the key whose text has this SHA-256. */
-  findKey(hash: Uint8Array): Promise<KeyRow | null>
+  /** Returns the key whose text has this SHA-256. It may be cached for this very object, not for others of the same bytes. */
+  findKey(hash: Uint8Array): Soon<KeyRow | null>
   keyById(id: number): Promise<KeyRow | null>
   listKeys(project_id: number, query: PageQuery): Promise<Page<KeyListRow>>
   insertKey(project_id: number, key: NewKey, at_ms: number): Promise<KeyListRow>
@@ -247,7 +248,7 @@ export interface ConsentWrite {
 }
 
 export interface ConsentStore {
-  latestConsent(project_id: number, session_id: string): Promise<ConsentRecord | null>
+  latestConsent(project_id: number, session_id: string): Soon<ConsentRecord | null>
   listConsent(
     query: PageQuery & { project_id?: number; session_id?: string; since_ms?: number },
   ): Promise<Page<ConsentListRow>>
@@ -366,7 +367,7 @@ export interface PlacementStore {
     dropsTopic: boolean,
   ): Promise<'bound' | 'decided' | 'capped'>
   findJob(id: number): Promise<JobRow | null>
-  findSlot(id: number): Promise<SlotRow | null>
+  findSlot(id: number): Soon<SlotRow | null>
   listSlots(
     query: PageQuery & {
       project_id?: number

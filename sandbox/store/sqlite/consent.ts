@@ -101,7 +101,7 @@ export function consentTable(
   }
 
   const methods: ConsentStore = {
-    latestConsent: async (project_id, session_id) => read(() => latestOf(sessionOf(project_id, session_id))),
+    latestConsent: (project_id, session_id) => read(() => latestOf(sessionOf(project_id, session_id))),
     saveConsent: (consent) => write(() => save(consent)),
     async listConsent(query) {
       const filter = createFilter()

@@ -182,7 +182,7 @@ export function placementTable(
         const stored = findJob.get(id)
         return stored === undefined ? null : { ...stored, facts: parseRow<JobFacts>(stored.facts) }
       }),
-    findSlot: async (id) => read(() => find(id)),
+    findSlot: (id) => read(() => find(id)),
     async listSlots(query) {
       const filter = createFilter()
       filter.add('job.project_id = ?', query.project_id)

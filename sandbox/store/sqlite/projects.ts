@@ -54,7 +54,8 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
   const pinOrigin = db.prepare('UPDATE activation SET origin = ? WHERE id = ? AND (origin IS NULL OR origin = ?)')
 
   const projects = new Map<number, ProjectRow>()
-  const keys = new Map<string, KeyRow>()
+  /** By the digest object that the pipeline caches for a key. */
+  let keys = new WeakMap<Uint8Array, KeyRow>()
 
   const project = (id: number): ProjectRow => {
     const cached = projects.get(id)
@@ -67,13 +68,12 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
   }
 
   const findKey = (hash: Uint8Array): KeyRow | null => {
-    const name = Buffer.from(hash).toString('latin1')
-    const cached = keys.get(name)
+    const cached = keys.get(hash)
     if (cached !== undefined) return cached
     const stored = keyByHash.get(hash)
     if (stored === undefined) return null
     const row = withProject(stored)
-    keys.set(name, row)
+    keys.set(hash, row)
     return row
   }
 
@@ -99,7 +99,7 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
 
   const clear = () => {
     projects.clear()
-    keys.clear()
+    keys = new WeakMap()
   }
 
   const methods: ProjectStore = {
@@ -125,7 +125,7 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
         return project(id)
       }),
 
-    findKey: async (hash) => read(() => findKey(hash)),
+    findKey: (hash) => read(() => findKey(hash)),
     keyById: async (id) => read(() => found(keyById.get(id))),
     async listKeys(project_id, { limit, before }) {
       const rows = read(() => keysOf.all(project_id, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(withProject))
@@ -135,7 +135,7 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
     revokeKey: (id, at_ms) =>
       write(() => {
         revokeKey.run(at_ms, id)
-        keys.clear()
+        keys = new WeakMap()
         return found(keyById.get(id))
       }),
 
