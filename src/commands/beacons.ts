@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { endpointCommand, projectFilter } from '../cli/endpoint/endpoint-command.ts'
 import { endpoints } from '../cli/endpoint/facts.ts'
-import { type Body, fieldOptions, flagValues } from '../cli/endpoint/input.ts'
+import { type Body, fieldOptions, flagValues, parseTime } from '../cli/endpoint/input.ts'
 import { paintDim, paintReason, paintWord } from '../cli/output/table.ts'
 import type { Style } from '../cli/output/terminal.ts'
 import { alignPairs, formatValue, timeText } from '../cli/output/text.ts'
@@ -26,7 +26,6 @@ import { lintBeacons, lintLines, lintSummary } from '../journal/lint.ts'
 import { beaconLine, beaconSource, verdictPaint, verdictText } from '../tail/beacons.ts'
 import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } from '../tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '../tail/model.ts'
-import { parseTime } from './flag-values.ts'
 
 const lint: Command = {
   name: 'lint',

@@ -7,6 +7,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, describeRecord, endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { portNumber } from '../cli/endpoint/input.ts'
 import { paintStatus, paintWord } from '../cli/output/table.ts'
 import type { Style } from '../cli/output/terminal.ts'
 import { formatTime } from '../cli/output/text.ts'
@@ -17,7 +18,6 @@ import { ServiceError } from '../client/errors.ts'
 import { verifyCallback } from '../client/integration.ts'
 import type { CallbackItem } from '../contract/control/callbacks.ts'
 import { parseJson, valueAt } from '../foundation/json.ts'
-import { portNumber } from './flag-values.ts'
 
 const defaultPort = 4020
 const mostBodyBytes = 1_048_576

@@ -9,6 +9,7 @@ import { CliError, exitCodes } from '../cli/run/errors.ts'
 import { readStdin } from '../cli/run/host.ts'
 import {
   configFileName,
+  environmentValues,
   findConfig,
   profileNamed,
   profilesPath,
@@ -26,7 +27,7 @@ import {
   readJson,
 } from '../cli/settings/schemas.ts'
 import { checkSetting } from '../cli/settings/settings.ts'
-import { environmentValues, type FileSettingName, fileSettingNames, type SettingName } from '../cli/settings/table.ts'
+import { type FileSettingName, fileSettingNames, type SettingName } from '../cli/settings/table.ts'
 
 /** The profile that `config set` creates when there is none. */
 const firstProfile = 'default'

@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { repeatable, sinceText } from '../cli/endpoint/input.ts'
 import type { Command, Session } from '../cli/run/command.ts'
 import { exitCodes } from '../cli/run/errors.ts'
 import { sessionClient } from '../cli/run/session.ts'
@@ -12,7 +13,6 @@ import {
 } from '../journal/facts/machine.ts'
 import { gatherServed } from '../journal/facts/served-files.ts'
 import { type Journal, readJournal } from '../journal/journal.ts'
-import { repeatable, sinceText } from './flag-values.ts'
 
 /** How many of the newest requests are checked. */
 const limit = 1_000

@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { Argument, Option } from 'commander'
 import { z } from 'zod'
 import { callEndpoint, endpointCommand, namedProject, projectFilter } from '../cli/endpoint/endpoint-command.ts'
+import { countFromOne } from '../cli/endpoint/input.ts'
 import { type Column, paintDim, tableLines } from '../cli/output/table.ts'
 import type { Style } from '../cli/output/terminal.ts'
 import type { Command, Noun, Session } from '../cli/run/command.ts'
@@ -26,7 +27,6 @@ import {
 } from '../contract/control/evidence.ts'
 import { parseJson } from '../foundation/json.ts'
 import { forceOption, writeAtomically } from './files.ts'
-import { countFromOne } from './flag-values.ts'
 
 const exportEvidence = endpointCommand('evidence.export', {
   details:

@@ -69,10 +69,10 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   {
-    path: 'src/commands/sandbox/migrate.ts',
-    modules: [...base, 'src/cli', 'src/commands/sandbox/start.ts', 'sandbox/index.ts'],
+    path: 'src/commands/sandbox/index.ts',
+    modules: ['src/commands', ...base, 'src/cli', 'sandbox/index.ts'],
     packages: ['commander'],
-    builtins: 'none',
+    builtins: ['node:fs', 'node:path'],
   },
   {
     path: 'src/commands/sandbox/start.ts',
@@ -81,8 +81,9 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   {
-    path: 'src/commands/tokens/reset-admin.ts',
+    path: 'src/commands/tokens.ts',
     modules: ['src/commands', ...base, 'src/cli', 'sandbox/index.ts'],
+    packages: ['commander'],
     builtins: 'none',
   },
   {

@@ -15,7 +15,7 @@ import {
   stateDirectory,
   stateFailure,
 } from './state-directory.ts'
-import { environmentValues, type Flags, type SettingValues } from './table.ts'
+import { type Flags, type SettingValues, settingNames, settingsTable } from './table.ts'
 
 export const configFileName = 'svc.config.json'
 
@@ -97,6 +97,11 @@ async function readSettingFile<Value>(path: string, name: 'ConfigFile' | 'Profil
   if (!existsSync(path)) return null
   const schemas = await import('./schemas.ts')
   return schemas.readJson(path, schemas[name]) as Promise<Value | null>
+}
+
+/** Returns the values of the environment variables. An empty variable counts as unset. */
+export function environmentValues(env: Readonly<Record<string, string | undefined>>): SettingValues {
+  return Object.fromEntries(settingNames.map((name) => [name, env[settingsTable[name].env] || undefined]))
 }
 
 /** Returns the config file in use when it lies above the working directory and nothing names it; null otherwise. */

@@ -96,8 +96,3 @@ export type SettingValues = Partial<Record<SettingName, string | undefined>>
 
 /** The settings that the command line gives. */
 export type Flags = SettingValues & { allow_http?: boolean }
-
-/** Returns the values of the environment variables. An empty variable counts as unset. */
-export function environmentValues(env: Readonly<Record<string, string | undefined>>): SettingValues {
-  return Object.fromEntries(settingNames.map((name) => [name, env[settingsTable[name].env] || undefined]))
-}

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { endpoints } from '../../cli/endpoint/facts.ts'
-import { bodyOptions, buildBody, checkRequired, choicesAt } from '../../cli/endpoint/input.ts'
+import { append, bodyOptions, buildBody, checkRequired, choicesAt, wholeNumber } from '../../cli/endpoint/input.ts'
 import { placementSummary } from '../../cli/output/placement-summary.ts'
 import { describeValue } from '../../cli/output/text.ts'
 import { openPage } from '../../cli/process/open-url.ts'
@@ -15,7 +15,6 @@ import { limits } from '../../contract/limits.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
 import { curlCommand, secretKeyVariable, shellMediaType } from '../../foundation/curl.ts'
-import { append, wholeNumber } from '../flag-values.ts'
 
 interface CreateOptions {
   format?: string[]

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
+import { repeatable } from '../../cli/endpoint/input.ts'
 import { type Session, suggestValues } from '../../cli/run/command.ts'
 import { CliError, noSandbox } from '../../cli/run/errors.ts'
 import type { HostStream } from '../../cli/run/host.ts'
@@ -14,7 +15,6 @@ import type { BrowserHost, BrowserOptions } from '../../qa/browser/launch.ts'
 import type { OwnReporters } from '../../qa/report/reporters.ts'
 import { QaError, type Reporter } from '../../qa/result.ts'
 import type { Target, TargetOptions } from '../../qa/run/target.ts'
-import { repeatable } from '../flag-values.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
 
 export interface TargetFlags {

@@ -4,7 +4,7 @@
  */
 import { Argument, Option } from 'commander'
 import { callEndpoint, describeRecord, endpointCommand, printPage } from '../../cli/endpoint/endpoint-command.ts'
-import { endpointOptions, flagValues, readAssignment, variantOf } from '../../cli/endpoint/input.ts'
+import { endpointOptions, flagValues, readAssignment, repeatable, variantOf } from '../../cli/endpoint/input.ts'
 import { type Column, paintDim, paintReason, paintStatus } from '../../cli/output/table.ts'
 import { alignPairs, describeValue } from '../../cli/output/text.ts'
 import type { Command, CommandInput, Noun, Session } from '../../cli/run/command.ts'
@@ -21,7 +21,6 @@ import {
   shellMediaType,
 } from '../../foundation/curl.ts'
 import { parseJson, parseJsonObject } from '../../foundation/json.ts'
-import { repeatable } from '../flag-values.ts'
 import {
   count,
   emptyJournal,

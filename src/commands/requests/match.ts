@@ -5,14 +5,13 @@
 import { Option } from 'commander'
 import { callEndpoint, endpointCommand, projectFilter } from '../../cli/endpoint/endpoint-command.ts'
 import { type EndpointFacts, endpoints } from '../../cli/endpoint/facts.ts'
-import { endpointOptions, flagValues, valueAt, variantOf } from '../../cli/endpoint/input.ts'
+import { endpointOptions, flagValues, repeatable, valueAt, variantOf, wholeNumber } from '../../cli/endpoint/input.ts'
 import { alignPairs, formatValue } from '../../cli/output/text.ts'
 import type { Command, CommandInput, Session } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import { nextCursor } from '../../client/client.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/control/requests.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
-import { repeatable, wholeNumber } from '../flag-values.ts'
 
 /** The note below a list of the journal that nothing filters. */
 export const emptyJournal = 'The journal is empty. Send a request: svc placements create'

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Argument } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { parseTime } from '../../cli/endpoint/input.ts'
 import { type Column, paintReason, paintStatus, paintWord } from '../../cli/output/table.ts'
 import type { Style } from '../../cli/output/terminal.ts'
 import { alignPairs, hangingLines, plural, timeText } from '../../cli/output/text.ts'
@@ -12,7 +13,6 @@ import type { SandboxClock } from '../../contract/control/clock.ts'
 import type { Scenario } from '../../contract/control/scenarios.ts'
 import { formatDuration, parseDuration } from '../../foundation/duration.ts'
 import { packageRoot } from '../../scaffold/templates.ts'
-import { parseTime } from '../flag-values.ts'
 
 const columns: readonly Column[] = [
   { name: 'fault', field: 'fault_id', kind: 'id' },

@@ -1,15 +1,23 @@
-import { Option } from 'commander'
+/**
+ * `svc sandbox`: how its state is reset, exported to one file and imported, saved as snapshots within it, and migrated. Its other
+ * verbs are in the files beside it.
+ */
+
+import { openAsBlob, statSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
+import { Argument, Option } from 'commander'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
-import { alignPairs } from '../../cli/output/text.ts'
-import type { Noun, Session } from '../../cli/run/command.ts'
+import { type Column, tableLines } from '../../cli/output/table.ts'
+import { alignPairs, sizeText } from '../../cli/output/text.ts'
+import type { Command, CommandGroup, Noun, Session } from '../../cli/run/command.ts'
 import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import { startEnvironment, startFlags } from '../../cli/settings/start-options.ts'
+import { forceOption, writeAtomically } from '../files.ts'
 import { canAsk, confirm } from '../prompt.ts'
 import { logs } from '../requests/tail.ts'
 import { clock, faults, scenario } from './conditions.ts'
-import { migrate } from './migrate.ts'
 import { ps, status, stop } from './running.ts'
-import { start } from './start.ts'
-import { exportCommand, importCommand, snapshot } from './state.ts'
+import { categories, start } from './start.ts'
 
 const reset = endpointCommand('sandbox.reset', {
   details:
@@ -34,6 +42,166 @@ async function confirmReset(session: Session): Promise<void> {
     'Nothing was reset.',
     'To reset without being asked: svc sandbox reset --yes',
   )
+}
+
+const migrate: Command = {
+  name: 'migrate',
+  summary: 'Create or migrate the schema of a shared PostgreSQL database',
+  details:
+    'svc start does the same by itself, under a lock: of several nodes that start together one migrates. Use it where the nodes may not change the schema, or to see beforehand that it works. A schema of a newer version is refused with exit code 2, and nothing is changed. A database file needs no command: it is migrated, and copied before, when it is opened.',
+  options: [
+    startFlags().get('store')!,
+    new Option('--namespace <name>', 'the namespace to migrate; default: the one that all share'),
+  ],
+  examples: [
+    'sandbox migrate --store postgres://svc@db.internal:5432/svc',
+    'sandbox migrate --namespace pr-42 -o json',
+  ],
+  async run({ host, out }, { options }) {
+    const store = (options.store as string | undefined) ?? startEnvironment(host.env, new Set(['store'])).store
+    if (store === undefined) {
+      throw new CliError(
+        'usage',
+        'option_missing',
+        'No database is named.',
+        'Give --store postgres://..., or set SVC_STORE.',
+      )
+    }
+    const { migrateStore, SandboxError } = await import('../../../sandbox/index.ts')
+    try {
+      const migrated = await migrateStore(store, (options.namespace as string | undefined) ?? null)
+      const { from_version, to_version } = migrated
+      const what =
+        from_version === to_version ? 'up to date' : from_version === 0 ? 'created' : `migrated from ${from_version}`
+      out.item(migrated, (style) =>
+        alignPairs(
+          [
+            ['database', migrated.database],
+            ['schema', migrated.schema],
+            ['version', `${to_version}, ${what}`],
+          ],
+          style,
+        ),
+      )
+      return 0
+    } catch (error) {
+      if (!(error instanceof SandboxError)) throw error
+      throw new CliError(categories[error.code], error.code, error.message, error.hint)
+    }
+  },
+}
+
+const defaultFile = 'sandbox.svc.gz'
+
+const exportCommand = endpointCommand('sandbox.export', {
+  details: 'The file is complete or not written at all.',
+  arguments: [new Argument('[file]', 'file to write').default(defaultFile)],
+  options: [forceOption()],
+  examples: ['sandbox export', 'sandbox export monday.svc.gz --force'],
+  async run(session, { args, options }) {
+    const { host, out, signal } = session
+    const file = resolve(host.cwd, args[0] ?? defaultFile)
+    const bytes = session.client().sandbox.export({}, { signal })
+    const how = { overwrite: options.overwrite === true, mode: 0o600 }
+    await out.bytes('GET /_sandbox/export: writing the file', null, (done) =>
+      writeAtomically(session, file, counted(bytes, done), how),
+    )
+    const size_bytes = statSync(file).size
+    out.data({ file, size_bytes }, () => [`Wrote ${file}, ${sizeText(size_bytes)}.`])
+    return 0
+  },
+})
+
+const importCommand = endpointCommand('sandbox.import', {
+  details: 'Into a store that several nodes share it asks first; where it cannot ask, it takes --yes.',
+  arguments: [new Argument('<file>', 'file that svc sandbox export has written')],
+  options: [new Option('-y, --yes', 'do not ask')],
+  examples: ['sandbox import sandbox.svc.gz', 'sandbox import sandbox.svc.gz -o json'],
+  async run(session, { args, options }) {
+    const file = resolve(session.host.cwd, args[0]!)
+    let body: Blob
+    try {
+      body = await openAsBlob(file)
+    } catch {
+      throw new CliError('usage', 'file_unreadable', `${file} cannot be read.`, 'Name a file of svc sandbox export.')
+    }
+    if (options.yes !== true) await confirmImport(session, args[0]!)
+    const data = await session.out.bytes('POST /_sandbox/import', body.size, (done) => {
+      const read = body.stream.bind(body)
+      // Read by the transport as it sends it; then the sandbox verifies it.
+      body.stream = () => read().pipeThrough(counter(done))
+      return session.client().sandbox.import({ body }, { signal: session.signal })
+    })
+    const { projects, evidence_entries } = data
+    session.out.data(data, () => [
+      `Restored ${basename(file)}: ${projects} projects, ${evidence_entries} evidence entries verified.`,
+    ])
+    return 0
+  },
+})
+
+/** Asks before the state of others is replaced. Throws CliError unless the answer is yes, or where nobody can be asked. */
+async function confirmImport(session: Session, file: string): Promise<void> {
+  const { data } = await callEndpoint(session, 'sandbox.info', {})
+  if (data.nodes === null) return
+  const question = `Replace the state of ${data.database} (${data.url}) for everyone who uses it?`
+  if (canAsk(session) && (await confirm(session, question))) return
+  const message = `Nothing was imported: ${data.database} is shared.`
+  throw new CliError('usage', 'not_confirmed', message, `To replace its state: svc sandbox import ${file} --yes`)
+}
+
+async function* counted(chunks: AsyncIterable<Uint8Array>, done: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    done(bytes)
+    yield chunk
+  }
+}
+
+function counter(done: (bytes: number) => void): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let bytes = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length
+      done(bytes)
+      controller.enqueue(chunk)
+    },
+  })
+}
+
+const columns: readonly Column[] = [
+  { name: 'name', kind: 'id' },
+  { name: 'saved', field: 'saved_at_ms', kind: 'time' },
+  { name: 'size', field: 'size_bytes', kind: 'size' },
+  { name: 'schema', field: 'schema_version', rank: 2 },
+]
+
+const snapshot: CommandGroup = {
+  name: 'snapshot',
+  summary: 'Save the state of the sandbox under a name, and restore it',
+  commands: [
+    endpointCommand('snapshots.save', {
+      examples: ['sandbox snapshot save before-launch', 'sandbox snapshot save with-consent --replace'],
+      text: ({ name, size_bytes }) => [`Saved ${name}, ${sizeText(size_bytes)}.`],
+    }),
+    endpointCommand('snapshots.list', {
+      examples: ['sandbox snapshot list', 'sandbox snapshot list -o json'],
+      tables: [columns],
+      text: ({ items }, _meta, style) => (items.length === 0 ? [] : tableLines(columns, items, style)),
+      after: async ({ out }, { items }) => {
+        if (items.length === 0) out.note('No snapshot is saved. Save one: svc sandbox snapshot save NAME')
+      },
+    }),
+    endpointCommand('snapshots.restore', {
+      examples: ['sandbox snapshot restore before-launch', 'sandbox snapshot restore before-launch -o none'],
+      text: ({ name }) => [`Restored ${name}.`],
+    }),
+    endpointCommand('snapshots.delete', {
+      examples: ['sandbox snapshot delete before-launch', 'sandbox snapshot delete with-consent -o none'],
+      text: () => ['Deleted.'],
+    }),
+  ],
 }
 
 export const sandbox: Noun = {
