@@ -139,6 +139,28 @@ describe('a turn', { concurrent: true }, () => {
     }
   })
 
+  test.for([
+    [360, 800],
+    [1_100, 900],
+  ] as const)(
+    'shows its ad below the pictures without scrolling, and says so in full (%i)',
+    async ([width, height]) => {
+      await using demo = await openDemo('?surface=image', { viewport: { width, height } })
+      const { page } = demo
+      await showAd(page)
+      // On a phone the timeline is another view.
+      await page.locator('.journey li[data-state=reached] b', { hasText: 'Viewable' }).waitFor({ state: 'attached' })
+      const cut = await page.locator('.views').evaluate(
+        (views) =>
+          [...views.querySelectorAll('.chip')].filter((part) => {
+            const { left, right } = part.getBoundingClientRect()
+            return left < 0 || right > innerWidth - 4
+          }).length,
+      )
+      expect(cut).toBe(0)
+    },
+  )
+
   test.each(surfaces)(
     'on the %s surface fills with a %s ad that is counted, and has no accessibility violation',
     async (surface, format, answer) => {

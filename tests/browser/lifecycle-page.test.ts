@@ -287,3 +287,42 @@ describe.concurrent('a page that is left', () => {
     expect((await host.ledger()).slice(-2)).toEqual(viewed)
   })
 })
+
+describe.concurrent('a page around the page', () => {
+  test('that hides the frame of the page keeps an ad in there from being viewable', async () => {
+    const inner = `<script src=${stage.sandbox.url}/v1/render.js></script><div id=slot></div>`
+    const style = 'width:400px;height:400px;opacity:0'
+    await using host = await stage.open({ html: `<iframe id="page" srcdoc="${inner}" style="${style}"></iframe>` })
+    const response = await host.place(banner)
+    const frame = host.page.frame({ url: 'about:srcdoc' })!
+    await frame.waitForFunction(() => window.SponsoredPlacement !== undefined)
+    await frame.evaluate((response) => {
+      window.SponsoredPlacement!.renderPlacement({ target: '#slot', response })
+    }, response)
+    const types = () => frame.evaluate(() => window.SponsoredPlacement!.getEvents().map(({ type }) => type))
+    await vi.waitFor(async () => expect(await types()).toContain('beacon'), { timeout: 30_000 })
+    await host.page.waitForTimeout(1_500)
+    expect(await types()).not.toContain('visible')
+    await host.page.evaluate(() => {
+      document.querySelector<HTMLElement>('#page')!.style.opacity = '1'
+    })
+    await vi.waitFor(async () => expect(await types()).toContain('visible'), { timeout: 30_000 })
+  })
+})
+
+describe.concurrent('a page that is offline', () => {
+  test('has its beacons wait for the network, however long its attempts would have taken', async () => {
+    await using host = await stage.open({ html: '<div style="height:2000px"></div><div id="slot"></div>' })
+    await host.show(banner)
+    await host.waitForEvent('beacon', { event: 'render' })
+    await host.context.setOffline(true)
+    await host.page.evaluate(() => scrollTo(0, 2_000))
+    await host.waitForEvent('visible')
+    // Three attempts are over after 3.5 seconds.
+    await host.page.waitForTimeout(4_500)
+    expect((await host.events()).filter(({ type }) => type === 'beacon')).toHaveLength(1)
+    await host.context.setOffline(false)
+    expect(await host.waitForEvent('beacon', { event: 'visible' })).toMatchObject({ accepted: true, reason_code: 'OK' })
+    expect(await host.ledger()).toEqual(viewed)
+  })
+})

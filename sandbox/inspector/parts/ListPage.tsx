@@ -2,6 +2,7 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { Button, Input, SearchField, Text, ToggleButton } from 'react-aria-components'
 import { useSearchParams } from 'wouter'
+import { useLiveStatus } from '../data/live.ts'
 import { useSession } from '../data/session.ts'
 import { SelectField } from './Fields.tsx'
 import { Icon } from './Icon.tsx'
@@ -140,6 +141,7 @@ interface FilterBarProps {
 
 export function FilterBar({ filters, values, onChange, live }: FilterBarProps) {
   const isSet = filters.some(({ name }) => values[name] !== undefined)
+  const isLost = useLiveStatus() === 'lost'
   return (
     // biome-ignore lint/a11y/useSemanticElements: a search of this page, not of a form
     <div role="search" className="filters">
@@ -161,8 +163,13 @@ export function FilterBar({ filters, values, onChange, live }: FilterBarProps) {
         </Button>
       )}
       {live !== undefined && (
-        <ToggleButton className="small bar live-toggle" isSelected={live.isOn} onChange={live.onChange}>
-          <span className="live-dot" /> {live.isOn ? 'Live' : 'Paused'}
+        <ToggleButton
+          className="small bar live-toggle"
+          isSelected={live.isOn}
+          onChange={live.onChange}
+          {...(isLost && { 'data-lost': true })}
+        >
+          <span className="live-dot" /> {!live.isOn ? 'Paused' : isLost ? 'Waiting' : 'Live'}
         </ToggleButton>
       )}
     </div>

@@ -42,7 +42,7 @@ export function toneOfStatus(status: number): Tone {
 export function Chip({ children, tone }: { children: string | number | null | undefined; tone?: Tone }) {
   if (children === null || children === undefined || children === '') return null
   return (
-    <span className="chip" data-tone={tone ?? toneOf(String(children))}>
+    <span className="chip" data-tone={tone ?? toneOf(String(children))} title={String(children)}>
       {children}
     </span>
   )

@@ -2,7 +2,8 @@
  * Sends the beacons of one render instance: one POST each, with an id that makes retries collapse.
  *
  * Uses fetch with keepalive, because sendBeacon cannot send JSON across origins without a credentialed preflight.
- * Network errors and 5xx are retried with back-off, 429 only after its Retry-After, any other 4xx never.
+ * Network errors and 5xx are retried with back-off, 429 only after its Retry-After, any other 4xx never. While the browser
+ * is offline an attempt would be wasted, so the next one waits until it is online.
  */
 import type { BeaconEvent, BeaconRequest, Measurements } from '../../../src/contract/v1/beacons.ts'
 import { pause, requestJson } from './renderer.ts'
@@ -54,7 +55,7 @@ export function openBeacons(options: BeaconOptions) {
       const { ok, status, reason_code, retry_after_ms } = response
       const isOrdered = retry_after_ms !== null
       const isTemporary = status === 0 || status >= 500 || (status === 429 && isOrdered)
-      const delay = retry_after_ms ?? backoff_ms[attempts] ?? 0
+      const delay = retry_after_ms ?? (navigator.onLine ? backoff_ms[attempts] : max_wait_ms) ?? 0
       if (!isTemporary || attempts >= backoff_ms.length || closing.signal.aborted || delay > max_wait_ms) {
         return report(ok, reason_code)
       }
@@ -62,6 +63,8 @@ export function openBeacons(options: BeaconOptions) {
       if (closing.signal.aborted && isOrdered) return report(false, reason_code)
     }
   }
+
+  addEventListener('online', flush, { signal: closing.signal })
 
   return {
     /** Sends one beacon; `count` numbers repeated ones, such as heartbeats. */

@@ -99,19 +99,20 @@ export function isPageVisible(): boolean {
   return document.visibilityState === 'visible'
 }
 
-/** Whether neither the element nor an ancestor is hidden by a style. */
-function isShown(element: HTMLElement): boolean {
-  if (!element.isConnected || getComputedStyle(element).visibility !== 'visible') return false
-  for (let at: Element | null = element; at; at = at.parentElement ?? shadowHost(at)) {
+/** Whether neither the element nor an ancestor is hidden by a style, in this document and in those of the origin around it. */
+function isShown(element: Element): boolean {
+  // Empty when it is not in the document.
+  if (getComputedStyle(element).visibility !== 'visible') return false
+  for (let at: Element | null = element; at; at = at.parentElement ?? hostOf(at)) {
     const { display, opacity } = getComputedStyle(at)
     if (display === 'none' || Number(opacity) < 0.1) return false
   }
-  return true
+  const around = element.ownerDocument.defaultView?.frameElement
+  return !around || isShown(around)
 }
 
-function shadowHost(element: Element): Element | null {
-  const root = element.getRootNode()
-  return root instanceof ShadowRoot ? root.host : null
+function hostOf(element: Element): Element | null {
+  return (element.getRootNode() as Partial<ShadowRoot>).host ?? null
 }
 
 export interface Dwell {

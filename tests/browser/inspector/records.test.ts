@@ -219,3 +219,33 @@ test('billing: totals, days, lines and what did not count', async () => {
   await page.locator('.chart canvas').waitFor()
   expect(await violations(page)).toEqual([])
 })
+
+test.for([1_100, 1_280])(
+  'lists have room for all of their columns, and a chip that is cut ends in an ellipsis (%i)',
+  async (width) => {
+    await using inspector = await openStaged({ width })
+    const { here: on, page, go } = inspector
+    const session_id = 'a-session-with-a-very-long-name-of-a-customer'
+    await on.api.accept('placements.create', { as: key, body: asked({ session_id }) })
+    await on.api.accept('placements.create', { as: key, body: asked({ session_id, test_outcome: 'no_fill' }) })
+    await on.api.send('POST', '/v1/beacons', { as: key, body: { event: 'visble' } })
+    for (const view of ['placements', 'beacons', 'requests', 'evidence']) {
+      await go(`/${view}`)
+      await page.locator('.table-body [role=row]').first().waitFor()
+      const cut = await page.getByRole('table').evaluate((table) => {
+        const chips = [...table.querySelectorAll<HTMLElement>('.chip')].filter((chip) => {
+          const isInside =
+            chip.getBoundingClientRect().right <= chip.closest('[role=cell]')!.getBoundingClientRect().right
+          return (
+            !isInside || (chip.scrollWidth > chip.clientWidth && getComputedStyle(chip).textOverflow !== 'ellipsis')
+          )
+        })
+        return {
+          chips: chips.map(({ innerText }) => innerText),
+          columns: Math.max(0, table.scrollWidth - table.clientWidth),
+        }
+      })
+      expect([view, cut]).toEqual([view, { chips: [], columns: 0 }])
+    }
+  },
+)

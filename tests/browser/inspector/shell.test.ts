@@ -106,10 +106,12 @@ test('a lost connection is said, and after another start everything is read agai
   await page.locator('.live[data-tone=good]').waitFor()
   await first.close()
   await page.getByText('Connection lost.').waitFor()
+  await page.getByRole('button', { name: 'Waiting', exact: true }).waitFor()
   const second = await startSandbox({ port })
   try {
     const { slot_id } = await fill(connect(second))
     await page.getByText('Connected again.').waitFor()
+    await page.getByRole('button', { name: 'Live', exact: true }).waitFor()
     await page.getByRole('row').nth(1).getByText(slot_id).waitFor()
     const { slot_id: next } = await fill(connect(second))
     await page.getByRole('row').nth(1).getByText(next).waitFor()

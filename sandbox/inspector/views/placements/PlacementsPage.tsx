@@ -103,7 +103,13 @@ const columns: readonly Column<PlacementItem>[] = [
   { id: 'format', header: 'Format', width: '64px', cell: ({ format }) => format ?? <span className="faint">–</span> },
   { id: 'job_type', header: 'Surface', width: '64px', cell: ({ job_type }) => job_type },
   idColumn('session_id', 'Session', 'session', 'minmax(100px, 1fr)'),
-  { id: 'client_id', header: 'Project', width: 'minmax(84px, 0.7fr)', cell: ({ client_id }) => client_id },
+  {
+    id: 'client_id',
+    header: 'Project',
+    width: 'minmax(84px, 0.7fr)',
+    isWide: true,
+    cell: ({ client_id }) => client_id,
+  },
   {
     id: 'decision',
     header: 'Decided in',
