@@ -12,7 +12,7 @@ import { entries } from './entries.ts'
 const root = join(import.meta.dirname, '..')
 
 /**
- * Four files for what commands share, in place of forty, and one for the store: finding and reading a file takes longer than
+ * Five files for what commands share, in place of forty, and one for the store: finding and reading a file takes longer than
  * evaluating it. The first is all that help and a usage error need, beside the tree of commands.
  */
 const codeSplitting = {
@@ -34,6 +34,7 @@ const codeSplitting = {
       name: 'contract',
       test: /src\/contract\/(compat|(control|v1)\/(?!beacons|events|evidence)\w+|index|listing|openapi[\w-]*)\.ts/,
     },
+    { name: 'beacons', test: /src\/contract\/(control|v1)\/beacons\.ts/ },
     {
       name: 'store',
       test: /sandbox\/(sandbox-error|store\/(?!open-store)[\w-]+|store\/sqlite\/(?!\w+-worker)[\w/-]+)\.ts/,

@@ -14,7 +14,7 @@ const scripts = [
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Writes render.js and frame.js to `outDir`; throws when one is larger than it may be. Tests may add plugins. */
+/** Writes render.js and frame.js to `outDir`; throws when one is larger than it may be. Tests may add plugins, and lines with them. */
 export async function buildRenderer(outDir: string, plugins: readonly Plugin[] = []): Promise<void> {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
   for (const { name, entry, most } of scripts) {
@@ -32,6 +32,7 @@ export async function buildRenderer(outDir: string, plugins: readonly Plugin[] =
       },
     })
     const size = gzipSync(await readFile(join(outDir, name))).length
-    if (size > most) throw new Error(`${name} has ${size} bytes over gzip, ${most} are allowed. Make it smaller.`)
+    if (size > most && plugins.length === 0)
+      throw new Error(`${name} has ${size} bytes over gzip, ${most} are allowed. Make it smaller.`)
   }
 }

@@ -164,7 +164,8 @@ async function learn(): Promise<Known> {
   const banner = await fill('banner')
   const clip = await fill('clip')
   const key = { publishable_key: 'pk_test_sandbox_demo' }
-  const { activation_token } = await ok<ActivationResult>('POST', '/v1/browser/activate', key, { origin })
+  const page = { origin, authorization: `Bearer ${key.publishable_key}` }
+  const { activation_token } = await ok<ActivationResult>('POST', '/v1/browser/activate', key, page)
   const frame = await fetched('GET', `/v1/render/${clip.asset_token}`)
   return {
     ...banner,
