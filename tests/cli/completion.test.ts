@@ -1,5 +1,5 @@
-/** `svc completion`: the script of bash runs in bash; those of other shells are read, and run where the shell is. */
-import { execFileSync, spawnSync } from 'node:child_process'
+/** `svc completion`: the script of bash runs in bash; those of the other shells, which are on few machines, are read. */
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -206,39 +206,45 @@ test('the script of fish knows which flags take a value, and completes the progr
   expect(lines).toContain("complete -c svc -n 'contains -- -- (commandline -opc)' -x -a '(__svc_program)'")
 })
 
-/** The other shells are on few machines: their scripts run where they are. */
-const has = (shell: string) => spawnSync(shell, ['-c', 'exit']).status === 0
+test('the script of zsh loads compinit itself, and only where nothing has', async () => {
+  const script = await scriptOf('zsh')
+  expect(script).toMatch(/^#compdef svc\n/)
+  expect(script.slice(script.lastIndexOf('\nif '))).toBe(`
+if [[ \${funcstack[1]} == _svc ]]; then
+  _svc "$@"
+else
+  if (( ! $+functions[compdef] )); then
+    autoload -Uz compinit
+    compinit -i
+  fi
+  compdef _svc svc
+fi
+`)
+})
 
-if (has('zsh'))
-  test('zsh needs no compinit before the script', async () => {
-    const folder = temporaryDirectory()
-    const file = join(folder, 'svc.zsh')
-    writeFileSync(file, await scriptOf('zsh'))
-    const env = { PATH: process.env.PATH, HOME: folder, ZDOTDIR: folder }
-    const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', `source ${file}; print $_comps[svc]`], {
-      encoding: 'utf8',
-      env,
-    })
-    expect({ stdout, stderr }).toEqual({ stdout: '_svc\n', stderr: '' })
+describe('the script of fish', () => {
+  /** Returns the lines that apply where one of these commands has been typed. */
+  const linesAt = async (path: string) =>
+    (await scriptOf('fish')).split('\n').filter((line) => line.includes('__svc_at ') && line.includes(`'${path}'`))
+
+  test('offers no files unless a line says so', async () => {
+    expect((await scriptOf('fish')).split('\n')).toContain('complete -c svc -f')
   })
 
-if (has('fish'))
-  test('fish offers files only where one is taken', async () => {
-    const folder = temporaryDirectory()
-    writeFileSync(join(folder, 'svc.fish'), await scriptOf('fish'))
-    writeFileSync(join(folder, 'body.json'), '{}')
-    const offered = (line: string) =>
-      execFileSync('fish', ['--no-config', '-c', `source svc.fish; complete --do-complete='${line}'`], {
-        encoding: 'utf8',
-        cwd: folder,
-        env: { PATH: process.env.PATH, HOME: folder },
-      })
-    for (const line of ['svc beacons lint ', 'svc start --tls-cert ', 'svc qa run --reporter '])
-      expect(offered(line), line).toContain('body.json')
-    for (const line of ['svc placements create ', 'svc placements create --topic ', 'svc sandbox clock advance '])
-      expect(offered(line), line).not.toContain('body.json')
-    expect(offered('svc qa run --reporter ')).toContain('junit=qa.xml')
+  test('offers files where an argument or a flag is one', async () => {
+    expect(await linesAt('beacons lint')).toContainEqual(expect.stringMatching(/" -F$/))
+    expect(await linesAt('start')).toContainEqual(expect.stringMatching(/" -l tls-cert .* -r -F$/))
+    expect(await linesAt('qa run')).toContainEqual(
+      expect.stringMatching(/" -l reporter .* -r -F -a '[^']*junit=qa\.xml[^']*'$/),
+    )
   })
+
+  test('offers none after another flag, or where nothing follows', async () => {
+    expect(await linesAt('placements create')).toContainEqual(expect.stringMatching(/" -l topic .* -x$/))
+    for (const path of ['placements create', 'sandbox clock advance'])
+      expect((await linesAt(path)).filter((line) => line.endsWith(' -F'))).toEqual([])
+  })
+})
 
 test('a script is printed although a config file is invalid', async () => {
   const cwd = temporaryDirectory()
