@@ -1,9 +1,10 @@
 /** `svc start --detach`, `--open` and the options of svc.config.json, with real processes. */
+import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { spawnSvc } from './process.ts'
+import { root, spawnSvc } from './process.ts'
 import { openScript } from './script-terminal.ts'
 import { type Result, temporaryDirectory } from './test-cli.ts'
 
@@ -70,6 +71,26 @@ describe('svc start --detach', () => {
     expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { category: 'busy', code: 'database_in_use' } })
     expect(readdirSync(join(home, 'logs'))).toHaveLength(1)
     expect(readdirSync(join(home, 'sandboxes'))).toEqual([`${first.pid}.json`])
+  })
+
+  test('a disk with no room for its log is reported as that, and no empty log is left', async () => {
+    const home = temporaryDirectory()
+    // As on a full disk, every write to a file fails, with EFBIG in place of ENOSPC.
+    const words = ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, join(root, 'bin/svc.js')]
+    const { stdout, stderr, status } = spawnSync('sh', [...words, 'start', '--detach', '--port', '0'], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, SVC_HOME: home },
+    })
+    expect({ stdout, stderr: patient({ code: 0, stdout, stderr }).stderr, status }).toEqual({
+      stdout: '',
+      stderr: [
+        'error: The state directory cannot be written: EFBIG: file too large, write.',
+        'hint: Set SVC_HOME to a directory of yours. Without one: svc start --ephemeral, or svc exec -- CMD',
+        '',
+      ].join('\n'),
+      status: 2,
+    })
+    expect(readdirSync(join(home, 'logs'))).toEqual([])
   })
 
   test('an option that the sandbox rejects is exit code 2', async () => {

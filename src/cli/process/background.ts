@@ -3,14 +3,14 @@
  * for its one line. A process that is not ready in time is ended. The error that it logs is thrown here.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasTypes, parseJsonObject } from '../../foundation/json.ts'
 import { formatTime } from '../output/text.ts'
 import { CliError, type Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
-import { createStateDirectory } from '../settings/state-directory.ts'
+import { createStateDirectory, stateFailure } from '../settings/state-directory.ts'
 
 /** A start takes well under a second; the migration of a large database takes longer. */
 const readyTimeout_ms = 60_000
@@ -84,7 +84,10 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Returns the failure that the process logged. The log file stays when there is none in it. */
+/**
+ * Returns the failure that the process logged. A log file without one stays, unless it is empty: then the process had nothing
+ * to say, or the disk had no room for it.
+ */
 function failureOf(error: unknown, log_file: string): unknown {
   if (!(error instanceof Ended)) {
     return error instanceof Error && error.name === 'TimeoutError'
@@ -96,19 +99,25 @@ function failureOf(error: unknown, log_file: string): unknown {
         )
       : error
   }
-  for (const line of linesOf(log_file).reverse()) {
+  const lines = linesOf(log_file)
+  for (const line of lines.toReversed()) {
     const reported = parseJsonObject(line)?.error
     if (!hasTypes(reported, { category: 'string', code: 'string', message: 'string', hint: 'string|null' })) continue
     rmSync(log_file, { force: true })
     const { category, code, message, hint } = reported as unknown as Failure
     return new CliError(category, code, message, hint)
   }
-  return new CliError(
-    'unexpected',
-    'start_failed',
-    `The sandbox ended before it was ready: ${error.message}.`,
-    `See ${log_file}.`,
-  )
+  const message = `The sandbox ended before it was ready: ${error.message}.`
+  if (lines.length > 0) return new CliError('unexpected', 'start_failed', message, `See ${log_file}.`)
+  try {
+    appendFileSync(log_file, `${message}\n`)
+  } catch (problem) {
+    return stateFailure(log_file, problem)
+  } finally {
+    rmSync(log_file, { force: true })
+  }
+  const hint = 'It logged nothing. The same command without --detach may show more.'
+  return new CliError('unexpected', 'start_failed', message, hint)
 }
 
 function linesOf(log_file: string): string[] {
