@@ -28,6 +28,11 @@ const usdRates: Readonly<Record<string, number>> = {
   ZAR: 0.054,
 }
 
+/** Whether a price in this currency can be compared; ISO 4217 has more currencies than the table has rates. */
+export function hasUsdRate(currency: string): boolean {
+  return Object.hasOwn(usdRates, currency)
+}
+
 /** Returns the USD per unit of a currency. A currency without a rate counts as USD. */
 export function usdRate(currency: string): number {
   return usdRates[currency] ?? 1
@@ -35,10 +40,7 @@ export function usdRate(currency: string): number {
 
 const id = (prefix: string) =>
   z.string().regex(new RegExp(`^${prefix}_[a-z0-9_]{1,64}$`), `must be ${prefix}_ and a name`)
-const KnownCurrency = Currency.refine(
-  (currency) => Object.hasOwn(usdRates, currency),
-  'must be a currency of the rate table',
-)
+const KnownCurrency = Currency.refine(hasUsdRate, 'must be a currency of the rate table')
 const Country = z.string().regex(/^[A-Z]{2}$/, 'must be ISO 3166-1 alpha-2, such as DE')
 const TopicSlug = z
   .string()

@@ -26,6 +26,7 @@ import {
   variantFieldNames,
 } from '../../src/contract/v1/jobs.ts'
 import type { PlacementRequest } from '../../src/contract/v1/placements.ts'
+import { hasUsdRate } from '../domain/catalogue.ts'
 import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
 import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '../runtime/decisions.ts'
 import type { JobFacts, JobRow, NewSlot } from '../store/store.ts'
@@ -106,6 +107,7 @@ export async function openJob(
   }
   context.subject.session_id = intake.session_id
   warnOfCategories(context, intake.overrides)
+  warnOfCurrency(context, intake.overrides)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const opened = await tryToOpen(services, context, caller, intake)
     if (opened !== null) return opened
@@ -117,6 +119,12 @@ export async function openJob(
 function warnOfCategories(context: Context, { blocked_categories, publisher }: Overrides): void {
   const isKnown = (categories: readonly string[] | undefined) => categories?.every(isIabCategory) ?? true
   if (!isKnown(blocked_categories) || !isKnown(publisher?.categories)) addWarning(context, 'category_unknown')
+}
+
+/** A floor in a currency without a rate counts as USD (A39). */
+function warnOfCurrency(context: Context, overrides: Overrides): void {
+  const { bidfloor_currency = 'USD' } = overrides
+  if (floorsOf(overrides) !== undefined && !hasUsdRate(bidfloor_currency)) addWarning(context, 'currency_without_rate')
 }
 
 async function tryToOpen(services: Services, context: Context, caller: Caller, intake: JobIntake) {

@@ -18,8 +18,11 @@ export interface Routes {
   find(request: Request): Route | null
   /** The methods that a path has routes for. HEAD has those of GET. */
   methodsOf(url: string): string[]
-  /** Returns the path of the route that `url` has without repeated slashes and the last one; null when there is none. */
-  nearest(url: string): string | null
+  /**
+   * Returns what to do about a path without a route, when it has one without repeated slashes and the last one, or without
+   * the /v1 of a base URL; null when it has none.
+   */
+  nearestHint(url: string): string | null
 }
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -29,6 +32,10 @@ export function createRoutes(): Routes {
   const routeAt = (method: string, url: string) => {
     const found = tree.find(method, url)
     return found === null || found === 'malformed' ? null : found.route
+  }
+  const pathAt = (path: string): string | null => {
+    const method = methods.find((method) => routeAt(method, path) !== null)
+    return method === undefined ? null : routeAt(method, path)!.path
   }
   return {
     add(...routes) {
@@ -48,13 +55,14 @@ export function createRoutes(): Routes {
       const found = methods.filter((method) => routeAt(method, url) !== null)
       return found.includes('GET') ? [...found, 'HEAD'] : found
     },
-    nearest(url) {
-      const path = withoutQuery(url)
-        .replace(/\/{2,}/g, '/')
-        .replace(/(?<=.)\/$/, '')
-      if (path === withoutQuery(url)) return null
-      const method = methods.find((method) => routeAt(method, path) !== null)
-      return method === undefined ? null : routeAt(method, path)!.path
+    nearestHint(url) {
+      const sent = withoutQuery(url)
+      const path = sent.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
+      const near = path === sent ? null : pathAt(path)
+      if (near !== null) return `Send it to ${near}: with single slashes, and none at the end.`
+      // A base URL that ends in the version, as other services have theirs.
+      const rest = path.startsWith('/v1/') ? pathAt(path.slice('/v1'.length)) : null
+      return rest === null ? null : `Leave /v1 out of the base URL, and send it to ${rest}.`
     },
   }
 }
@@ -71,20 +79,17 @@ const strictly = {
 export function missingRoute(routes: Routes, { method, url }: Request, isLeftOut: boolean): ApiError {
   const allowed = routes.methodsOf(url)
   if (isLeftOut) return new ApiError('not_found', strictly)
-  if (allowed.length === 0 || allowed.includes(method)) return unknownPath(routes.nearest(url))
+  if (allowed.length === 0 || allowed.includes(method)) return unknownPath(routes.nearestHint(url))
   return new ApiError('method_not_allowed', {
     hint: `Use ${allowed.join(' or ')} here.`,
     headers: { allow: [...allowed, 'OPTIONS'].join(', ') },
   })
 }
 
-export function unknownPath(nearest: string | null = null): ApiError {
+export function unknownPath(hint: string | null = null): ApiError {
   return new ApiError('not_found', {
     message: 'There is no such path.',
-    hint:
-      nearest === null
-        ? 'See svc contract show for the paths there are.'
-        : `Send it to ${nearest}: with single slashes, and none at the end.`,
+    hint: hint ?? 'See svc contract show for the paths there are.',
   })
 }
 

@@ -311,7 +311,7 @@ describe('beacon field names', () => {
       { level: 'problem', fix: expect.stringContaining('put it into metadata') },
     ])
     expect(find('beacon fields', journal([refused('beacon_id', 'is missing', 'text')]))).toMatchObject([
-      { level: 'problem', message: "A beacon's beacon_id is missing (once).", fix: 'It must be text.' },
+      { level: 'problem', message: "A beacon's beacon_id is missing (once).", fix: 'Send beacon_id: it must be text.' },
     ])
     expect(find('beacon fields', journal([refused('event', 'is missing', 'one of render, visible')]))).toMatchObject([
       { level: 'problem', message: "A beacon's event is missing (once).", fix: 'Send one of render, visible.' },

@@ -57,6 +57,7 @@ test.each(['31', '31 minutes', '1.5h', '1h30m', '2w', 'soon'])(
 test.each([
   ['2027-01-01T00:00:00Z', '2027-01-01T00:00:00.000Z'],
   ['2027-01-01T01:30:00+01:30', '2027-01-01T00:00:00.000Z'],
+  ['2027-01-01t00:00:00z', '2027-01-01T00:00:00.000Z'],
   ['2020-02-29', '2020-02-29T00:00:00.000Z'],
 ])('svc sandbox clock set %s, forth or back', async (instant, now) => {
   expect((await cli.svc(`sandbox clock set ${instant}`)).stdout).toBe(`now    ${now}\nstate  frozen\n`)

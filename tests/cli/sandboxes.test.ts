@@ -1,6 +1,6 @@
 /** Several sandboxes, none, and one that comes back: `sandbox ps`, `status`, `stop`, `logs`, `requests tail`. */
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -125,13 +125,21 @@ describe('sandbox stop', () => {
     writeFileSync(locatorFile(cli, 4711), JSON.stringify({ ...changed, version: '9.0.0' }))
     const { url, ...other } = changed
     writeFileSync(locatorFile(cli, 4712), JSON.stringify({ ...other, endpoint: url, pid: 4712 }))
-    const note = `Left alone, another version of svc wrote it: ${locatorFile(cli, 4712)}\n`
+    const note = `Left alone, another version of svc or another user wrote it: ${locatorFile(cli, 4712)}\n`
     const { stderr, ended } = await stop(cli, '--all', [process.pid, 4711, 4712])
     expect({ stderr, ended }).toEqual({ stderr: expect.stringContaining(note), ended: [process.pid] })
     expect(stderr).toContain(`${newer.url} has ended. Left alone: pid 4711`)
     expect((await cli.svc('sandbox ps -q', { host: { isRunning: () => true } })).stderr).toBe('')
     expect((await cli.svc('sandbox ps', { host: { isRunning: () => true } })).stderr).toBe(note)
     expect([4711, 4712].map((pid) => existsSync(locatorFile(cli, pid)))).toEqual([true, true])
+  })
+
+  test('leaves a locator alone that cannot be read, and reports it', async () => {
+    await using cli = await startTestCli()
+    mkdirSync(locatorFile(cli, 4711))
+    const { stderr, ended } = await stop(cli, '--all', [process.pid, 4711])
+    expect(ended).toEqual([process.pid])
+    expect(stderr).toContain(`Left alone, another version of svc or another user wrote it: ${locatorFile(cli, 4711)}\n`)
   })
 
   test('with several and no name it stops none', async () => {
@@ -208,6 +216,17 @@ test.each([
   expect([code, stderr]).toEqual([7, expect.stringMatching(/^error: No sandbox is running\.\nhint: /)])
   expect(stderr).toContain(hint)
 })
+
+test.each(['sandbox ps', 'sandbox stop'])(
+  '%s does not take a state directory that cannot be read for an empty one',
+  async (args) => {
+    const env = { SVC_HOME: temporaryDirectory() }
+    writeFileSync(join(env.SVC_HOME, 'sandboxes'), '')
+    const { code, stdout, stderr } = await svc(args, { env })
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(/^error: The state directory cannot be read: ENOTDIR: .*\.\nhint: Set SVC_HOME to /)
+  },
+)
 
 test('without any, ps prints an empty list and status ends with exit code 7', async () => {
   const env = { SVC_HOME: temporaryDirectory() }

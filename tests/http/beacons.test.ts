@@ -327,6 +327,15 @@ describe('time', () => {
     await send(on.api, beacon(on.clock, filled, 'render', at(1_000)))
   })
 
+  test('an occurred_at may have t and z in lower case, as RFC 3339 allows', async () => {
+    await using on = await stage()
+    const filled = await fill(on.api)
+    const occurred_at = new Date(on.clock.now()).toISOString().toLowerCase()
+    await send(on.api, beacon(on.clock, filled, 'render', { occurred_at_ms: undefined, occurred_at }))
+    const spaced = { occurred_at_ms: undefined, occurred_at: occurred_at.replace('t', ' ') }
+    expect(await refusal(on.api, beacon(on.clock, filled, 'click', spaced))).toBe('schema_invalid')
+  })
+
   test('two times that differ are a conflict, at the precision of the text', async () => {
     await using on = await stage()
     on.clock.advance(999)

@@ -168,8 +168,23 @@ describe('paths and methods', () => {
         { hint: `Send it to ${right}: with single slashes, and none at the end.` },
       ])
     }
-    const { body } = await on.api.send('GET', '/v1/nothing/')
-    expect(body).toMatchObject({ hint: expect.stringContaining('svc contract show') })
+    for (const path of ['/v1/nothing/', '/v1/v1/nothing']) {
+      const { body } = await on.api.send('GET', path)
+      expect(body).toMatchObject({ hint: expect.stringContaining('svc contract show') })
+    }
+  })
+
+  test('the version in the base URL and in the path: the hint is to leave it out', async () => {
+    await using on = await stage()
+    for (const [path, right] of [
+      ['/v1/v1/placements', '/v1/placements'],
+      ['/v1//v1/decisions/slot_1', '/v1/decisions/{slot_id}'],
+      ['/v1/_sandbox/info', '/_sandbox/info'],
+    ] as const) {
+      const { status, body } = await on.api.send('POST', path)
+      const hint = `Leave /v1 out of the base URL, and send it to ${right}.`
+      expect([status, body]).toMatchObject([404, { message: 'There is no such path.', hint }])
+    }
   })
 
   test('an unknown query parameter is 400 with its name at every endpoint', async () => {

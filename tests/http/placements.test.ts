@@ -455,6 +455,17 @@ describe('overrides', () => {
     expect([unknown.warnings, unknown.body.decision?.fill]).toEqual([['category_unknown'], true])
   })
 
+  test('a floor in a currency without a rate counts as USD, with a warning', async () => {
+    await using on = await stage()
+    const warningsOf = async (overrides: Record<string, unknown>) => (await place(on.api, { overrides })).warnings
+    expect(await warningsOf({ bidfloor: 1, bidfloor_currency: 'TRY' })).toEqual(['currency_without_rate'])
+    expect(await warningsOf({ bidfloors: { banner: 1 }, bidfloor_currency: 'XXX' })).toEqual(['currency_without_rate'])
+    expect(await warningsOf({ bidfloor: 1, bidfloor_currency: 'EUR' })).toEqual([])
+    expect(await warningsOf({ bidfloor: 1 })).toEqual([])
+    // Without a floor there is nothing to convert.
+    expect(await warningsOf({ bidfloor_currency: 'TRY' })).toEqual([])
+  })
+
   test('fields without effect are accepted', async () => {
     await using on = await stage()
     await place(on.api, {

@@ -346,7 +346,7 @@ export function sinceText(text: string): string {
  */
 export function parseTime(text: string): number | null {
   if (text === 'now') return null
-  const isTimestamp = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
+  const isTimestamp = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/i.test(text)
   const at_ms = isTimestamp && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
   if (at_ms >= 0) return at_ms
   throw new CliError(

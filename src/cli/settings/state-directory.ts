@@ -60,6 +60,18 @@ export function stateFailure(path: string, error: unknown): unknown {
   return new CliError('usage', 'state_unwritable', message, hint)
 }
 
+/** Throws CliError, with exit code 2, when the running sandboxes cannot be listed. Without a state directory none is running. */
+export async function checkReadable(home: string): Promise<void> {
+  try {
+    await readdir(directoryOf(home))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return
+    const hint = 'Set SVC_HOME to a directory of yours, or correct its permissions. Or name the sandbox: --base-url URL'
+    throw new CliError('usage', 'state_unreadable', `The state directory cannot be read: ${message}.`, hint)
+  }
+}
+
 /** What `svc start -o json` prints, and the time of the start. */
 export interface Locator {
   url: string
@@ -124,7 +136,7 @@ export async function runningSandboxes(home: string, host: Pick<Host, 'isRunning
   return running.sort((a, b) => b.started_at_ms - a.started_at_ms)
 }
 
-/** Returns the paths of locators that this version cannot read, and whose process is running: they stay as they are. */
+/** Returns the paths of locators that this version or user cannot read, and whose process is running: they stay as they are. */
 export async function foreignLocators(home: string, host: Pick<Host, 'isRunning'>): Promise<string[]> {
   return (await readLocators(home, host)).flatMap(({ path, locator }) => (locator === null ? path : []))
 }
@@ -136,8 +148,11 @@ async function readLocators(home: string, host: Pick<Host, 'isRunning'>) {
     const [, pid] = /^(\d+)\.json$/.exec(name) ?? []
     if (pid === undefined) continue
     const path = join(directoryOf(home), name)
-    const text = await readFile(path, 'utf8').catch(() => '')
-    const value = parseJson(text)
+    // One that went away meanwhile is nothing; one of another user cannot be read, and may be of a sandbox that runs.
+    const text = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) =>
+      code === 'ENOENT' ? '' : null,
+    )
+    const value = text === null ? null : parseJson(text)
     const locator = isLocator(value) ? value : null
     if (value !== undefined && host.isRunning(locator?.pid ?? Number(pid))) found.push({ path, locator })
     else await rm(path, { force: true }).catch(() => {})

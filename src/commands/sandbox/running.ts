@@ -15,6 +15,7 @@ import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
 import { permittedControlToken, type Source } from '../../cli/settings/settings.ts'
 import {
+  checkReadable,
   foreignLocators,
   type Locator,
   removeLocator,
@@ -97,6 +98,7 @@ export const ps: Command = {
   examples: ['sandbox ps', 'sandbox ps -o json'],
   tables: [psColumns],
   async run({ host, out, settings, command_name }) {
+    await checkReadable(stateDirectory(host))
     const running = await runningSandboxes(stateDirectory(host), host)
     const rows = await Promise.all(
       running.map(async (sandbox) => {
@@ -139,10 +141,10 @@ export const health: Noun = {
   ],
 }
 
-/** Notes the running sandboxes of another version of svc, which this one cannot use. */
+/** Notes the running sandboxes of another version of svc, or of another user, which this one cannot use. */
 async function noteForeignLocators({ host, out }: Pick<Session, 'host' | 'out'>): Promise<void> {
   for (const path of await foreignLocators(stateDirectory(host), host))
-    out.note(`Left alone, another version of svc wrote it: ${path}`)
+    out.note(`Left alone, another version of svc or another user wrote it: ${path}`)
 }
 
 /** `not ready`: it responds, and refuses, as while it has lost its database. */
@@ -227,6 +229,7 @@ export const stop: Command = {
 /** Returns the sandboxes whose locators are right. Notes the others, and removes locators that this version wrote. */
 async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locator[]> {
   const home = stateDirectory(host)
+  await checkReadable(home)
   const confirmed: Locator[] = []
   for (const sandbox of await runningSandboxes(home, host)) {
     const { url, pid } = sandbox

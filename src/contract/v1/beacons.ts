@@ -86,6 +86,12 @@ export const Measurements = assumedObject('A70', () => ({
 }))
 export type Measurements = z.infer<typeof Measurements>
 
+/** RFC 3339 (5.6) allows t and z in lower case; the ISO 8601 pattern of zod does not. A flag would not be in its JSON schema. */
+const rfc3339 = z.regexes.datetime({ offset: true }).source.replaceAll('T', '[Tt]').replaceAll('Z', '[Zz]')
+const Rfc3339 = z.stringFormat('date-time', new RegExp(rfc3339), {
+  message: 'must be an RFC 3339 time, such as 2026-01-31T12:00:00.000Z',
+})
+
 const beaconFields = () => ({
   beacon_id: observed(
     z.string().regex(/^[A-Za-z0-9._:-]{8,128}$/, 'must be 8 to 128 of A-Z a-z 0-9 . _ : -'),
@@ -99,7 +105,7 @@ const beaconFields = () => ({
     'What happened. Spellings of public clients are stored as the canonical event.',
   ),
   occurred_at: observed(
-    z.iso.datetime({ offset: true, message: 'must be an RFC 3339 time, such as 2026-01-31T12:00:00.000Z' }).optional(),
+    Rfc3339.optional(),
     'A70',
     'When it happened, RFC 3339. Either this or occurred_at_ms; both must be the same time.',
   ),

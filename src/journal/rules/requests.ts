@@ -187,7 +187,7 @@ function fieldFinding(group: readonly RefusedField[]): Finding {
     const subject = path === '' ? `The body of ${route}` : isOfBeacon ? `A beacon's ${path}` : `${path} of ${route}`
     const isMissing = message === 'is missing' && isTypeWord(expected)
     const fix = isMissing
-      ? `It must be ${expected}.`
+      ? `Send ${path === '' ? 'one' : path.split('.').at(-1)}: it must be ${expected}.`
       : isOfBeacon
         ? fixOfValue(path.split('.'), expected, exchange.request_body)
         : fixOfExpected(expected)
