@@ -360,6 +360,22 @@ describe.concurrent('a wrong clock', () => {
     },
   )
 
+  test.concurrent('that stands still while the computer sleeps stamps no beacon in the past', async () => {
+    const clock = manualClock(Date.now())
+    await using own = await openStage({ clock })
+    await using host = await own.open()
+    await startTurn(host, { place: { format: 'banner' }, keepMounted: true })
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    clock.advance(10 * minute_ms)
+    // In most browsers performance.now() does not count the time asleep; Date does.
+    await host.page.evaluate(misreadClock, 10 * minute_ms)
+    await host.page.frameLocator('iframe').getByRole('link').click()
+    await host.waitForEvent('beacon', { event: 'click' })
+    const { items } = await own.client.beacons.list({ query: { session_id: host.session_id, event: 'click' } })
+    expect(items).toMatchObject([{ verdict: 'accepted' }])
+    expect(Math.abs(items[0]!.occurred_at_ms! - clock.now())).toBeLessThan(60_000)
+  })
+
   const moved: Record<string, (clock: ManualClock) => void> = {
     'thirty days ahead': (clock) => clock.advance(30 * day_ms),
     'thirty days back': (clock) => clock.set(Date.now() - 30 * day_ms),

@@ -19,8 +19,8 @@ export function isConsentReason(code: string): code is ConsentReason {
 
 /** Two clocks never agree to the millisecond: a snapshot made just now is not from the future. */
 const tolerance_ms = 5_000
-/** The longest delay of a browser timer; more would fire at once. */
-const max_timer_ms = 2 ** 31 - 1
+/** A browser's timers stand still while the computer sleeps, so the clock is read again at least as often. */
+const max_timer_ms = 10_000
 
 /** Returns why `consent` permits nothing now, or null when it does. `least_revision` is the last one seen for its session. */
 export function consentProblem(consent: unknown, now_ms: number, least_revision: number): ConsentReason | null {

@@ -116,26 +116,32 @@ export type Clock = ReturnType<typeof openClock>
 
 /**
  * The time for beacons and consent, Unix epoch milliseconds. The user's clock may be wrong, so the server time wins
- * once a frame has sent it; the monotonic clock carries it on.
+ * once a frame has sent it. The monotonic clock carries it on, and the user's clock where that one stood still: in most
+ * browsers it does while the computer sleeps.
  */
 function openClock() {
-  let now = (): number => Date.now()
-  const setTime = (time_ms: number): void => {
-    const offset = time_ms - performance.now()
-    now = () => Math.round(offset + performance.now())
+  let time_ms: number
+  let monotonic_ms: number
+  let wall_ms: number
+  const set = (now_ms: number): void => {
+    time_ms = now_ms
+    monotonic_ms = performance.now()
+    wall_ms = Date.now()
   }
-  let isExact = false
-  /** Frames of one page take their time to load: once one has set the clock, the next ones leave it as it goes. */
-  const setServerTime = (server_time_ms: number): void => {
-    if (!isExact || Math.abs(server_time_ms - now()) > date_tolerance_ms) setTime(server_time_ms)
-    isExact = true
+  set(Date.now())
+  const now = (): number => Math.round(time_ms + Math.max(performance.now() - monotonic_ms, Date.now() - wall_ms))
+  /** Compares with a Date header, in whole seconds: only a larger difference is corrected. NaN is ignored. */
+  const compare = (date_ms: number, tolerance_ms = date_tolerance_ms): void => {
+    if (Math.abs(date_ms - now()) > tolerance_ms) set(date_ms)
   }
+  let frame_tolerance_ms = 0
   return {
-    now: () => now(),
-    setServerTime,
-    /** Compares with a Date header, in whole seconds: only a larger difference is corrected. NaN is ignored. */
-    compare: (date_ms: number): void => {
-      if (Math.abs(date_ms - now()) > date_tolerance_ms) setTime(date_ms)
+    now,
+    compare,
+    /** Frames of one page take their time to load: once one has set the clock, the next ones leave it as it goes. */
+    setServerTime: (server_time_ms: number): void => {
+      compare(server_time_ms, frame_tolerance_ms)
+      frame_tolerance_ms = date_tolerance_ms
     },
   }
 }
