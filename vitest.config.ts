@@ -14,27 +14,31 @@ const processors = availableParallelism()
 /** Pages that measure: a page that waits for a processor sees its own time pass. */
 const timed = ['clicks', 'clips', 'frames', 'qa-observe', 'viewability'].map((name) => `tests/browser/${name}.test.ts`)
 
-/** Files of more than 10 seconds. */
+/**
+ * Files of more than 10 seconds. Those that compute, as pages do, stand between those that mostly wait for a process: side
+ * by side they would wait for each other.
+ */
 const slow = [
   'cli/exec',
   'browser/demo',
   'cli/streams',
+  'cli/detach',
   'browser/label',
   'reliability/lifecycle',
-  'cli/npm-start',
   'docs/blocks',
-  'browser/qa-report',
-  'cli/detach',
+  'cli/beacons-tail',
   'browser/isolation',
+  'package/package',
+  'cli/npm-start',
+  'browser/outcomes',
   'cli/scaffold',
   'browser/lifecycle',
   'browser/qa-steps',
-  'cli/beacons-tail',
-  'browser/outcomes',
-  'package/package',
+  'browser/qa-report',
   'browser/lifecycle-page',
-  'cli/sandboxes',
   'browser/codes',
+  'browser/consent',
+  'cli/sandboxes',
   'http/fault-state',
   'cli/commands',
   'http/snapshots',
@@ -64,8 +68,8 @@ export default defineConfig({
           ],
           exclude: [...matrices, ...timed, inspectorTests],
           globalSetup: 'tests/build-once.ts',
-          // A test of processes often waits for one.
-          maxWorkers: processors + 1,
+          // A test of processes uses a third of a processor, and waits for the rest of its time.
+          maxWorkers: processors + 2,
         },
       },
       {

@@ -26,7 +26,7 @@ import {
 } from '../observe/pages.ts'
 import { sharedChromium } from './chromium.ts'
 
-vi.setConfig({ maxConcurrency: 3, testTimeout: 60_000 })
+vi.setConfig({ maxConcurrency: 5, testTimeout: 60_000 })
 
 const home = temporaryDirectory()
 let shared: Sandbox
