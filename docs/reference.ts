@@ -4,11 +4,11 @@ import {
   type Endpoint,
   failuresOf,
   isControlPlane,
+  responseHeaders,
   roleOf,
   type Stability,
 } from '../src/contract/endpoint.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from '../src/contract/errors.ts'
-import { responseHeaders } from '../src/contract/headers.ts'
 import { compat, control, v1 } from '../src/contract/index.ts'
 import { limits } from '../src/contract/limits.ts'
 import { endpointFields, type ListedField } from '../src/contract/listing.ts'

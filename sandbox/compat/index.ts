@@ -14,7 +14,7 @@ import { receiveBeacon } from '../operations/beacons.ts'
 import { type Context, callerOf, type Operation, type Services } from '../operations/context.ts'
 import { expiredReason, getDecision, placementResponse, slotOfCaller } from '../operations/decisions.ts'
 import { createJob } from '../operations/jobs.ts'
-import type { Surface } from '../runtime/tickets.ts'
+import type { Surface } from '../runtime/access.ts'
 import type { SlotRow } from '../store/store.ts'
 
 /** Beacons of the shape of old clients, as beacons of v1 (C06). */

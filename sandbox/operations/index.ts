@@ -5,28 +5,43 @@ import { listBeacons, recordUnreadable, sendBeacon } from './beacons.ts'
 import { reportBilling } from './billing.ts'
 import { activateBrowser } from './browser.ts'
 import { listCallbacks, resendCallback } from './callbacks.ts'
-import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './clock.ts'
 import { listConsent, setConsent } from './consent.ts'
 import type { Context, Operation, Services } from './context.ts'
 import { getDecision } from './decisions.ts'
 import { exportEvidence, listEvidence, verifyEvidence } from './evidence.ts'
 import { addFault, clearFaults, clearScenario, listFaults, listScenarios, removeFault, useScenario } from './faults.ts'
 import { createJob } from './jobs.ts'
+import { countFunnel, createPlacement, explainPlacement, listPlacements } from './placements.ts'
 import {
   createKey,
+  createProject,
+  getProjectConfig,
+  listKeys,
+  listProjects,
+  revokeKey,
+  showProject,
+  updateProject,
+} from './projects.ts'
+import { countRequests, findRequests, getRequest, listRequests, nearestRequests, replayRequest } from './requests.ts'
+import {
+  advanceClock,
+  checkIntegrity,
   createToken,
   deleteNamespace,
+  freezeClock,
+  getContract,
+  getInfo,
+  getLiveness,
+  getOpenapi,
+  getReadiness,
   listAudit,
-  listKeys,
   listNamespaces,
   listTokens,
-  revokeKey,
+  resumeClock,
   revokeToken,
-} from './keys.ts'
-import { countFunnel, createPlacement, explainPlacement, listPlacements } from './placements.ts'
-import { createProject, getProjectConfig, listProjects, showProject, updateProject } from './projects.ts'
-import { countRequests, findRequests, getRequest, listRequests, nearestRequests, replayRequest } from './requests.ts'
-import { checkIntegrity, getContract, getInfo, getLiveness, getOpenapi, getReadiness } from './sandbox.ts'
+  setClock,
+  showClock,
+} from './sandbox.ts'
 import { deleteSnapshot, listSnapshots, resetSandbox, restoreSnapshot, saveSnapshot } from './snapshots.ts'
 
 /** Endpoints whose body or response is not JSON: the pipeline serves them itself. */

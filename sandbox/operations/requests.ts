@@ -7,9 +7,8 @@ import type {
   RequestItem,
   RequestMatch,
 } from '../../src/contract/control/requests.ts'
-import type { Endpoint, Parsed } from '../../src/contract/endpoint.ts'
+import { type Endpoint, oldClientHeader, type Parsed } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { oldClientHeader } from '../../src/contract/headers.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import { type Contract, compat } from '../../src/contract/index.ts'
 import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'

@@ -1,9 +1,16 @@
-/** The sandbox itself: health, info, the integrity of its database, and its contract. */
+/**
+ * The sandbox itself: health, info, the integrity of its database, its contract and its clock; the tokens of its control
+ * plane with the audit list of what was done with them, and the namespaces that they are for (A97).
+ */
+
+import { latest_ms, type SandboxClock } from '../../src/contract/control/sandbox.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
 import { openapiDocument } from '../../src/contract/openapi.ts'
-import type { Operation, Services } from './context.ts'
+import type { Clock } from '../platform/platform.ts'
+import { startName } from '../runtime/access.ts'
+import { type Context, cursorOf, type Operation, pageOf, type Services } from './context.ts'
 import { verifyChains } from './evidence.ts'
 
 export const getLiveness: Operation<Contract['health.live']> = async () => ({ ok: true })
@@ -75,3 +82,126 @@ export const getContract: Operation<Contract['contract.show']> = async () => {
 
 export const getOpenapi: Operation<Contract['contract.openapi']> = async (services) =>
   openapiDocument({ server_url: services.base_url }) as Record<string, never>
+
+/* The sandbox clock. Each move is stored and emits an event. */
+
+export const showClock: Operation<Contract['clock.show']> = async (services, { now_ms }) =>
+  reading(services.platform.clock, now_ms)
+
+export const advanceClock: Operation<Contract['clock.advance']> = async (services, context, { body }) => {
+  const { clock } = services.platform
+  return move(services, context, () => {
+    if (clock.now() + body.by_ms > latest_ms) {
+      throw new ApiError('schema_invalid', {
+        fields: [{ path: 'by_ms', message: 'reaches beyond the year 9000', expected: 'a shorter time' }],
+      })
+    }
+    clock.advance(body.by_ms)
+  })
+}
+
+export const setClock: Operation<Contract['clock.set']> = async (services, context, { body }) => {
+  return move(services, context, () => services.platform.clock.set(body.to_ms))
+}
+
+export const freezeClock: Operation<Contract['clock.freeze']> = async (services, context) => {
+  return move(services, context, () => services.platform.clock.freeze())
+}
+
+export const resumeClock: Operation<Contract['clock.resume']> = async (services, context) => {
+  return move(services, context, () => services.platform.clock.resume())
+}
+
+/** Sets the clock that the database holds, or the time of the host when it holds none. */
+export async function restoreClock({ store, platform }: Pick<Services, 'store' | 'platform'>): Promise<void> {
+  platform.clock.restore(await store.findClock())
+}
+
+/**
+ * Moves the clock and stores it, and resolves when every decision that has become due is made. A move that cannot be stored
+ * is taken back, so that an error means that nothing has moved. Of two nodes that move it at the same moment, the second
+ * starts again from the time of the first. The time of this request becomes the time of the move, so that its Date header
+ * is right.
+ */
+async function move(services: Services, context: Context, change: () => void): Promise<SandboxClock> {
+  const { store, platform, pendingDecisions } = services
+  const isShared = store.shared !== null
+  for (;;) {
+    // Another node may have moved it a moment ago.
+    const from = isShared ? await store.findClock() : null
+    if (isShared) platform.clock.restore(from)
+    const before = platform.clock.state()
+    change()
+    const clock = reading(platform.clock, platform.clock.now())
+    try {
+      if (!(await store.saveClock(platform.clock.state(), from, clock.now_ms))) continue
+    } catch (error) {
+      platform.clock.restore(before)
+      // Alarms of the taken back time were called.
+      await pendingDecisions.restore()
+      throw error
+    }
+    context.now_ms = clock.now_ms
+    if (isShared) {
+      // The news of an older move may have arrived meanwhile.
+      await restoreClock(services)
+      await pendingDecisions.adopt()
+    }
+    await pendingDecisions.drain()
+    return clock
+  }
+}
+
+function reading(clock: Clock, now_ms: number): SandboxClock {
+  return { now_ms, offset_ms: clock.offset_ms, frozen: clock.frozen }
+}
+
+/* Tokens of the control plane */
+
+export const listTokens: Operation<Contract['tokens.list']> = async ({ access }) => ({ items: await access.list() })
+
+export const createToken: Operation<Contract['tokens.create']> = async ({ access }, _context, { body }) => {
+  const created = await access.create(body.name, body.role ?? 'read')
+  if (created !== null) return { ...created.row, token: created.text }
+  const isOwn = body.name === startName
+  throw new ApiError('token_exists', {
+    message: isOwn
+      ? `The name ${startName} is that of the token of svc start.`
+      : `There is a token named ${body.name}, or there was one.`,
+  })
+}
+
+export const revokeToken: Operation<Contract['tokens.revoke']> = async ({ access }, _context, { params }) => {
+  const row = await access.revoke(params.name)
+  if (row !== null) return row
+  throw new ApiError('not_found', {
+    message: `There is no token named ${params.name}.`,
+    hint: 'List them: svc tokens list.',
+  })
+}
+
+export const listAudit: Operation<Contract['audit.list']> = async ({ store }, _context, { query }) => {
+  const page = pageOf(query)
+  const rows = await store.access.listAudit({ ...page, token: query.token })
+  const items = rows.slice(0, page.limit).map(({ id, ...entry }) => ({ audit_id: id, ...entry }))
+  return { items, next_cursor: cursorOf(rows.length > page.limit ? items.at(-1)!.audit_id : null) }
+}
+
+export const listNamespaces: Operation<Contract['namespaces.list']> = async ({ store: { shared } }) => {
+  if (shared === null) return { items: [] }
+  const namespaces = await shared.namespaces()
+  return { items: namespaces.map((namespace) => ({ ...namespace, is_own: namespace.name === shared.namespace })) }
+}
+
+export const deleteNamespace: Operation<Contract['namespaces.delete']> = async ({ store }, _context, { params }) => {
+  const outcome = (await store.shared?.deleteNamespace(params.name)) ?? 'missing'
+  if (outcome === 'deleted') return { ok: true }
+  if (outcome === 'in_use') throw new ApiError('namespace_in_use')
+  throw new ApiError('not_found', {
+    message: `There is no namespace named ${params.name}.`,
+    hint:
+      store.shared === null
+        ? 'Namespaces are of a shared store: svc start --store URL --namespace NAME.'
+        : 'List them: svc namespaces list.',
+  })
+}

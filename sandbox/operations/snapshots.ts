@@ -3,9 +3,9 @@ import type { Output } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import type { Refusal } from '../store/store.ts'
-import { restoreClock } from './clock.ts'
 import type { Operation, Services } from './context.ts'
 import { verifyChains } from './evidence.ts'
+import { restoreClock } from './sandbox.ts'
 
 export const resetSandbox: Operation<Contract['sandbox.reset']> = async (services, { now_ms }) => {
   await replaceState(services, () => services.store.reset(now_ms))

@@ -12,7 +12,7 @@ import type { EventType } from '../../src/contract/control/events.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId } from '../../src/contract/ids.ts'
 import type { Caller, Services } from '../operations/context.ts'
-import type { Surface } from '../runtime/tickets.ts'
+import type { Surface } from '../runtime/access.ts'
 import { type Exchange, type Request, type Response, receivedRequest, writeResponse } from './exchange.ts'
 
 export interface DecisionSockets {

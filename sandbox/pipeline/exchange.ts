@@ -4,9 +4,8 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import type { Endpoint, Role } from '../../src/contract/endpoint.ts'
+import { type Endpoint, oldClientHeader, type Role } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { oldClientHeader } from '../../src/contract/headers.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import type { Context, Services } from '../operations/context.ts'

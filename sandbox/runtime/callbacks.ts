@@ -8,8 +8,8 @@
  * have the time of the sandbox clock, like everything else.
  */
 import type { EventType } from '../../src/contract/control/events.ts'
+import { problemHeader } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { problemHeader } from '../../src/contract/headers.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import type { Platform } from '../platform/platform.ts'
 import type { CallbackRow, CallbackUpdate, Store } from '../store/store.ts'

@@ -3,8 +3,14 @@
  * They are part of the stored state: every change and every request that a rule counts is written to the database, so
  * that snapshots, exports and restarts include them, and the same seed keeps breaking the same requests.
  */
-import { type FaultDraft, type FaultRule, mostFaults } from '../../src/contract/control/faults.ts'
-import type { Scenario, ScenarioChanges, ScenarioItem } from '../../src/contract/control/scenarios.ts'
+import {
+  type FaultDraft,
+  type FaultRule,
+  mostFaults,
+  type Scenario,
+  type ScenarioChanges,
+  type ScenarioItem,
+} from '../../src/contract/control/faults.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import {

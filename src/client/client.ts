@@ -3,8 +3,7 @@
  * `client.placements.create({ body, query })`. It runs in Node and in browsers.
  */
 import type { SandboxEvent } from '../contract/control/events.ts'
-import type { Endpoint, Input, Output } from '../contract/endpoint.ts'
-import type { ResponseHeader } from '../contract/headers.ts'
+import type { Endpoint, Input, Output, ResponseHeader } from '../contract/endpoint.ts'
 import type { Contract, EndpointId } from '../contract/index.ts'
 import { retryAfterMs } from '../foundation/http.ts'
 import { parseJson } from '../foundation/json.ts'

@@ -7,7 +7,7 @@ import { commandTree } from '../cli/run/command-tree.ts'
 import { CliError } from '../cli/run/errors.ts'
 import { profilesPath } from '../cli/settings/files.ts'
 import { ProfilesFile, readJson } from '../cli/settings/schemas.ts'
-import { shellMediaType } from '../foundation/curl.ts'
+import { shellMediaType } from '../foundation/http.ts'
 import { readTopics } from '../mcp/resources.ts'
 import { scenariosOfPackage } from './sandbox/conditions.ts'
 

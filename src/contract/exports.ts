@@ -17,7 +17,6 @@ export {
 export { BeaconItem, BeaconReason, Metric, Verdict } from './control/beacons.ts'
 export { BillingLine, BillingReport } from './control/billing.ts'
 export { CallbackItem, CallbackStatus } from './control/callbacks.ts'
-export { SandboxClock } from './control/clock.ts'
 export { ConsentItem } from './control/consent.ts'
 export { EventType, eventTypes, SandboxEvent } from './control/events.ts'
 export {
@@ -28,11 +27,23 @@ export {
   EvidenceKind,
   EvidenceVerification,
 } from './control/evidence.ts'
-export { FaultDraft, FaultEffect, FaultPath, FaultRule, RetryAfterFormat } from './control/faults.ts'
-export { KeyClass, KeyCreated, KeyCreation, KeyItem } from './control/keys.ts'
+export {
+  FaultDraft,
+  FaultEffect,
+  FaultPath,
+  FaultRule,
+  RetryAfterFormat,
+  Scenario,
+  ScenarioChanges,
+  ScenarioItem,
+} from './control/faults.ts'
 export { BillingVerdict, PartnerRequest, PlacementDetail, PlacementItem, TraceStep } from './control/placements.ts'
 export {
   defaultSettings,
+  KeyClass,
+  KeyCreated,
+  KeyCreation,
+  KeyItem,
   PlacementDefaults,
   ProjectCreated,
   ProjectCreation,
@@ -54,8 +65,7 @@ export {
   RequestItem,
   RequestMatch,
 } from './control/requests.ts'
-export { Integrity, SandboxInfo, Snapshot, SnapshotName } from './control/sandbox.ts'
-export { Scenario, ScenarioChanges, ScenarioItem } from './control/scenarios.ts'
+export { Integrity, SandboxClock, SandboxInfo, Snapshot, SnapshotName } from './control/sandbox.ts'
 export type { Credential, Endpoint, Input, Output, Parsed, RateClass, Stability } from './endpoint.ts'
 export { acceptMeanings, type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from './error-codes.ts'
 export { ErrorBody, FieldError } from './errors.ts'

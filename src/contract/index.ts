@@ -9,18 +9,14 @@ import * as access from './control/access.ts'
 import * as beaconList from './control/beacons.ts'
 import * as billing from './control/billing.ts'
 import * as callbacks from './control/callbacks.ts'
-import * as clock from './control/clock.ts'
 import * as consentHistory from './control/consent.ts'
-import * as contractItself from './control/contract.ts'
 import * as events from './control/events.ts'
 import * as evidence from './control/evidence.ts'
 import * as faults from './control/faults.ts'
-import * as keys from './control/keys.ts'
 import * as placementList from './control/placements.ts'
 import * as projects from './control/projects.ts'
 import * as requests from './control/requests.ts'
 import * as sandbox from './control/sandbox.ts'
-import * as scenarios from './control/scenarios.ts'
 import * as errors from './errors.ts'
 import * as fields from './fields.ts'
 import * as beacons from './v1/beacons.ts'
@@ -38,9 +34,7 @@ const v1Files = [placements, jobs, browser, beacons, consent, projectConfig, ren
 const controlFiles = [
   sandbox,
   access,
-  clock,
   projects,
-  keys,
   placementList,
   beaconList,
   consentHistory,
@@ -50,8 +44,6 @@ const controlFiles = [
   callbacks,
   events,
   faults,
-  scenarios,
-  contractItself,
 ] as const
 
 export const v1 = endpointsOf(v1Files)

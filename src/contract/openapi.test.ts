@@ -6,7 +6,7 @@ import { ErrorBody, ReasonCode } from './errors.ts'
 import { encodeId, formatKey } from './ids.ts'
 import { contract, type EndpointId, schemaName } from './index.ts'
 import { openapiDocument } from './openapi.ts'
-import { examples } from './openapi-examples.ts'
+import { examples } from './openapi-components.ts'
 
 type Node = { [key: string]: Json }
 

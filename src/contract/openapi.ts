@@ -1,10 +1,17 @@
 import type { Json, JsonObject } from '../foundation/json.ts'
-import { type Credential, type Endpoint, failuresOf, isControlPlane } from './endpoint.ts'
+import {
+  type Credential,
+  type Endpoint,
+  failureHeaders,
+  failuresOf,
+  fileHeaders,
+  isControlPlane,
+  type ResponseHeader,
+  responseHeaders,
+} from './endpoint.ts'
 import { ApiError, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
-import { failureHeaders, fileHeaders, type ResponseHeader, responseHeaders } from './headers.ts'
 import { contract, type EndpointId, v1 } from './index.ts'
-import { examples } from './openapi-examples.ts'
-import { openapiSchemas, pascalCase, type Schemas } from './openapi-schemas.ts'
+import { examples, openapiSchemas, pascalCase, type Schemas } from './openapi-components.ts'
 
 type Part = 'v1' | 'sandbox'
 

@@ -4,7 +4,7 @@ import type { BeaconItem } from '../contract/control/beacons.ts'
 import type { PlacementItem } from '../contract/control/placements.ts'
 import type { ListedRequest, RequestItem } from '../contract/control/requests.ts'
 import type { SandboxInfo } from '../contract/control/sandbox.ts'
-import { contractCheckClient } from '../contract/headers.ts'
+import { contractCheckClient } from '../contract/endpoint.ts'
 import { withoutQuery } from '../foundation/http.ts'
 import { parseJson, valueAt } from '../foundation/json.ts'
 

@@ -7,7 +7,7 @@ import type { Client } from '../client/client.ts'
 import { ServiceError } from '../client/errors.ts'
 import type { ReplayResult } from '../contract/control/requests.ts'
 import type { SandboxInfo } from '../contract/control/sandbox.ts'
-import { curlCommand, journaledRequest, redactedParts } from '../foundation/curl.ts'
+import { curlCommand, journaledRequest, redactedParts } from '../foundation/http.ts'
 import type { Effect } from './keys.ts'
 import {
   createTailStore,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { responseHeaders } from '../../src/contract/endpoint.ts'
 import { errorCodes, reasonCodes } from '../../src/contract/errors.ts'
-import { responseHeaders } from '../../src/contract/headers.ts'
 import { v1 } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
 import { noFillReasons } from '../../src/contract/no-fill.ts'

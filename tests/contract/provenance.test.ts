@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { choices } from '../../docs/choices.ts'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { responseHeaders } from '../../src/contract/headers.ts'
+import { type Endpoint, responseHeaders } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
-import { oldClientHeader } from '../../src/contract/headers.ts'
+import { oldClientHeader } from '../../src/contract/endpoint.ts'
 import { edit, fill, folder, stage } from '../http/stage.ts'
 import { addBeacons } from './large-state.ts'
 

@@ -3,7 +3,7 @@
  * request; the table is bounded and drops its oldest rows, and counts them. A filter reads a bounded number of rows, newest
  * first, and returns where it stopped. Foreign exchanges stay in the memory of the node that has refused them.
  */
-import { oldClientHeader } from '../../../src/contract/headers.ts'
+import { oldClientHeader } from '../../../src/contract/endpoint.ts'
 import { parseJsonObject } from '../../../src/foundation/json.ts'
 import { addExchangeFilter, createForeignExchanges, toPage } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, PageQuery, RequestStore } from '../store.ts'

@@ -6,7 +6,7 @@
  * newest first, and returns where it stopped. A co-routine reads rows in the order of the key: a page that is full early
  * reads no further.
  */
-import { oldClientHeader } from '../../../src/contract/headers.ts'
+import { oldClientHeader } from '../../../src/contract/endpoint.ts'
 import { addExchangeFilter, createForeignExchanges, toPage } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'

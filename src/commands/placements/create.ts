@@ -14,7 +14,7 @@ import { buildRequest, isProductionKey } from '../../client/exchange.ts'
 import { limits } from '../../contract/limits.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import type { PlacementResponse } from '../../contract/v1/placements.ts'
-import { curlCommand, secretKeyVariable, shellMediaType } from '../../foundation/curl.ts'
+import { curlCommand, secretKeyVariable, shellMediaType } from '../../foundation/http.ts'
 
 interface CreateOptions {
   format?: string[]

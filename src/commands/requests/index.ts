@@ -19,7 +19,7 @@ import {
   redactedParts,
   secretKeyVariable,
   shellMediaType,
-} from '../../foundation/curl.ts'
+} from '../../foundation/http.ts'
 import { parseJson, parseJsonObject } from '../../foundation/json.ts'
 import {
   count,

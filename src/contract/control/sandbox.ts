@@ -90,6 +90,21 @@ const snapshotParams = assumedObject('A93', () => ({
   name: SnapshotName.describe('Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
 }))
 
+/** 9000-01-01T00:00:00Z: dates in headers and JSON have a year of four digits, with room to spare. */
+export const latest_ms = 221_845_392_000_000
+
+export const SandboxClock = assumedObject('A93', () => ({
+  now_ms: z.int().describe('Sandbox time, Unix epoch milliseconds.'),
+  offset_ms: z.int().describe('Ahead of the system clock, milliseconds; negative when behind it.'),
+  frozen: z.boolean().describe('Whether it is stopped.'),
+}))
+export type SandboxClock = z.infer<typeof SandboxClock>
+
+const steering = {
+  ...writing,
+  response: SandboxClock,
+} as const
+
 export const endpoints = declareEndpoints({
   'health.live': {
     ...reading,
@@ -199,5 +214,69 @@ export const endpoints = declareEndpoints({
     params: snapshotParams,
     response: Done,
     errors: ['not_found'],
+  },
+  'clock.show': {
+    ...reading,
+    path: '/_sandbox/clock',
+    summary: 'Show the sandbox clock',
+    description:
+      'One clock for tokens, consent, rate windows, frequency caps, staleness and latency. It is stored in the database; a reset returns it to the system time.',
+    response: SandboxClock,
+  },
+  'clock.advance': {
+    ...steering,
+    path: '/_sandbox/clock/advance',
+    summary: 'Move the clock forward',
+    description: 'Everything that becomes due is done before the response: pending decisions are made, in their order.',
+    body: assumedObject('A93', () => ({ by_ms: z.int().min(0).max(latest_ms).describe('Milliseconds to advance.') })),
+  },
+  'clock.set': {
+    ...steering,
+    path: '/_sandbox/clock/set',
+    summary: 'Set the clock to a time',
+    description:
+      'Backward or forward. Moving back undoes nothing: existing tokens and consent last longer, fills stay counted.',
+    body: assumedObject('A93', () => ({
+      to_ms: z
+        .int()
+        .min(0)
+        .max(latest_ms)
+        .nullable()
+        .describe('The new time, Unix epoch milliseconds; null for the system time.'),
+    })),
+  },
+  'clock.freeze': {
+    ...steering,
+    path: '/_sandbox/clock/freeze',
+    summary: 'Stop the clock',
+    description: 'Nothing expires until it is moved or resumed; advance and set still move it.',
+    body: NoFields,
+  },
+  'clock.resume': {
+    ...steering,
+    path: '/_sandbox/clock/resume',
+    summary: 'Resume the clock from its current time',
+    description: 'It keeps its offset from the system clock.',
+    body: NoFields,
+  },
+  'contract.show': {
+    ...reading,
+    path: '/_sandbox/contract',
+    summary: 'Show what is documented, observed and assumed',
+    is_constant: true,
+    description: 'Every field, value and rule of the contract with its provenance and decision id.',
+    response: assumedObject('A93', () => ({
+      endpoints: z.array(z.json()).describe('Endpoints with their fields.'),
+      reason_codes: assumed(z.array(z.json()), 'A12', 'Causes of failure.'),
+      no_fill_reasons: assumed(z.array(z.json()), 'A31', 'No-fill reasons.'),
+    })),
+  },
+  'contract.openapi': {
+    ...reading,
+    path: '/_sandbox/openapi.json',
+    summary: 'Get the OpenAPI 3.1 document',
+    is_constant: true,
+    description: 'v1 and the control plane, with x-provenance on every field.',
+    response: z.record(z.string(), z.json()),
   },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { declareEndpoints, publicApi } from '../endpoint.ts'
+import { declareEndpoints, fileRequestHeaders, publicApi } from '../endpoint.ts'
 import {
   ConsentMechanism,
   EpochMs,
@@ -11,7 +11,6 @@ import {
   requestIdField,
   Timing,
 } from '../fields.ts'
-import { fileRequestHeaders } from '../headers.ts'
 import { assumed, assumedFields, assumedObject, documented, observed, strictObject } from '../objects.ts'
 
 /* Groups of settings that the configuration shows as they are. */

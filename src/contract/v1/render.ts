@@ -1,6 +1,5 @@
-import { declareEndpoints, publicApi } from '../endpoint.ts'
+import { declareEndpoints, fileRequestHeaders, publicApi } from '../endpoint.ts'
 import { AssetToken } from '../fields.ts'
-import { fileRequestHeaders } from '../headers.ts'
 import { documented, strictObject } from '../objects.ts'
 
 export const endpoints = declareEndpoints({

@@ -1,7 +1,7 @@
 /** Bodies of requests: what the service does not know, what it refuses, and what it accepts under an old name. */
 import { plural } from '../../cli/output/text.ts'
+import { problemHeader } from '../../contract/endpoint.ts'
 import { type FieldError, isTypeWord, type ReasonCode, typeWord } from '../../contract/errors.ts'
-import { problemHeader } from '../../contract/headers.ts'
 import { v1 } from '../../contract/index.ts'
 import {
   BeaconRequest,

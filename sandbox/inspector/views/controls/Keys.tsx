@@ -2,7 +2,7 @@
 import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import type { KeyClass, KeyCreated, KeyItem } from '../../../../src/contract/control/keys.ts'
+import type { KeyClass, KeyCreated, KeyItem } from '../../../../src/contract/control/projects.ts'
 import { call } from '../../data/api.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'

@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import type { ScenarioItem } from '../../../../src/contract/control/scenarios.ts'
+import type { ScenarioItem } from '../../../../src/contract/control/faults.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { type Action, Outcome, useAction } from '../../parts/Dialog.tsx'

@@ -2,7 +2,7 @@
  * A call of the API as something to paste: a curl command, TypeScript with the typed client, Python without any package.
  * Keys are never in it: they come from the environment, as `svc env` and `svc exec` set it.
  */
-import { curlCommand, secretKeyVariable } from '../../../../src/foundation/curl.ts'
+import { curlCommand, secretKeyVariable } from '../../../../src/foundation/http.ts'
 import { isObject, type Json, type JsonObject } from '../../../../src/foundation/json.ts'
 import type { QaSuite } from '../requests/qa-suite.ts'
 import type { PlaygroundState } from './state.ts'

@@ -3,8 +3,13 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link, useSearchParams } from 'wouter'
 import type { ReplayResult, RequestDetail } from '../../../../src/contract/control/requests.ts'
-import { curlCommand, journaledRequest, redactedParts } from '../../../../src/foundation/curl.ts'
-import { pathPattern, withoutQuery } from '../../../../src/foundation/http.ts'
+import {
+  curlCommand,
+  journaledRequest,
+  pathPattern,
+  redactedParts,
+  withoutQuery,
+} from '../../../../src/foundation/http.ts'
 import { isObject, type JsonObject, type Json as JsonValue, parseJson } from '../../../../src/foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { type ListedEndpoint, readEndpoints } from '../../data/provenance.ts'
