@@ -191,7 +191,7 @@ function keyItem({ id, project, class: key_class, mode, created_at_ms, revoked_a
  * Resolves to a new key, as text and as it is stored. A sandbox with a seed generates the same keys after every start, so
  * those that its database already holds are skipped.
  */
-export async function newKey(
+async function newKey(
   { platform, store }: Services,
   key_class: KeyClass,
   mode: Mode,

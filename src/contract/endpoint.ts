@@ -224,7 +224,7 @@ interface HeaderRow {
 }
 
 /** A request header of one endpoint. */
-export interface RequestHeader extends HeaderRow {
+interface RequestHeader extends HeaderRow {
   required: boolean
 }
 
