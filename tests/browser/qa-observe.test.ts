@@ -22,6 +22,7 @@ import {
   hiddenPages,
   mistypedPage,
   type Page,
+  twinPage,
   wrongPages,
 } from '../observe/pages.ts'
 import { sharedChromium } from './chromium.ts'
@@ -120,6 +121,12 @@ describe.concurrent('the cause is named', () => {
     const { cases, violated } = await judged(page)
     expect(violated).toEqual(['slot-hidden'])
     expect(findingOf(cases, 'slot-hidden')).toContain(message)
+  })
+
+  test('the id that several slots have: all but one stay empty', async () => {
+    const { cases, violated } = await judged(twinPage)
+    expect(violated).toEqual(['slot-blank'])
+    expect(findingOf(cases, 'slot-blank')).toMatch(/Several slots have the id slot: one shows the ad.*an id of its own/)
   })
 
   test('the route of the page that refused, and the page of a code', async () => {

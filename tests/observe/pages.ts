@@ -67,6 +67,9 @@ export const hiddenPages: Readonly<Record<string, Page>> = {
   },
 }
 
+/** A list of turns whose slots all have the same id: the selector of each turn finds the first. */
+export const twinPage: Page = { body: `${slot}${turn()}<div id="slot"></div>` }
+
 export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
   'secret-key-served': { body: `${slot}<script>const key = 'sk_test_sandbox_demo'</script>${turn()}` },
   'secret-key-sent': {

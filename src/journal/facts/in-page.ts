@@ -38,6 +38,7 @@ interface FrameLook {
   height: number
   is_shown: boolean
   clipped_by: string | null
+  shared_id: string | null
   is_in_view: boolean
   label: string | null
 }
@@ -114,6 +115,15 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     }
     return null
   }
+  /** Returns the id of an element around it that another, empty element has too, or null. */
+  const sharedId = (frame: Element) => {
+    for (let around = frame.parentElement; around !== null && around !== document.body; around = around.parentElement) {
+      if (around.id === '') continue
+      const others = [...document.querySelectorAll(`[id="${CSS.escape(around.id)}"]`)].filter((each) => each !== around)
+      if (others.some((each) => each.childElementCount === 0 && each.textContent.trim() === '')) return around.id
+    }
+    return null
+  }
   const frames = [...document.querySelectorAll('iframe')].filter(({ src }) =>
     bases.some((base) => src.startsWith(`${base}/v1/render/`)),
   )
@@ -140,6 +150,7 @@ export function lookAtPage(bases: readonly string[]): PageLook {
         height: Math.round(height),
         is_shown: frame.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
         clipped_by,
+        shared_id: sharedId(frame),
         is_in_view:
           clipped_by === null && seenWidth > 0 && seenHeight > 0 && seenWidth * seenHeight >= (width * height) / 2,
         label: labelOf(frame),

@@ -54,6 +54,8 @@ export interface Mount {
   is_shown: boolean
   /** The element around it that has no room and cut it off all the time; null when there was none. */
   clipped_by: string | null
+  /** The id of an element around it that at last another, empty element had too; null when there was none. */
+  shared_id: string | null
   /** How long at least half of it was in the window, milliseconds. */
   in_view_ms: number
   /** Visible text beside it that marks it as an ad; null when there was none. */
@@ -196,7 +198,7 @@ function slotOf(src: string): string {
 }
 
 function merge(mounts: Map<string, Mount>, { frames }: PageLook, passed_ms: number): void {
-  for (const { src, element, width, height, is_shown, clipped_by, is_in_view, label } of frames) {
+  for (const { src, element, width, height, is_shown, clipped_by, shared_id, is_in_view, label } of frames) {
     const before = mounts.get(element)
     mounts.set(element, {
       slot_id: slotOf(src),
@@ -205,6 +207,7 @@ function merge(mounts: Map<string, Mount>, { frames }: PageLook, passed_ms: numb
       height: Math.max(height, before?.height ?? 0),
       is_shown: is_shown || before?.is_shown === true,
       clipped_by: before?.clipped_by === null ? null : clipped_by,
+      shared_id,
       in_view_ms: (before?.in_view_ms ?? 0) + (is_in_view && before !== undefined ? passed_ms : 0),
       label: label ?? before?.label ?? null,
       colors: before?.colors ?? null,

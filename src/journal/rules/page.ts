@@ -108,14 +108,20 @@ export const pageRules = ruleSet('page', {
     costs: 'The user sees an empty box, and nothing is paid.',
     fix: 'Check the console of the page, its CSP and COEP, and what covers the frame.',
     needs: 'an ad that was in view (--url)',
-    judge: ({ page }) =>
-      judgeMounts(
-        page.mounts.filter(
-          ({ is_shown, in_view_ms, colors }) => is_shown && in_view_ms >= rendered_ms && colors !== null,
-        ),
+    judge({ page: { mounts } }) {
+      const isSeen = ({ is_shown, in_view_ms }: Mount) => is_shown && in_view_ms >= rendered_ms
+      const blank = judgeMounts(
+        mounts.filter((mount) => isSeen(mount) && mount.colors !== null),
         ({ slot_id, width, height, colors }) =>
           colors === 1 ? `The ad of ${slot_id}, ${width} × ${height}, is of one colour.` : null,
-      ),
+      )
+      const shared = new Set(mounts.flatMap(({ shared_id }) => shared_id ?? []))
+      const empty = [...shared].map((id) => ({
+        message: `Several slots have the id ${id}: one shows the ad, another stays empty.`,
+        fix: 'Give each slot an id of its own, or pass the element as target: a selector finds the first one alone.',
+      }))
+      return { looked_at: blank.looked_at + empty.length, findings: [...blank.findings, ...empty] }
+    },
   },
   'page-errors': {
     title: 'ads cause no errors in the page',
