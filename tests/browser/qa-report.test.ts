@@ -114,6 +114,20 @@ describe('for everyone', () => {
     }
   })
 
+  test('nor for a long word in each of its names, from 360 to 1920 px', async () => {
+    const long = 'x'.repeat(300)
+    const cases = [
+      failedItem({ suite: long, name: long, tags: [long], matrix: { [long]: long } }),
+      item({ name: '漢字'.repeat(150) }),
+    ]
+    await using opened = await open(run(cases))
+    await unfoldAll(opened.page)
+    for (const width of [1920, 800, 360]) {
+      await opened.page.setViewportSize({ width, height: 700 })
+      expect(await opened.page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+    }
+  })
+
   test('a run that went well, one of nothing, and one that was interrupted', async () => {
     const results = [run([item(), item({ name: 'second' })]), run([]), run([item()], { interrupted: 'SIGINT' })]
     const heads: string[] = []
