@@ -15,7 +15,7 @@ const processors = availableParallelism()
 const timed = ['clicks', 'clips', 'frames', 'qa-observe', 'viewability'].map((name) => `tests/browser/${name}.test.ts`)
 
 /**
- * Files of more than 10 seconds. Those that compute, as pages do, stand between those that mostly wait for a process: side
+ * Files of more than 5 seconds. Those that compute, as pages do, stand between those that mostly wait for a process: side
  * by side they would wait for each other.
  */
 const slow = [
@@ -42,6 +42,20 @@ const slow = [
   'http/fault-state',
   'cli/commands',
   'http/snapshots',
+  'browser/react',
+  'cli/contract-check',
+  'browser/docs',
+  'cli/exit-codes',
+  'cli/qa',
+  'http/schema-versions',
+  'browser/flow',
+  'cli/completion',
+  'cli/usage',
+  'surface/surface',
+  'cli/tables',
+  'browser/inspector',
+  'cli/refusals',
+  'cli/callbacks',
   'browser/viewability',
   'browser/qa-observe',
 ]
