@@ -4,6 +4,7 @@ import {
   type AcceptedBeacon,
   type BillingModel,
   type CreativeFacts,
+  judgeBeacon,
   judgeBeacons,
 } from '../../src/contract/beacon-verdict.ts'
 import { BillingVerdict } from '../../src/contract/control/placements.ts'
@@ -244,6 +245,17 @@ describe('for any beacons', () => {
         expect(billingVerdict(model, clip, limits.viewability, other)).toEqual(
           billingVerdict(model, clip, limits.viewability, beacons),
         )
+      }),
+    )
+  })
+
+  test('one beacon judged alone has the verdict that it has among all', () => {
+    fc.assert(
+      fc.property(shuffled, model, fc.constantFrom(banner, clip), ([, beacons], model, creative) => {
+        const verdicts = judgeBeacons(model, creative, limits.viewability, beacons)
+        for (const one of beacons) {
+          expect(judgeBeacon(model, creative, limits.viewability, beacons, one)).toEqual(verdicts.get(one.id))
+        }
       }),
     )
   })

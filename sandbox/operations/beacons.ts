@@ -1,5 +1,10 @@
 /** Beacons: checked in a fixed order (A73), recorded with evidence and verdict, and listed by the control plane. */
-import { type AcceptedBeacon, type BeaconVerdict, judgeBeacons } from '../../src/contract/beacon-verdict.ts'
+import {
+  type AcceptedBeacon,
+  type BeaconVerdict,
+  judgeBeacon,
+  judgeBeacons,
+} from '../../src/contract/beacon-verdict.ts'
 import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
@@ -237,7 +242,7 @@ export function recordDigest({ platform }: Pick<Services, 'platform'>, { measure
 function accepted(context: Context, { slot, outcome }: FilledSlot, beacon: BeaconRow, set: readonly AcceptedBeacon[]) {
   const { billing_model, viewability } = slot.project.settings
   const judged = set.some((other) => other.id === beacon.id) ? set : [...set, beacon]
-  const verdict = judgeBeacons(billing_model, outcome, viewability, judged).get(beacon.id)!
+  const verdict = judgeBeacon(billing_model, outcome, viewability, judged, beacon)
   return response(context, verdict.reason_code, verdict)
 }
 

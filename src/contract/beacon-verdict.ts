@@ -97,6 +97,30 @@ export function judgeBeacons(
   return verdicts
 }
 
+/**
+ * Returns the verdict of one of the beacons, the one that `judgeBeacons` has for it. For the response to a beacon, which needs
+ * no other: nothing is sorted, and no set is made.
+ */
+export function judgeBeacon(
+  model: BillingModel,
+  creative: Creative,
+  viewability: ViewabilityThresholds,
+  beacons: readonly AcceptedBeacon[],
+  beacon: AcceptedBeacon,
+): BeaconVerdict {
+  const rendered_at_ms = earliest(beacons, 'render')
+  const playing_since_ms = earliest(beacons, 'play_started') ?? rendered_at_ms
+  const qualified = (other: AcceptedBeacon) => qualify(other, creative, viewability, rendered_at_ms, playing_since_ms)
+  const metric = metricOf[beacon.event]
+  const reason_code = qualified(beacon)
+  if (reason_code !== 'OK' || metric === null) return { reason_code, would_bill: false, metric: null }
+  const isCounted = beacons.some(
+    (other) => metricOf[other.event] === metric && byOccurrence(other, beacon) < 0 && qualified(other) === 'OK',
+  )
+  if (isCounted) return { reason_code: 'ALREADY_COUNTED', would_bill: false, metric: null }
+  return { reason_code, would_bill: isBilled(model, metric), metric }
+}
+
 function earliest(beacons: readonly AcceptedBeacon[], event: BeaconEvent): number | null {
   let first: number | null = null
   for (const beacon of beacons) {

@@ -10,7 +10,7 @@ export interface StoreMutation extends Edit {
 export const adapters = ['sqlite', 'postgres'] as const
 export type Adapter = (typeof adapters)[number]
 
-const once = 'a beacon_id counts once for its slot'
+const once = 'a beacon_id counts once for its slot, and not for one that is gone'
 const consent = 'a consent is written only onto the record that was read'
 const chain = 'the evidence of a project is one chain, also after a write that fails'
 const nothing = 'a write that fails leaves nothing'
@@ -30,6 +30,14 @@ const ofProject = "filter.add('job.project_id = ?', project_id)"
 
 export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>> = {
   sqlite: [
+    {
+      name: 'beacon_without_slot',
+      wrong: 'A beacon is stored after a reset has removed its slot.',
+      noticed_by: once,
+      file: 'sandbox/store/sqlite/beacons.ts',
+      from: 'if (placements.find(beacon.slot_id) === null) return false',
+      to: '',
+    },
     {
       name: 'beacon_twice',
       wrong: 'A beacon that the slot has gets evidence again.',

@@ -23,7 +23,7 @@ export type StoreRule = (on: StoreNodes) => Promise<void>
 
 /** Rules of every store, by what they say. */
 export const storeRules = {
-  async 'a beacon_id counts once for its slot'({ one, other, overlap }) {
+  async 'a beacon_id counts once for its slot, and not for one that is gone'({ one, other, overlap }) {
     const project = await newProject(one)
     const [slot_id] = (await place(one, project)).slot_ids
     const send = (store: Store, beacon_id: string) => record(store, project, slot_id!, beacon_id)
@@ -38,6 +38,7 @@ export const storeRules = {
       1,
     )
     equal(await send(other, 'a'), null)
+    equal(await record(one, project, nextId(), 'a'), null)
     deepEqual(
       (await one.beaconsOf(slot_id!)).map(({ beacon_id }) => beacon_id),
       ['a', 'b'],

@@ -31,8 +31,7 @@ export function beaconTable(
 ) {
   const { placements, consent, evidence, events } = tables
   const insert = db.prepare(
-    `INSERT INTO beacon (${columns}) SELECT ?, id, ?, ?, ?, ?, ?, ?, ? FROM slot WHERE id = ?
-     ON CONFLICT (slot_id, beacon_id) DO NOTHING`,
+    `INSERT INTO beacon (${columns}) VALUES (${columns.replaceAll(/\w+/g, '?')}) ON CONFLICT (slot_id, beacon_id) DO NOTHING`,
   )
   const bySlot = db.prepare<[number], StoredBeacon>(
     `SELECT ${columns} FROM beacon WHERE slot_id = ? ORDER BY id LIMIT ${maxJudged}`,
@@ -60,8 +59,10 @@ export function beaconTable(
 
   /** False when the slot has a beacon of that beacon_id, or is gone. */
   const insertBeacon = (beacon: BeaconRow): boolean => {
+    if (placements.find(beacon.slot_id) === null) return false
     const result = insert.run(
       beacon.id,
+      beacon.slot_id,
       beacon.beacon_id,
       beacon.event,
       beacon.occurred_at_ms,
@@ -69,7 +70,6 @@ export function beaconTable(
       beacon.body_sha256,
       beacon.measurements === null ? null : JSON.stringify(beacon.measurements),
       beacon.extras,
-      beacon.slot_id,
     )
     if (result.changes === 0) return false
     if (beacon.event !== 'heartbeat') recent.get(beacon.slot_id)?.push(beacon)
