@@ -36,6 +36,19 @@ test.each([390, 768, 1_100])('at %i px the button that copies code covers none o
   expect({ blocks: await inspector.page.locator('.code').count(), covered }).toEqual({ blocks: 2, covered: 0 })
 })
 
+test('no tab is cut off, down to a phone', async () => {
+  await using on = await stage()
+  await using inspector = await openInspector(on.sandbox, '/controls')
+  const { page } = inspector
+  for (const width of [1_100, 768, 390]) {
+    await page.setViewportSize({ width, height: 900 })
+    const lists = await page
+      .getByRole('tablist')
+      .evaluateAll((found) => found.map((list) => list.scrollWidth - list.clientWidth))
+    expect({ width, lists }).toEqual({ width, lists: [0] })
+  }
+})
+
 test('every identifier has a page, and the palette leads to it', async () => {
   await using on = await stage()
   const { slot_id } = await fill(on.api)
