@@ -76,8 +76,8 @@ export const views: readonly View[] = [
     shortcut: 'b',
     summary: 'accepted and rejected, as they come',
     routes: [
-      { path: '/beacons', page: page(() => import('../views/beacons/BeaconsPage.tsx'), 'BeaconsPage') },
-      { path: '/beacons/:id', page: page(() => import('../views/beacons/BeaconPage.tsx'), 'BeaconPage') },
+      { path: '/beacons', page: page(() => import('../views/beacons/Beacons.tsx'), 'BeaconsPage') },
+      { path: '/beacons/:id', page: page(() => import('../views/beacons/Beacons.tsx'), 'BeaconPage') },
     ],
   },
   {
@@ -146,7 +146,7 @@ export const views: readonly View[] = [
     summary: 'clock, faults, scenarios, settings, keys, snapshots, reset',
     routes: [
       { path: '/controls', page: page(() => import('../views/controls/ControlsPage.tsx'), 'ControlsPage') },
-      { path: '/keys/:id', page: page(() => import('../views/controls/Keys.tsx'), 'KeyPage') },
+      { path: '/keys/:id', page: page(() => import('../views/controls/Projects.tsx'), 'KeyPage') },
       { path: '/projects', page: page(() => import('../views/controls/Projects.tsx'), 'ProjectsPage') },
       { path: '/projects/:id', page: page(() => import('../views/controls/Projects.tsx'), 'ProjectPage') },
     ],

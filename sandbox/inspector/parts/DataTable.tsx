@@ -10,7 +10,7 @@ import type { EndpointId } from '../data/api.ts'
 import { mediaCell } from '../data/cell.ts'
 import type { SandboxEvent } from '../data/live.ts'
 import { type List, useList } from '../data/resource.ts'
-import { Empty, Loading, Problem } from './States.tsx'
+import { Empty, Loading, Problem } from './Page.tsx'
 import { Id, type IdKind, Time } from './Values.tsx'
 
 export interface Column<Item> {

@@ -12,7 +12,7 @@ import {
 import type { ApiProblem } from '../data/api.ts'
 import { problemOf } from '../data/resource.ts'
 import { Icon, type IconName } from './Icon.tsx'
-import { Problem } from './States.tsx'
+import { Problem } from './Page.tsx'
 
 export interface Action {
   isRunning: boolean

@@ -6,8 +6,7 @@ import { useLiveStatus } from '../data/live.ts'
 import { useSession } from '../data/session.ts'
 import { SelectField } from './Fields.tsx'
 import { Icon } from './Icon.tsx'
-import { Page, type PageProps } from './Page.tsx'
-import { Empty } from './States.tsx'
+import { Empty, Page, type PageProps } from './Page.tsx'
 import { kindOf } from './Values.tsx'
 
 /** What a table is given beside its query. */

@@ -1,11 +1,187 @@
-/** What a step may expect of its response, and the checks that compare it: one check for each expectation. */
+/**
+ * What a step may expect of its response, and the checks that compare it: one check for each expectation.
+ *
+ * Matchers: a literal is compared field by field; an object whose field names begin with `$` consists of operators, all of
+ * which must hold. Operators may stand anywhere within a literal.
+ */
 import { z } from 'zod'
 import { eventTypes } from '../../contract/control/events.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { isObject, type Json, valueAt, withoutValue } from '../../foundation/json.ts'
 import type { Check, StepResponse } from '../result.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
-import { describeExpected, matches } from './matchers.ts'
+
+type Actual = Json | undefined
+
+interface Operator {
+  holds(operand: Json, actual: Actual): boolean
+  words(operand: Json): string
+  /** Returns the problem of an operand, or null; without it any operand is right. */
+  problem?(operand: Json): string | null
+}
+
+const types = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array'] as const
+
+export const operators: Readonly<Record<string, Operator>> = {
+  $gt: comparison('greater than', (actual, operand) => actual > operand),
+  $gte: comparison('at least', (actual, operand) => actual >= operand),
+  $lt: comparison('less than', (actual, operand) => actual < operand),
+  $lte: comparison('at most', (actual, operand) => actual <= operand),
+  $near: {
+    holds: (operand, actual) => {
+      const [value, within] = operand as [number, number]
+      return typeof actual === 'number' && Math.abs(actual - value) <= within
+    },
+    words: (operand) => {
+      const [value, within] = operand as [number, number]
+      return `within ${within} of ${value}`
+    },
+    problem: (operand) =>
+      isVariable(operand) || (Array.isArray(operand) && operand.length === 2) ? null : 'takes [value, within]',
+  },
+  $matches: {
+    holds: (operand, actual) => typeof actual === 'string' && new RegExp(String(operand), 'u').test(actual),
+    words: (operand) => `matching /${String(operand)}/`,
+    problem: patternProblem,
+  },
+  $one_of: {
+    holds: (operand, actual) => asList(operand).some((each) => matches(each, actual)),
+    words: (operand) => `one of ${asList(operand).map(wordsOf).join(', ')}`,
+    problem: listProblem,
+  },
+  $type: {
+    holds: (operand, actual) => asList(operand).some((each) => isOfType(String(each), actual)),
+    words: (operand) => `of type ${asList(operand).join(' or ')}`,
+    problem: (operand) =>
+      asList(operand).every((each) => isVariable(each) || (types as readonly unknown[]).includes(each))
+        ? null
+        : `takes ${types.join(', ')}, or a list of them`,
+  },
+  $length: {
+    holds: (operand, actual) => {
+      const length = lengthOf(actual)
+      return length !== undefined && matches(operand, length)
+    },
+    words: (operand) => `of length ${wordsOf(operand)}`,
+  },
+  $contains: {
+    holds: (operand, actual) => contains(operand, actual),
+    words: (operand) => `containing ${wordsOf(operand)}`,
+  },
+  $not: {
+    holds: (operand, actual) => !matches(operand, actual),
+    words: (operand) => `not ${wordsOf(operand)}`,
+  },
+  $exists: {
+    holds: (operand, actual) => (actual !== undefined) === operand,
+    words: (operand) => (operand === true ? 'there' : 'absent'),
+    problem: (operand) => (typeof operand === 'boolean' || isVariable(operand) ? null : 'takes true or false'),
+  },
+  $text: {
+    holds: (operand, actual) =>
+      actual !== undefined && matches(operand, typeof actual === 'string' ? actual : JSON.stringify(actual)),
+    words: (operand) => `as JSON text ${wordsOf(operand)}`,
+  },
+  $each: {
+    holds: (operand, actual) => Array.isArray(actual) && actual.every((item) => matches(operand, item)),
+    words: (operand) => `a list in which each is ${wordsOf(operand)}`,
+  },
+}
+
+/** Whether a value matches what is expected. */
+export function matches(expected: Json, actual: Actual): boolean {
+  if (isOperators(expected)) {
+    return Object.entries(expected).every(([name, operand]) => operators[name]?.holds(operand, actual) === true)
+  }
+  if (Array.isArray(expected)) {
+    return (
+      Array.isArray(actual) &&
+      actual.length === expected.length &&
+      expected.every((item, index) => matches(item, actual[index]))
+    )
+  }
+  if (isObject(expected)) {
+    if (!isObject(actual)) return false
+    const names = new Set([...Object.keys(expected), ...Object.keys(actual)])
+    return [...names].every((name) => {
+      const wanted = expected[name]
+      return wanted !== undefined && matches(wanted, actual[name])
+    })
+  }
+  return expected === actual
+}
+
+/** Returns what is expected for reports: a literal unchanged, operators in words. */
+export function describeExpected(expected: Json): Json {
+  return isOperators(expected) ? wordsOf(expected) : expected
+}
+
+/** Whether a value consists of operators. */
+function isOperators(value: Json): value is { [name: string]: Json } {
+  if (!isObject(value)) return false
+  const names = Object.keys(value)
+  return names.length > 0 && names.every((name) => name.startsWith('$'))
+}
+
+function wordsOf(expected: Json): string {
+  if (!isOperators(expected)) return typeof expected === 'string' ? expected : JSON.stringify(expected)
+  return Object.entries(expected)
+    .map(([name, operand]) => operators[name]?.words(operand) ?? name)
+    .join(' and ')
+}
+
+function comparison(words: string, holds: (actual: number, operand: number) => boolean): Operator {
+  return {
+    holds: (operand, actual) => typeof actual === 'number' && typeof operand === 'number' && holds(actual, operand),
+    words: (operand) => `${words} ${String(operand)}`,
+    problem: (operand) => (typeof operand === 'number' || isVariable(operand) ? null : 'takes a number'),
+  }
+}
+
+function contains(operand: Json, actual: Actual): boolean {
+  if (typeof actual === 'string') return actual.includes(String(operand))
+  if (Array.isArray(actual)) return actual.some((item) => matches(operand, item))
+  if (!isObject(actual) || !isObject(operand)) return false
+  return Object.entries(operand).every(([name, wanted]) => matches(wanted, actual[name]))
+}
+
+function isOfType(type: string, actual: Actual): boolean {
+  if (type === 'null') return actual === null
+  if (type === 'array') return Array.isArray(actual)
+  if (type === 'object') return isObject(actual)
+  if (type === 'integer') return Number.isInteger(actual)
+  return typeof actual === type
+}
+
+function lengthOf(actual: Actual): number | undefined {
+  if (typeof actual === 'string' || Array.isArray(actual)) return actual.length
+  return isObject(actual) ? Object.keys(actual).length : undefined
+}
+
+function patternProblem(operand: Json): string | null {
+  if (typeof operand !== 'string') return 'takes a regular expression'
+  if (operand.includes('{{')) return null
+  try {
+    new RegExp(operand, 'u')
+    return null
+  } catch (error) {
+    return `takes a regular expression: ${(error as Error).message}`
+  }
+}
+
+function listProblem(operand: Json): string | null {
+  return Array.isArray(operand) || isVariable(operand) ? null : 'takes a list'
+}
+
+function isVariable(value: Json): boolean {
+  return typeof value === 'string' && value.includes('{{')
+}
+
+function asList(operand: Json): Json[] {
+  return Array.isArray(operand) ? operand : [operand]
+}
+
+/* Expectations */
 
 const Status = orVariable(
   z.union([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../foundation/json.ts'
-import { describeExpected, matches, operators } from './matchers.ts'
+import { describeExpected, matches, operators } from './expectations.ts'
 
 const holding: [Json, Json | undefined][] = [
   ['a', 'a'],

@@ -3,9 +3,8 @@ import { EventEmitter, once } from 'node:events'
 import { readEvents } from '../../client/response.ts'
 import type { SandboxEvent } from '../../contract/control/events.ts'
 import { contract } from '../../contract/index.ts'
-import type { Json } from '../../foundation/json.ts'
-import { valueAt } from '../../foundation/json.ts'
-import { matches } from '../expect/matchers.ts'
+import { type Json, valueAt } from '../../foundation/json.ts'
+import { matches } from '../expect/expectations.ts'
 import type { Target } from './target.ts'
 
 export type WantedEvent = string | { type: string; data?: Record<string, Json> | undefined }

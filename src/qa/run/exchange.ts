@@ -8,8 +8,7 @@ import { contractCheck } from '../expect/contract.ts'
 import type { Check, Exchange, Screenshot, StepResponse } from '../result.ts'
 import { pause, type RequestFields, type StepContext } from '../steps/step-kind.ts'
 import type { CaseState } from './case-state.ts'
-import { type HttpRequest, NoResponseError } from './http.ts'
-import type { Target } from './target.ts'
+import { type HttpRequest, NoResponseError, type Target } from './target.ts'
 
 /** What a run needs of the host and of the command line; `src/commands` provides it. */
 export interface Environment {

@@ -5,15 +5,14 @@
 import { contract, type EndpointId } from '../../contract/index.ts'
 import { isObject, type Json, valueAt } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
-import { check, type Expect, judge, type PlaceOf } from '../expect/expectations.ts'
-import { matches } from '../expect/matchers.ts'
+import { check, type Expect, judge, matches, type PlaceOf } from '../expect/expectations.ts'
 import type { Check, StepResponse, StepResult } from '../result.ts'
 import { type CommonFields, pause, type RequestFields, type StepData, type StepKind } from '../steps/step-kind.ts'
 import { type LoadedStep, stepSchema } from '../suite/schema.ts'
 import { durationMs, type Lookup, substitute, VariableError } from '../suite/variables.ts'
 import { MissingEventsError } from './events.ts'
 import { type CaseContext, createStepContext, type Recording, redactValue } from './exchange.ts'
-import { NoResponseError } from './http.ts'
+import { NoResponseError } from './target.ts'
 
 /** The fields of a step with its variables filled in. */
 type StepFields = Pick<CommonFields, 'name' | 'as'> & RequestFields

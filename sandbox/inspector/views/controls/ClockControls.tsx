@@ -8,8 +8,7 @@ import { useResource } from '../../data/resource.ts'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments, SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Panel } from '../../parts/Page.tsx'
-import { Shown } from '../../parts/States.tsx'
+import { Panel, Shown } from '../../parts/Page.tsx'
 import { Chip, duration, useSandboxTime } from '../../parts/Values.tsx'
 
 const steps: readonly (readonly [label: string, by_ms: number])[] = [

@@ -9,8 +9,7 @@ import { saveFile } from '../../parts/Code.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Panel } from '../../parts/Page.tsx'
-import { Empty, Shown } from '../../parts/States.tsx'
+import { Empty, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip, Time } from '../../parts/Values.tsx'
 
 export function DataControls() {

@@ -12,8 +12,7 @@ import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments, SelectInput, SubmitForm, TextInput, Toggle } from '../../parts/Fields.tsx'
-import { Panel } from '../../parts/Page.tsx'
-import { Shown } from '../../parts/States.tsx'
+import { Panel, Shown } from '../../parts/Page.tsx'
 import { Chip } from '../../parts/Values.tsx'
 
 export function SettingsControls({ client_id }: { client_id: string }) {

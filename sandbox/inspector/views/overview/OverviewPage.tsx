@@ -9,8 +9,7 @@ import { LastMinute, type Rate } from '../../parts/Chart.tsx'
 import { CodeTabs } from '../../parts/Code.tsx'
 import { SelectField } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { KeyValues, Page, Panel } from '../../parts/Page.tsx'
-import { Empty, Shown } from '../../parts/States.tsx'
+import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip, CopyButton, dateAndTime, duration, Id, Time } from '../../parts/Values.tsx'
 
 const rates: readonly Rate[] = [

@@ -1,14 +1,12 @@
 /** Every slot of the sandbox, newest first; those of one job, campaign or session. */
-
 import type { ReactNode } from 'react'
 import type { PlacementItem } from '../../../../src/contract/control/placements.ts'
 import { listOf, useResource } from '../../data/resource.ts'
 import { type Column, DataTable, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
-import { Page, TabSet } from '../../parts/Page.tsx'
-import { Empty, Shown } from '../../parts/States.tsx'
+import { Empty, Page, Shown, TabSet } from '../../parts/Page.tsx'
 import { Chip, dateAndTime, kindOf, routeTo, Time } from '../../parts/Values.tsx'
-import { BeaconTable } from '../beacons/BeaconsPage.tsx'
+import { BeaconTable } from '../beacons/Beacons.tsx'
 import { ConsentTable } from '../records/ConsentPage.tsx'
 
 const filters: readonly Filter[] = [

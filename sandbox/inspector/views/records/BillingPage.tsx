@@ -6,10 +6,9 @@ import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chart } from '../../parts/Chart.tsx'
 import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/ListPage.tsx'
-import { Page, Panel } from '../../parts/Page.tsx'
-import { Empty, Shown } from '../../parts/States.tsx'
+import { Empty, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip } from '../../parts/Values.tsx'
-import { BeaconList } from '../beacons/BeaconsPage.tsx'
+import { BeaconList } from '../beacons/Beacons.tsx'
 
 const isAffected = ({ type }: SandboxEvent) => type.startsWith('beacon.')
 

@@ -1,13 +1,11 @@
 /** Consent: every revision of every session, or the record of one identifier. */
-
 import type { ConsentItem } from '../../../../src/contract/control/consent.ts'
 import { decodeInteger, encodeInteger } from '../../../../src/contract/ids.ts'
 import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
 import { type Filter, ListPage, projectFilter } from '../../parts/ListPage.tsx'
-import { Page, Panel } from '../../parts/Page.tsx'
-import { Empty, Shown } from '../../parts/States.tsx'
+import { Empty, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip, dateAndTime, Id, routeTo, toneOf } from '../../parts/Values.tsx'
 
 export function ConsentPage({ id }: { id: string }) {

@@ -1,5 +1,4 @@
 /** The evidence chains: each entry with its hash, and whether the chain holds, checked on demand. */
-
 import { useState } from 'react'
 import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-components'
 import type { EvidenceEntry, EvidenceItem, EvidenceVerification } from '../../../../src/contract/control/evidence.ts'
@@ -10,8 +9,7 @@ import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type Table, timeColumn } from '../../parts/DataTable.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
-import { Page, Panel } from '../../parts/Page.tsx'
-import { Empty, Problem, Shown } from '../../parts/States.tsx'
+import { Empty, Page, Panel, Problem, Shown } from '../../parts/Page.tsx'
 import { Chip, CopyButton, Id, routeTo, Time } from '../../parts/Values.tsx'
 
 export function EvidencePage({ id }: { id: string }) {

@@ -1,5 +1,4 @@
 /** `/callbacks`: the decisions that are posted to the callback URL of their job; `/callbacks/slot_...`: one, with its attempts. */
-
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { CallbackItem, CallbackStatus } from '../../../../src/contract/control/callbacks.ts'
@@ -11,8 +10,7 @@ import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTa
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
-import { KeyValues, Page, Panel } from '../../parts/Page.tsx'
-import { Empty, Shown } from '../../parts/States.tsx'
+import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip, CopyButton, duration, Id, routeTo, Time, toneOfStatus } from '../../parts/Values.tsx'
 
 const tones = { waiting: 'plain', retrying: 'warn', delivered: 'good', failed: 'bad', key_lost: 'bad' } as const

@@ -8,8 +8,7 @@ import { useResource } from '../../data/resource.ts'
 import { DialogButton } from '../../parts/Dialog.tsx'
 import { SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Panel } from '../../parts/Page.tsx'
-import { Empty, Shown } from '../../parts/States.tsx'
+import { Empty, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip, Id, routeTo, Time, toneOfStatus } from '../../parts/Values.tsx'
 
 interface ComparisonProps {

@@ -6,7 +6,7 @@ import type { ListedRequest } from '../../../../src/contract/control/requests.ts
 import { isReasonCode } from '../../data/api.ts'
 import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
 import { choiceOf, type Filter, ListPage } from '../../parts/ListPage.tsx'
-import { Empty } from '../../parts/States.tsx'
+import { Empty } from '../../parts/Page.tsx'
 import { Chip, duration, routeTo, Time, toneOfStatus } from '../../parts/Values.tsx'
 
 const filters: readonly Filter[] = [

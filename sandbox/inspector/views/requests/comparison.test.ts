@@ -40,7 +40,7 @@ function sorted(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
-      .toSorted()
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, field]) => [name, sorted(field)]),
   )
 }
