@@ -1,6 +1,6 @@
-/** The package as it is installed: it runs, has its types, is complete, and contains nothing else. */
+/** The package as it is installed: it runs, is complete, and contains nothing else. Its types: tests/install. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { copyFileSync, existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -66,52 +66,6 @@ test('a suite of its user passes', async () => {
   expect(output).toContain('4 passed')
   expect(exit_code, output).toBe(0)
 })
-
-test.each([
-  { module: 'nodenext', moduleResolution: 'nodenext' },
-  { module: 'esnext', moduleResolution: 'bundler' },
-])('its declarations fit with moduleResolution $moduleResolution', async (resolution) => {
-  const compilerOptions = {
-    ...resolution,
-    target: 'es2024',
-    lib: ['es2024', 'esnext.disposable', 'dom'],
-    types: ['node'],
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-    skipLibCheck: false,
-    noEmit: true,
-  }
-  const config = join(unpacked.project, `tsconfig.${resolution.moduleResolution}.json`)
-  writeFileSync(config, JSON.stringify({ compilerOptions, files: ['placement.test.ts', 'wrong.ts'] }))
-  writeFileSync(join(unpacked.project, 'wrong.ts'), wrong)
-  const tsc = join(unpacked.project, 'node_modules/typescript/bin/tsc')
-  const { output } = await run([tsc, '-p', config], unpacked.project)
-  expect(output).toBe('')
-})
-
-/** Would compile without its expectations if the declarations were lost, since everything would be `any`. */
-const wrong = `import { createClient } from 'svc-sandbox/client'
-import { limits, PlacementRequest } from 'svc-sandbox/contract'
-import { startSandbox } from 'svc-sandbox/sandbox'
-
-const request: PlacementRequest = PlacementRequest.parse({})
-// @ts-expect-error: a job type is none of the formats
-request.job_type = 'banner'
-// @ts-expect-error: a limit is a number
-limits.body_bytes.length
-// @ts-expect-error: there is no such option
-await startSandbox({ no_such_option: true })
-const client = createClient({ base_url: '', credential: '' })
-// @ts-expect-error: there is no such job type
-await client.jobs.create({ body: { client_id: 'proj_demo', job_type: 'song' } })
-const { decision } = await client.decisions.get({ params: { slot_id: '' } })
-// @ts-expect-error: a no-fill has no price
-decision?.revenue_estimate.gross_cpm
-const silent = createClient({ base_url: '', onError: (error, method) => console.log(error.message, method) })
-// @ts-expect-error: it may be null
-void (await silent.createJob({ client_id: 'proj_demo' })).job_id
-`
 
 test('bundlers for pages get the client for pages: one small module without imports', async () => {
   const file = join(unpacked.root, 'dist/client.browser.js')
