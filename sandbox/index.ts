@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
 import { redactSecrets } from '../src/foundation/redaction.ts'
 import { decisionText } from './compat/index.ts'
-import { type Caller, createDrainLock, type Services } from './operations/context.ts'
+import type { Caller, Services } from './operations/context.ts'
 import { restoreClock } from './operations/sandbox.ts'
 import {
   creativeFiles,
@@ -25,6 +25,7 @@ import { createPlatform, sandboxClock, sha256, sha256Hex } from './platform/plat
 import { createAccess, createTickets, sharedTickets, type Tickets } from './runtime/access.ts'
 import { type CallbackNetwork, createCallbacks } from './runtime/callbacks.ts'
 import { createMarkets } from './runtime/decisions.ts'
+import { createDrainLock } from './runtime/drain-lock.ts'
 import { createFaults, createScenarios, type Faults } from './runtime/faults.ts'
 import { followNodes } from './runtime/node-changes.ts'
 import { createPendingDecisions, createWaiters } from './runtime/pending-decisions.ts'

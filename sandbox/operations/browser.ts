@@ -2,8 +2,9 @@
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId, formatToken } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { serializeOrigin } from '../domain/origins.ts'
 import type { KeyRow } from '../store/store.ts'
-import { allowsOrigin, type Operation, type Services, serializeOrigin } from './context.ts'
+import { allowsOrigin, type Operation, type Services } from './context.ts'
 
 export const activateBrowser: Operation<Contract['browser.activate']> = async (services, context, { body }) => {
   if (context.origin === null) throw new ApiError('origin_missing')

@@ -1,16 +1,15 @@
-/**
- * What operations have in common: the services of the sandbox, the context of one request, pages and filters of lists, and
- * the lock that drains them before the state is replaced.
- */
+/** What operations have in common: the services of the sandbox, the context of one request, pages and filters of lists. */
 import type { KeyKind } from '../../src/contract/control/requests.ts'
 import type { Credential, Endpoint, Output, Parsed } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import { decodeId, decodeInteger, encodeInteger } from '../../src/contract/ids.ts'
 import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
+import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
 import type { Access, Tickets } from '../runtime/access.ts'
 import type { Callbacks } from '../runtime/callbacks.ts'
 import type { DecisionServices } from '../runtime/decisions.ts'
+import type { DrainLock } from '../runtime/drain-lock.ts'
 import type { Faults } from '../runtime/faults.ts'
 import { nextTurn, type PendingDecisions, type Waiters } from '../runtime/pending-decisions.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
@@ -42,26 +41,6 @@ export interface Services extends DecisionServices {
   clearRates(): Promise<void>
   /** Reports a failure that concerns no request. */
   report(error: unknown): void
-}
-
-/**
- * A lock around everything that reads and writes in several steps. While the whole state is replaced the lock is closed:
- * work that has started finishes on the old state, new work waits and sees the new state, and nothing sees half of each.
- */
-interface DrainLock {
-  /** Starts work, and returns a promise only while the lock is closed. Call `leave` afterwards, also when the work fails. */
-  enter(): void | Promise<void>
-  /** Ends the work that `enter` has started. */
-  leave(): void
-  /** Runs `work` when the lock is open. */
-  run<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Within `run`: releases the lock while `work` waits for others that take it themselves. */
-  runOutside<Result>(work: () => Promise<Result>): Promise<Result>
-  /**
-   * Within `run`: runs `work` when nothing else runs. `hurry` is called until the others have finished.
-   * @throws ApiError 503 when they do not finish in time
-   */
-  runExclusive<Result>(work: () => Promise<Result>, hurry: () => void): Promise<Result>
 }
 
 /** Who sends the request, after the credential was checked. */
@@ -112,42 +91,6 @@ export function allowsOrigin(services: Services, { settings }: ProjectRow, origi
   if (isOriginAllowed(origin, settings.allowed_origins, mode)) return true
   const { url, base_url } = services
   return mode === 'test' && base_url !== url && serializeOrigin(origin) === base_url
-}
-
-const shape = /^https?:\/\/[^\s/\\?#@]+$/i
-
-/** Patterns for any port, and the prefix of the origins they allow. Test mode only. */
-const anyPort = new Map([
-  ['http://localhost:*', 'http://localhost'],
-  ['http://127.0.0.1:*', 'http://127.0.0.1'],
-])
-
-/**
- * Returns the serialized form of an `Origin` header or a setting: scheme and host in lower case, without a default port.
- * Returns null for `null`, for anything with a path, query or credentials, and for schemes other than http and https.
- */
-export function serializeOrigin(text: string): string | null {
-  if (!shape.test(text)) return null
-  return URL.parse(text)?.origin ?? null
-}
-
-/**
- * Whether an origin is on an allow-list. Entries match exactly, except `http://localhost:*` and `http://127.0.0.1:*`, which
- * in test mode allow every port of that host.
- */
-export function isOriginAllowed(origin: string, allowed: readonly string[], mode: Mode): boolean {
-  const serialized = serializeOrigin(origin)
-  if (serialized === null) return false
-  return allowed.some((entry) => {
-    const host = anyPort.get(entry)
-    if (host === undefined) return serializeOrigin(entry) === serialized
-    return mode === 'test' && (serialized === host || serialized.startsWith(`${host}:`))
-  })
-}
-
-/** Whether a text is valid on an allow-list: an origin, or a pattern for any port. */
-export function isOriginEntry(text: string): boolean {
-  return anyPort.has(text) || serializeOrigin(text) !== null
 }
 
 /** Returns the kind of a credential, named in the journal by its prefix. */
@@ -225,91 +168,4 @@ export function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<
   const result: Partial<T> = {}
   for (const name in value) if (value[name] !== undefined) result[name] = value[name]
   return result as { [K in keyof T]?: Exclude<T[K], undefined> }
-}
-
-/** How long running work may take to finish, and the interval of `hurry`, milliseconds. */
-const drainTimeout_ms = 10_000
-const hurryInterval_ms = 20
-
-export function createDrainLock(): DrainLock {
-  let running = 0
-  /** Resolves when the lock opens again; null while it is open. */
-  let closed: Promise<void> | null = null
-  let onDrained: (() => void) | null = null
-
-  const leave = () => {
-    running--
-    if (running === 0) onDrained?.()
-  }
-
-  const enter = () => {
-    if (closed !== null) return enterLater()
-    running++
-  }
-
-  const enterLater = async () => {
-    while (closed !== null) await closed
-    running++
-  }
-
-  /** Resolves to whether all running work has finished in time. */
-  const drain = (hurry: () => void): Promise<boolean> => {
-    hurry()
-    if (running === 0) return Promise.resolve(true)
-    return new Promise((resolve) => {
-      const timer = setInterval(hurry, hurryInterval_ms)
-      const done = (isDrained: boolean) => {
-        clearInterval(timer)
-        clearTimeout(deadline)
-        onDrained = null
-        resolve(isDrained)
-      }
-      const deadline = setTimeout(() => done(false), drainTimeout_ms)
-      onDrained = () => done(true)
-    })
-  }
-
-  return {
-    enter,
-    leave,
-    async run(work) {
-      await enter()
-      try {
-        return await work()
-      } finally {
-        leave()
-      }
-    },
-    async runOutside(work) {
-      leave()
-      try {
-        return await work()
-      } finally {
-        await enter()
-      }
-    },
-    async runExclusive(work, hurry) {
-      // Leaves first: two callers that want to be exclusive would wait for each other.
-      leave()
-      while (closed !== null) await closed
-      let open = () => {}
-      closed = new Promise((resolve) => {
-        open = resolve
-      })
-      try {
-        if (!(await drain(hurry))) {
-          throw new ApiError('storage_unavailable', {
-            message: 'Other requests did not finish in time, so nothing was replaced.',
-            hint: 'Wait until they have finished, then try again.',
-            retry_after_s: 1,
-          })
-        }
-        return await work()
-      } finally {
-        closed = null
-        running++
-        open()
-      }
-    },
-  }
 }

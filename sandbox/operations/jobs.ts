@@ -1,6 +1,7 @@
 /**
  * Jobs. POST /v1/placements and both branches of POST /v1/jobs are mapped to one canonical intake (A34, A35), which
  * `openJob` turns into a job with its slots. Prompt text ends here: it is read with consent or discarded, never stored.
+ * One file of more than 400 lines, since all three requests pass the same checks on their way to a job.
  */
 import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import { ApiError } from '../../src/contract/errors.ts'

@@ -15,8 +15,9 @@ import { decodeId, encodeId, formatKey } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { isObject } from '../../src/foundation/json.ts'
 import { requiresConsent } from '../domain/consent.ts'
+import { isOriginEntry } from '../domain/origins.ts'
 import type { KeyClass, KeyListRow, NewKey, ProjectRow } from '../store/store.ts'
-import { callerOf, cursorOf, isOriginEntry, type Operation, pageOf, projectOf, type Services } from './context.ts'
+import { callerOf, cursorOf, type Operation, pageOf, projectOf, type Services } from './context.ts'
 
 /** Attempts to write when other requests change the same settings. */
 const attempts = 8

@@ -4,6 +4,9 @@
  * Ownership is a second, tiny SQLite file whose write lock is held for as long as the process lives. The operating
  * system releases that lock however the process ends, so a crash never leaves a stale one; others can still read who
  * holds it. An owner that stops in order removes the file: one that is still there means that the last owner did not.
+ *
+ * One file of more than 400 lines, since owner, rights and schema are checked in one order, and a failure closes
+ * what was opened.
  */
 import {
   accessSync,

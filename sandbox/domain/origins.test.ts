@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isOriginAllowed, serializeOrigin } from './context.ts'
+import { isOriginAllowed, serializeOrigin } from './origins.ts'
 
 describe('serializeOrigin', () => {
   test.each([

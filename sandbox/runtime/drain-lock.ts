@@ -1,0 +1,108 @@
+/**
+ * A lock around everything that reads and writes in several steps. While the whole state is replaced the lock is closed:
+ * work that has started finishes on the old state, new work waits and sees the new state, and nothing sees half of each.
+ */
+import { ApiError } from '../../src/contract/errors.ts'
+
+export interface DrainLock {
+  /** Starts work, and returns a promise only while the lock is closed. Call `leave` afterwards, also when the work fails. */
+  enter(): void | Promise<void>
+  /** Ends the work that `enter` has started. */
+  leave(): void
+  /** Runs `work` when the lock is open. */
+  run<Result>(work: () => Promise<Result>): Promise<Result>
+  /** Within `run`: releases the lock while `work` waits for others that take it themselves. */
+  runOutside<Result>(work: () => Promise<Result>): Promise<Result>
+  /**
+   * Within `run`: runs `work` when nothing else runs. `hurry` is called until the others have finished.
+   * @throws ApiError 503 when they do not finish in time
+   */
+  runExclusive<Result>(work: () => Promise<Result>, hurry: () => void): Promise<Result>
+}
+
+/** How long running work may take to finish, and the interval of `hurry`, milliseconds. */
+const drainTimeout_ms = 10_000
+const hurryInterval_ms = 20
+
+export function createDrainLock(): DrainLock {
+  let running = 0
+  /** Resolves when the lock opens again; null while it is open. */
+  let closed: Promise<void> | null = null
+  let onDrained: (() => void) | null = null
+
+  const leave = () => {
+    running--
+    if (running === 0) onDrained?.()
+  }
+
+  const enter = () => {
+    if (closed !== null) return enterLater()
+    running++
+  }
+
+  const enterLater = async () => {
+    while (closed !== null) await closed
+    running++
+  }
+
+  /** Resolves to whether all running work has finished in time. */
+  const drain = (hurry: () => void): Promise<boolean> => {
+    hurry()
+    if (running === 0) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const timer = setInterval(hurry, hurryInterval_ms)
+      const done = (isDrained: boolean) => {
+        clearInterval(timer)
+        clearTimeout(deadline)
+        onDrained = null
+        resolve(isDrained)
+      }
+      const deadline = setTimeout(() => done(false), drainTimeout_ms)
+      onDrained = () => done(true)
+    })
+  }
+
+  return {
+    enter,
+    leave,
+    async run(work) {
+      await enter()
+      try {
+        return await work()
+      } finally {
+        leave()
+      }
+    },
+    async runOutside(work) {
+      leave()
+      try {
+        return await work()
+      } finally {
+        await enter()
+      }
+    },
+    async runExclusive(work, hurry) {
+      // Leaves first: two callers that want to be exclusive would wait for each other.
+      leave()
+      while (closed !== null) await closed
+      let open = () => {}
+      closed = new Promise((resolve) => {
+        open = resolve
+      })
+      try {
+        if (!(await drain(hurry))) {
+          throw new ApiError('storage_unavailable', {
+            message: 'Other requests did not finish in time, so nothing was replaced.',
+            hint: 'Wait until they have finished, then try again.',
+            retry_after_s: 1,
+          })
+        }
+        return await work()
+      } finally {
+        closed = null
+        running++
+        open()
+      }
+    },
+  }
+}
