@@ -3,7 +3,7 @@
  * frames and the emulator on the same host can be compared.
  */
 import type { RendererEvent } from '../sandbox/renderer/host/renderer.ts'
-import type { PlacementResponse } from '../src/contract/v1/placements.ts'
+import type { PlacementResponse } from '../src/contract/resources/placements.ts'
 
 /** One placement as the page saw it. */
 export interface Round {

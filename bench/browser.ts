@@ -6,7 +6,7 @@ import { cpus } from 'node:os'
 import type { Browser, Page } from 'playwright-core'
 import type { SponsoredPlacement } from '../sandbox/renderer/host/main.ts'
 import { type Client, createClient } from '../src/client/index.ts'
-import type { PlacementResponse } from '../src/contract/v1/placements.ts'
+import type { PlacementResponse } from '../src/contract/resources/placements.ts'
 import { launchChromium } from '../tests/browser/chromium.ts'
 import {
   type FrameTimes,

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
 import { startSandbox } from '../sandbox/index.ts'
-import type { PlacementResponse } from '../src/contract/v1/placements.ts'
+import type { PlacementResponse } from '../src/contract/resources/placements.ts'
 import { launchChromium } from '../tests/browser/chromium.ts'
 
 const placements = 100_000

@@ -28,13 +28,13 @@ const codeSplitting = {
     },
     {
       name: 'schemas',
-      test: /node_modules\/zod\/|src\/contract\/(endpoint|fields|headers|ids|objects|errors|(control|v1)\/projects)\.ts/,
+      test: /node_modules\/zod\/|src\/contract\/(endpoint|fields|headers|ids|objects|errors|resources\/projects)\.ts/,
     },
     {
       name: 'contract',
-      test: /src\/contract\/(compat|(control|v1)\/(?!beacons|events|evidence)\w+|index|listing|openapi[\w-]*)\.ts/,
+      test: /src\/contract\/(compat|resources\/(?!beacons|events|evidence)\w+|index|listing|openapi[\w-]*)\.ts/,
     },
-    { name: 'beacons', test: /src\/contract\/(control|v1)\/beacons\.ts/ },
+    { name: 'beacons', test: /src\/contract\/resources\/beacons\.ts/ },
     {
       name: 'store',
       test: /sandbox\/(sandbox-error|store\/(?!open-store)[\w-]+|store\/sqlite\/(?!\w+-worker)[\w/-]+)\.ts/,

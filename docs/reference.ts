@@ -13,7 +13,7 @@ import { compat, control, v1 } from '../src/contract/index.ts'
 import { limits } from '../src/contract/limits.ts'
 import { endpointFields, type ListedField } from '../src/contract/listing.ts'
 import { noFillReasons } from '../src/contract/no-fill.ts'
-import { beaconEventSpellings } from '../src/contract/v1/beacons.ts'
+import { beaconEventSpellings } from '../src/contract/resources/beacons.ts'
 import { choices } from './choices.ts'
 
 /** Returns the reference: every endpoint with its fields, then headers, errors, no-fill reasons, limits and choices. */

@@ -6,8 +6,8 @@
  * its result is returned unchanged. The backend holds the secret key; the page never sees it.
  */
 import type { JobType, NativeTemplateId, SlotHint } from '../../src/contract/fields.ts'
-import type { ConsentStored } from '../../src/contract/v1/consent.ts'
-import type { PlacementRequest } from '../../src/contract/v1/placements.ts'
+import type { ConsentStored } from '../../src/contract/resources/consent.ts'
+import type { PlacementRequest } from '../../src/contract/resources/placements.ts'
 import type { Turn } from '../renderer/host/turn.ts'
 import type { Choices } from './surfaces.ts'
 

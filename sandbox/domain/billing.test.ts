@@ -7,9 +7,9 @@ import {
   judgeBeacon,
   judgeBeacons,
 } from '../../src/contract/beacon-verdict.ts'
-import { BillingVerdict } from '../../src/contract/control/placements.ts'
 import { limits } from '../../src/contract/limits.ts'
-import { beaconEvents, type Measurements } from '../../src/contract/v1/beacons.ts'
+import { beaconEvents, type Measurements } from '../../src/contract/resources/beacons.ts'
+import { BillingVerdict } from '../../src/contract/resources/placements.ts'
 import { billingVerdict } from './billing.ts'
 
 const banner: CreativeFacts = {

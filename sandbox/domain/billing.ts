@@ -12,13 +12,12 @@ import {
   metricOf,
   type ViewabilityThresholds,
 } from '../../src/contract/beacon-verdict.ts'
-import type { Metric } from '../../src/contract/control/beacons.ts'
-import type { BillingLine, BillingReport } from '../../src/contract/control/billing.ts'
-import type { BillingVerdict } from '../../src/contract/control/placements.ts'
-import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import { acceptMeanings } from '../../src/contract/error-codes.ts'
 import type { Format } from '../../src/contract/fields.ts'
-import type { AcceptCode } from '../../src/contract/v1/beacons.ts'
+import type { AcceptCode, Metric } from '../../src/contract/resources/beacons.ts'
+import type { BillingLine, BillingReport } from '../../src/contract/resources/billing.ts'
+import type { BillingVerdict } from '../../src/contract/resources/placements.ts'
+import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
 
 /** Returns whether production would bill a placement, and why, in one sentence. At most one metric counts, at most once. */
 export function billingVerdict(

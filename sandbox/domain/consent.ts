@@ -4,11 +4,12 @@
  * One rule applies everywhere: only consent that is granted, current and unexpired permits ads. A project that requires
  * no consent gets an implicit grant without purposes, so that the rule needs no exception.
  */
-import type { ProjectSettings } from '../../src/contract/control/projects.ts'
+
 import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { AuthoritativeConsent, ConsentState, RequestConsent } from '../../src/contract/fields.ts'
 import { limits } from '../../src/contract/limits.ts'
-import type { ConsentRequest } from '../../src/contract/v1/consent.ts'
+import type { ConsentRequest } from '../../src/contract/resources/consent.ts'
+import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
 
 type ConsentSettings = ProjectSettings['consent']
 

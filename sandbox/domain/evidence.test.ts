@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { chainHash, genesis } from '../../src/contract/control/evidence.ts'
 import { formats, modes } from '../../src/contract/fields.ts'
 import { type NoFillReason, noFillReasons } from '../../src/contract/no-fill.ts'
-import { beaconEvents } from '../../src/contract/v1/beacons.ts'
+import { beaconEvents } from '../../src/contract/resources/beacons.ts'
+import { chainHash, genesis } from '../../src/contract/resources/evidence.ts'
 import type { Json } from '../../src/foundation/json.ts'
 import {
   type BeaconEvidence,

@@ -7,10 +7,10 @@
  * tokens appear only as hashes.
  */
 import canonicalize from 'canonicalize'
-import { genesis, linkProblem, type Sha256Hex } from '../../src/contract/control/evidence.ts'
 import type { Format, Mode } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
+import type { BeaconEvent } from '../../src/contract/resources/beacons.ts'
+import { genesis, linkProblem, type Sha256Hex } from '../../src/contract/resources/evidence.ts'
 import { isObject, type Json, parseJson } from '../../src/foundation/json.ts'
 
 /**

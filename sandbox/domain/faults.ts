@@ -5,9 +5,10 @@
  * The dice of a rule are a hash of its seed and of the number of matching requests so far. The same seed breaks the same
  * requests in every run, whatever else the sandbox draws.
  */
-import type { FaultDraft, FaultRule } from '../../src/contract/control/faults.ts'
+
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../src/contract/errors.ts'
 import type { Format } from '../../src/contract/fields.ts'
+import type { FaultDraft, FaultRule } from '../../src/contract/resources/faults.ts'
 import { valueAt } from '../../src/foundation/json.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 

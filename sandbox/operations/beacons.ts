@@ -5,10 +5,10 @@ import {
   judgeBeacon,
   judgeBeacons,
 } from '../../src/contract/beacon-verdict.ts'
-import type { BeaconItem } from '../../src/contract/control/beacons.ts'
 import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
 import {
   type BeaconEvent,
   BeaconEventInput,
@@ -19,7 +19,7 @@ import {
   occurrenceOf,
   secondsBelow,
   timeProblem,
-} from '../../src/contract/v1/beacons.ts'
+} from '../../src/contract/resources/beacons.ts'
 import { isObject, type Json, parseJsonObject } from '../../src/foundation/json.ts'
 import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
 import { nextTurn } from '../runtime/pending-decisions.ts'

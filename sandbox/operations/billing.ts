@@ -1,8 +1,9 @@
 /** GET /_sandbox/billing: what production would have billed (A75, A76, A78). */
-import type { BeaconItem, Verdict } from '../../src/contract/control/beacons.ts'
-import { type BillingReport, notCountedAtMost } from '../../src/contract/control/billing.ts'
+
 import { acceptMeanings } from '../../src/contract/error-codes.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import type { BeaconItem, Verdict } from '../../src/contract/resources/beacons.ts'
+import { type BillingReport, notCountedAtMost } from '../../src/contract/resources/billing.ts'
 import { createTally } from '../domain/billing.ts'
 import { nextTurn } from '../runtime/pending-decisions.ts'
 import type { BeaconScope, BillingCounts } from '../store/store.ts'

@@ -1,8 +1,9 @@
 /** Callbacks: accepted with a job, listed, and sent again. */
-import type { CallbackItem } from '../../src/contract/control/callbacks.ts'
+
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import type { CallbackItem } from '../../src/contract/resources/callbacks.ts'
 import type { CallbackRow } from '../store/store.ts'
 import {
   type Context,

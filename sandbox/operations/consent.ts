@@ -1,8 +1,9 @@
 /** Consent of a session: set (A62, A66), and listed revision by revision. */
-import type { ConsentItem } from '../../src/contract/control/consent.ts'
+
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import type { ConsentItem } from '../../src/contract/resources/consent.ts'
 import { type ConsentDraft, type ConsentRecord, resolveSentConsent, snapshotOf } from '../domain/consent.ts'
 import { consentEntry } from '../domain/evidence.ts'
 import type { ConsentWrite, EvidenceDraft, ProjectRow } from '../store/store.ts'

@@ -1,9 +1,10 @@
 /** What operations have in common: the services of the sandbox, the context of one request, pages and filters of lists. */
-import type { KeyKind } from '../../src/contract/control/requests.ts'
+
 import type { Credential, Endpoint, Output, Parsed } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import { decodeId, decodeInteger, encodeInteger } from '../../src/contract/ids.ts'
+import type { KeyKind } from '../../src/contract/resources/requests.ts'
 import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
 import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
 import type { Access, Tickets } from '../runtime/access.ts'

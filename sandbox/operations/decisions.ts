@@ -15,7 +15,7 @@ import type {
   NoFillDecision,
   Placement,
   PlacementResponse,
-} from '../../src/contract/v1/placements.ts'
+} from '../../src/contract/resources/placements.ts'
 import { andThen, type Soon } from '../../src/foundation/soon.ts'
 import type { Campaign, Creative } from '../domain/catalogue.ts'
 import { consentDeclaration, consentProblem } from '../domain/consent.ts'

@@ -2,9 +2,10 @@
  * Evidence chains (A77): listed, exported with a signed checkpoint, and verified: each chain, and whether each entry still
  * matches the row that it records.
  */
-import { checkpointText, genesis } from '../../src/contract/control/evidence.ts'
+
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { checkpointText, genesis } from '../../src/contract/resources/evidence.ts'
 import { verifyChain } from '../domain/evidence.ts'
 import { decisionDigest } from '../runtime/decisions.ts'
 import { nextTurn } from '../runtime/pending-decisions.ts'

@@ -3,7 +3,7 @@
  * `openJob` turns into a job with its slots. Prompt text ends here: it is read with consent or discarded, never stored.
  * One file of more than 400 lines, since all three requests pass the same checks on their way to a job.
  */
-import type { ProjectSettings } from '../../src/contract/control/projects.ts'
+
 import { ApiError } from '../../src/contract/errors.ts'
 import {
   type AuthoritativeConsent,
@@ -25,8 +25,9 @@ import {
   isBrowserBranch,
   type JobRequest,
   variantFieldNames,
-} from '../../src/contract/v1/jobs.ts'
-import type { PlacementRequest } from '../../src/contract/v1/placements.ts'
+} from '../../src/contract/resources/jobs.ts'
+import type { PlacementRequest } from '../../src/contract/resources/placements.ts'
+import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
 import { hasUsdRate } from '../domain/catalogue.ts'
 import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
 import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '../runtime/decisions.ts'

@@ -1,12 +1,13 @@
 /** Placements: created in one call (POST /v1/placements), listed and explained by the control plane. */
-import { funnelPlacements, type PartnerRequest, type PlacementItem } from '../../src/contract/control/placements.ts'
+
 import { ApiError } from '../../src/contract/errors.ts'
 import { formats } from '../../src/contract/fields.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import type { Decision } from '../../src/contract/v1/placements.ts'
+import type { Decision } from '../../src/contract/resources/placements.ts'
+import { funnelPlacements, type PartnerRequest, type PlacementItem } from '../../src/contract/resources/placements.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { billingVerdict } from '../domain/billing.ts'
 import { explainTrace } from '../domain/decisions.ts'

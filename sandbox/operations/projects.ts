@@ -2,17 +2,18 @@
  * Projects: administered by the control plane, the configuration that a client reads (A80), and their keys: shown once when
  * created, revoked for good (A02).
  */
+
+import { ApiError } from '../../src/contract/errors.ts'
+import type { Mode } from '../../src/contract/fields.ts'
+import { decodeId, encodeId, formatKey } from '../../src/contract/ids.ts'
+import type { Contract } from '../../src/contract/index.ts'
 import {
   defaultSettings,
   type KeyItem,
   type ProjectDetail,
   type ProjectSettings,
   type ProjectSettingsPatch,
-} from '../../src/contract/control/projects.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import type { Mode } from '../../src/contract/fields.ts'
-import { decodeId, encodeId, formatKey } from '../../src/contract/ids.ts'
-import type { Contract } from '../../src/contract/index.ts'
+} from '../../src/contract/resources/projects.ts'
 import { isObject } from '../../src/foundation/json.ts'
 import { requiresConsent } from '../domain/consent.ts'
 import { isOriginEntry } from '../domain/origins.ts'

@@ -3,7 +3,7 @@ import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { NativeTemplateId } from '../../src/contract/fields.ts'
 import { decodeId, formatToken } from '../../src/contract/ids.ts'
 import { limits } from '../../src/contract/limits.ts'
-import type { NativeAssets } from '../../src/contract/v1/placements.ts'
+import type { NativeAssets } from '../../src/contract/resources/placements.ts'
 import type { SlotRow } from '../store/store.ts'
 import type { Context, Services } from './context.ts'
 import {

@@ -1,4 +1,9 @@
 /** The request journal: listed, searched by a match, shown, and replayed. */
+
+import { type Endpoint, oldClientHeader, type Parsed } from '../../src/contract/endpoint.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import { decodeId, encodeId } from '../../src/contract/ids.ts'
+import { type Contract, compat } from '../../src/contract/index.ts'
 import type {
   FailedCondition,
   ListedRequest,
@@ -6,11 +11,7 @@ import type {
   RequestDetail,
   RequestItem,
   RequestMatch,
-} from '../../src/contract/control/requests.ts'
-import { type Endpoint, oldClientHeader, type Parsed } from '../../src/contract/endpoint.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import { decodeId, encodeId } from '../../src/contract/ids.ts'
-import { type Contract, compat } from '../../src/contract/index.ts'
+} from '../../src/contract/resources/requests.ts'
 import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'
 import { parseJson, valueAt } from '../../src/foundation/json.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'

@@ -3,11 +3,11 @@
  * plane with the audit list of what was done with them, and the namespaces that they are for (A97).
  */
 
-import { latest_ms, type SandboxClock } from '../../src/contract/control/sandbox.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
 import { openapiDocument } from '../../src/contract/openapi.ts'
+import { latest_ms, type SandboxClock } from '../../src/contract/resources/sandbox.ts'
 import type { Clock } from '../platform/platform.ts'
 import { startName } from '../runtime/access.ts'
 import { type Context, cursorOf, type Operation, pageOf, type Services } from './context.ts'

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { compat, contract } from '../../src/contract/index.ts'
 import { looseObject, strictObject } from '../../src/contract/objects.ts'
-import { BrowserJobRequest, JobRequest } from '../../src/contract/v1/jobs.ts'
+import { BrowserJobRequest, JobRequest } from '../../src/contract/resources/jobs.ts'
 import { accept, refused } from './acceptor.ts'
 
 const endpoints = { ...contract, ...compat } as Record<string, Endpoint>

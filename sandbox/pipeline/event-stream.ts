@@ -3,10 +3,10 @@
  * together: the more there are, the longer new events are gathered, so that writing to sockets leaves time for requests.
  */
 import type { ServerResponse } from 'node:http'
-import type { SandboxEvent } from '../../src/contract/control/events.ts'
 import type { Parsed } from '../../src/contract/endpoint.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
+import type { SandboxEvent } from '../../src/contract/resources/events.ts'
 import { acceptedItem, unacceptedItem, verdictsOf } from '../operations/beacons.ts'
 import { callbackItem } from '../operations/callbacks.ts'
 import { type Services, sinceOf } from '../operations/context.ts'

@@ -7,9 +7,10 @@
  * come back, a frozen clock would never retry, and a clock that is moved ahead would use up all attempts at once. Records
  * have the time of the sandbox clock, like everything else.
  */
-import type { EventType } from '../../src/contract/control/events.ts'
+
 import { problemHeader } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
+import type { EventType } from '../../src/contract/resources/events.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import type { Platform } from '../platform/platform.ts'
 import type { CallbackRow, CallbackUpdate, Store } from '../store/store.ts'

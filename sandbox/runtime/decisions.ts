@@ -2,10 +2,11 @@
  * From the stored facts of a job to the decision of one of its slots, immediately or after its latency; and the markets that
  * decisions are made with.
  */
-import type { Latency } from '../../src/contract/control/projects.ts'
+
 import type { AuthoritativeConsent, Format, Mode } from '../../src/contract/fields.ts'
 import { encodeId, formatToken } from '../../src/contract/ids.ts'
 import { once } from '../../src/contract/objects.ts'
+import type { Latency } from '../../src/contract/resources/projects.ts'
 import { unitsMs } from '../../src/foundation/duration.ts'
 import { andThen, type Soon } from '../../src/foundation/soon.ts'
 import { deriveTopic, isHighRisk, MarketData, prepareTopics } from '../domain/catalogue.ts'

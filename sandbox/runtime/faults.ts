@@ -3,6 +3,9 @@
  * They are part of the stored state: every change and every request that a rule counts is written to the database, so
  * that snapshots, exports and restarts include them, and the same seed keeps breaking the same requests.
  */
+
+import { ApiError } from '../../src/contract/errors.ts'
+import type { Mode } from '../../src/contract/fields.ts'
 import {
   type FaultDraft,
   type FaultRule,
@@ -10,9 +13,7 @@ import {
   type Scenario,
   type ScenarioChanges,
   type ScenarioItem,
-} from '../../src/contract/control/faults.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import type { Mode } from '../../src/contract/fields.ts'
+} from '../../src/contract/resources/faults.ts'
 import {
   completeFault,
   countMatch,

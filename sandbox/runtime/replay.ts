@@ -3,9 +3,10 @@
  * tokens are known by their slot and put back, values are set, and prompt text is left out. Values that are still redacted
  * then are missing: they cannot be guessed.
  */
-import type { KeyKind, NotRestored } from '../../src/contract/control/requests.ts'
+
 import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import { decodeId, decodeInteger, encodeId } from '../../src/contract/ids.ts'
+import type { KeyKind, NotRestored } from '../../src/contract/resources/requests.ts'
 import { isObject, parseJson, setValue } from '../../src/foundation/json.ts'
 import type { ExchangeRow } from '../store/store.ts'
 import { assetTokenOf, type DecisionServices } from './decisions.ts'

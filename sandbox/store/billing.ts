@@ -3,9 +3,9 @@
  * later report goes on from them. A slot that has new beacons is taken back with those it had, and counted with all.
  */
 import { type AcceptedBeacon, type BillingModel, judgeBeacons, maxJudged } from '../../src/contract/beacon-verdict.ts'
-import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { Format } from '../../src/contract/fields.ts'
-import type { Measurements } from '../../src/contract/v1/beacons.ts'
+import type { Measurements } from '../../src/contract/resources/beacons.ts'
+import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
 import { cacheRow, parseRow } from './rows.ts'
 import type { BeaconScope, BillingCounts, BillingStore, ProjectRow } from './store.ts'
 

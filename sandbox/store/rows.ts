@@ -2,9 +2,10 @@
  * Rows as both adapters store them: settings as what differs from the defaults, decisions as columns, JSON as text. Also
  * the conditions and pages of lists, bounded caches, and what a row must hold to be read at all.
  */
-import { defaultSettings, type ProjectSettings, withDefaults } from '../../src/contract/control/projects.ts'
+
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
+import { defaultSettings, type ProjectSettings, withDefaults } from '../../src/contract/resources/projects.ts'
 import { isObject, parseJson, parseJsonObject } from '../../src/foundation/json.ts'
 import {
   type DecisionFacts,

@@ -2,9 +2,10 @@
  * The typed client, computed from the contract: an endpoint `placements.create` is the method
  * `client.placements.create({ body, query })`. It runs in Node and in browsers.
  */
-import type { SandboxEvent } from '../contract/control/events.ts'
+
 import type { Endpoint, Input, Output, ResponseHeader } from '../contract/endpoint.ts'
 import type { Contract, EndpointId } from '../contract/index.ts'
+import type { SandboxEvent } from '../contract/resources/events.ts'
 import { retryAfterMs } from '../foundation/http.ts'
 import { parseJson } from '../foundation/json.ts'
 import { ContractError, ServiceError } from './errors.ts'

@@ -1,6 +1,7 @@
 /** One exchange over HTTP: building its request, sending it, and reading the response whole or piece by piece. */
-import type { SandboxEvent } from '../contract/control/events.ts'
+
 import type { Endpoint } from '../contract/endpoint.ts'
+import type { SandboxEvent } from '../contract/resources/events.ts'
 import { fillPath } from '../foundation/http.ts'
 import { isObject } from '../foundation/json.ts'
 import { ContractError, RefusedError, type ServiceError, UnreachableError } from './errors.ts'

@@ -5,7 +5,6 @@ import { openStream } from './exchange.ts'
 import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
 import * as schemas from './response.ts'
 
-export type { SandboxEvent } from '../contract/control/events.ts'
 export type { ErrorBody, ErrorCode, ReasonCode } from '../contract/errors.ts'
 export type {
   AuthoritativeConsent,
@@ -17,10 +16,11 @@ export type {
   SlotHint,
 } from '../contract/fields.ts'
 export type { NoFillReason } from '../contract/no-fill.ts'
-export type { BeaconEvent, BeaconRequest, BeaconResult, Measurements } from '../contract/v1/beacons.ts'
-export type { ActivationResult } from '../contract/v1/browser.ts'
-export type { ConsentRequest, ConsentStored } from '../contract/v1/consent.ts'
-export type { BrowserJobRequest, JobAccepted, JobRequest } from '../contract/v1/jobs.ts'
+export type { BeaconEvent, BeaconRequest, BeaconResult, Measurements } from '../contract/resources/beacons.ts'
+export type { ActivationResult } from '../contract/resources/browser.ts'
+export type { ConsentRequest, ConsentStored } from '../contract/resources/consent.ts'
+export type { SandboxEvent } from '../contract/resources/events.ts'
+export type { BrowserJobRequest, JobAccepted, JobRequest } from '../contract/resources/jobs.ts'
 export type {
   Decision,
   FillDecision,
@@ -29,8 +29,8 @@ export type {
   Placement,
   PlacementRequest,
   PlacementResponse,
-} from '../contract/v1/placements.ts'
-export type { ProjectConfig } from '../contract/v1/projects.ts'
+} from '../contract/resources/placements.ts'
+export type { ProjectConfig } from '../contract/resources/projects.ts'
 export type { CallOptions, ClientOptions, ResponseMeta } from './client.ts'
 export { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
 export type { Fetch } from './exchange.ts'

@@ -1,8 +1,9 @@
 /** Responses compared with the schemas of the contract. A client loads it when it has something to compare. */
-import { SandboxEvent } from '../contract/control/events.ts'
+
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ErrorBody } from '../contract/errors.ts'
 import { contract, type EndpointId } from '../contract/index.ts'
+import { SandboxEvent } from '../contract/resources/events.ts'
 import { unescapeHtml } from '../foundation/html.ts'
 import { type Json, parseJson } from '../foundation/json.ts'
 import { ContractError } from './errors.ts'

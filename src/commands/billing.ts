@@ -2,7 +2,7 @@ import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { type Column, paintReason, tableLines } from '../cli/output/table.ts'
 import type { Style } from '../cli/output/terminal.ts'
 import type { Noun } from '../cli/run/command.ts'
-import type { BillingReport } from '../contract/control/billing.ts'
+import type { BillingReport } from '../contract/resources/billing.ts'
 
 const lineColumns: readonly Column[] = [
   { name: 'project', field: 'client_id', rank: 2 },

@@ -16,7 +16,7 @@ import { CliError, noSandbox, untilCtrlC } from '../cli/run/errors.ts'
 import { permittedSecretKey } from '../cli/settings/settings.ts'
 import { ServiceError } from '../client/errors.ts'
 import { verifyCallback } from '../client/integration.ts'
-import type { CallbackItem } from '../contract/control/callbacks.ts'
+import type { CallbackItem } from '../contract/resources/callbacks.ts'
 import { parseJson, valueAt } from '../foundation/json.ts'
 
 const defaultPort = 4020

@@ -24,7 +24,7 @@ import {
   genesis,
   linkProblem,
   type Sha256Hex,
-} from '../contract/control/evidence.ts'
+} from '../contract/resources/evidence.ts'
 import { parseJson } from '../foundation/json.ts'
 import { forceOption, writeAtomically } from './files.ts'
 

@@ -5,10 +5,10 @@
  * metric of its event or has the reason why not; of those that qualify, the earliest by (occurred_at_ms, id) counts.
  * A beacon that does not qualify never uses up its metric.
  */
-import type { Metric } from './control/beacons.ts'
+
 import type { Format } from './fields.ts'
-import type { AcceptCode, BeaconEvent, Measurements } from './v1/beacons.ts'
-import type { ProjectConfig } from './v1/projects.ts'
+import type { AcceptCode, BeaconEvent, Measurements, Metric } from './resources/beacons.ts'
+import type { ProjectConfig } from './resources/projects.ts'
 
 export interface AcceptedBeacon {
   id: number

@@ -7,9 +7,9 @@ import { declareEndpoints, type EndpointEntry, publicApi } from './endpoint.ts'
 import { ContractVersion, Currency, Format, Opaque, slotIdParam, WaitMsQuery } from './fields.ts'
 import { limits } from './limits.ts'
 import { looseObject, observed, strictObject } from './objects.ts'
-import { BeaconResult, endpoints as beacons } from './v1/beacons.ts'
-import { endpoints as jobs } from './v1/jobs.ts'
-import { Constraints, DecisionMetadata } from './v1/placements.ts'
+import { BeaconResult, v1 as beacons } from './resources/beacons.ts'
+import { v1 as jobs } from './resources/jobs.ts'
+import { Constraints, DecisionMetadata } from './resources/placements.ts'
 
 const alias = {
   stability: 'deprecated',

@@ -14,58 +14,6 @@ export {
   LegacyGenerationReport,
   legacyBeaconTypes,
 } from './compat.ts'
-export { BeaconItem, BeaconReason, Metric, Verdict } from './control/beacons.ts'
-export { BillingLine, BillingReport } from './control/billing.ts'
-export { CallbackItem, CallbackStatus } from './control/callbacks.ts'
-export { ConsentItem } from './control/consent.ts'
-export { EventType, eventTypes, SandboxEvent } from './control/events.ts'
-export {
-  Checkpoint,
-  EvidenceEntry,
-  EvidenceExport,
-  EvidenceItem,
-  EvidenceKind,
-  EvidenceVerification,
-} from './control/evidence.ts'
-export {
-  FaultDraft,
-  FaultEffect,
-  FaultPath,
-  FaultRule,
-  RetryAfterFormat,
-  Scenario,
-  ScenarioChanges,
-  ScenarioItem,
-} from './control/faults.ts'
-export { BillingVerdict, PartnerRequest, PlacementDetail, PlacementItem, TraceStep } from './control/placements.ts'
-export {
-  defaultSettings,
-  KeyClass,
-  KeyCreated,
-  KeyCreation,
-  KeyItem,
-  PlacementDefaults,
-  ProjectCreated,
-  ProjectCreation,
-  ProjectDetail,
-  ProjectItem,
-  ProjectSettings,
-  RateLimits,
-  SecretKeyInBrowser,
-  ViewabilityRules,
-} from './control/projects.ts'
-export {
-  FailedCondition,
-  KeyKind,
-  ListedRequest,
-  NearMiss,
-  NotRestored,
-  ReplayResult,
-  RequestDetail,
-  RequestItem,
-  RequestMatch,
-} from './control/requests.ts'
-export { Integrity, SandboxClock, SandboxInfo, Snapshot, SnapshotName } from './control/sandbox.ts'
 export type { Credential, Endpoint, Input, Output, Parsed, RateClass, Stability } from './endpoint.ts'
 export { acceptMeanings, type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from './error-codes.ts'
 export { ErrorBody, FieldError } from './errors.ts'
@@ -126,15 +74,47 @@ export {
   acceptCodes,
   BeaconEvent,
   BeaconEventInput,
+  BeaconItem,
+  BeaconReason,
   BeaconRequest,
   BeaconResult,
   beaconEvents,
   clipEvents,
   Measurements,
+  Metric,
   secondsBelow,
-} from './v1/beacons.ts'
-export { ActivationRequest, ActivationResult } from './v1/browser.ts'
-export { ConsentDecision, ConsentRequest, ConsentStored, consentDecisions, Purposes } from './v1/consent.ts'
+  Verdict,
+} from './resources/beacons.ts'
+export { BillingLine, BillingReport } from './resources/billing.ts'
+export { ActivationRequest, ActivationResult } from './resources/browser.ts'
+export { CallbackItem, CallbackStatus } from './resources/callbacks.ts'
+export {
+  ConsentDecision,
+  ConsentItem,
+  ConsentRequest,
+  ConsentStored,
+  consentDecisions,
+  Purposes,
+} from './resources/consent.ts'
+export { EventType, eventTypes, SandboxEvent } from './resources/events.ts'
+export {
+  Checkpoint,
+  EvidenceEntry,
+  EvidenceExport,
+  EvidenceItem,
+  EvidenceKind,
+  EvidenceVerification,
+} from './resources/evidence.ts'
+export {
+  FaultDraft,
+  FaultEffect,
+  FaultPath,
+  FaultRule,
+  RetryAfterFormat,
+  Scenario,
+  ScenarioChanges,
+  ScenarioItem,
+} from './resources/faults.ts'
 export {
   BrandSafety,
   BrowserJobRequest,
@@ -147,17 +127,52 @@ export {
   JobRequest,
   SlotConfig,
   Verification,
-} from './v1/jobs.ts'
+} from './resources/jobs.ts'
 export {
+  BillingVerdict,
   Constraints,
   Decision,
   DecisionMetadata,
   FillDecision,
   NativeAssets,
   NoFillDecision,
+  PartnerRequest,
   Placement,
+  PlacementDetail,
+  PlacementItem,
   PlacementRequest,
   PlacementResponse,
   Render,
-} from './v1/placements.ts'
-export { BillingModel, ConsentRules, ProjectConfig } from './v1/projects.ts'
+  TraceStep,
+} from './resources/placements.ts'
+export {
+  BillingModel,
+  ConsentRules,
+  defaultSettings,
+  KeyClass,
+  KeyCreated,
+  KeyCreation,
+  KeyItem,
+  PlacementDefaults,
+  ProjectConfig,
+  ProjectCreated,
+  ProjectCreation,
+  ProjectDetail,
+  ProjectItem,
+  ProjectSettings,
+  RateLimits,
+  SecretKeyInBrowser,
+  ViewabilityRules,
+} from './resources/projects.ts'
+export {
+  FailedCondition,
+  KeyKind,
+  ListedRequest,
+  NearMiss,
+  NotRestored,
+  ReplayResult,
+  RequestDetail,
+  RequestItem,
+  RequestMatch,
+} from './resources/requests.ts'
+export { Integrity, SandboxClock, SandboxInfo, Snapshot, SnapshotName } from './resources/sandbox.ts'

@@ -1,43 +1,40 @@
 /**
  * The whole contract in one value: every endpoint by its id, and every schema by its name.
  *
- * An endpoint stands in the file of its resource. A new file is added to one of the lists below, and nowhere else.
+ * An endpoint stands in the file of its resource: in `v1` of that file when it is in the API document, in `control` when it is
+ * the sandbox's own, under `/_sandbox/`. A new file is added to the lists below, and nowhere else.
  */
 import { z } from 'zod'
 import * as oldClients from './compat.ts'
-import * as access from './control/access.ts'
-import * as beaconList from './control/beacons.ts'
-import * as billing from './control/billing.ts'
-import * as callbacks from './control/callbacks.ts'
-import * as consentHistory from './control/consent.ts'
-import * as events from './control/events.ts'
-import * as evidence from './control/evidence.ts'
-import * as faults from './control/faults.ts'
-import * as placementList from './control/placements.ts'
-import * as projects from './control/projects.ts'
-import * as requests from './control/requests.ts'
-import * as sandbox from './control/sandbox.ts'
 import * as errors from './errors.ts'
 import * as fields from './fields.ts'
-import * as beacons from './v1/beacons.ts'
-import * as browser from './v1/browser.ts'
-import * as consent from './v1/consent.ts'
-import * as jobs from './v1/jobs.ts'
-import * as placements from './v1/placements.ts'
-import * as projectConfig from './v1/projects.ts'
-import * as render from './v1/render.ts'
+import * as access from './resources/access.ts'
+import * as beacons from './resources/beacons.ts'
+import * as billing from './resources/billing.ts'
+import * as browser from './resources/browser.ts'
+import * as callbacks from './resources/callbacks.ts'
+import * as consent from './resources/consent.ts'
+import * as events from './resources/events.ts'
+import * as evidence from './resources/evidence.ts'
+import * as faults from './resources/faults.ts'
+import * as jobs from './resources/jobs.ts'
+import * as placements from './resources/placements.ts'
+import * as projects from './resources/projects.ts'
+import * as render from './resources/render.ts'
+import * as requests from './resources/requests.ts'
+import * as sandbox from './resources/sandbox.ts'
 
-/** The files of the public API, in the order of its document. */
-const v1Files = [placements, jobs, browser, beacons, consent, projectConfig, render] as const
+/** The public API, in the order of its document. */
+const v1Files = [placements, jobs, browser, beacons, consent, projects, render] as const
 
-/** The files of the sandbox's own API, under `/_sandbox/`. */
+/** The sandbox's own API. */
 const controlFiles = [
   sandbox,
   access,
   projects,
-  placementList,
-  beaconList,
-  consentHistory,
+  placements,
+  beacons,
+  consent,
   billing,
   evidence,
   requests,
@@ -46,22 +43,21 @@ const controlFiles = [
   faults,
 ] as const
 
-export const v1 = endpointsOf(v1Files)
+export const v1 = merged(v1Files.map(({ v1 }) => v1))
 /** The routes for clients that exist, which the document does not list. Off with --strict. */
 export const compat = oldClients.endpoints
-export const control = endpointsOf(controlFiles)
+export const control = merged(controlFiles.map(({ control }) => control))
 export const contract = { ...v1, ...compat, ...control } as const
 export type Contract = typeof contract
 export type EndpointId = keyof Contract
 export type CompatEndpointId = keyof typeof compat
 
-type File = { readonly endpoints: object }
 type IdOf<Group> = Group extends unknown ? keyof Group : never
-/** One object with the endpoints of every file. */
+/** One object with the endpoints of every group. */
 type Merged<Group> = { readonly [Id in IdOf<Group>]: Extract<Group, Record<Id, unknown>>[Id] }
 
-function endpointsOf<Files extends readonly File[]>(files: Files): Merged<Files[number]['endpoints']> {
-  return Object.assign({}, ...files.map(({ endpoints }) => endpoints)) as Merged<Files[number]['endpoints']>
+function merged<Group extends object>(groups: readonly Group[]): Merged<Group> {
+  return Object.assign({}, ...groups) as Merged<Group>
 }
 
 let names: Map<unknown, string> | null = null

@@ -1,10 +1,10 @@
 /** Each check of an integration, once when nothing is wrong and once for each thing that can be wrong. */
 import { describe, expect, test } from 'vitest'
-import type { BeaconItem } from '../contract/control/beacons.ts'
-import type { PlacementItem } from '../contract/control/placements.ts'
 import { type Endpoint, failuresOf } from '../contract/endpoint.ts'
 import { errorCodes, reasonCodes } from '../contract/errors.ts'
 import { v1 } from '../contract/index.ts'
+import type { BeaconItem } from '../contract/resources/beacons.ts'
+import type { PlacementItem } from '../contract/resources/placements.ts'
 import { checks, runCheck, runRule } from './doctor.ts'
 import { type ServedFiles, secretKeysIn } from './facts/served-files.ts'
 import type { Exchange } from './journal.ts'

@@ -1,10 +1,10 @@
 /** The journal of a sandbox: what it recorded of an integration, read page by page over its control API, and what a request is about. */
 import { type Client, nextCursor } from '../client/client.ts'
-import type { BeaconItem } from '../contract/control/beacons.ts'
-import type { PlacementItem } from '../contract/control/placements.ts'
-import type { ListedRequest, RequestItem } from '../contract/control/requests.ts'
-import type { SandboxInfo } from '../contract/control/sandbox.ts'
 import { contractCheckClient } from '../contract/endpoint.ts'
+import type { BeaconItem } from '../contract/resources/beacons.ts'
+import type { PlacementItem } from '../contract/resources/placements.ts'
+import type { ListedRequest, RequestItem } from '../contract/resources/requests.ts'
+import type { SandboxInfo } from '../contract/resources/sandbox.ts'
 import { withoutQuery } from '../foundation/http.ts'
 import { parseJson, valueAt } from '../foundation/json.ts'
 

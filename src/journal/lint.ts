@@ -1,7 +1,7 @@
 /** `svc beacons lint`: a file of beacons judged by the rules about beacon files. Pure: text in, findings out. */
 import type { Style } from '../cli/output/terminal.ts'
 import { plural } from '../cli/output/text.ts'
-import { occurrenceOf } from '../contract/v1/beacons.ts'
+import { occurrenceOf } from '../contract/resources/beacons.ts'
 import { type AcceptedInFile, type BeaconFile, type Place, readBeaconFile, type Times } from './facts/beacon-file.ts'
 import type { Judgement, RuleText, Severity } from './rule.ts'
 import { beaconFileRules, beaconSlotRules } from './rules/beacon-file.ts'

@@ -9,9 +9,9 @@ import { sessionClient } from '../cli/run/session.ts'
 import { runningSandboxes, stateDirectory } from '../cli/settings/state-directory.ts'
 import type { Client } from '../client/client.ts'
 import { UnreachableError } from '../client/errors.ts'
-import { BeaconItem } from '../contract/control/beacons.ts'
-import type { SandboxEvent } from '../contract/control/events.ts'
-import type { SandboxInfo } from '../contract/control/sandbox.ts'
+import { BeaconItem } from '../contract/resources/beacons.ts'
+import type { SandboxEvent } from '../contract/resources/events.ts'
+import type { SandboxInfo } from '../contract/resources/sandbox.ts'
 import { type Since, sinceMs } from '../foundation/duration.ts'
 
 /** A beacon with its place in the sequence of events, which keeps growing when a sandbox counts from one again. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { formatMs, paintReason, paintStatus } from '../cli/output/table.ts'
 import { jsonText, type Style } from '../cli/output/terminal.ts'
 import { alignPairs, brokenLines, cutText, formatTime, formatValue, hangingLines, padEnd } from '../cli/output/text.ts'
-import type { RequestItem } from '../contract/control/requests.ts'
+import type { RequestItem } from '../contract/resources/requests.ts'
 import { isObject, parseJson } from '../foundation/json.ts'
 import type { Details, RequestState, TailSource } from './source.ts'
 

@@ -2,13 +2,13 @@
  * The expectations about a sandbox, apart from the test runner that states them; and what happened instead, in words, from
  * what the sandbox has received and decided.
  */
-import type { BeaconItem } from '../contract/control/beacons.ts'
-import type { PlacementItem } from '../contract/control/placements.ts'
-import type { ListedRequest } from '../contract/control/requests.ts'
+
 import { acceptMeanings, reasonCodes } from '../contract/error-codes.ts'
 import type { ErrorBody } from '../contract/errors.ts'
 import { noFillReasons } from '../contract/no-fill.ts'
-import type { BeaconEvent } from '../contract/v1/beacons.ts'
+import type { BeaconEvent, BeaconItem } from '../contract/resources/beacons.ts'
+import type { PlacementItem } from '../contract/resources/placements.ts'
+import type { ListedRequest } from '../contract/resources/requests.ts'
 import { parseJsonObject } from '../foundation/json.ts'
 import {
   type AcceptedWait,

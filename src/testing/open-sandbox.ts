@@ -1,7 +1,7 @@
 /** Opens the sandbox of a test: started in this process, or one that runs already. */
 import { type Sandbox, type SandboxOptions, type SandboxProject, startSandbox } from '../../sandbox/index.ts'
 import { createClient } from '../client/index.ts'
-import type { BeaconItem } from '../contract/control/beacons.ts'
+import type { BeaconItem } from '../contract/resources/beacons.ts'
 import { describeMissingBeacon } from './expectations.ts'
 import { defaultWait_ms, eventually, sinceQuery, type TestSandbox, withoutUndefined } from './test-sandbox.ts'
 

@@ -20,9 +20,9 @@ import {
   type TestType,
   expect as unextended,
 } from '@playwright/test'
-import type { PlacementDetail } from '../contract/control/placements.ts'
 import type { Format } from '../contract/fields.ts'
-import type { BeaconEvent } from '../contract/v1/beacons.ts'
+import type { BeaconEvent } from '../contract/resources/beacons.ts'
+import type { PlacementDetail } from '../contract/resources/placements.ts'
 import { describeReceived, haveAccepted, haveBilled, haveNoRejectedBeacons, type Verdict } from './expectations.ts'
 import { attachTestSandbox, type OpenTestSandbox, startTestSandbox, type TestSandboxOptions } from './open-sandbox.ts'
 import {

@@ -1,9 +1,8 @@
 /** The sandbox of a test, as the fixtures of Vitest and Playwright give it: its keys, a typed client, and beacons to wait for. */
 import type { Sandbox, SandboxProject } from '../../sandbox/index.ts'
 import type { Client } from '../client/index.ts'
-import type { BeaconItem, Metric } from '../contract/control/beacons.ts'
 import type { Format } from '../contract/fields.ts'
-import type { BeaconEvent } from '../contract/v1/beacons.ts'
+import type { BeaconEvent, BeaconItem, Metric } from '../contract/resources/beacons.ts'
 
 /** Which beacons are meant. What is left out does not matter. */
 export interface BeaconFilter {

@@ -4,7 +4,7 @@
  */
 import { test as base, expect, type TestAPI } from 'vitest'
 import { type ManualClock, manualClock } from '../../sandbox/index.ts'
-import type { BeaconEvent } from '../contract/v1/beacons.ts'
+import type { BeaconEvent } from '../contract/resources/beacons.ts'
 import { haveAccepted, haveBilled, haveNoRejectedBeacons } from './expectations.ts'
 import { startTestSandbox, type TestSandboxOptions } from './open-sandbox.ts'
 import type { AcceptedWait, BeaconFilter, BilledWait, TestSandbox } from './test-sandbox.ts'

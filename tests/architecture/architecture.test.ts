@@ -52,11 +52,11 @@ describe('imports', () => {
   })
 
   test.each([
-    ['src/contract/v1/a.ts', "import { z } from 'zod'; import { x } from '../fields.ts'"],
+    ['src/contract/resources/a.ts', "import { z } from 'zod'; import { x } from '../fields.ts'"],
     ['src/commands/sandbox/start.ts', "const { startSandbox } = await import('../../../sandbox/index.ts')"],
     ['sandbox/operations/a.ts', "import type { Store } from '../store/store.ts'; import { d } from '../domain/d.ts'"],
     ['sandbox/pipeline/a.ts', "import { z } from 'zod'; import 'node:fs'"],
-    ['sandbox/renderer/host/a.ts', "import type { Placement } from '../../../src/contract/v1/placements.ts'"],
+    ['sandbox/renderer/host/a.ts', "import type { Placement } from '../../../src/contract/resources/placements.ts'"],
     ['src/tail/A.tsx', "import { useState } from 'react'"],
     ['sandbox/domain/a.test.ts', "import { test } from 'vitest'"],
     ['sandbox/index.ts', "import { x } from './store/sqlite/index.ts'"],

@@ -2,7 +2,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { SandboxError, startSandbox } from '../../sandbox/index.ts'
-import type { BeaconRequest } from '../../src/contract/v1/beacons.ts'
+import type { BeaconRequest } from '../../src/contract/resources/beacons.ts'
 import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
 import { attempts } from './exposure.ts'

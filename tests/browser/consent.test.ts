@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type ManualClock, manualClock } from '../../sandbox/index.ts'
 import type { ConsentReason } from '../../sandbox/renderer/host/consent.ts'
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
-import type { ConsentRequest } from '../../src/contract/v1/consent.ts'
-import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import type { ConsentRequest } from '../../src/contract/resources/consent.ts'
+import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
 import { type Host, openStage, type Stage } from './stage.ts'
 import {
   beaconPosts,

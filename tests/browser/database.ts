@@ -1,7 +1,7 @@
 /** A database file whose demo project has other settings than the seeded ones, for `openStage({ database })`. */
 import { join } from 'node:path'
 import { startSandbox } from '../../sandbox/index.ts'
-import type { ProjectSettings } from '../../src/contract/control/projects.ts'
+import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
 import { edit, folder } from '../http/stage.ts'
 
 /** Creates the file. It is removed, with its folder, at the end of its scope. */

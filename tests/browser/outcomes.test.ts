@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type ManualClock, manualClock } from '../../sandbox/index.ts'
 import type { RendererEvent } from '../../sandbox/renderer/host/renderer.ts'
 import { formats } from '../../src/contract/fields.ts'
-import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
 import { type Host, openStage, type Stage } from './stage.ts'
 import { endTurn, expectNothing, frameLoads, nothing, runTurn, startTurn, turnState, until, view } from './turns.ts'
 

@@ -10,8 +10,8 @@ import type { SponsoredPlacement } from '../../sandbox/renderer/host/main.ts'
 import type { EventType, RendererEvent } from '../../sandbox/renderer/host/renderer.ts'
 import { type Client, createClient } from '../../src/client/index.ts'
 import type { Format, NativeTemplateId } from '../../src/contract/fields.ts'
-import type { BeaconEvent } from '../../src/contract/v1/beacons.ts'
-import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import type { BeaconEvent } from '../../src/contract/resources/beacons.ts'
+import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
 import { sharedChromium } from './chromium.ts'
 
 export interface Stage extends AsyncDisposable {

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
 import { noon, startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()

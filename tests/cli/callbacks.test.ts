@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { ReceivedCallback } from '../../src/commands/callbacks.ts'
-import type { CallbackItem } from '../../src/contract/control/callbacks.ts'
+import type { CallbackItem } from '../../src/contract/resources/callbacks.ts'
 import type { Diagnosis } from '../../src/journal/doctor.ts'
 import { receiver } from '../http/receiver.ts'
 import { spawnSvc } from './process.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Host, Signal } from '../../src/cli/run/host.ts'
-import type { ReplayResult, RequestItem } from '../../src/contract/control/requests.ts'
+import type { ReplayResult, RequestItem } from '../../src/contract/resources/requests.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
 /** A cli whose journal holds two placements, a refused one and a beacon. */

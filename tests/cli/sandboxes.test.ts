@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { type Host, type Signal, version } from '../../src/cli/run/host.ts'
 import { removeLocator, writeLocator } from '../../src/cli/settings/state-directory.ts'
-import type { RequestItem } from '../../src/contract/control/requests.ts'
+import type { RequestItem } from '../../src/contract/resources/requests.ts'
 import { keptStream, noon, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 /** A newer sandbox beside that of a cli. Its locator has the pid of a process that is said to run. */

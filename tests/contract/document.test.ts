@@ -4,7 +4,7 @@ import { errorCodes, reasonCodes } from '../../src/contract/errors.ts'
 import { v1 } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
 import { noFillReasons } from '../../src/contract/no-fill.ts'
-import { BeaconEventInput, beaconEventSpellings, beaconEvents } from '../../src/contract/v1/beacons.ts'
+import { BeaconEventInput, beaconEventSpellings, beaconEvents } from '../../src/contract/resources/beacons.ts'
 import {
   additionalErrors,
   adoptedNoFillReasons,

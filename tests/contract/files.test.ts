@@ -5,19 +5,17 @@ import { compat, control, v1 } from '../../src/contract/index.ts'
 
 const parts = { v1, control }
 
-test.each(['v1', 'control'] as const)(
-  'the contract has every endpoint of every file of contract/%s',
-  async (folder) => {
-    const files = readdirSync(new URL(`../../src/contract/${folder}/`, import.meta.url))
-    const declared = await Promise.all(
-      files.map(async (name) => {
-        return (await import(`../../src/contract/${folder}/${name.replace('.ts', '')}.ts`)) as { endpoints?: object }
-      }),
-    )
-    const ids = declared.flatMap(({ endpoints = {} }) => Object.keys(endpoints))
-    expect(ids.toSorted()).toEqual(Object.keys(parts[folder]).toSorted())
-  },
-)
+test.each(['v1', 'control'] as const)('the contract has the endpoints in %s of every resource', async (part) => {
+  const files = readdirSync(new URL('../../src/contract/resources/', import.meta.url))
+  const declared = await Promise.all(
+    files.map(async (name) => {
+      const path = `../../src/contract/resources/${name.replace('.ts', '')}.ts`
+      return (await import(path)) as { v1?: object; control?: object }
+    }),
+  )
+  const ids = declared.flatMap((resource) => Object.keys(resource[part] ?? {}))
+  expect(ids.toSorted()).toEqual(Object.keys(parts[part]).toSorted())
+})
 
 test('an endpoint has its key as its id, and its path under its own prefix', () => {
   for (const [id, endpoint] of Object.entries({ ...v1, ...compat, ...control })) expect(endpoint.id).toBe(id)

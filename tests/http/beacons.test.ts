@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { beaconEventSpellings, beaconEvents } from '../../src/contract/v1/beacons.ts'
+import { beaconEventSpellings, beaconEvents } from '../../src/contract/resources/beacons.ts'
 import { createDice } from '../reliability/dice.ts'
 import type { Api, Call } from './call.ts'
 import {

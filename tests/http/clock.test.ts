@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Sandbox, SandboxOptions } from '../../sandbox/index.ts'
 import { createClient } from '../../src/client/index.ts'
-import type { SandboxEvent } from '../../src/contract/control/events.ts'
+import type { SandboxEvent } from '../../src/contract/resources/events.ts'
 import { type Api, connect } from './call.ts'
 import { activate, asked, day_ms, fill, folder, key, origin, startSandbox } from './stage.ts'
 

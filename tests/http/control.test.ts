@@ -1,9 +1,9 @@
 import { get, type IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { SandboxEvent as EventSchema, type SandboxEvent } from '../../src/contract/control/events.ts'
-import type { SandboxInfo } from '../../src/contract/control/sandbox.ts'
 import { contract } from '../../src/contract/index.ts'
 import { openapiDocument } from '../../src/contract/openapi.ts'
+import { SandboxEvent as EventSchema, type SandboxEvent } from '../../src/contract/resources/events.ts'
+import type { SandboxInfo } from '../../src/contract/resources/sandbox.ts'
 import type { JsonObject } from '../../src/foundation/json.ts'
 import type { Call } from './call.ts'
 import {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { SentResponse } from '../../sandbox/pipeline/pages/demo.ts'
 import type { ErrorBody } from '../../src/contract/errors.ts'
-import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
 import { asked, type Stage, stage } from './stage.ts'
 
 async function send({ sandbox }: Stage, body: unknown, headers: Record<string, string> = {}) {

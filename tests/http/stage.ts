@@ -11,9 +11,9 @@ import {
   type SandboxOptions,
   startSandbox as startOn,
 } from '../../sandbox/index.ts'
-import type { ProjectSettings } from '../../src/contract/control/projects.ts'
 import type { Format } from '../../src/contract/fields.ts'
-import type { FillDecision, Placement } from '../../src/contract/v1/placements.ts'
+import type { FillDecision, Placement } from '../../src/contract/resources/placements.ts'
+import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
 import { editShared, onSharedStore, startedOn } from '../postgres/shared-store.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { type Api, type Call, connect } from './call.ts'

@@ -310,7 +310,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
   {
     name: 'stale_beacon_accepted',
     wrong: 'A beacon from long ago is accepted.',
-    file: 'src/contract/v1/beacons.ts',
+    file: 'src/contract/resources/beacons.ts',
     from: "if (happened_at_ms < now_ms - beacon_max_age_ms) return 'beacon_stale'",
     to: '',
     noticed_by: 'beacons/a beacon of 301 seconds ago is beacon_stale',
@@ -318,7 +318,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
   {
     name: 'future_beacon_accepted',
     wrong: 'A beacon from the future is accepted.',
-    file: 'src/contract/v1/beacons.ts',
+    file: 'src/contract/resources/beacons.ts',
     from: "return happened_at_ms > now_ms + beacon_max_future_skew_ms ? 'beacon_in_future' : null",
     to: 'return null',
     noticed_by: 'beacons/a beacon of 62 seconds ahead is beacon_in_future',
@@ -326,7 +326,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
   {
     name: 'seconds_accepted',
     wrong: 'Seconds instead of milliseconds are reported as a stale beacon.',
-    file: 'src/contract/v1/beacons.ts',
+    file: 'src/contract/resources/beacons.ts',
     from: "now_ms >= secondsBelow) return 'occurred_at_in_seconds'",
     to: "now_ms < secondsBelow) return 'occurred_at_in_seconds'",
     noticed_by: 'beacons/seconds instead of milliseconds are rejected',

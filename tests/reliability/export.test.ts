@@ -11,7 +11,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
-import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { startLoad } from './load.ts'
 

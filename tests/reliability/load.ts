@@ -3,7 +3,7 @@ import { Client } from 'undici'
 import type { Sandbox } from '../../sandbox/index.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { contract } from '../../src/contract/index.ts'
-import type { PlacementResponse } from '../../src/contract/v1/placements.ts'
+import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
 import { problemOf } from './responses.ts'
 
 export interface Load {

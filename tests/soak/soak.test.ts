@@ -6,7 +6,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { BeaconItem } from '../../src/contract/control/beacons.ts'
+import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
 import { type Child, startChild } from '../reliability/child.ts'
 import type { Pauses } from '../reliability/pauses.ts'
 import { watchPauses } from '../reliability/pauses.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SandboxEvent } from '../../../src/contract/control/events.ts'
+import type { SandboxEvent } from '../../../src/contract/resources/events.ts'
 import type { RendererEvent } from '../../renderer/host/renderer.ts'
 import { readChoices } from '../surfaces.ts'
 import { openRecorder, type Recorder } from './record.ts'

@@ -2,10 +2,11 @@
  * What happened in each turn, seen from both sides: the page knows the renderer's events, the sandbox what it has
  * recorded. A decision or a beacon is one entry with both sides, never two.
  */
-import type { BeaconItem } from '../../../src/contract/control/beacons.ts'
-import type { SandboxEvent } from '../../../src/contract/control/events.ts'
-import type { PlacementDetail } from '../../../src/contract/control/placements.ts'
+
 import type { JobType } from '../../../src/contract/fields.ts'
+import type { BeaconItem } from '../../../src/contract/resources/beacons.ts'
+import type { SandboxEvent } from '../../../src/contract/resources/events.ts'
+import type { PlacementDetail } from '../../../src/contract/resources/placements.ts'
 import type { RendererEvent } from '../../renderer/host/renderer.ts'
 import type { Choices } from '../surfaces.ts'
 

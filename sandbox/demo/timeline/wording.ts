@@ -1,6 +1,6 @@
 /** The words of a timeline row: who sent what to whom, and how it ended. And how far a turn has come. */
-import type { BeaconItem } from '../../../src/contract/control/beacons.ts'
-import type { PlacementItem } from '../../../src/contract/control/placements.ts'
+import type { BeaconItem } from '../../../src/contract/resources/beacons.ts'
+import type { PlacementItem } from '../../../src/contract/resources/placements.ts'
 import type { RendererEvent } from '../../renderer/host/renderer.ts'
 import type { Entry, EntryKind, Meanings, PageNote, TurnRecord } from './record.ts'
 

@@ -4,7 +4,7 @@
  * events in batches, at most ten a second.
  */
 import { useEffect, useRef } from 'react'
-import type { SandboxEvent } from '../../../src/contract/control/events.ts'
+import type { SandboxEvent } from '../../../src/contract/resources/events.ts'
 import { parseJson } from '../../../src/foundation/json.ts'
 import { addressOf, request } from './api.ts'
 import { createCell } from './cell.ts'

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import type { SandboxClock } from '../../../src/contract/control/sandbox.ts'
+import type { SandboxClock } from '../../../src/contract/resources/sandbox.ts'
 import { Icon } from './Icon.tsx'
 
 /** A short state in its colour. The same state has the same colour everywhere. */

@@ -5,7 +5,7 @@
  * Network errors and 5xx are retried with back-off, 429 only after its Retry-After, any other 4xx never. While the browser
  * is offline an attempt would be wasted, so the next one waits until it is online.
  */
-import type { BeaconEvent, BeaconRequest, Measurements } from '../../../src/contract/v1/beacons.ts'
+import type { BeaconEvent, BeaconRequest, Measurements } from '../../../src/contract/resources/beacons.ts'
 import { pause, requestJson } from './renderer.ts'
 
 const backoff_ms = [500, 1_000, 2_000]

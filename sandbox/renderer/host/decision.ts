@@ -1,6 +1,6 @@
 /** The decision of the service: requesting it until it is decided, as a browser with a token of its own, and reading it. */
-import type { ActivationResult } from '../../../src/contract/v1/browser.ts'
-import type { Placement } from '../../../src/contract/v1/placements.ts'
+import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
+import type { Placement } from '../../../src/contract/resources/placements.ts'
 import { isObject } from '../../../src/foundation/json.ts'
 import { type Activation, type Clock, type JsonResponse, pause, RequestProblem, requestJson } from './renderer.ts'
 

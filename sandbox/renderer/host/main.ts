@@ -1,7 +1,7 @@
 /** render.js: the public API, `window.SponsoredPlacement`. No entry point throws, and no promise rejects because of an ad. */
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
-import type { ActivationResult } from '../../../src/contract/v1/browser.ts'
-import type { Placement, PlacementResponse } from '../../../src/contract/v1/placements.ts'
+import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
+import type { Placement, PlacementResponse } from '../../../src/contract/resources/placements.ts'
 import { activate, isPlacement, readDecision } from './decision.ts'
 import { type Mount, mountPlacement } from './mount.ts'
 import {

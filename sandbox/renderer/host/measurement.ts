@@ -1,5 +1,5 @@
 /** What is measured of an ad that is shown: how long it was in view, and how much of a clip was played. */
-import type { Measurements } from '../../../src/contract/v1/beacons.ts'
+import type { Measurements } from '../../../src/contract/resources/beacons.ts'
 import type { FrameMessage } from '../messages.ts'
 
 /**

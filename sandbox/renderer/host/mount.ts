@@ -3,8 +3,8 @@
  * expiry. `close` closes everything that was opened.
  */
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
-import type { BeaconEvent, Measurements } from '../../../src/contract/v1/beacons.ts'
-import type { Placement } from '../../../src/contract/v1/placements.ts'
+import type { BeaconEvent, Measurements } from '../../../src/contract/resources/beacons.ts'
+import type { Placement } from '../../../src/contract/resources/placements.ts'
 import { createFloodCheck, type FrameMessage, type HostMessage, type Init, readFrameMessage } from '../messages.ts'
 import { openBeacons } from './beacons.ts'
 import { type ConsentReason, isConsentReason, watchExpiry } from './consent.ts'

@@ -2,8 +2,8 @@
  * What all turns and mounts of a page share: the clock, the events, the consents seen, which target is occupied, and JSON
  * requests with fetch.
  */
-import type { BeaconEvent } from '../../../src/contract/v1/beacons.ts'
-import type { ActivationResult } from '../../../src/contract/v1/browser.ts'
+import type { BeaconEvent } from '../../../src/contract/resources/beacons.ts'
+import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
 import { retryAfterMs } from '../../../src/foundation/http.ts'
 import { isObject } from '../../../src/foundation/json.ts'
 import { type ConsentReason, openConsentMemory } from './consent.ts'

@@ -5,7 +5,7 @@
  * cleared; cancelled from any. An ad must never break the host's turn, so nothing here throws or rejects.
  */
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
-import type { Placement, PlacementResponse } from '../../../src/contract/v1/placements.ts'
+import type { Placement, PlacementResponse } from '../../../src/contract/resources/placements.ts'
 import { isObject } from '../../../src/foundation/json.ts'
 import { readDecision, requestDecision } from './decision.ts'
 import { type Mount, mountPlacement } from './mount.ts'

@@ -6,8 +6,8 @@
  * Over 400 lines because what is loaded, overlaid and stored has to be read together.
  */
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
-import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/control/evidence.ts'
-import type { Measurements } from '../../../src/contract/v1/beacons.ts'
+import type { Measurements } from '../../../src/contract/resources/beacons.ts'
+import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/resources/evidence.ts'
 import type { ConsentRecord } from '../../domain/consent.ts'
 import { parseRow } from '../rows.ts'
 import { type CapGuard, type EventRow, type EvidenceDraft, StorageError } from '../store.ts'

@@ -1,7 +1,7 @@
 /** Beacons: accepted ones with their evidence, and those that were rejected or duplicates. */
 
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
-import type { Measurements } from '../../../src/contract/v1/beacons.ts'
+import type { Measurements } from '../../../src/contract/resources/beacons.ts'
 import { parseRow, required } from '../rows.ts'
 import type { BeaconListRow, BeaconRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
 import type { Connection } from './group-commit.ts'

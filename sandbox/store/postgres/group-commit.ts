@@ -16,7 +16,7 @@
  * that has been committed meanwhile. Both connections are opened before the commit, so that a server which has crashed since then, and
  * lost it, cannot report a flush.
  */
-import type { Sha256Hex } from '../../../src/contract/control/evidence.ts'
+import type { Sha256Hex } from '../../../src/contract/resources/evidence.ts'
 import { StorageError } from '../store.ts'
 import { Batch, type Loaded, loadBatch, type Needs, replaced, storeRows } from './batch.ts'
 import { type Head, moveHead, notifyNodes } from './head.ts'

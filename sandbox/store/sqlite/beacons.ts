@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3'
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
-import type { Measurements } from '../../../src/contract/v1/beacons.ts'
+import type { Measurements } from '../../../src/contract/resources/beacons.ts'
 import { cacheRow, parseRow } from '../rows.ts'
 import type { BeaconListRow, BeaconRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
 import type { ConsentTable } from './consent.ts'

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { latest_ms } from '../../../src/contract/control/sandbox.ts'
+import { latest_ms } from '../../../src/contract/resources/sandbox.ts'
 import { type BillingProgress, type BillingRules, isOfAllTime, noProgress } from '../billing.ts'
 import { type BeaconScope, type Seed, StorageError } from '../store.ts'
 import { countBilling } from './billing.ts'

@@ -2,7 +2,7 @@
 import type { ResponseMeta } from '../../client/client.ts'
 import type { AuthoritativeConsent } from '../../contract/fields.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
-import type { PlacementResponse } from '../../contract/v1/placements.ts'
+import type { PlacementResponse } from '../../contract/resources/placements.ts'
 import type { Style } from './terminal.ts'
 import { alignPairs, formatValue } from './text.ts'
 

@@ -116,7 +116,7 @@ export async function usageError(
 async function choicesHint(given: string, choices: readonly string[]): Promise<string | null> {
   if (choices.length === 0) return null
   // `impression` is near to no choice: the contract, loaded here alone, knows the words of other ad APIs.
-  const { beaconEventMeant } = await import('../../contract/v1/beacons.ts')
+  const { beaconEventMeant } = await import('../../contract/resources/beacons.ts')
   const event = beaconEventMeant(given)
   const listed = choices.slice(0, maxListedChoices).join(', ')
   const all = `Allowed choices are ${choices.length > maxListedChoices ? `${listed}, ...` : `${listed}.`}`

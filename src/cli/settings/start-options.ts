@@ -1,8 +1,8 @@
 /** The options of `svc start`: one table for its flags, the `sandbox` section of svc.config.json and the help. */
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
-import { RateText } from '../../contract/control/projects.ts'
 import { requirementOf } from '../../contract/errors.ts'
+import { RateText } from '../../contract/resources/projects.ts'
 import { CliError } from '../run/errors.ts'
 
 const count = z.int('must be a whole number').min(0, 'must be 0 or more')

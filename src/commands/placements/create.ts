@@ -13,7 +13,7 @@ import { savePlacement } from '../../cli/settings/state-directory.ts'
 import { buildRequest, isProductionKey } from '../../client/exchange.ts'
 import { limits } from '../../contract/limits.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
-import type { PlacementResponse } from '../../contract/v1/placements.ts'
+import type { PlacementResponse } from '../../contract/resources/placements.ts'
 import { curlCommand, secretKeyVariable, shellMediaType } from '../../foundation/http.ts'
 
 interface CreateOptions {

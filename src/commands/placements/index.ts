@@ -7,9 +7,9 @@ import { alignPairs, describeValue, formatValue, plural, timeText } from '../../
 import type { Noun } from '../../cli/run/command.ts'
 import { lastPlacement } from '../../cli/settings/state-directory.ts'
 import { metricOf } from '../../contract/beacon-verdict.ts'
-import type { PlacementDetail, PlacementFunnel } from '../../contract/control/placements.ts'
 import { acceptHints, reasonCodes } from '../../contract/error-codes.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
+import type { PlacementDetail, PlacementFunnel } from '../../contract/resources/placements.ts'
 import { create } from './create.ts'
 
 /** Of the tables within a section. */

@@ -12,7 +12,7 @@ import { CliError } from '../../cli/run/errors.ts'
 import { lastPlacement } from '../../cli/settings/state-directory.ts'
 import { nextCursor } from '../../client/client.ts'
 import { ServiceError } from '../../client/errors.ts'
-import type { RequestDetail, RequestItem } from '../../contract/control/requests.ts'
+import type { RequestDetail, RequestItem } from '../../contract/resources/requests.ts'
 import {
   curlCommand,
   journaledRequest,

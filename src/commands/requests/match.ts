@@ -10,7 +10,7 @@ import { alignPairs, formatValue } from '../../cli/output/text.ts'
 import type { Command, CommandInput, Session } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import { nextCursor } from '../../client/client.ts'
-import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/control/requests.ts'
+import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/resources/requests.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
 
 /** The note below a list of the journal that nothing filters. */

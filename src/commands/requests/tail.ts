@@ -11,7 +11,7 @@ import { cutText, formatValue, padEnd, timeText } from '../../cli/output/text.ts
 import { type Command, hasScreen, noteFollowing, type Session } from '../../cli/run/command.ts'
 import { untilCtrlC } from '../../cli/run/errors.ts'
 import { type Client, nextCursor } from '../../client/client.ts'
-import type { RequestItem } from '../../contract/control/requests.ts'
+import type { RequestItem } from '../../contract/resources/requests.ts'
 import { connect, follow, type Interruption, noteOf } from '../../tail/feed.ts'
 import type { TailMessage } from '../../tail/model.ts'
 import { emptyJournal, listOptions, listQuery } from './match.ts'

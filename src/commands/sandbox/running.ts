@@ -24,7 +24,7 @@ import {
 } from '../../cli/settings/state-directory.ts'
 import { settingsTable } from '../../cli/settings/table.ts'
 import { ServiceError, UnreachableError } from '../../client/errors.ts'
-import type { SandboxInfo } from '../../contract/control/sandbox.ts'
+import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { formatDuration } from '../../foundation/duration.ts'
 import { isSameService } from '../../foundation/http.ts'
 

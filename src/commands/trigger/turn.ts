@@ -6,8 +6,8 @@ import { ServiceError } from '../../client/errors.ts'
 import type { CallInput } from '../../client/exchange.ts'
 import type { Output } from '../../contract/endpoint.ts'
 import type { Contract, EndpointId } from '../../contract/index.ts'
-import type { BeaconEvent } from '../../contract/v1/beacons.ts'
-import type { PlacementResponse } from '../../contract/v1/placements.ts'
+import type { BeaconEvent } from '../../contract/resources/beacons.ts'
+import type { PlacementResponse } from '../../contract/resources/placements.ts'
 
 export type TurnFormat = 'banner' | 'clip' | 'native'
 

@@ -9,7 +9,7 @@ import {
 } from 'jsonc-parser'
 import { explainIssues, type LocatedFieldError, withInput } from '../../contract/errors.ts'
 import { contract } from '../../contract/index.ts'
-import { BeaconRequest } from '../../contract/v1/beacons.ts'
+import { BeaconRequest } from '../../contract/resources/beacons.ts'
 import { valueAt } from '../../foundation/json.ts'
 
 /** Line and column in a file, both from 1. */

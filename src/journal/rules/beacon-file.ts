@@ -13,7 +13,7 @@ import {
   clipEvents,
   occurrenceOf,
   timeProblem,
-} from '../../contract/v1/beacons.ts'
+} from '../../contract/resources/beacons.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath, type Place } from '../facts/beacon-file.ts'
 import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'

@@ -5,7 +5,12 @@
 import { plural } from '../../cli/output/text.ts'
 import { metricOf } from '../../contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings } from '../../contract/error-codes.ts'
-import { type AcceptCode, type BeaconEvent, BeaconEventInput, canonicalEvent } from '../../contract/v1/beacons.ts'
+import {
+  type AcceptCode,
+  type BeaconEvent,
+  BeaconEventInput,
+  canonicalEvent,
+} from '../../contract/resources/beacons.ts'
 import { valueAt } from '../../foundation/json.ts'
 import {
   type Exchange,

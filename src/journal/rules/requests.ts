@@ -9,8 +9,8 @@ import {
   beaconEventSpellings,
   canonicalEvent,
   Measurements,
-} from '../../contract/v1/beacons.ts'
-import { variantFieldNames } from '../../contract/v1/jobs.ts'
+} from '../../contract/resources/beacons.ts'
+import { variantFieldNames } from '../../contract/resources/jobs.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
 import { isObject, valueAt } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'

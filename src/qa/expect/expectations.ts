@@ -5,8 +5,8 @@
  * which must hold. Operators may stand anywhere within a literal.
  */
 import { z } from 'zod'
-import { eventTypes } from '../../contract/control/events.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
+import { eventTypes } from '../../contract/resources/events.ts'
 import { isObject, type Json, valueAt, withoutValue } from '../../foundation/json.ts'
 import type { Check, StepResponse } from '../result.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'

@@ -3,7 +3,7 @@
  * failed request of it.
  */
 import { createHash } from 'node:crypto'
-import type { SandboxEvent } from '../../contract/control/events.ts'
+import type { SandboxEvent } from '../../contract/resources/events.ts'
 import { type Json, valueAt } from '../../foundation/json.ts'
 import type { CaseResult, Exchange, StepResponse } from '../result.ts'
 import type { BuiltIn, Lookup } from '../suite/variables.ts'

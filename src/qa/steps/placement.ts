@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { Format, JobType, NativeTemplateId, Position } from '../../contract/fields.ts'
-import type { BeaconEvent } from '../../contract/v1/beacons.ts'
+import type { BeaconEvent } from '../../contract/resources/beacons.ts'
 import { isObject, type Json, valueAt } from '../../foundation/json.ts'
 import type { CaseState, Fill } from '../run/case-state.ts'
 import { AnyJson, Duration, durationMs, orVariable } from '../suite/variables.ts'

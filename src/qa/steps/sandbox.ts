@@ -1,7 +1,7 @@
 /** Steps that only a sandbox has: its clock, faults, scenarios, reset, events and evidence. */
 import { z } from 'zod'
-import { eventTypes } from '../../contract/control/events.ts'
-import { FaultDraft } from '../../contract/control/faults.ts'
+import { eventTypes } from '../../contract/resources/events.ts'
+import { FaultDraft } from '../../contract/resources/faults.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { AnyJson, Duration, durationMs, orVariable } from '../suite/variables.ts'
 import { type StepContext, stepKind } from './step-kind.ts'

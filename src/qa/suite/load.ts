@@ -4,9 +4,9 @@
  */
 import { type Document, isNode, LineCounter, parseDocument, visit } from 'yaml'
 import type { z } from 'zod'
-import { eventTypes } from '../../contract/control/events.ts'
 import { reasonCodes } from '../../contract/errors.ts'
-import { acceptCodes } from '../../contract/v1/beacons.ts'
+import { acceptCodes } from '../../contract/resources/beacons.ts'
+import { eventTypes } from '../../contract/resources/events.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { operators } from '../expect/expectations.ts'

@@ -1,7 +1,7 @@
 /** The shape of a suite file: the kinds of steps, the schema of the file, and a suite that was loaded. */
 import { z } from 'zod'
-import { ProjectSettingsPatch } from '../../contract/control/projects.ts'
 import { ClientId } from '../../contract/fields.ts'
+import { ProjectSettingsPatch } from '../../contract/resources/projects.ts'
 import type { Json } from '../../foundation/json.ts'
 import { browser, page } from '../browser/steps.ts'
 import type { Place } from '../result.ts'

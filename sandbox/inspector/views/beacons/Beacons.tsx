@@ -5,8 +5,8 @@
 
 import { Fragment } from 'react'
 import { Link } from 'wouter'
-import type { BeaconItem } from '../../../../src/contract/control/beacons.ts'
-import type { ListedRequest } from '../../../../src/contract/control/requests.ts'
+import type { BeaconItem } from '../../../../src/contract/resources/beacons.ts'
+import type { ListedRequest } from '../../../../src/contract/resources/requests.ts'
 import { isObject, parseJson } from '../../../../src/foundation/json.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'

@@ -1,7 +1,7 @@
 /** The sandbox clock: frozen, moved, or quick. */
 import { useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
-import type { SandboxClock } from '../../../../src/contract/control/sandbox.ts'
+import type { SandboxClock } from '../../../../src/contract/resources/sandbox.ts'
 import { parseDuration } from '../../../../src/foundation/duration.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'

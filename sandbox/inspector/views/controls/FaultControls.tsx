@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import type { FaultDraft, FaultEffect, FaultRule, ScenarioItem } from '../../../../src/contract/control/faults.ts'
+import type { FaultDraft, FaultEffect, FaultRule, ScenarioItem } from '../../../../src/contract/resources/faults.ts'
 import { isObject, parseJson } from '../../../../src/foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'

@@ -3,7 +3,7 @@
 import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import type { KeyClass, KeyCreated, KeyItem, ProjectItem } from '../../../../src/contract/control/projects.ts'
+import type { KeyClass, KeyCreated, KeyItem, ProjectItem } from '../../../../src/contract/resources/projects.ts'
 import { call } from '../../data/api.ts'
 import { isReplaced, useLoaded, useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'

@@ -6,7 +6,7 @@ import type {
   ProjectDetail,
   ProjectSettings,
   ProjectSettingsPatch,
-} from '../../../../src/contract/control/projects.ts'
+} from '../../../../src/contract/resources/projects.ts'
 import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { defaultSettings, type Latency, ProjectSettingsPatch } from '../../../../src/contract/control/projects.ts'
+import { defaultSettings, type Latency, ProjectSettingsPatch } from '../../../../src/contract/resources/projects.ts'
 import type { JsonObject } from '../../../../src/foundation/json.ts'
 import { formOf, patchBetween, readSettings, settingsOf } from './SettingsControls.tsx'
 

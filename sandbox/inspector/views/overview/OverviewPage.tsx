@@ -1,7 +1,7 @@
 /** The first page: what an integration needs to begin, to copy for each stack and language, and what happens right now. */
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import type { SandboxInfo } from '../../../../src/contract/control/sandbox.ts'
+import type { SandboxInfo } from '../../../../src/contract/resources/sandbox.ts'
 import { type SandboxEvent, useRecentEvents } from '../../data/live.ts'
 import { type Resource, useResource } from '../../data/resource.ts'
 import { linkTo, type SeededProject, useSession } from '../../data/session.ts'

@@ -1,7 +1,7 @@
 /** One slot, from its request to its billing verdict. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
-import type { PlacementDetail, TraceStep } from '../../../../src/contract/control/placements.ts'
+import type { PlacementDetail, TraceStep } from '../../../../src/contract/resources/placements.ts'
 import { useResource } from '../../data/resource.ts'
 import { linkTo } from '../../data/session.ts'
 import { Json } from '../../parts/Code.tsx'

@@ -1,6 +1,6 @@
 /** Every slot of the sandbox, newest first; those of one job, campaign or session. */
 import type { ReactNode } from 'react'
-import type { PlacementItem } from '../../../../src/contract/control/placements.ts'
+import type { PlacementItem } from '../../../../src/contract/resources/placements.ts'
 import { listOf, useResource } from '../../data/resource.ts'
 import { type Column, DataTable, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'

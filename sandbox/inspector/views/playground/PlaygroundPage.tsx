@@ -6,7 +6,7 @@ import { type RefObject, useEffect, useImperativeHandle, useMemo, useRef, useSta
 import { Button } from 'react-aria-components'
 import { Link, useSearchParams } from 'wouter'
 import type { JobType } from '../../../../src/contract/fields.ts'
-import type { PlacementResponse } from '../../../../src/contract/v1/placements.ts'
+import type { PlacementResponse } from '../../../../src/contract/resources/placements.ts'
 import { createProduct, type Product } from '../../../demo/product.ts'
 import { surfaces } from '../../../demo/surfaces.ts'
 import type { SponsoredPlacement } from '../../../renderer/host/main.ts'

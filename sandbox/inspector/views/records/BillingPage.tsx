@@ -1,6 +1,6 @@
 /** What production would have billed: in all, by day, by format and price, and what did not count. */
 import { useEffect, useState } from 'react'
-import type { BillingReport } from '../../../../src/contract/control/billing.ts'
+import type { BillingReport } from '../../../../src/contract/resources/billing.ts'
 import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'

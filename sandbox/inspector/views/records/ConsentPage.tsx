@@ -1,6 +1,7 @@
 /** Consent: every revision of every session, or the record of one identifier. */
-import type { ConsentItem } from '../../../../src/contract/control/consent.ts'
+
 import { decodeInteger, encodeInteger } from '../../../../src/contract/ids.ts'
+import type { ConsentItem } from '../../../../src/contract/resources/consent.ts'
 import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'

@@ -1,7 +1,7 @@
 /** The evidence chains: each entry with its hash, and whether the chain holds, checked on demand. */
 import { useState } from 'react'
 import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-components'
-import type { EvidenceEntry, EvidenceItem, EvidenceVerification } from '../../../../src/contract/control/evidence.ts'
+import type { EvidenceEntry, EvidenceItem, EvidenceVerification } from '../../../../src/contract/resources/evidence.ts'
 import { parseJson } from '../../../../src/foundation/json.ts'
 import { type ApiProblem, call } from '../../data/api.ts'
 import { problemOf, useResource } from '../../data/resource.ts'

@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { Button, Switch } from 'react-aria-components'
 import { Link } from 'wouter'
-import type { RequestDetail } from '../../../../src/contract/control/requests.ts'
+import type { RequestDetail } from '../../../../src/contract/resources/requests.ts'
 import { isObject, type Json, parseJson } from '../../../../src/foundation/json.ts'
 import { useResource } from '../../data/resource.ts'
 import { DialogButton } from '../../parts/Dialog.tsx'

@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link, useSearchParams } from 'wouter'
-import type { ReplayResult, RequestDetail } from '../../../../src/contract/control/requests.ts'
+import type { ReplayResult, RequestDetail } from '../../../../src/contract/resources/requests.ts'
 import {
   curlCommand,
   journaledRequest,

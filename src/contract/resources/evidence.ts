@@ -97,7 +97,7 @@ export function checkpointText({ client_id, entries, head, at_ms }: CheckpointFa
   )
 }
 
-export const endpoints = declareEndpoints({
+export const control = declareEndpoints({
   'evidence.list': {
     ...reading,
     path: '/_sandbox/evidence',

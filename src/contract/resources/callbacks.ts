@@ -22,7 +22,7 @@ export const CallbackItem = assumedObject('C07', () => ({
 }))
 export type CallbackItem = z.infer<typeof CallbackItem>
 
-export const endpoints = declareEndpoints({
+export const control = declareEndpoints({
   'callbacks.list': {
     ...reading,
     path: '/_sandbox/callbacks',

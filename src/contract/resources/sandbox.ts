@@ -105,7 +105,7 @@ const steering = {
   response: SandboxClock,
 } as const
 
-export const endpoints = declareEndpoints({
+export const control = declareEndpoints({
   'health.live': {
     ...reading,
     path: '/_sandbox/livez',

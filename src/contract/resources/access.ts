@@ -60,7 +60,7 @@ export type NamespaceItem = z.infer<typeof NamespaceItem>
 
 const tokenParams = assumedObject('A97', () => ({ name: TokenName.describe('Name of the token.') }))
 
-export const endpoints = declareEndpoints({
+export const control = declareEndpoints({
   'tokens.list': {
     ...reading,
     role: 'admin',

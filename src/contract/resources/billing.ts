@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { Format, Since } from '../fields.ts'
 import { assumed, assumedObject } from '../objects.ts'
-import { BillingModel } from '../v1/projects.ts'
 import { BeaconItem, BeaconReason, Metric } from './beacons.ts'
+import { BillingModel } from './projects.ts'
 
 /** Maximum number of beacons that a report lists. */
 export const notCountedAtMost = 100
@@ -54,7 +54,7 @@ export const BillingReport = assumedObject('A78', () => ({
 }))
 export type BillingReport = z.infer<typeof BillingReport>
 
-export const endpoints = declareEndpoints({
+export const control = declareEndpoints({
   'billing.report': {
     ...reading,
     path: '/_sandbox/billing',

@@ -54,7 +54,7 @@ export const SandboxEvent = assumedObject('A93', () => ({
 }))
 export type SandboxEvent = z.infer<typeof SandboxEvent>
 
-export const endpoints = declareEndpoints({
+export const control = declareEndpoints({
   'events.stream': {
     ...reading,
     path: '/_sandbox/events',

@@ -25,7 +25,7 @@ export const ActivationResult = strictObject(() => ({
 }))
 export type ActivationResult = z.infer<typeof ActivationResult>
 
-export const endpoints = declareEndpoints({
+export const v1 = declareEndpoints({
   'browser.activate': {
     ...publicApi,
     method: 'POST',

@@ -1,9 +1,21 @@
 import { z } from 'zod'
 import { nearestName } from '../../foundation/nearest-name.ts'
-import { declareEndpoints, publicApi } from '../endpoint.ts'
+import { declareEndpoints, publicApi, reading } from '../endpoint.ts'
 import { acceptMeanings } from '../error-codes.ts'
-import type { ReasonCode } from '../errors.ts'
-import { AssetToken, ContractVersion, EpochMs, Opaque, requestIdField, SlotId } from '../fields.ts'
+import { ReasonCode } from '../errors.ts'
+import {
+  AssetToken,
+  ContractVersion,
+  EpochMs,
+  Format,
+  Opaque,
+  page,
+  pageQuery,
+  requestIdField,
+  Since,
+  SlotFilter,
+  SlotId,
+} from '../fields.ts'
 import { limits } from '../limits.ts'
 import { assumed, assumedObject, documented, observed, strictObject, withKeywords } from '../objects.ts'
 
@@ -207,7 +219,7 @@ function precisionOf(occurred_at: string): number {
   return 10 ** (3 - Math.min(digits, 3))
 }
 
-export const endpoints = declareEndpoints({
+export const v1 = declareEndpoints({
   'beacons.send': {
     ...publicApi,
     method: 'POST',
@@ -239,5 +251,57 @@ export const endpoints = declareEndpoints({
       'consent_superseded',
       'consent_expired',
     ],
+  },
+})
+
+/* The control plane: every beacon with its verdict. */
+
+export const Verdict = z.enum(['accepted', 'duplicate', 'rejected'])
+export type Verdict = z.infer<typeof Verdict>
+export const Metric = z.enum(['viewable_impression', 'rendered_impression', 'click', 'completed_view'])
+export type Metric = z.infer<typeof Metric>
+
+/** Whether an accepted beacon counts, or why it was rejected. */
+export const BeaconReason = z.union([AcceptCode, ReasonCode])
+
+export const BeaconItem = assumedObject('A93', () => ({
+  beacon_id: assumed(z.string().nullable(), 'A70', 'Idempotency key; null when a rejected body had none.'),
+  slot_id: assumed(z.string().nullable(), 'A70', 'Slot; null when the asset token named none.'),
+  client_id: z.string().nullable().describe('Project of the credential.'),
+  session_id: z.string().nullable().describe('Session of the slot.'),
+  format: Format.nullable().describe('Format of the creative.'),
+  event: assumed(BeaconEvent.nullable(), 'A71', 'Canonical event.'),
+  verdict: assumed(Verdict, 'A74', 'accepted, duplicate or rejected.'),
+  reason_code: assumed(BeaconReason, 'A72', 'OK, why it does not count, or why it was rejected.'),
+  would_bill: assumed(z.boolean(), 'A78', 'Whether production would bill it.'),
+  metric: assumed(Metric.nullable(), 'A76', 'The metric it counts for.'),
+  occurred_at_ms: assumed(
+    z.int().nullable(),
+    'A70',
+    'When it happened; for a rejected beacon, the time that it stated.',
+  ),
+  received_at_ms: EpochMs.describe('When it arrived.'),
+}))
+export type BeaconItem = z.infer<typeof BeaconItem>
+
+export const control = declareEndpoints({
+  'beacons.list': {
+    ...reading,
+    path: '/_sandbox/beacons',
+    summary: 'List beacons',
+    description:
+      'Accepted and rejected beacons with their verdict. The billing verdict is computed over the current set.',
+    query: assumedObject('A93', () => ({
+      ...pageQuery(),
+      slot_id: SlotFilter.optional().describe('Only this slot.'),
+      beacon_id: z.string().optional().describe('Only beacons with this idempotency key: one, and its duplicates.'),
+      event: BeaconEvent.optional().describe('Only this event.'),
+      verdict: Verdict.optional().describe('Only this verdict.'),
+      format: Format.optional().describe('Only this format.'),
+      session_id: z.string().optional().describe('Only this session.'),
+      client_id: z.string().optional().describe('Only this project.'),
+      since: Since.optional().describe('Only beacons received since then.'),
+    })),
+    response: page(BeaconItem),
   },
 })

@@ -252,7 +252,7 @@ const browserPlaces = {
 
 const noContract = 'the browser branch, beside job and context; the canonical form has none'
 
-export const endpoints = declareEndpoints({
+export const v1 = declareEndpoints({
   'jobs.create': {
     ...publicApi,
     method: 'POST',

@@ -1,7 +1,18 @@
 import { z } from 'zod'
-import { declareEndpoints, publicApi } from '../endpoint.ts'
-import { AuthoritativeConsent, ClientId, ConsentId, EpochMs, requestIdField, SessionId } from '../fields.ts'
-import { assumed, observed, strictObject } from '../objects.ts'
+import { declareEndpoints, publicApi, reading } from '../endpoint.ts'
+import {
+  AuthoritativeConsent,
+  ClientId,
+  ConsentId,
+  ConsentState,
+  EpochMs,
+  page,
+  pageQuery,
+  requestIdField,
+  SessionId,
+  Since,
+} from '../fields.ts'
+import { assumed, assumedObject, observed, strictObject } from '../objects.ts'
 
 export const consentDecisions = ['granted', 'denied', 'withdrawn'] as const
 export const ConsentDecision = z.enum(consentDecisions)
@@ -51,7 +62,7 @@ export const ConsentStored = strictObject(() => ({
 }))
 export type ConsentStored = z.infer<typeof ConsentStored>
 
-export const endpoints = declareEndpoints({
+export const v1 = declareEndpoints({
   'consent.set': {
     ...publicApi,
     method: 'POST',
@@ -63,5 +74,40 @@ export const endpoints = declareEndpoints({
     response: ConsentStored,
     response_headers: ['x-sandbox-warning'],
     errors: ['project_mismatch', 'consent_revision_conflict', 'expires_at_in_seconds', 'expires_at_past'],
+  },
+})
+
+/* The control plane: the consent history of sessions. */
+
+export const ConsentItem = assumedObject('A66', () => ({
+  consent_id: ConsentId.describe('Identifier of the consent record.'),
+  client_id: assumed(z.string(), 'A93', 'Project ID.'),
+  session_id: z.string().describe('Session.'),
+  revision: assumed(z.int(), 'A62', 'Incremented when state, purposes or source change.'),
+  is_current: assumed(z.boolean(), 'A65', 'Whether it is the newest revision of its session.'),
+  lifecycle_state: assumed(ConsentState, 'A60', 'Only granted permits ads.'),
+  source: assumed(z.string(), 'A63', 'Consent mechanism.'),
+  semantic_targeting: assumed(z.boolean(), 'A61', 'Whether the topic may take part in matching.'),
+  prompt_shared: assumed(z.boolean(), 'A61', 'Whether prompt text may be processed.'),
+  updated_at_ms: assumed(EpochMs, 'A62', 'When it was stored, or last renewed.'),
+  expires_at_ms: assumed(EpochMs, 'A62', 'When it expires.'),
+  extras: z.record(z.string(), z.json()).describe('Other stored data of the consent: strings, other purposes.'),
+}))
+export type ConsentItem = z.infer<typeof ConsentItem>
+
+export const control = declareEndpoints({
+  'consent.list': {
+    ...reading,
+    path: '/_sandbox/consent',
+    summary: 'Show the consent history of sessions',
+    description:
+      'Every revision, including superseded ones. Sending the same consent again adds none: after 60 s it renews the revision, before it changes nothing.',
+    query: assumedObject('A93', () => ({
+      ...pageQuery(),
+      client_id: z.string().optional().describe('Only this project.'),
+      session_id: z.string().optional().describe('Only this session.'),
+      since: Since.optional().describe('Only what was stored or renewed since then.'),
+    })),
+    response: page(ConsentItem),
   },
 })

@@ -2,7 +2,7 @@ import { declareEndpoints, fileRequestHeaders, publicApi } from '../endpoint.ts'
 import { AssetToken } from '../fields.ts'
 import { documented, strictObject } from '../objects.ts'
 
-export const endpoints = declareEndpoints({
+export const v1 = declareEndpoints({
   'render.script': {
     ...publicApi,
     method: 'GET',

@@ -158,7 +158,7 @@ export const ScenarioItem = assumedObject('A95', () => ({
 }))
 export type ScenarioItem = z.infer<typeof ScenarioItem>
 
-export const endpoints = declareEndpoints({
+export const control = declareEndpoints({
   'faults.list': {
     ...reading,
     path: '/_sandbox/faults',

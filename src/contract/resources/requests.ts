@@ -139,7 +139,7 @@ export const ReplayResult = assumedObject('A93', () => ({
 }))
 export type ReplayResult = z.infer<typeof ReplayResult>
 
-export const endpoints = declareEndpoints({
+export const control = declareEndpoints({
   'requests.list': {
     ...reading,
     path: '/_sandbox/requests',
