@@ -25,11 +25,14 @@ import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
 import { nextTurn } from '../runtime/pending-decisions.ts'
 import type { BeaconListRow, BeaconRow, EvidenceDraft, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
 import {
+  boundConsentProblem,
   type Caller,
   type Context,
   callerOf,
   cursorOf,
   defined,
+  type FilledSlot,
+  findFilledSlot,
   fullPage,
   type Operation,
   pageOf,
@@ -38,7 +41,6 @@ import {
   sinceOf,
   slotFilter,
 } from './context.ts'
-import { boundConsentProblem, type FilledSlot, findFilledSlot } from './decisions.ts'
 
 export const sendBeacon: Operation<Contract['beacons.send']> = async (services, context, { body }) =>
   receiveBeacon(services, context, body, false)

@@ -1,11 +1,15 @@
-/** What operations have in common: the services of the sandbox, the context of one request, pages and filters of lists. */
-
+/**
+ * What operations have in common: the services of the sandbox, the context of one request, the slot that an asset token
+ * leads frames and beacons to, pages and filters of lists.
+ */
 import type { Credential, Endpoint, Output, Parsed } from '../../src/contract/endpoint.ts'
-import { ApiError } from '../../src/contract/errors.ts'
+import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
-import { decodeId, decodeInteger, encodeInteger } from '../../src/contract/ids.ts'
+import { decodeId, decodeInteger, encodeInteger, parseToken } from '../../src/contract/ids.ts'
 import type { KeyKind } from '../../src/contract/resources/requests.ts'
 import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
+import { andThen, type Soon } from '../../src/foundation/soon.ts'
+import { consentProblem } from '../domain/consent.ts'
 import { isOriginAllowed, serializeOrigin } from '../domain/origins.ts'
 import type { Access, Tickets } from '../runtime/access.ts'
 import type { Callbacks } from '../runtime/callbacks.ts'
@@ -14,7 +18,7 @@ import type { DrainLock } from '../runtime/drain-lock.ts'
 import type { Faults } from '../runtime/faults.ts'
 import { nextTurn, type PendingDecisions, type Waiters } from '../runtime/pending-decisions.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
-import type { Page, PageQuery, ProjectRow } from '../store/store.ts'
+import type { DecisionFacts, Page, PageQuery, ProjectRow, SlotRow } from '../store/store.ts'
 
 /** Everything an operation may use. Built once, in sandbox/index.ts. */
 export interface Services extends DecisionServices {
@@ -103,6 +107,39 @@ export function keyKind({ credential, mode }: Pick<Caller, 'credential' | 'mode'
 /** Adds a value of `x-sandbox-warning`, once. */
 export function addWarning({ warnings }: Context, warning: string): void {
   if (!warnings.includes(warning)) warnings.push(warning)
+}
+
+export type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
+
+/** A slot that is filled. */
+export interface FilledSlot {
+  slot: SlotRow
+  decision: DecisionFacts
+  outcome: FilledOutcome
+}
+
+/** Returns the filled slot of an asset token; null when the token is malformed, unknown or forged (A05). */
+export function findFilledSlot({ store, platform }: Services, asset_token: string): Soon<FilledSlot | null> {
+  const parsed = parseToken(asset_token)
+  if (parsed?.kind !== 'ast') return null
+  return andThen(store.findSlot(parsed.id), (slot) => {
+    const decision = slot?.decision ?? null
+    if (slot === null || decision === null || decision.outcome.status !== 'filled') return null
+    const { outcome } = decision
+    const isSame = platform.equals(platform.sha256(parsed.secret), outcome.asset_token_hash)
+    return isSame ? { slot, decision, outcome } : null
+  })
+}
+
+/** Returns why the bound consent forbids rendering and beacons now; null when it permits them (A65). */
+export function boundConsentProblem(
+  { store }: Services,
+  { slot, decision }: FilledSlot,
+  now_ms: number,
+): Soon<ReasonCode | null> {
+  const { session_id, project_id } = slot.job
+  const latest = session_id === null ? null : store.latestConsent(project_id, session_id)
+  return andThen(latest, (consent) => consentProblem(decision.consent, consent, now_ms))
 }
 
 const defaultLimit = 50

@@ -1,10 +1,7 @@
-/**
- * Decisions: the response that contains one, the wait for a pending one, and the asset token of a fill,
- * by which frames and beacons find their slot again.
- */
-import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
+/** Decisions: the wait for a pending one, and the response that contains one, with the asset token of its fill. */
+import { ApiError } from '../../src/contract/errors.ts'
 import type { SlotStatus } from '../../src/contract/fields.ts'
-import { decodeId, encodeId, parseToken } from '../../src/contract/ids.ts'
+import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from '../../src/contract/no-fill.ts'
@@ -18,13 +15,12 @@ import type {
 } from '../../src/contract/resources/placements.ts'
 import { andThen, type Soon } from '../../src/foundation/soon.ts'
 import type { Campaign, Creative } from '../domain/catalogue.ts'
-import { consentDeclaration, consentProblem } from '../domain/consent.ts'
+import { consentDeclaration } from '../domain/consent.ts'
 import type { Market } from '../domain/decisions.ts'
 import { assetTokenOf, decisionEvidence } from '../runtime/decisions.ts'
 import type { DecisionFacts, SlotRow } from '../store/store.ts'
-import { type Context, callerOf, type Operation, type Services } from './context.ts'
+import { type Context, callerOf, type FilledOutcome, type Operation, type Services } from './context.ts'
 
-type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
 type NoFillOutcome = Extract<DecisionFacts['outcome'], { status: 'no_fill' }>
 
 /** A fill with its campaign and creative. */
@@ -32,13 +28,6 @@ export interface Fill {
   outcome: FilledOutcome
   campaign: Campaign
   creative: Creative
-}
-
-/** A slot that is filled. */
-export interface FilledSlot {
-  slot: SlotRow
-  decision: DecisionFacts
-  outcome: FilledOutcome
 }
 
 export const getDecision: Operation<Contract['decisions.get']> = async (services, context, { params, query }) => {
@@ -343,28 +332,4 @@ export function nativeAssets(services: Services, creative: Extract<Creative, { f
     cta_text: creative.cta_text,
     icon_url: `${folder}/${creative.icon_file}`,
   }
-}
-
-/** Returns the filled slot of an asset token; null when the token is malformed, unknown or forged (A05). */
-export function findFilledSlot({ store, platform }: Services, asset_token: string): Soon<FilledSlot | null> {
-  const parsed = parseToken(asset_token)
-  if (parsed?.kind !== 'ast') return null
-  return andThen(store.findSlot(parsed.id), (slot) => {
-    const decision = slot?.decision ?? null
-    if (slot === null || decision === null || decision.outcome.status !== 'filled') return null
-    const { outcome } = decision
-    const isSame = platform.equals(platform.sha256(parsed.secret), outcome.asset_token_hash)
-    return isSame ? { slot, decision, outcome } : null
-  })
-}
-
-/** Returns why the bound consent forbids rendering and beacons now; null when it permits them (A65). */
-export function boundConsentProblem(
-  { store }: Services,
-  { slot, decision }: FilledSlot,
-  now_ms: number,
-): Soon<ReasonCode | null> {
-  const { session_id, project_id } = slot.job
-  const latest = session_id === null ? null : store.latestConsent(project_id, session_id)
-  return andThen(latest, (consent) => consentProblem(decision.consent, consent, now_ms))
 }

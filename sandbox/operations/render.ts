@@ -5,16 +5,8 @@ import { decodeId, formatToken } from '../../src/contract/ids.ts'
 import { limits } from '../../src/contract/limits.ts'
 import type { NativeAssets } from '../../src/contract/resources/placements.ts'
 import type { SlotRow } from '../store/store.ts'
-import type { Context, Services } from './context.ts'
-import {
-  boundConsentProblem,
-  creativeUrls,
-  type Fill,
-  type FilledSlot,
-  fillOf,
-  findFilledSlot,
-  nativeAssets,
-} from './decisions.ts'
+import { boundConsentProblem, type Context, type FilledSlot, findFilledSlot, type Services } from './context.ts'
+import { creativeUrls, type Fill, fillOf, nativeAssets } from './decisions.ts'
 
 /** Sizes in CSS pixels, times in milliseconds. */
 export type FrameCreative =
