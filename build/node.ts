@@ -37,7 +37,7 @@ const codeSplitting = {
     { name: 'beacons', test: /src\/contract\/resources\/beacons\.ts/ },
     {
       name: 'store',
-      test: /sandbox\/(sandbox-error|store\/(?!open-store)[\w-]+|store\/sqlite\/(?!\w+-worker)[\w/-]+)\.ts/,
+      test: /sandbox\/(sandbox-error|store\/[\w-]+|store\/sqlite\/(?!\w+-worker)[\w/-]+)\.ts/,
     },
   ],
 }

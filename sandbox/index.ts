@@ -16,6 +16,7 @@ import {
   root,
   type SandboxOptions,
   type SeededProject,
+  type StoreAddress,
   version,
 } from './options.ts'
 import { createAssets } from './pipeline/media.ts'
@@ -31,8 +32,9 @@ import { followNodes } from './runtime/node-changes.ts'
 import { createPendingDecisions, createWaiters } from './runtime/pending-decisions.ts'
 import { listenError } from './sandbox-error.ts'
 import type { SharedStore } from './store/nodes.ts'
-import { explainStore, openStore, replaceAdminToken, type StoreAddress } from './store/open-store.ts'
-import { type Seed, StorageError, type Store } from './store/store.ts'
+import { openFileStore } from './store/sqlite/index.ts'
+import { explain as explainFile } from './store/sqlite/open.ts'
+import { type OpenedStore, type Seed, StorageError, type Store, type StoreOptions } from './store/store.ts'
 
 export type { SandboxOptions } from './options.ts'
 export { type Clock, type ManualClock, manualClock } from './platform/platform.ts'
@@ -277,6 +279,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
+async function openStore(address: StoreAddress, options: StoreOptions): Promise<OpenedStore> {
+  if (address.kind === 'file') return openFileStore({ ...options, path: address.path })
+  // Loaded only here: a start with a file pays nothing for it.
+  const { openPostgresStore } = await import('./store/postgres/index.ts')
+  return openPostgresStore({ ...options, ...address })
+}
+
 /**
  * Creates or migrates the schema of a PostgreSQL database without serving it.
  * @throws SandboxError
@@ -288,11 +297,22 @@ export async function migrateStore(store: string, namespace: string | null) {
 
 /** Replaces the admin token of a shared store, for the holder of its URL. @throws SandboxError when it cannot be opened */
 export async function resetAdminToken(store: string): Promise<{ name: string; token: string }> {
+  const [{ connectDatabase, explain }, { replaceAdmin }] = await Promise.all([
+    import('./store/postgres/open.ts'),
+    import('./store/postgres/sharing.ts'),
+  ])
+  const database = await connectDatabase({ url: store, namespace: null, report: () => {} })
   const createToken = () => {
     const text = newTokenText()
     return { text, hash: sha256(text) }
   }
-  return replaceAdminToken(store, sandboxClock().now(), createToken)
+  try {
+    return await replaceAdmin(database, sandboxClock().now(), createToken)
+  } catch (error) {
+    throw explain(error, database.location)
+  } finally {
+    await database.close()
+  }
 }
 
 function newTokenText(): string {
@@ -322,8 +342,10 @@ async function startError(
   host: string,
   port: number,
 ): Promise<unknown> {
-  if (error instanceof StorageError) return explainStore(address, store, error)
-  return listenError(error, host, port)
+  if (!(error instanceof StorageError)) return listenError(error, host, port)
+  if (address.kind === 'file') return explainFile(error, address.path)
+  const postgres = await import('./store/postgres/open.ts')
+  return postgres.explain(error, store.location)
 }
 
 function seededKeys(project: SeededProject): Seed['projects'][number]['keys'] {

@@ -16,7 +16,6 @@ import { parseRateLimit, type RateLimit } from './pipeline/rates.ts'
 import { defaultHost } from './pipeline/server.ts'
 import type { Clock } from './platform/platform.ts'
 import { SandboxError, unwritable } from './sandbox-error.ts'
-import type { StoreAddress } from './store/open-store.ts'
 import { realPath } from './store/sqlite/open.ts'
 
 export interface SandboxOptions {
@@ -98,6 +97,11 @@ interface Address {
   /** Returns the origin that is printed, for the port that was bound. */
   urlAt(port: number): string
 }
+
+/** A file, or `:memory:`; or a database that nodes share. */
+export type StoreAddress =
+  | { kind: 'file'; path: string }
+  | { kind: 'postgres'; url: string; namespace: string | null; isSeeded: boolean }
 
 /** The options of a start with their defaults, checked. */
 interface StartOptions {

@@ -103,6 +103,12 @@ export interface StoreOptions {
   report: (error: unknown) => void
 }
 
+/** A store, and what its asset tokens are derived from: the same in every run, and on every node. */
+export interface OpenedStore {
+  store: Store
+  signing_key: Uint8Array
+}
+
 /** The rows of a fresh state; keys are given as hashes only. */
 export interface Seed {
   projects: {

@@ -3,7 +3,15 @@ import { hostname } from 'node:os'
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
 import { parseMeta } from '../rows.ts'
 import { openSqliteStore } from '../sqlite/index.ts'
-import type { ClockAndFaultStore, ClockRow, FaultState, Store, StoreChange, StoreOptions } from '../store.ts'
+import type {
+  ClockAndFaultStore,
+  ClockRow,
+  FaultState,
+  OpenedStore,
+  Store,
+  StoreChange,
+  StoreOptions,
+} from '../store.ts'
 import { beaconTable } from './beacons.ts'
 import { billingTable } from './billing.ts'
 import { callbackTable } from './callbacks.ts'
@@ -31,14 +39,8 @@ interface PostgresStoreOptions extends StoreOptions {
   isSeeded: boolean
 }
 
-interface OpenedPostgres {
-  store: Store
-  /** What asset tokens are derived from, on every node. */
-  signing_key: Uint8Array
-}
-
 /** Connects, migrates, seeds and joins the other nodes. @throws SandboxError when the database cannot be used */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<OpenedPostgres> {
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<OpenedStore> {
   const { url, namespace, report, seed, now_ms } = options
   const database = await connectDatabase({ url, namespace, report })
   let link: Link | null = null

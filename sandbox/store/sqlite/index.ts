@@ -1,10 +1,16 @@
 /** The SQLite adapter: the tables of each resource, composed into a store whose writes share a group commit. */
+import { randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { createFolder } from '../../../src/foundation/file-system.ts'
+import { unwritable } from '../../sandbox-error.ts'
 import { billingReports } from '../billing.ts'
 import {
   type ClockAndFaultStore,
   type ClockRow,
   DamageWarning,
   type FaultState,
+  type OpenedStore,
   type Store,
   type StoreOptions,
 } from '../store.ts'
@@ -35,6 +41,44 @@ interface SqliteStoreOptions extends StoreOptions {
 
 /** Problems that an integrity check reports at most. */
 const maxProblems = 20
+
+/** Opens the store of a start, in a folder that is created, with its key beside it. @throws SandboxError */
+export async function openFileStore(options: SqliteStoreOptions): Promise<OpenedStore> {
+  const { path } = options
+  const folder = dirname(path)
+  try {
+    if (path !== ':memory:') createFolder(folder, 0o700)
+  } catch (error) {
+    throw unwritable(folder, error)
+  }
+  const store = openSqliteStore(options)
+  try {
+    // Created once the database has been accepted: a refused start leaves no key beside it.
+    return { store, signing_key: installKey(path) }
+  } catch (error) {
+    await store.close()
+    throw unwritable(`${path}.key`, error)
+  }
+}
+
+const installKey_bytes = 32
+
+/**
+ * Reads the key that asset tokens are derived from, or creates it: a file beside the database that only its owner can read. A
+ * database in memory gets a key that is never stored.
+ */
+function installKey(path: string): Uint8Array {
+  if (path === ':memory:') return randomBytes(installKey_bytes)
+  const keyPath = `${path}.key`
+  if (existsSync(keyPath)) {
+    const key = Buffer.from(readFileSync(keyPath, 'utf8').trim(), 'base64url')
+    if (key.length === installKey_bytes) return key
+  }
+  const key = randomBytes(installKey_bytes)
+  writeFileSync(keyPath, `${key.toString('base64url')}\n`, { mode: 0o600 })
+  chmodSync(keyPath, 0o600)
+  return key
+}
 
 /** Opens, migrates, checks and seeds. @throws SandboxError when the file cannot be used */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
