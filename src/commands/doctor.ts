@@ -44,7 +44,7 @@ export async function gather(session: Session, since: string | undefined, places
   const { host, command_name } = session
   const { settings, problem } = await settingsOrProblem(session)
   const client = sessionClient(host, settings)
-  const { service, info } = await findService(client)
+  const { service, info } = await findService(client, settings.base_url)
   const about = { client_id: settings.client_id, command_name }
   const sandbox = info === null ? null : await gatherSandbox(client, info, command_name)
   return {

@@ -239,7 +239,10 @@ function nothingSeen(sandbox: SandboxFacts | null, machine: Machine | null, read
     )
   }
   return journal.enabled
-    ? unknown('The journal holds no request.', `Point the integration at ${url}, use it once, and look again.`)
+    ? unknown(
+        'The journal holds no request of an integration.',
+        `Point the integration at ${url}, use it once, and look again.`,
+      )
     : unknown('The journal is off.', 'Start the sandbox without --journal-limit 0.')
 }
 

@@ -1,4 +1,5 @@
 /** The journal of a sandbox: what it recorded of an integration, read page by page over its control API, and what a request is about. */
+import { commandLineAgent } from '../cli/run/host.ts'
 import { type Client, nextCursor } from '../client/client.ts'
 import { contractCheckClient } from '../contract/endpoint.ts'
 import type { BeaconItem } from '../contract/resources/beacons.ts'
@@ -21,8 +22,8 @@ interface ReadOptions {
 }
 
 /**
- * Returns the newest exchanges, with the placements and beacons of the same time. Requests of `svc contract check` are
- * left out: they are no integration's.
+ * Returns the newest exchanges, with the placements and beacons of the same time. Requests of `svc contract check`, and
+ * those of this command line that failed, are left out: they are no integration's.
  */
 export async function readJournal(
   client: Client,
@@ -43,7 +44,7 @@ export async function readJournal(
   const read = [...listed, ...foreign.items]
     .sort((one, other) => (one.request_id < other.request_id ? 1 : -1))
     .map(exchangeOf)
-    .filter(({ request_headers }) => request_headers['user-agent'] !== contractCheckClient.user_agent)
+    .filter((exchange) => !isOfThisProgram(exchange))
     .reverse()
   const exchanges = read.filter(({ path }) => path.startsWith('/'))
   const slots = after === undefined ? null : new Set(exchanges.flatMap((each) => [each.slot_id, ...openSlots(each)]))
@@ -74,6 +75,11 @@ async function readPages<Item>(
     cursor = nextCursor(page, cursor)
   } while (cursor !== null && items.length < limit)
   return items
+}
+
+function isOfThisProgram({ request_headers, status }: Exchange): boolean {
+  const agent = request_headers['user-agent'] ?? ''
+  return agent === contractCheckClient.user_agent || (agent.startsWith(commandLineAgent) && status >= 400)
 }
 
 function exchangeOf(item: ListedRequest): Exchange {

@@ -49,7 +49,7 @@ describe('with a sandbox', () => {
     expect(about(report, 'journal')).toEqual([
       [
         'unknown',
-        'The journal holds no request.',
+        'The journal holds no request of an integration.',
         `Point the integration at ${cli.sandbox.url}, use it once, and look again.`,
       ],
     ])
@@ -61,6 +61,33 @@ describe('with a sandbox', () => {
     await look(cli)
     const { stdout } = await cli.svc('requests list -o jsonl')
     expect(stdout.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('a base URL that ends in /v1 is named, and what the command line itself was refused is no mistake of an integration', async () => {
+    await using cli = await startTestCli()
+    const { report } = await look(cli, `--base-url ${cli.sandbox.url}/v1`)
+    expect(about(report, 'port')).toEqual([
+      [
+        'problem',
+        `The sandbox at ${cli.sandbox.url}/v1 cannot be read: The base URL must not end in /v1.`,
+        `Set it to ${cli.sandbox.url}`,
+      ],
+    ])
+    await cli.svc(`placements create --base-url ${cli.sandbox.url}/v1`)
+    await cli.svc('beacons send --asset-token ast_x --event render')
+    const { code, report: later } = await look(cli)
+    expect({ code, journal: about(later, 'journal') }).toMatchObject({
+      code: 0,
+      journal: [['unknown', 'The journal holds no request of an integration.', expect.anything()]],
+    })
+    await send(cli, 'POST', '/v1/v1/placements', server, asked)
+    expect(about((await look(cli)).report, 'endpoints')).toEqual([
+      [
+        'problem',
+        'There is no POST /v1/v1/placements: 404, once.',
+        'Leave /v1 out of the base URL of the app: its requests then go to POST /v1/placements.',
+      ],
+    ])
   })
 
   test('the five points to check when migrating, from real requests', async () => {

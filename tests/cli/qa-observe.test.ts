@@ -108,12 +108,18 @@ describe('what a finding says', () => {
     ['POST', '/v1/placement', 404, 'POST /v1/placements'],
     ['GET', '/v1/placements', 405, 'POST /v1/placements'],
     ['GET', '/v1/decision/slot_1?wait_ms=1', 404, 'GET /v1/decisions/{slot_id}'],
-    ['POST', '/v1/v1/beacons', 404, 'POST /v1/beacons'],
   ])('%s %s names the endpoint that was probably meant', async (method, path, status, near) => {
     const result = await judged(() => call(method, path, method === 'GET' ? undefined : {}))
     const [[message, hint] = []] = messagesOf(result, 'path-unknown')
     expect(message).toBe(`There is no ${method} ${path.split('?')[0]}: ${status}, once.`)
     expect(hint).toContain(`Send it to ${near}. `)
+  })
+
+  test('a base URL that ends in /v1 is the mistake, not the path', async () => {
+    const result = await judged(() => call('POST', '/v1/v1/beacons', {}))
+    expect(messagesOf(result, 'path-unknown')[0]?.[1]).toContain(
+      'Leave /v1 out of the base URL of the app: its requests then go to POST /v1/beacons.',
+    )
   })
 
   test('a path like no other is not compared, and icons that a browser asks for are no mistake', async () => {
@@ -228,6 +234,15 @@ No request came to ${cli.sandbox.url}. Does the app read SVC_BASE_URL?
     expect(stdout).toContain("session_id was 'null', once: a placeholder.")
     expect(stdout).not.toContain('undefined')
   }, 120_000)
+
+  test('a base URL that ends in /v1 is named: 7', async () => {
+    const { code, stdout, stderr } = await cli.svc(`qa observe --since 10m --base-url ${cli.sandbox.url}/v1`)
+    expect({ code, stdout, stderr }).toEqual({
+      code: 7,
+      stdout: '',
+      stderr: `error: The sandbox at ${cli.sandbox.url}/v1 cannot be read: The base URL must not end in /v1.\nhint: Set it to ${cli.sandbox.url}\n`,
+    })
+  })
 
   test('every reporter has the findings', async () => {
     const file = join(home, 'observe.xml')

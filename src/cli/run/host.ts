@@ -70,6 +70,9 @@ export async function readStdin({ stdin }: Pick<Host, 'stdin'>): Promise<Buffer>
 
 declare const __SVC_VERSION__: string | undefined
 
+/** How the User-Agent of `svc` begins: requests that it is refused are no mistake of an integration. */
+export const commandLineAgent = 'svc/'
+
 /** The version of the package, which the build inserts; `0.0.0-source` when run from source. */
 export const version = typeof __SVC_VERSION__ === 'string' ? __SVC_VERSION__ : '0.0.0-source'
 

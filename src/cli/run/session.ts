@@ -29,7 +29,7 @@ import {
 import type { Flags } from '../settings/table.ts'
 import type { Command, CommandInput, Session } from './command.ts'
 import { exitCodes, InterruptError, noSandbox } from './errors.ts'
-import { commandName, type Host, hostWith, version } from './host.ts'
+import { commandLineAgent, commandName, type Host, hostWith, version } from './host.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
 const doubledSignalMs = 100
@@ -249,11 +249,12 @@ export function severalSandboxesNote({ running, source, base_url }: Settings, co
  */
 export function httpFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
   return (url, init) => {
-    const { body, headers } = init
-    if (!url.startsWith('http:') || env.NODE_USE_ENV_PROXY) return globalFetch(url, init, 'manual')
+    const { body } = init
+    const headers = { 'user-agent': `${commandLineAgent}${version}`, ...init.headers }
+    if (!url.startsWith('http:') || env.NODE_USE_ENV_PROXY) return globalFetch(url, { ...init, headers }, 'manual')
     return new Promise((resolve, reject) => {
       const size = typeof body === 'object' ? { 'content-length': String(body.size) } : {}
-      const sent = request(url, { ...init, headers: { 'user-agent': 'node', ...size, ...headers } }, (incoming) => {
+      const sent = request(url, { ...init, headers: { ...size, ...headers } }, (incoming) => {
         resolve(responseOf(incoming, incoming.statusCode ?? 0, init.signal))
       })
       sent.on('error', reject)

@@ -11,7 +11,7 @@ import { commandClient, sessionClient } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
 import { curlCommand, isLoopback } from '../../foundation/http.ts'
 import { shownCommand } from '../../foundation/redaction.ts'
-import { findService } from '../../journal/facts/machine.ts'
+import { findService, type Machine } from '../../journal/facts/machine.ts'
 import type { PageSeen, WatchOptions } from '../../journal/facts/page.ts'
 import { isAdRequest, readJournal } from '../../journal/journal.ts'
 import type { Watched } from '../../journal/observe.ts'
@@ -118,8 +118,8 @@ async function loadDrive({ host }: Session, file: string | undefined): Promise<W
 async function observeService(session: Session, flags: Watching): Promise<number> {
   const { base_url, sandbox } = session.settings
   const client = sessionClient(session.host, session.settings)
-  const { info } = await findService(client)
-  if (info === null) throw sandboxMissing(session)
+  const { info, service } = await findService(client, base_url)
+  if (info === null) throw sandboxMissing(session, service)
   const after = flags.since === undefined ? await newestRequest(client) : undefined
   return report(session, flags, {
     page: await watch(session, flags, base_url),
@@ -329,7 +329,19 @@ function checkFlags(
   }
 }
 
-function sandboxMissing({ command_name, settings: { base_url, source } }: Session): CliError {
+function sandboxMissing(
+  { command_name, settings: { base_url, source } }: Session,
+  service: Machine['service'],
+): CliError {
+  if (typeof service === 'object') {
+    const { message, hint } = service
+    return new CliError(
+      'unreachable',
+      'target_unreadable',
+      `The sandbox at ${base_url} cannot be read: ${message}`,
+      hint,
+    )
+  }
   const hint = `Start one: ${command_name} start. Or run a command against its own: ${command_name} qa observe -- npm test`
   if (source.base_url === 'default') return noSandbox(hint)
   const message = `No sandbox responds at ${base_url}. Only a sandbox keeps the requests to judge.`

@@ -130,13 +130,21 @@ interface Refusal {
 /** Errors of the client when no service answered. */
 const noAnswer: ReadonlySet<string> = new Set(['UnreachableError', 'TimeoutError'])
 
-/** Returns what responds at the base URL; `info` is null when it is not a sandbox. */
-export async function findService(client: Client): Promise<{ service: Machine['service']; info: SandboxInfo | null }> {
+/** Returns what responds at the base URL of the client; `info` is null when it is not a sandbox. */
+export async function findService(
+  client: Client,
+  base_url: string,
+): Promise<{ service: Machine['service']; info: SandboxInfo | null }> {
   try {
     return { service: 'sandbox', info: await client.sandbox.info({}, { signal: AbortSignal.timeout(answerWithin_ms) }) }
   } catch (error) {
     if (error instanceof ServiceError && error.reason_code !== null) {
-      const { message, hint, status } = error
+      const { message, hint, status, reason_code } = error
+      if (reason_code === 'not_found' && /\/v1\/?$/.test(base_url)) {
+        const right = base_url.replace(/\/v1\/?$/, '')
+        const refusal = { message: 'The base URL must not end in /v1.', hint: `Set it to ${right}`, is_failure: true }
+        return { service: refusal, info: null }
+      }
       return { service: { message, hint, is_failure: status >= 500 }, info: null }
     }
     const isSilent = error instanceof Error && noAnswer.has(error.name)

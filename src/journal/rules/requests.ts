@@ -35,7 +35,7 @@ export const requestRules = ruleSet('journal', {
         const near = group[0]!.alias === undefined ? nearestEndpoint(group[0]!) : null
         return {
           message: `There is no ${route}: ${group[0]!.status}, ${times(group.length)}.`,
-          ...(near === null ? {} : { fix: `Send it to ${near}.` }),
+          ...(near === null ? {} : { fix: fixOfPath(group[0]!.path, near) }),
           // A route of old clients is missing in a strict sandbox alone.
           ...(group[0]!.alias === undefined ? {} : { fix: strictFix }),
           requests: group,
@@ -140,6 +140,13 @@ function nearestEndpoint({ method, path }: Exchange): string | null {
       known.map((each) => each.path),
     )
   return known.find((each) => each.path === near)?.route ?? null
+}
+
+/** A path that has the version twice comes from a base URL that ends in it. */
+function fixOfPath(path: string, near: string): string {
+  return path.startsWith('/v1/v1/')
+    ? `Leave /v1 out of the base URL of the app: its requests then go to ${near}.`
+    : `Send it to ${near}.`
 }
 
 interface RefusedField extends FieldError {
