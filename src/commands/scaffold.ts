@@ -6,13 +6,12 @@ import type { Command, Session } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
 import {
   checkDirectory,
-  nextSteps,
   type Project,
-  packageManager,
+  type ProjectPlace,
+  placeOf,
   planProject,
   writeProject,
 } from '../scaffold/project.ts'
-import { type ProjectPlace, placeOf } from '../scaffold/project-place.ts'
 import { findTemplate, listTemplates, packageRoot, ScaffoldError, type Template } from '../scaffold/templates.ts'
 import { canAsk, openPrompt, type Prompt } from './prompt.ts'
 
@@ -185,6 +184,30 @@ async function create(
   }
   out.data(created, () => (dryRun ? planLines(template, place, project) : doneLines(template, place, project, next)))
   return 0
+}
+
+const managers = ['npm', 'pnpm', 'yarn', 'bun'] as const
+type PackageManager = (typeof managers)[number]
+
+/** Returns the package manager that `npm_config_user_agent` begins with, as in `pnpm/10.2.0 npm/? node/v24.0.0`; else npm. */
+export function packageManager(user_agent: string | undefined): PackageManager {
+  const name = user_agent?.split('/', 1)[0]
+  return managers.find((manager) => manager === name) ?? 'npm'
+}
+
+/** Returns the commands to type next, in order: enter the directory, install, test, and run it if it has a dev script. */
+function nextSteps(manager: PackageManager, directory: string, scripts: Readonly<Record<string, string>>): string[] {
+  const enter = directory === '.' ? [] : [`cd ${quoted(directory)}`]
+  const run = (script: string) =>
+    manager === 'npm' || manager === 'bun' ? `${manager} run ${script}` : `${manager} ${script}`
+  // `bun test` is bun's own runner, not the script.
+  const test = manager === 'bun' ? run('test') : `${manager} test`
+  return [...enter, `${manager} install`, test, ...(scripts.dev === undefined ? [] : [run('dev')])]
+}
+
+/** Returns a path quoted for every kind of shell. */
+function quoted(path: string): string {
+  return /^[\w./\\~-]+$/.test(path) ? path : `"${path.replace(/[$`"]/g, '\\$&')}"`
 }
 
 /** Returns how to call this svc from another directory, when it is installed for this one only. */

@@ -1,5 +1,5 @@
 /**
- * A project: what it consists of, how it is written, and what to do with it next.
+ * A project: its directory and name, by the rules of npm and of every file system; what it consists of, and how it is written.
  *
  * It is written all or nothing: into a temporary folder first, then into place by renames. A directory that does not exist
  * appears whole. One that exists keeps what the template does not have; what is replaced is kept until everything is in
@@ -17,11 +17,84 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import validatePackageName from 'validate-npm-package-name'
 import { createFolder } from '../foundation/file-system.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
+
+/** Where a project goes, and what it is called. */
+export interface ProjectPlace {
+  /** Absolute. */
+  directory: string
+  /** As you would type it in the current directory; `.` for that directory itself. */
+  shown: string
+  /** For `package.json`. */
+  name: string
+}
+
+/** npm's limit. */
+const longestName = 214
+const reservedOnWindows = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i
+const forbiddenOnWindows = /[<>:"|?*\u0000-\u001f]|[. ]$/
+
+/** Returns the place that DIR means. Throws ScaffoldError `directory_outside` or `name_invalid`. */
+export function placeOf(dir: string, cwd: string, fallback_name: string): ProjectPlace {
+  const directory = resolve(cwd, dir)
+  const shown = relative(cwd, directory)
+  if (shown === '..' || shown.startsWith(`..${sep}`) || isAbsolute(shown)) {
+    throw new ScaffoldError(
+      'directory_outside',
+      `${dir} is outside of the current directory, ${cwd}.`,
+      `Change into ${dirname(directory)} first, and give ${basename(directory)} alone.`,
+    )
+  }
+  if (shown === '') return { directory, shown: '.', name: slug(basename(directory)) ?? fallback_name }
+  for (const part of shown.split(sep)) {
+    const problem = problemOfFile(part)
+    if (problem !== null) throw invalid(part, problem, fallback_name)
+  }
+  const name = basename(directory)
+  const problem = problemOfName(name)
+  if (problem !== null) throw invalid(name, problem, fallback_name)
+  return { directory, shown, name }
+}
+
+/** Returns why a project cannot have this name, in npm's words, or null. */
+export function problemOfName(name: string): string | null {
+  const { errors = [], warnings = [] } = validatePackageName(name)
+  if (name === 'svc-sandbox') return 'a project cannot depend on a package of its own name'
+  // npm still accepts what a warning is about in names of old packages.
+  return [...errors, ...warnings][0]?.replace('can no longer', 'cannot') ?? null
+}
+
+function problemOfFile(part: string): string | null {
+  if (reservedOnWindows.test(part)) return 'Windows reserves it for a device'
+  if (forbiddenOnWindows.test(part)) return 'Windows does not allow such a file name'
+  return null
+}
+
+function invalid(name: string, problem: string, fallback_name: string): ScaffoldError {
+  const better = slug(name) ?? `my-${fallback_name}`
+  return new ScaffoldError(
+    'name_invalid',
+    `A project cannot be called ${JSON.stringify(name)}: ${problem}.`,
+    `Take another name, for example ${better}.`,
+  )
+}
+
+/** Returns the nearest valid name, or null. */
+function slug(text: string): string | null {
+  const name = text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[._-]+|[._-]+$/g, '')
+    .slice(0, longestName)
+  return problemOfName(name) === null && problemOfFile(name) === null ? name : null
+}
 
 interface ProjectFile {
   /** Relative, with forward slashes. */
@@ -231,34 +304,6 @@ function moveInto(directory: string, next: string, old: string, files: readonly 
 /** Removes the empty folders from `last` up to `first`, which was created for it. */
 function removeEmpty(last: string, first: string): void {
   for (let folder = last; folder.startsWith(first); folder = dirname(folder)) rmdirSync(folder)
-}
-
-const managers = ['npm', 'pnpm', 'yarn', 'bun'] as const
-type PackageManager = (typeof managers)[number]
-
-/** Returns the package manager that `npm_config_user_agent` begins with, as in `pnpm/10.2.0 npm/? node/v24.0.0`; else npm. */
-export function packageManager(user_agent: string | undefined): PackageManager {
-  const name = user_agent?.split('/', 1)[0]
-  return managers.find((manager) => manager === name) ?? 'npm'
-}
-
-/** Returns the commands to type next, in order: enter the directory, install, test, and run it if it has a dev script. */
-export function nextSteps(
-  manager: PackageManager,
-  directory: string,
-  scripts: Readonly<Record<string, string>>,
-): string[] {
-  const enter = directory === '.' ? [] : [`cd ${quoted(directory)}`]
-  const run = (script: string) =>
-    manager === 'npm' || manager === 'bun' ? `${manager} run ${script}` : `${manager} ${script}`
-  // `bun test` is bun's own runner, not the script.
-  const test = manager === 'bun' ? run('test') : `${manager} test`
-  return [...enter, `${manager} install`, test, ...(scripts.dev === undefined ? [] : [run('dev')])]
-}
-
-/** Returns a path quoted for every kind of shell. */
-function quoted(path: string): string {
-  return /^[\w./\\~-]+$/.test(path) ? path : `"${path.replace(/[$`"]/g, '\\$&')}"`
 }
 
 const block = 512
