@@ -6,8 +6,8 @@ import { pause } from '../steps/step-kind.ts'
 import { parseYaml } from '../suite/load.ts'
 import { problemsOf, problemText, SuiteError, type SuiteProblem } from '../suite/problems.ts'
 import { durationMs } from '../suite/variables.ts'
-import { eventsInPage, eventText, isEvent } from './actions.ts'
 import { Action } from './schema.ts'
+import { eventsInPage, eventText, isEvent } from './steps.ts'
 
 const selector = z.string().min(1)
 

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadSuite } from '../suite/load.ts'
 import { SuiteError } from '../suite/problems.ts'
-import { eventText } from './actions.ts'
 import { rendererEvents } from './schema.ts'
+import { eventText } from './steps.ts'
 
 function problems(step: string): string[] {
   try {

@@ -1,12 +1,18 @@
-/** The steps that need a browser: `browser` opens a host page, `page` continues with it. */
+/**
+ * The steps that need a browser: `browser` opens a host page, `page` continues with it. Their actions are done one after the
+ * other: mount, scroll, click, wait for events of the renderer.
+ */
 import { stripVTControlCharacters } from 'node:util'
+import type { Page } from 'playwright-core'
 import { isObject, type Json } from '../../foundation/json.ts'
-import type { StepResponse } from '../result.ts'
+import type { Check, StepResponse } from '../result.ts'
 import type { CaseState } from '../run/case-state.ts'
-import { type StepContext, stepKind } from '../steps/step-kind.ts'
-import { mount, perform, startTurn } from './actions.ts'
-import { type HostPage, observe, openHostPage } from './host-page.ts'
-import { type Action, Actions, Open } from './schema.ts'
+import { changedBody } from '../run/exchange.ts'
+import { pause, type StepContext, stepKind } from '../steps/step-kind.ts'
+import { durationMs } from '../suite/variables.ts'
+import { type HostPage, observe, openHostPage, type PageEvent, type RendererWindow } from './host-page.ts'
+import { type Action, Actions, Open, type WantedPageEvent } from './schema.ts'
+import { screenshotOfFailure, takeScreenshot } from './screenshot.ts'
 
 /** The page of a case; there is one at a time. */
 const pages = new WeakMap<CaseState, HostPage>()
@@ -103,4 +109,241 @@ function titleOf(list: Json | undefined): string {
       return typeof of === 'string' && name !== 'run' && of.length < 24 ? `${name} ${of}` : name
     })
     .join(', ')
+}
+
+/** A response to mount: that of a step, changed. */
+interface Mounting {
+  of?: string | undefined
+  set?: Record<string, Json> | undefined
+  unset?: string[] | undefined
+}
+
+type Run<Value> = (value: Value, host: HostPage, context: StepContext) => Promise<void>
+
+const actions: { [Name in keyof Action]-?: Run<NonNullable<Action[Name]>> } = {
+  mount: (what, host, context) => mount(host, context, typeof what === 'string' ? { of: what } : what),
+  wait_for: waitForEvent,
+  none_of: noneOf,
+  wait: (duration, _host, context) => pause(durationMs(duration), context),
+  scroll: (to, { page }) => scroll(page, to),
+  hidden: (isHidden, { page }) => setHidden(page, isHidden),
+  click,
+  finish: (_, { page }) => page.evaluate(() => (window as RendererWindow).turn?.finish()),
+  clear: (_, { page }) =>
+    page.evaluate(() => (window as RendererWindow).SponsoredPlacement?.clearPlacement({ target: '#slot' })),
+  remove_label: (_, { page }) => page.evaluate(() => document.querySelector('#slot [data-sp-label]')?.remove()),
+  run: runCode,
+  screenshot: takeScreenshot,
+}
+
+/** Milliseconds before the time of a step is up: enough for a message that names what hung. */
+const spare_ms = 300
+/** The same for a missing event, which also reads what the page has seen. */
+const eventSpare_ms = 1_500
+
+/** Runs actions in order, up to the first with a failed check. The checks are recorded in the context. */
+async function perform(
+  list: Action | readonly Action[],
+  field: string,
+  host: HostPage,
+  context: StepContext,
+): Promise<void> {
+  const isList = Array.isArray(list)
+  for (const [index, action] of [list].flat().entries()) {
+    for (const [name, value] of Object.entries(action)) {
+      if (value === undefined) continue
+      context.signal.throwIfAborted()
+      const place = context.placeOf(isList ? [field, index, name] : [field, name])
+      if (await runAction(name as keyof Action, value, host, context, place)) continue
+      return screenshotOfFailure(host, context)
+    }
+  }
+}
+
+/** Resolves with whether every check of the action passed. */
+async function runAction(
+  name: keyof Action,
+  value: unknown,
+  host: HostPage,
+  context: StepContext,
+  place: Pick<Check, 'place'>,
+): Promise<boolean> {
+  let hasPassed = true
+  const actionContext: StepContext = {
+    ...context,
+    check: (check) => {
+      hasPassed &&= check.passed
+      context.check({ ...check, ...place })
+    },
+  }
+  const run = actions[name] as Run<unknown>
+  const done = new AbortController()
+  const left_ms = Math.max(0, context.ends_at_ms - performance.now() - spare_ms)
+  const late = pause(left_ms, { signal: AbortSignal.any([context.signal, done.signal]) }).then(() => {
+    throw new Error(`The action ${name} did not end: the page hangs, or waits for something. More time: timeout.`)
+  })
+  await Promise.race([run(value, host, actionContext), late]).finally(() => done.abort())
+  return hasPassed
+}
+
+/** Mounts the response of an earlier step, as a page does that got it from its backend. */
+async function mount({ page }: HostPage, { state }: StepContext, { of, ...changes }: Mounting): Promise<void> {
+  const body = of === undefined ? state.lastFill().body : state.responseOf(of)?.body
+  if (body === undefined) {
+    throw new Error(`There is no response named ${of} to mount: an earlier step must have as: ${of}.`)
+  }
+  await page.evaluate(
+    ({ response, session_id }) => {
+      const { SponsoredPlacement: renderer } = window as RendererWindow
+      if (renderer === undefined) throw new Error('render.js has not come: the page has no SponsoredPlacement.')
+      renderer.renderPlacement({ target: '#slot', response, session_id })
+    },
+    { response: changedBody(body, changes) as object, session_id: state.session },
+  )
+}
+
+/** Starts a turn as an integration does: with an endpoint of its own, or activated with the publishable key. */
+async function startTurn(
+  { page }: HostPage,
+  turn: { body: Record<string, Json>; endpoint: string | null; publishable_key: string | null },
+): Promise<void> {
+  await page.evaluate(
+    async ({ body, endpoint, publishable_key }) => {
+      const here = window as RendererWindow
+      const renderer = here.SponsoredPlacement
+      if (renderer === undefined) throw new Error('render.js has not come: the page has no SponsoredPlacement.')
+      if (publishable_key !== null && (await renderer.activate({ publishableKey: publishable_key })) === null) return
+      here.turn = renderer.startTurn({ target: '#slot', body, ...(endpoint === null ? {} : { endpoint }) })
+    },
+    { ...turn, body: turn.body as object },
+  )
+}
+
+/** Runs JavaScript on the page. An error that it throws is reported as the page's. */
+async function runCode(code: string, { page }: HostPage): Promise<void> {
+  const work = page.evaluate(`(async (slot, turn) => {${code}\n})(document.querySelector('#slot'), window.turn)`)
+  await work.catch((error: unknown) => {
+    const message = String((error as Error).message)
+    if (!message.startsWith('page.evaluate: ') || /has been closed|crashed|Browser closed/.test(message)) throw error
+    const [thrown = ''] = message.slice('page.evaluate: '.length).split('\n')
+    throw new Error(`What run does on the page threw ${thrown}`, { cause: error })
+  })
+}
+
+const areas = { ad: '.surface', play: 'button.play', mute: 'button.mute' } as const
+
+/** Clicks with the pointer. An ad that is covered or missing is a failed check. */
+async function click(what: keyof typeof areas, { page }: HostPage, context: StepContext): Promise<void> {
+  const area = page.frameLocator('#slot iframe').locator(areas[what]).first()
+  // Playwright waits for the area itself, but reports a missing one in twenty lines.
+  const reason = await area.click({ timeout: 3_000 }).then(
+    () => null,
+    (error: unknown) => String((error as Error).message),
+  )
+  const isThere = reason === null || (await page.locator('#slot iframe').count()) > 0
+  context.check({
+    subject: `click ${what}`,
+    passed: reason === null,
+    expected: 'it can be clicked',
+    actual: reason === null ? 'it can be clicked' : isThere ? `it cannot: ${coverIn(reason)}` : 'there is no ad',
+  })
+}
+
+/** Returns the line of a long message that names what is in the way. */
+function coverIn(message: string): string {
+  const lines = stripVTControlCharacters(message)
+    .split('\n')
+    .map((line) => line.replace(/^[\s-]+/, ''))
+  return lines.find((line) => /intercepts pointer events|not visible|not stable|not enabled/.test(line)) ?? lines[0]!
+}
+
+/** A share puts the ad at the lower edge of the window, with so much of its height in view. */
+async function scroll(page: Page, to: 'slot' | 'away' | number): Promise<void> {
+  await page.evaluate((to) => {
+    if (to === 'slot') {
+      document.querySelector('#slot')!.scrollIntoView({ block: 'center', behavior: 'instant' })
+      return
+    }
+    const frame = document.querySelector('#slot iframe') ?? document.querySelector('#slot')!
+    const { top, height } = frame.getBoundingClientRect()
+    const share = typeof to === 'number' ? to : null
+    const at = share === null ? document.documentElement.scrollHeight : scrollY + top + height * share - innerHeight
+    window.scrollTo({ top: at, behavior: 'instant' })
+  }, to)
+}
+
+/** Puts the tab into the background as the page sees it: a headless browser has no other tabs. */
+function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  return page.evaluate((isHidden) => {
+    const state = isHidden ? 'hidden' : 'visible'
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state })
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }, isHidden)
+}
+
+async function waitForEvent(wanted: WantedPageEvent, { page }: HostPage, context: StepContext): Promise<void> {
+  const { type, ...fields } = eventOf(wanted)
+  const subject = `event ${type}`
+  const expected = wanted as Json
+  const left_ms = Math.max(0, context.ends_at_ms - performance.now() - eventSpare_ms)
+  const hasCome = await page.evaluate(waitInPage, { type, fields: fields as object, left_ms })
+  if (hasCome) return context.check({ subject, passed: true, expected, actual: expected })
+  const actual = (await page.evaluate(eventsInPage)).map(eventText)
+  const hint = `The renderer did not emit it within ${Math.round(left_ms)} ms.`
+  context.check({ subject, passed: false, expected, actual, hint })
+}
+
+async function noneOf(list: readonly WantedPageEvent[], { page }: HostPage, context: StepContext): Promise<void> {
+  const events = await page.evaluate(eventsInPage)
+  const actual = events.map(eventText)
+  for (const wanted of list) {
+    const isFound = events.some((event) => isEvent(event, wanted))
+    const text = eventText(eventOf(wanted))
+    context.check({ subject: `no event ${text}`, passed: !isFound, expected: `no ${text}`, actual })
+  }
+}
+
+function eventOf(wanted: WantedPageEvent): PageEvent {
+  return (typeof wanted === 'string' ? { type: wanted } : wanted) as PageEvent
+}
+
+/** Whether an event has the type and the fields that are wanted. */
+export function isEvent(event: PageEvent, wanted: WantedPageEvent): boolean {
+  return Object.entries(eventOf(wanted)).every(([name, value]) => event[name] === value)
+}
+
+/** Returns an event in words: `error render_timeout`, `beacon visible rejected: beacon_stale`. */
+export function eventText(event: PageEvent): string {
+  const { type, code, reason, no_fill_reason, event: beacon, accepted, reason_code } = event
+  const words = [type, code, reason, no_fill_reason, beacon].filter((word) => typeof word === 'string')
+  if (accepted !== undefined) words.push(accepted === true ? 'accepted' : 'rejected:')
+  if (accepted === false || (accepted === undefined && typeof reason_code === 'string')) words.push(String(reason_code))
+  return words.join(' ')
+}
+
+/** Runs in the page. Returns nothing where render.js has not come. */
+export function eventsInPage(): PageEvent[] {
+  return (window as RendererWindow).SponsoredPlacement?.getEvents() ?? []
+}
+
+/** Runs in the page. Resolves with true as soon as the renderer has emitted the event, with false when time is up. */
+function waitInPage({ type, fields, left_ms }: { type: string; fields: object; left_ms: number }): Promise<boolean> {
+  const { SponsoredPlacement: renderer } = window as RendererWindow
+  const isThere = () =>
+    (renderer?.getEvents() ?? []).some(
+      (event) => event.type === type && Object.entries(fields).every(([name, value]) => event[name] === value),
+    )
+  return new Promise((resolve) => {
+    if (isThere()) return resolve(true)
+    const off = renderer?.on('*', () => {
+      if (isThere()) end(true)
+    })
+    const timer = setTimeout(() => end(false), left_ms)
+    const end = (hasCome: boolean) => {
+      off?.()
+      clearTimeout(timer)
+      resolve(hasCome)
+    }
+  })
 }
