@@ -1,10 +1,25 @@
-/** The screen of a tail in Ink. Loaded only when it is shown: ink and react are heavy. */
+/**
+ * The screen of a tail: as lines, a head, the list or another screen, and one line at the bottom; and in Ink. Loaded only when
+ * it is shown: ink and react are heavy.
+ */
 import { Box, type RenderOptions, render, Text, useApp, useInput, usePaste, useWindowSize } from 'ink'
 import { useSyncExternalStore } from 'react'
 import { oneLine, type Style, streamText } from '../cli/output/terminal.ts'
-import { actionOf, type Effect, type Key, keysOf, pasteActionOf } from './keys.ts'
-import { framesPerSecond, type TailAction, type TailStore } from './model.ts'
-import { pageOf, screenLines } from './screen.ts'
+import { cutText, formatValue } from '../cli/output/text.ts'
+import { actionOf, type Effect, type Key, keyHelp, keysOf, pasteActionOf } from './keys.ts'
+import {
+  capacity,
+  cursorOf,
+  filterFields,
+  framesPerSecond,
+  lastMinute,
+  minute_s,
+  rate,
+  type TailAction,
+  type TailState,
+  type TailStore,
+} from './model.ts'
+import type { Details, TailSource } from './source.ts'
 
 interface TailScreenProps {
   store: TailStore
@@ -78,4 +93,211 @@ function Lines({ lines, height }: { lines: readonly string[]; height: number }) 
       ))}
     </Box>
   )
+}
+
+interface ScreenSize {
+  columns: number
+  rows: number
+}
+
+interface ScreenLines {
+  head: string[]
+  body: string[]
+  foot: string
+}
+
+/**
+ * The list has title, counts, a blank line and the names of the columns above it; in a low window, such as the panel of an
+ * editor, only title and columns. Other screens have the title.
+ */
+const headRows = { list: 8, low: 2, other: 2 }
+/** Below this a list with counts would have less than four lines. */
+const leastRows = headRows.list + 5
+const footRows = 1
+/** The title, a blank line and the columns; and a line for each field. */
+const filterRows = 3
+
+/** Returns the number of rows between head and foot. */
+function pageOf({ screen }: TailState, { rows }: ScreenSize): number {
+  const head = !isList(screen) ? headRows.other : rows < leastRows ? headRows.low : headRows.list
+  return Math.max(1, rows - head - footRows)
+}
+
+function isList({ name }: TailState['screen']): boolean {
+  return name === 'list' || name === 'search'
+}
+
+export function screenLines(state: TailState, base_url: string, size: ScreenSize, style: Style): ScreenLines {
+  const { columns, rows } = size
+  const title = titleLine(state, base_url, style)
+  const above = rows < leastRows ? [] : [...countLines(state, columns, style), '']
+  return {
+    head: isList(state.screen) ? [title, ...above, state.source.head(columns, style)] : [title, ''],
+    body: bodyLines(state, size, style),
+    foot: footLine(state, size, style),
+  }
+}
+
+function bodyLines(state: TailState, size: ScreenSize, style: Style): string[] {
+  const { screen } = state
+  const page = pageOf(state, size)
+  switch (screen.name) {
+    case 'help':
+      return keyHelp(state.source).map(([keys, meaning]) => `  ${style.cyan(keys.padEnd(14))}  ${meaning}`)
+    case 'filter':
+      return [
+        ...filterLines(state, style),
+        '',
+        state.source.head(size.columns, style),
+        ...listLines(state, size.columns, page - filterRows - filterFields(state.source).length, style),
+      ]
+    case 'details': {
+      const lines = detailsOf(state.source, screen, size, style)
+      const top = topOf(screen.scroll, lines.length, page)
+      return lines.slice(top, top + page)
+    }
+    default:
+      return listLines(state, size.columns, page, style)
+  }
+}
+
+/** Returns the lines of the details in the width that the screen has now: `style` has that of the start. */
+function detailsOf(source: TailSource, details: Details, { columns }: ScreenSize, style: Style): string[] {
+  return source.details(details, { ...style, columns })
+}
+
+/** Returns the first line that is shown: scrolling ends when the last one is visible. */
+function topOf(scroll: number, lines: number, page: number): number {
+  return Math.min(scroll, Math.max(0, lines - page))
+}
+
+/** Returns which lines of the details are visible, or null when all are. */
+function visibleLines(state: TailState, size: ScreenSize, style: Style): string | null {
+  const { screen } = state
+  if (screen.name !== 'details') return null
+  const { length } = detailsOf(state.source, screen, size, style)
+  const page = pageOf(state, size)
+  const top = topOf(screen.scroll, length, page)
+  return length <= page ? null : `${top + 1} to ${top + page} of ${length} lines`
+}
+
+function listLines(state: TailState, columns: number, page: number, style: Style): string[] {
+  const { shown, items, source } = state
+  if (shown.length === 0) {
+    const text = state.is_loading
+      ? 'Loading'
+      : items.length === 0
+        ? `No ${source.noun} yet.`
+        : `None of ${items.length} ${source.noun}s passes the filter.`
+    return [style.dim(`  ${text}`)]
+  }
+  const cursor = cursorOf(state)
+  const top = Math.max(0, Math.min(cursor - Math.floor(page / 2), shown.length - page))
+  return shown
+    .slice(top, top + page)
+    .map((item, index) => source.line(item, columns, style, state.selected_seq !== null && top + index === cursor))
+}
+
+function filterLines({ filter, screen, source }: TailState, style: Style): string[] {
+  return [
+    style.bold('Filter'),
+    ...filterFields(source).map((field) => {
+      const isHere = screen.name === 'filter' && screen.field === field
+      const value = filter.fields[field] ?? 'all'
+      return `${isHere ? '›' : ' '} ${style.dim(field.padEnd(9))}${isHere ? style.inverse(`‹ ${value} ›`) : `  ${value}`}`
+    }),
+  ]
+}
+
+function footLine(state: TailState, size: ScreenSize, style: Style): string {
+  const { columns } = size
+  const { screen, filter, notice } = state
+  if (screen.name === 'search')
+    return `/${filter.search}${style.inverse(' ')}  ${style.dim('enter keeps, escape cancels')}`
+  if (notice !== null) return style.yellow(cutText(formatValue(notice), columns))
+  const search = filter.search === '' ? null : `/${filter.search}`
+  const active = [...Object.values(filter.fields), search].filter((part) => part !== null)
+  const position = state.selected_seq === null ? 'following' : `${cursorOf(state) + 1} of ${state.shown.length}`
+  const parts = [
+    screen.name === 'list' ? position : visibleLines(state, size, style),
+    active.length === 0 ? null : `only ${active.join(', ')}`,
+    footKeys[screen.name],
+  ]
+  const text = parts.filter((part) => part !== null).join('   ')
+  return style.dim(cutText(text, columns))
+}
+
+const footKeys = {
+  list: '? help  q quit  enter details  f filter  / search  space pause',
+  details: '↑ ↓ scroll   r replay   o inspector   q back',
+  filter: '↑ ↓ field   ← → value   enter back',
+  help: 'q back',
+} as const
+
+const bars = '▁▂▃▄▅▆▇█'
+const labelWidth = 4
+const sparklineLabel = 'minute '
+
+const connections = {
+  connecting: { color: 'dim', text: '○ connecting' },
+  live: { color: 'green', text: '● live' },
+  lost: { color: 'red', text: '○ reconnecting' },
+  loading: { color: 'cyan', text: '◌ loading' },
+} as const
+
+/** Returns the base URL and the state of the connection. */
+function titleLine(state: TailState, base_url: string, style: Style): string {
+  const { status } = state.connection
+  const { color, text } = connections[state.is_loading && status === 'live' ? 'loading' : status]
+  const kept = state.counts.total > capacity ? style.dim(`  newest ${amount(capacity)} kept`) : ''
+  const title = `${style.bold(`${state.source.noun}s`)} ${style.dim(base_url)}  ${style[color](text)}${kept}`
+  return state.held === null ? title : `${title}  ${style.yellow(`paused, ${amount(state.held.length)} held`)}`
+}
+
+/** Returns five lines: totals, a table of groups, and the last minute. */
+function countLines(state: TailState, columns: number, style: Style): string[] {
+  const { counts, now_ms, source } = state
+  const seconds = lastMinute(counts, now_ms)
+  const shown = seconds.slice(-Math.max(0, Math.min(minute_s, columns - sparklineLabel.length - 8)))
+  const peak = Math.max(...seconds)
+  const totals = [
+    `${amount(counts.total)} ${source.noun}${counts.total === 1 ? '' : 's'}`,
+    ...source.tallies.map((name) => `${amount(counts.tallies[name] ?? 0)} ${name}`),
+  ].join('   ')
+  const cells = source.groups.map((group) => {
+    const total = amount(counts.by_group[group] ?? 0)
+    const each = perSecond(rate(counts, now_ms, group))
+    return { group, total, each, width: Math.max(group.length, total.length, each.length) }
+  })
+  let room = columns - labelWidth
+  const fitting = cells.filter(({ width }) => {
+    room -= width + 2
+    return room >= -2
+  })
+  const row = (label: string, text: (cell: (typeof cells)[number]) => string) =>
+    label.padEnd(labelWidth) + fitting.map((cell) => text(cell).padStart(cell.width)).join('  ')
+  return [
+    counts.total === 0 ? style.dim(totals) : totals,
+    style.dim(row('', ({ group }) => group)),
+    row('', ({ total }) => total),
+    style.dim(row('/s', ({ each }) => each)),
+    `${style.dim(sparklineLabel)}${style.cyan(sparkline(shown, peak))} ${style.dim(`${perSecond(rate(counts, now_ms))}/s`)}`,
+  ]
+}
+
+/** Returns a bar for each number; the lowest one stands for zero. */
+function sparkline(values: readonly number[], peak: number): string {
+  return values
+    .map((value) => (value === 0 ? '▁' : (bars[Math.max(1, Math.ceil((value / peak) * (bars.length - 1)))] ?? '█')))
+    .join('')
+}
+
+/** Returns `12 345`; from ten million on `12.3M`. */
+function amount(value: number): string {
+  if (value >= 1e7) return `${(value / 1e6).toFixed(1)}M`
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ' ')
+}
+
+function perSecond(value: number): string {
+  return value >= 10 || value === 0 ? amount(Math.round(value)) : value.toFixed(1)
 }

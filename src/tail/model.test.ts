@@ -16,7 +16,7 @@ import {
   type TailAction,
   type TailState,
 } from './model.ts'
-import { screenLines } from './screen.ts'
+import { screenLines } from './TailScreen.tsx'
 
 const start_ms = 1_769_860_800_000
 
