@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 import type { Plugin } from 'vite'
 import { endpoints } from '../src/cli/endpoint/facts.ts'
-import { commandTree } from '../src/cli/run/command-tree.ts'
+import { commandTree } from '../src/cli/run/help.ts'
 import { commands } from '../src/program.ts'
 import { bundle } from './bundle.ts'
 import { entries } from './entries.ts'
@@ -20,7 +20,7 @@ const codeSplitting = {
   groups: [
     {
       name: 'cli',
-      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(command-line|command|errors|help)|output\/(terminal|table|text)|settings\/table)|foundation\/nearest-name)\.ts/,
+      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(command-line|command|errors)|output\/(terminal|table|text)|settings\/table)|foundation\/nearest-name)\.ts/,
     },
     {
       name: 'command',

@@ -1,7 +1,7 @@
 /** The commands in Markdown: every command with its arguments, flags, values and examples, in the order of the help. */
 
 import { commonOptions } from '../src/cli/run/command-line.ts'
-import { type ArgumentNode, type CommandNode, commandTree, type OptionNode } from '../src/cli/run/command-tree.ts'
+import { type ArgumentNode, type CommandNode, commandTree, type OptionNode } from '../src/cli/run/help.ts'
 import { commands, sections } from '../src/program.ts'
 
 export async function commandsMarkdown(): Promise<string> {

@@ -2,7 +2,7 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type CommandNode, commandTree } from '../../src/cli/run/command-tree.ts'
+import { type CommandNode, commandTree } from '../../src/cli/run/help.ts'
 import { commands } from '../../src/program.ts'
 import { planProject } from '../../src/scaffold/project.ts'
 import { listTemplates } from '../../src/scaffold/templates.ts'

@@ -28,8 +28,8 @@ import {
   load,
   tableOptions,
 } from './command.ts'
-import type { CommandNode } from './command-tree.ts'
 import { CliError, exitCodes, type Failure, usageError } from './errors.ts'
+import type { CommandNode } from './help.ts'
 import { commandName, type Host, version } from './host.ts'
 
 const defaultColumns = 80
@@ -92,7 +92,7 @@ async function helpOf(
   host: Host,
   color: ColorChoice,
 ): Promise<string> {
-  const [{ commandTree }, { commandHelp }] = await Promise.all([import('./command-tree.ts'), import('./help.ts')])
+  const { commandHelp, commandTree } = await import('./help.ts')
   const tree = await commandTree(commands.filter(({ name }) => name === words[0]))
   return commandHelp(tree, words, {
     command_name: commandName(host),
@@ -368,7 +368,7 @@ const mostVerbs = 4
 
 /** Returns what to type in place of a verb without its noun, or null: `svc status` is `svc sandbox status`. */
 async function verbHint(commands: readonly AnyCommand[], word: string): Promise<string | null> {
-  const { commandTree } = await import('./command-tree.ts')
+  const { commandTree } = await import('./help.ts')
   const pathsOf = ({ name, commands }: CommandNode): string[] =>
     commands === undefined ? [name] : commands.flatMap(pathsOf).map((path) => `${name} ${path}`)
   const all = (await commandTree(commands)).flatMap(pathsOf)
