@@ -99,10 +99,10 @@ function forwardUrl(text: string): URL {
 }
 
 /** Returns the key in use, then those that the sandbox was started with. */
-function keysOf({ settings, command_name }: Session): string[] {
+function keysOf({ settings }: Session): string[] {
   const { secret_key, sandbox, source } = settings
   if (secret_key === null) {
-    if (source.base_url === 'default') throw noSandbox(`Start one: ${command_name} start. Or give --secret-key KEY.`)
+    if (source.base_url === 'default') throw noSandbox('Start one: svc start. Or give --secret-key KEY.')
     const hint = 'Set SVC_SECRET_KEY, or give --secret-key KEY.'
     throw new CliError('credentials', 'secret_key_missing', 'There is no secret key to verify signatures with.', hint)
   }
@@ -134,7 +134,7 @@ async function bind(session: Session, receiver: Receiver, port: number): Promise
       session.host.platform,
       session.settings.sandbox === null ? [] : [session.settings.sandbox],
     )
-    const hint = `Try: ${session.command_name} callbacks listen --port ${port + 1}, or --port 0 for any free one.`
+    const hint = `Try: svc callbacks listen --port ${port + 1}, or --port 0 for any free one.`
     throw new CliError('busy', 'port_in_use', `Port ${port} is taken by ${holder}.`, hint)
   }
 }

@@ -200,6 +200,20 @@ reason schema_invalid, request req_*
     const empty = await cli.svc('tokens list', { env: { npm_execpath: 'npm' } })
     expect(empty.stderr).toContain('Create one: npx svc tokens create')
   })
+
+  test.each([
+    ['placements create --base-url http://127.0.0.1:1', 'those that run: npx svc sandbox ps'],
+    [
+      'qa observe --base-url http://127.0.0.1:1',
+      'Start one: npx svc start. Or run a command against its own: npx svc qa',
+    ],
+    ['qa observe npm test', 'npx svc qa observe -- npm test'],
+    ['qa run --watch', 'Name one: npx svc qa run shop.yaml --watch'],
+  ])('name it once: %s', async (args, hint) => {
+    const { stderr } = await cli.svc(args, { env: { npm_execpath: 'npm' } })
+    expect(stderr).toContain(hint)
+    expect(stderr).not.toContain('npx npx')
+  })
 })
 
 describe('the commands of the contract', () => {

@@ -282,12 +282,12 @@ function isPage(data: unknown): data is Page {
 }
 
 /** Distinguishes an unknown project of a running sandbox from one whose key is not known here. */
-async function noCredential({ settings, client, signal, command_name }: Session): Promise<CliError> {
+async function noCredential({ settings, client, signal }: Session): Promise<CliError> {
   const { source, base_url, sandbox, client_id } = settings
   if (source.base_url === 'default') return noSandbox()
   if (sandbox === null || client_id === null) {
     const isHere = isLoopback(new URL(base_url).hostname)
-    const other = isHere ? ` No sandbox of yours runs there; those that run: ${command_name} sandbox ps` : ''
+    const other = isHere ? ' No sandbox of yours runs there; those that run: svc sandbox ps' : ''
     const hint = `Set SVC_SECRET_KEY, or give --secret-key KEY.${other}`
     return new CliError('credentials', 'secret_key_missing', `There is no secret key for ${base_url}.`, hint)
   }

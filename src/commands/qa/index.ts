@@ -258,14 +258,14 @@ const clearScreen = () => ownControl('2J') + ownControl('H')
  * in a suite is printed, and the next change awaited. Returns the exit code.
  */
 async function runOnChange(
-  { host, out, command_name }: Session,
+  { host, out }: Session,
   names: readonly string[],
   interrupt: AbortSignal,
   run: () => Promise<number>,
 ): Promise<number> {
   const files = names.filter((name) => /\.ya?ml$/.test(name))
   if (files.length === 0) {
-    const hint = `Name one: ${command_name} qa run shop.yaml --watch`
+    const hint = 'Name one: svc qa run shop.yaml --watch'
     throw new CliError('usage', 'watch_nothing', '--watch needs a suite file: built-in suites do not change.', hint)
   }
   const read = () => files.map((file) => textOf(resolve(host.cwd, file))).join('\0')

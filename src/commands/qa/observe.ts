@@ -6,7 +6,7 @@ import { Argument, Option } from 'commander'
 import { durationMs, sinceText } from '../../cli/endpoint/input.ts'
 import type { Command, Session } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox, unreadable } from '../../cli/run/errors.ts'
-import { version } from '../../cli/run/host.ts'
+import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
 import { curlCommand, isLoopback } from '../../foundation/http.ts'
@@ -78,7 +78,7 @@ export const observe: Command = {
   ],
   async run(session, { options, args, passthrough }) {
     const given = options as unknown as ObserveFlags
-    checkFlags(session, given, args.flat(), passthrough ?? [])
+    checkFlags(session.host, given, args.flat(), passthrough ?? [])
     // Wrong names are reported before anything is watched.
     await createReporter(session, given.reporter)
     const drive = await loadDrive(session, given.steps)
@@ -302,13 +302,13 @@ function headedFlag({ interactive, headed }: Pick<ObserveFlags, 'interactive' | 
 }
 
 function checkFlags(
-  { command_name, host }: Session,
+  host: Host,
   { url, since, steps, ...flags }: ObserveFlags,
   words: readonly (string | undefined)[],
   command: readonly string[],
 ): void {
   const problem = (code: string, message: string, hint: string) => new CliError('usage', code, message, hint)
-  if (words.length > 0) throw commandMissing(`${command_name} qa observe -- ${shownCommand(words)}`)
+  if (words.length > 0) throw commandMissing(`svc qa observe -- ${shownCommand(words)}`)
   if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
     throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
   }
@@ -329,10 +329,7 @@ function checkFlags(
   }
 }
 
-function sandboxMissing(
-  { command_name, settings: { base_url, source } }: Session,
-  service: Machine['service'],
-): CliError {
+function sandboxMissing({ settings: { base_url, source } }: Session, service: Machine['service']): CliError {
   if (typeof service === 'object') {
     const { message, hint } = service
     return new CliError(
@@ -342,7 +339,7 @@ function sandboxMissing(
       hint,
     )
   }
-  const hint = `Start one: ${command_name} start. Or run a command against its own: ${command_name} qa observe -- npm test`
+  const hint = 'Start one: svc start. Or run a command against its own: svc qa observe -- npm test'
   if (source.base_url === 'default') return noSandbox(hint)
   const message = `No sandbox responds at ${base_url}. Only a sandbox keeps the requests to judge.`
   return new CliError('unreachable', 'target_missing', message, hint)
