@@ -36,9 +36,8 @@ async function photographSession(): Promise<void> {
   const started = await startSandbox(`svc start --port ${await freePort(4010)} --ephemeral --seed 7`)
   try {
     const created = await svc('svc placements create --format banner --topic coffee')
-    const rendered = await svc('svc beacons send --event render')
-    const visible = await svc('svc beacons send --event visible')
     const explained = await svc('svc placements explain')
+    const turn = await svc('svc trigger clip')
     const native = await svc('svc placements create --format native --native-template featured --topic coffee -o json')
     const response = JSON.parse(native.output) as PlacementResponse
     await photograph({
@@ -48,11 +47,11 @@ async function photographSession(): Promise<void> {
           title: 'a placement, and why it was chosen',
           runs: [
             { ...created, lines: 10 },
-            { ...explained, lines: 19 },
+            { ...explained, lines: 18 },
           ],
         },
       ],
-      right: { title: 'its beacons', runs: [rendered, visible] },
+      right: { title: 'a whole turn, with its beacons', runs: [turn] },
       script_url: response.placement!.render.script_url,
       response,
     })

@@ -51,10 +51,10 @@ html{overflow:hidden}
 .sponsor{display:flex;align-items:center;gap:8px;color:var(--soft);font-size:.75rem;font-weight:500;line-height:1.25rem}
 .sponsor bdi{overflow:hidden;white-space:nowrap;text-overflow:ellipsis}
 .icon{flex:none;width:20px;height:20px;border-radius:6px;object-fit:cover;box-shadow:0 0 0 1px var(--line)}
-.title,.description{display:-webkit-box;overflow:hidden;margin-block:-.1em;padding-block:.1em;clip-path:inset(0 0 calc(.1em + max(1px,.06em)));-webkit-box-orient:vertical;-webkit-line-clamp:3}
-:is(.title,.description):dir(rtl){clip-path:none}
+.title,.description{display:-webkit-box;overflow:hidden;margin-top:-.1em;padding-top:.1em;-webkit-box-orient:vertical;-webkit-line-clamp:3}
+:is(.title,.description):dir(rtl){margin-bottom:-.1em;padding-bottom:.1em}
 .title,.description,.cta{unicode-bidi:plaintext;text-align:match-parent}
-.title{font-weight:600;line-height:1.3;letter-spacing:-.01em;text-wrap:balance}
+.title{font-weight:600;line-height:1.36;letter-spacing:-.01em;text-wrap:balance}
 .description{color:var(--soft);text-wrap:pretty}
 .cta{overflow:hidden;border:1px solid transparent;border-radius:10px;background:var(--button);color:var(--on-button);font-weight:600;line-height:1.25rem;white-space:nowrap;text-overflow:ellipsis}
 .title:dir(rtl){letter-spacing:normal}
@@ -98,7 +98,7 @@ const templates: Record<NativeTemplateId, string> = {
 .surface{flex-direction:column;border-radius:20px}
 .picture{aspect-ratio:1.6;max-height:300px}
 .words{gap:8px;padding:18px 20px 20px}
-.title{font-size:1.3125rem;line-height:1.22;letter-spacing:-.015em}
+.title{font-size:1.3125rem;letter-spacing:-.015em}
 .description{font-size:.9375rem}
 .cta{margin-top:10px;padding:8px 18px;font-size:.875rem}
 .short .cta{padding-inline:14px}
@@ -127,7 +127,7 @@ const templates: Record<NativeTemplateId, string> = {
 const shortSlot = `
 .short .surface{align-items:stretch;gap:0;height:100vh;padding:0}
 .short .words{flex:1;justify-content:safe center;gap:4px;min-height:0;overflow:hidden;padding:10px 14px}
-.short .title{font-size:.9375rem;line-height:1.3;-webkit-line-clamp:2}
+.short .title{font-size:.9375rem;-webkit-line-clamp:2}
 .short .description{font-size:.8125rem;line-height:1.4;-webkit-line-clamp:2}
 .short .cta{margin-top:4px;padding-block:4px;font-size:.8125rem}
 .short .picture{border-radius:0}

@@ -180,6 +180,37 @@ describe.concurrent('native templates', () => {
     }
   })
 
+  test('descenders are whole, also in a font that is taller than its lines', async () => {
+    const slots = nativeTemplates.map((template) => ({ ...nativeSlot(template, 'usual', 320), id: template }))
+    await using host = await openSlots(slots)
+    for (const template of nativeTemplates) {
+      const frame = await frameIn(host.page, `#${template}`)
+      // The metrics of Noto Sans, and in its ascent those of Segoe UI.
+      await frame.evaluate(async () => {
+        const metrics = { ascentOverride: '107%', descentOverride: '29%', lineGapOverride: '0%' }
+        const font = await new FontFace('Tall', "local('DejaVu Sans')", metrics).load()
+        document.fonts.add(font)
+        document.body.style.fontFamily = 'Tall'
+      })
+      for (const part of ['.title', '.description']) {
+        const box = frame.locator(part)
+        await box.evaluate((element) => {
+          element.textContent = 'gjpqy'
+        })
+        const { x, y, width, height } = (await box.boundingBox())!
+        const clip = { x, y, width, height: height + 3 }
+        const shown = await host.page.screenshot({ clip })
+        await box.evaluate((element) => {
+          element.style.overflow = 'visible'
+          element.style.clipPath = 'none'
+          element.style.webkitLineClamp = 'none'
+        })
+        const whole = await host.page.screenshot({ clip })
+        expect([template, part, shown.equals(whole)]).toEqual([template, part, true])
+      }
+    }
+  })
+
   test.for(schemes)(
     'with more contrast every text is as dark as the title, and edges are too (%s)',
     async (colorScheme) => {

@@ -139,8 +139,8 @@ interface Card {
 const measure_interval_ms = 150
 /** Classes that hide parts of a card, from the least important on; each one adds to those before. */
 const shortenings = ['short', 'shorter', 'shortest', 'tiny']
-/** Titles exceed their line box by the height of an accent, which is no overflow. */
-const accent_px = 2
+/** Heights are rounded: this much is no overflow. */
+const rounding_px = 1
 
 /**
  * Fits a native card into its frame: requests the height that it needs, and where the frame stays smaller, hides parts
@@ -200,7 +200,7 @@ function fitCard(creative: HTMLElement, onHeight: (height: number) => void): Car
 
 function fits(creative: HTMLElement): boolean {
   return [...creative.querySelectorAll('.surface,.words')].every(
-    (box) => box.scrollHeight <= box.clientHeight + accent_px,
+    (box) => box.scrollHeight <= box.clientHeight + rounding_px,
   )
 }
 
