@@ -1,14 +1,19 @@
 /**
  * `npm run bench:walk`: how much of the source one real call executes, as files and functions, counted by the engine's own
- * coverage. The sandbox is ready before counting starts; each call is the first of its kind.
+ * coverage. The sandbox is ready before counting starts; each call is the first of its kind. As in the build, the facts of the
+ * endpoints are data, and the command and the sandbox are of one version, so that responses are not compared with the contract.
  */
+import '../src/cli/endpoint/facts.ts'
 import { Session } from 'node:inspector/promises'
+import { version } from '../src/cli/run/host.ts'
+import { writeLocator } from '../src/cli/settings/state-directory.ts'
 import { noon, startTestCli } from '../tests/cli/test-cli.ts'
 
 const root = new URL('../', import.meta.url).href
 const isListed = process.argv.includes('--list')
 
 await using cli = await startTestCli()
+await writeLocator(cli.home, { ...cli.sandbox, version, started_at_ms: noon })
 const session = new Session()
 session.connect()
 await session.post('Profiler.enable')
