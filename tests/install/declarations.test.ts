@@ -28,6 +28,7 @@ test.each([
     strict: true,
     exactOptionalPropertyTypes: true,
     noUncheckedIndexedAccess: true,
+    checkers: 1,
     skipLibCheck: false,
     noEmit: true,
   }

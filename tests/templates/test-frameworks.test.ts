@@ -16,6 +16,7 @@ const strict = {
     types: ['node'],
     strict: true,
     exactOptionalPropertyTypes: true,
+    checkers: 1,
     skipLibCheck: true,
     noEmit: true,
   },
