@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -80,6 +80,17 @@ hint: Set SVC_SECRET_KEY, or give --secret-key KEY.
     expect(await messageOf('')).toBe(`error: ${join(home, 'svc.config.json')}: has no field base_ulr.`)
     await writeFile(join(home, 'svc.config.json'), '{')
     expect(await messageOf('')).toContain('svc.config.json is not JSON')
+  })
+
+  test.each(['svc.config.json', 'gone.json'])('a config file that is a link to %s is named', async (target) => {
+    const home = temporaryDirectory()
+    const link = join(home, 'svc.config.json')
+    await symlink(target, link)
+    const options = { env: { SVC_HOME: home }, cwd: home }
+    const { code, stderr } = await svc('placements list', options)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `error: ${link} is a link to a file that is missing.\n` })
+    const { stdout } = await svc('config validate -o json', options)
+    expect(JSON.parse(stdout)).toMatchObject([{ file: link, valid: false }])
   })
 })
 

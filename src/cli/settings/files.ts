@@ -1,5 +1,5 @@
 /** The files that settings are read from: svc.config.json, and profiles.json in the state directory. */
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { ownerOnly, replaceFile } from '../../foundation/file-system.ts'
@@ -82,8 +82,12 @@ function createdPath(host: Host): string {
 export async function readSettingFiles(host: Host, flags: SettingValues): Promise<SettingFiles> {
   const path = await findConfig(host, flags)
   const config = path === null ? null : await readSettingFile<ConfigFile>(path, 'ConfigFile')
-  if (config === null && path !== null)
-    throw new CliError('usage', 'config_missing', `There is no config file ${path}.`)
+  if (config === null && path !== null) {
+    const problem = isPresent(path)
+      ? `${path} is a link to a file that is missing.`
+      : `There is no config file ${path}.`
+    throw new CliError('usage', 'config_missing', problem)
+  }
   const profiles = (await readSettingFile<ProfilesFile>(profilesPath(host), 'ProfilesFile')) ?? { profiles: {} }
   return {
     config: path === null || config === null ? null : { path, values: config },
@@ -117,8 +121,18 @@ export async function findConfig(host: Host, flags: SettingValues): Promise<stri
   if (named !== undefined) return resolve(host.cwd, named)
   for (let directory = host.cwd; ; directory = dirname(directory)) {
     const path = join(directory, configFileName)
-    if (existsSync(path)) return path
+    if (isPresent(path)) return path
     if (directory === dirname(directory)) return null
+  }
+}
+
+/** Whether there is such a name, even of a link to nothing, or of links in a circle: a file that is meant is not left out. */
+function isPresent(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    // The folder is closed to this user, as one above the working directory may be.
+    return false
   }
 }
 
