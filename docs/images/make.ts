@@ -17,3 +17,5 @@ for (const name of wanted) {
 for (const [name, make] of Object.entries(pictures)) {
   if (wanted.length === 0 || wanted.includes(name)) await make()
 }
+// The browser of a test stage ends with its process.
+process.exit()
