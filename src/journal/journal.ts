@@ -77,9 +77,9 @@ async function readPages<Item>(
   return items
 }
 
-function isOfThisProgram({ request_headers, status }: Exchange): boolean {
-  const agent = request_headers['user-agent'] ?? ''
-  return agent === contractCheckClient.user_agent || (agent.startsWith(commandLineAgent) && status >= 400)
+function isOfThisProgram(exchange: Exchange): boolean {
+  const isCheck = exchange.request_headers['user-agent'] === contractCheckClient.user_agent
+  return isCheck || (isOfCommandLine(exchange) && exchange.status >= 400)
 }
 
 function exchangeOf(item: ListedRequest): Exchange {
@@ -145,6 +145,11 @@ export function isFrame({ method, path }: Exchange): boolean {
 /** Whether it is an activation that succeeded. */
 export function isActivated(exchange: Exchange): boolean {
   return isActivation(exchange) && exchange.status === 200
+}
+
+/** Whether a command of `svc` sent it, such as `svc trigger`. */
+export function isOfCommandLine({ request_headers }: Exchange): boolean {
+  return request_headers['user-agent']?.startsWith(commandLineAgent) === true
 }
 
 /** Whether a browser sent it: programs send none of these headers. */

@@ -10,6 +10,7 @@ import {
   isActivation,
   isBeacon,
   isFromBrowser,
+  isOfCommandLine,
   routeOf,
   textAt,
   times,
@@ -150,7 +151,7 @@ export const configRules = ruleSet('journal', {
     judge: over(isActivated, (activations, { exchanges }) => {
       const isRead = exchanges.some((exchange) => configOf(exchange) !== null)
       const rendered = new Set(exchanges.filter(isOfRenderer).map(originOf))
-      const own = activations.filter((exchange) => !rendered.has(originOf(exchange)))
+      const own = activations.filter((exchange) => !rendered.has(originOf(exchange)) && !isOfCommandLine(exchange))
       return about(isRead ? [] : own, 'Browsers activate without render.js, but nothing reads the project config.')
     }),
   },
