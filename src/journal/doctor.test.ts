@@ -221,6 +221,8 @@ describe('stored project config', () => {
     const activated = exchange('POST /v1/browser/activate')
     expect(find('project config', journal([activated]))).toMatchObject([{ level: 'warning' }])
     expect(find('project config', journal([{ ...activated, status: 403 }]))).toMatchObject([{ level: 'ok' }])
+    const triggered = { ...activated, request_headers: { ...activated.request_headers, 'user-agent': 'svc/0.1.0' } }
+    expect(find('project config', journal([triggered]))).toMatchObject([{ level: 'ok' }])
   })
 
   test('nobody reads it, and need not: render.js was loaded, or sent beacons from the cache', () => {
