@@ -1,5 +1,5 @@
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../contract/error-codes.ts'
-import type { ErrorBody } from '../contract/errors.ts'
+import type { ErrorBody, FieldError } from '../contract/errors.ts'
 
 /** The service responded with an error. `body` is null when the response does not have the contract's error body. */
 export class ServiceError extends Error {
@@ -115,4 +115,9 @@ function reasonOf(error: unknown): string {
   return typeof code === 'string' && !error.message.includes(code)
     ? `${error.message} (${code})`
     : error.message || String(code)
+}
+
+/** Returns an invalid field of an error on one line: where, what is wrong, what is expected. */
+export function describeField({ path, message, expected }: FieldError): string {
+  return `${path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
 }

@@ -48,10 +48,15 @@ export function buildRequest(endpoint: SentEndpoint, input: CallInput, sender: S
   const isTaken = endpoint.credentials.length > 0
   const given = sender.credential
   const credential = typeof given === 'function' ? (isTaken ? given() : undefined) : given
-  if (credential !== undefined && isProductionKey(credential) && hasTestOutcome(input.body)) {
+  if (
+    credential !== undefined &&
+    isProductionKey(credential) &&
+    isObject(input.body) &&
+    input.body.test_outcome !== undefined
+  ) {
     throw new RefusedError('test_outcome_requires_test_key')
   }
-  const isSecretSent = isTaken && credential !== undefined && isSecretKey(credential)
+  const isSecretSent = isTaken && credential?.startsWith('sk_') === true
   const origin = endpoint.path.startsWith('/v1/') && !isSecretSent ? sender.origin : undefined
   return {
     method: endpoint.method,
@@ -79,14 +84,6 @@ function bodyOf(body: unknown): string | FileBody {
 /** Whether a key is a Production secret key (A02). */
 export function isProductionKey(key: string): boolean {
   return key.startsWith('sk_live_')
-}
-
-function hasTestOutcome(body: unknown): boolean {
-  return isObject(body) && body.test_outcome !== undefined
-}
-
-function isSecretKey(key: string): boolean {
-  return key.startsWith('sk_')
 }
 
 function queryString(query: object = {}): string {

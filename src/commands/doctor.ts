@@ -45,8 +45,9 @@ export async function gather(session: Session, since: string | undefined, places
   const { settings, problem } = await settingsOrProblem(session)
   const client = sessionClient(host, settings)
   const { service, info } = await findService(client, settings.base_url)
+  const now_ms = host.now()
   const about = { client_id: settings.client_id, command_name }
-  const sandbox = info === null ? null : await gatherSandbox(client, info, command_name)
+  const sandbox = info === null ? null : await gatherSandbox(client, info, { now_ms, command_name })
   return {
     machine: await gatherMachine(session, settings, problem, service),
     sandbox,

@@ -105,7 +105,7 @@ export function setValue(target: Record<string, unknown>, path: readonly string[
     if (Array.isArray(place) && !(isIndex(name) && Number(name) <= place.length)) return false
     const present: unknown = Object.hasOwn(place, name) ? (place as Record<string, unknown>)[name] : undefined
     const next: unknown =
-      index === path.length - 1 ? value : isContainer(present) ? present : emptyFor(path[index + 1]!)
+      index === path.length - 1 ? value : isContainer(present) ? present : isIndex(path[index + 1]!) ? [] : {}
     // Not by assignment: a property named __proto__ would be no property.
     Object.defineProperty(place, name, { value: next, enumerable: true, configurable: true, writable: true })
     place = next as Record<string, unknown>
@@ -115,10 +115,6 @@ export function setValue(target: Record<string, unknown>, path: readonly string[
 
 function isContainer(value: unknown): value is Record<string, unknown> | unknown[] {
   return typeof value === 'object' && value !== null
-}
-
-function emptyFor(name: string): JsonObject | Json[] {
-  return isIndex(name) ? [] : {}
 }
 
 function isIndex(name: string): boolean {

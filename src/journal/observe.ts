@@ -62,11 +62,6 @@ function standingOf({ severity }: AnyRule, { findings, looked_at }: Judgement): 
   return looked_at === 0 ? 'not_seen' : 'holds'
 }
 
-/** Whether a rule is about the page, and not about requests. */
-function isAboutPage({ facts }: AnyRule): boolean {
-  return facts === 'page' || facts === 'served'
-}
-
 interface ResultOptions {
   target: RunResult['target']
   svc_version: string
@@ -242,7 +237,7 @@ function listLines(
   const { paint, width, show } = sheet
   const { error = [], warning = [], holds = [], not_seen = [] } = Object.groupBy(verdicts, ({ standing }) => standing)
   const violated = [...error, ...warning]
-  const isAboutMissingPage = ({ rule }: Verdict) => watched.page === null && isAboutPage(rule)
+  const isAboutMissingPage = ({ rule }: Verdict) => watched.page === null && ['page', 'served'].includes(rule.facts)
   const aboutPage = not_seen.filter(isAboutMissingPage).length
   const unseen = not_seen.filter((verdict) => !isAboutMissingPage(verdict))
   const keep = 'The sandbox ended with the command. Keep its requests: --reporter list --reporter html=observe.html'

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { CliError, didYouMean } from '../cli/run/errors.ts'
 import { version } from '../cli/run/host.ts'
+import { describeField } from '../client/errors.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { explainIssues } from '../contract/errors.ts'
 import { contract, type EndpointId } from '../contract/index.ts'
@@ -389,8 +390,5 @@ export function checkInput({ name, input }: Tool, given: unknown): Record<string
 
 /** Returns each invalid field, and what it must be. */
 export function problemsOf(issues: Parameters<typeof explainIssues>[0]): string {
-  const lines = explainIssues(issues).fields.map(({ path, message, expected }) => {
-    return `${path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
-  })
-  return lines.join('; ')
+  return explainIssues(issues).fields.map(describeField).join('; ')
 }

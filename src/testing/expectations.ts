@@ -3,6 +3,7 @@
  * what the sandbox has received and decided.
  */
 
+import { describeField } from '../client/errors.ts'
 import { acceptMeanings, reasonCodes } from '../contract/error-codes.ts'
 import type { ErrorBody } from '../contract/errors.ts'
 import { noFillReasons } from '../contract/no-fill.ts'
@@ -98,9 +99,7 @@ function describeRejected({ event, slot_id, reason_code, request }: RejectedBeac
   const fields = body?.fields ?? []
   return [
     `  rejected   ${event}${slot_id === null ? '' : ` of ${slot_id}`}, ${reason_code}: ${body?.message ?? message ?? ''}`.trimEnd(),
-    ...fields.map(({ path, message, expected }) => {
-      return `             ${path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
-    }),
+    ...fields.map((field) => `             ${describeField(field)}`),
     `             fix: ${body?.hint ?? hint ?? 'See svc beacons list.'}`,
   ].join('\n')
 }

@@ -1,7 +1,6 @@
 /** Any error as the command line reports it: its category and exit code, what happened, and what to do. */
-import { ContractError, RefusedError, ServiceError, UnreachableError } from '../../client/errors.ts'
+import { ContractError, describeField, RefusedError, ServiceError, UnreachableError } from '../../client/errors.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/error-codes.ts'
-import type { FieldError } from '../../contract/errors.ts'
 import { oneLine } from '../output/terminal.ts'
 import { type Category, categoryOf, type Failure } from './errors.ts'
 
@@ -49,8 +48,4 @@ function failure(
 
 function categoryOfError(code: ErrorCode): Category {
   return categoryOf(errorCodes[code].exit_code)
-}
-
-function describeField({ path, message, expected }: FieldError): string {
-  return `${path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
 }

@@ -93,11 +93,7 @@ function funnelTables(funnel: PlacementFunnel, style: Style): string[] {
     `${is_complete ? '' : 'the newest '}${plural(count, 'placement')}: ${fills} filled, ${no_fills} not filled, ${pending} pending`,
     '',
     ...tableLines(funnelColumns, formats, style),
-    ...section(
-      'No-fills',
-      no_fill_reasons.length === 0 ? [] : tableLines(reasonColumns, no_fill_reasons, style, indent),
-      style,
-    ),
+    ...tableSection('No-fills', reasonColumns, no_fill_reasons, style),
   ]
 }
 
@@ -122,9 +118,9 @@ function explanation(detail: PlacementDetail, style: Style, isEach: boolean): st
       ],
       style,
     ),
-    ...(isEach ? section('Trace', traceTable(detail, style), style) : traceByRule(detail, style)),
+    ...(isEach ? tableSection('Trace', campaignColumns, inOrder(detail), style) : traceByRule(detail, style)),
     ...section('Partner request', partner_request === null ? [] : describeValue(partner_request, style), style),
-    ...section('Beacons', beaconTable(detail, style), style),
+    ...tableSection('Beacons', beaconColumns, detail.beacons, style),
   ]
 }
 
@@ -170,13 +166,9 @@ function hintOf(code: PlacementDetail['beacons'][number]['reason_code']): string
 
 const outcomes = { won: 0, outbid: 1, removed: 2 }
 
+/** Returns each campaign: the winner first, then the outbid ones, then the removed ones. */
 function inOrder({ trace }: PlacementDetail): PlacementDetail['trace'] {
   return [...trace].sort((a, b) => outcomes[a.outcome] - outcomes[b.outcome])
-}
-
-/** Returns each campaign: the winner first, then the outbid ones, then the removed ones. */
-function traceTable(detail: PlacementDetail, style: Style): string[] {
-  return detail.trace.length === 0 ? [] : tableLines(campaignColumns, inOrder(detail), style, indent)
 }
 
 /** Returns the campaigns that made an offer, and how many each rule removed, from the most to the fewest. */
@@ -190,15 +182,14 @@ function traceByRule(detail: PlacementDetail, style: Style): string[] {
   const sorted = rules.toSorted((a, b) => b.removed - a.removed)
   const title = `Removed ${removed.length} of ${detail.trace.length} campaigns`
   return [
-    ...section('Offers', offers.length === 0 ? [] : tableLines(offerColumns, offers, style, indent), style),
-    ...section(title, removed.length === 0 ? [] : tableLines(ruleColumns, sorted, style, indent), style),
+    ...tableSection('Offers', offerColumns, offers, style),
+    ...tableSection(title, ruleColumns, sorted, style),
     ...(removed.length === 0 ? [] : ['', style.dim('  Each of them: --all')]),
   ]
 }
 
-function beaconTable({ beacons }: PlacementDetail, style: Style): string[] {
-  if (beacons.length === 0) return []
-  return tableLines(beaconColumns, beacons, style, indent)
+function tableSection(title: string, columns: readonly Column[], rows: readonly object[], style: Style): string[] {
+  return rows.length === 0 ? [] : section(title, tableLines(columns, rows, style, indent), style)
 }
 
 function section(title: string, lines: readonly string[], style: Style): string[] {

@@ -102,12 +102,13 @@ async function run(session: Session, { args, options }: CommandInput): Promise<n
     body: { ...(set === null ? {} : { set }), ...(key_id === undefined ? {} : { key_id }) },
   })
   const { exchange, not_restored, replayed, status_before } = data
+  const { method, path, key, key_id: used_key_id } = exchange
   for (const { path, message } of not_restored) session.out.note(`${path}: ${message}`)
   session.out.data(data, (style) => [
     ...alignPairs(
       [
         ['replayed', replayed],
-        ['sent', `${exchange.method} ${exchange.path}${keyText(exchange)}`],
+        ['sent', `${method} ${path}${key === null ? '' : `, for ${used_key_id} (${key})`}`],
         ['status', `${exchange.status}, before ${status_before}`],
         ['request', exchange.request_id],
       ],
@@ -136,10 +137,6 @@ async function assignedValues(
       return [path.join('.'), value]
     }),
   )
-}
-
-function keyText({ key, key_id }: RequestDetail): string {
-  return key === null ? '' : `, for ${key_id} (${key})`
 }
 
 function noResponse({ method, path, response_headers }: RequestDetail): CliError {

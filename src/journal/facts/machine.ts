@@ -112,6 +112,8 @@ export interface SandboxFacts {
   info: SandboxInfo
   /** What it found in its database, or why it could not look. */
   integrity: Integrity | { failure: string }
+  /** The time of this computer when `info` was read. */
+  now_ms: number
   /** The version of this command line. */
   version: string
   /** How commands begin in hints: `svc`, `npx svc-sandbox`. */
@@ -152,7 +154,11 @@ export async function findService(
   }
 }
 
-export async function gatherSandbox(client: Client, info: SandboxInfo, command_name: string): Promise<SandboxFacts> {
+export async function gatherSandbox(
+  client: Client,
+  info: SandboxInfo,
+  { now_ms, command_name }: Pick<SandboxFacts, 'now_ms' | 'command_name'>,
+): Promise<SandboxFacts> {
   const integrity = await client.sandbox.integrity().catch((error: Error) => ({ failure: error.message }))
-  return { info, integrity, version, command_name }
+  return { info, integrity, now_ms, version, command_name }
 }

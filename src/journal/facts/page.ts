@@ -192,16 +192,12 @@ function isOfService(url: string, bases: readonly string[]): boolean {
   return bases.some((base) => url.startsWith(base))
 }
 
-/** Returns the slot of a frame by its URL: the token in it begins with the same identifier. */
-function slotOf(src: string): string {
-  return `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`
-}
-
 function merge(mounts: Map<string, Mount>, { frames }: PageLook, passed_ms: number): void {
   for (const { src, element, width, height, is_shown, clipped_by, shared_id, is_in_view, label } of frames) {
     const before = mounts.get(element)
     mounts.set(element, {
-      slot_id: slotOf(src),
+      // The token in the URL of a frame begins with the identifier of its slot.
+      slot_id: `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`,
       element,
       width: Math.max(width, before?.width ?? 0),
       height: Math.max(height, before?.height ?? 0),

@@ -242,7 +242,7 @@ describe('the sandbox', () => {
     database: { ok: true, problems: [] },
     evidence: { ok: true, chains: [chain] },
   }
-  const facts = { info, integrity: whole, version: '1.0.0', command_name: 'svc' }
+  const facts = { info, integrity: whole, now_ms: info.clock.now_ms, version: '1.0.0', command_name: 'svc' }
 
   test('its database is intact, damaged, or cannot be checked', () => {
     expect(ofSandbox('database', facts)).toMatchObject([{ level: 'ok' }])
@@ -282,8 +282,11 @@ describe('the sandbox', () => {
   })
 
   test('its clock is that of the system, ahead, behind or frozen', () => {
-    const at = (change: Partial<typeof info.clock>) =>
-      ofSandbox('clock', { ...facts, info: { ...info, clock: { ...info.clock, ...change } } })
+    const at = ({ offset_ms = 0, frozen = false }) =>
+      ofSandbox('clock', {
+        ...facts,
+        info: { ...info, clock: { now_ms: info.clock.now_ms + offset_ms, offset_ms, frozen } },
+      })
     expect(at({})).toMatchObject([{ level: 'ok' }])
     expect(at({ offset_ms: 1_860_000 })).toMatchObject([
       {
@@ -299,6 +302,17 @@ describe('the sandbox', () => {
       { level: 'warning', fix: expect.stringContaining('svc sandbox clock resume') },
     ])
     expect(spanText(90_061_000)).toBe('1 d 1 h')
+  })
+
+  test('the clock of its computer is an hour behind this one, or near it', () => {
+    const at = (now_ms: number, offset_ms = 0) => {
+      const clock = { ...info.clock, now_ms: info.clock.now_ms + offset_ms, offset_ms }
+      return ofSandbox('clock', { ...facts, now_ms, info: { ...info, clock } })
+    }
+    expect(at(info.clock.now_ms + 5_000)).toMatchObject([{ level: 'ok' }])
+    const behind = { level: 'warning', message: 'The computer of the sandbox is 1 h behind this one.' }
+    expect(at(info.clock.now_ms + 3_600_000)).toMatchObject([behind])
+    expect(at(info.clock.now_ms + 3_600_000, 60_000)).toMatchObject([behind])
   })
 
   test('its version is that of the command line, or another', () => {

@@ -182,6 +182,8 @@ function nodesText({ nodes }: SandboxInfo): string {
 
 /** An offset below this is no more than the time a request takes. */
 const negligible_ms = 1_000
+/** The clocks of two computers differ by less than this, and a response may take half of it. */
+const negligibleBetweenComputers_ms = 10_000
 
 export const sandboxRules = ruleSet('sandbox', {
   version: {
@@ -225,11 +227,17 @@ export const sandboxRules = ruleSet('sandbox', {
   clock: {
     severity: 'warning',
     fix: 'Set it to the system time.',
-    judge({ info: { clock }, command_name }) {
+    judge({ info: { clock }, now_ms: here_ms, command_name }) {
       const { frozen, now_ms, offset_ms } = clock
       if (frozen) {
         const message = `The sandbox clock is frozen at ${new Date(now_ms).toISOString()}.`
         const fix = `Beacons that a browser stamps may be stale or in the future. Let it run: ${command_name} sandbox clock resume`
+        return found([{ message, fix }], '')
+      }
+      const ahead_ms = now_ms - offset_ms - here_ms
+      if (Math.abs(ahead_ms) > negligibleBetweenComputers_ms) {
+        const message = `The computer of the sandbox is ${spanText(Math.abs(ahead_ms))} ${ahead_ms > 0 ? 'ahead of' : 'behind'} this one.`
+        const fix = 'Set both to the network time: beacons that are stamped here may be stale or in the future there.'
         return found([{ message, fix }], '')
       }
       const finding = {

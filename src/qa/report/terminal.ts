@@ -118,7 +118,12 @@ export function createDotReporter({ write, stream, paint }: Destination): Report
 }
 
 function summaryLines(result: RunResult, paint: Paint): string[] {
-  const failed = [...Map.groupBy(result.cases.filter(isFailed), ({ id }) => id).values()]
+  const failed = [
+    ...Map.groupBy(
+      result.cases.filter(({ outcome }) => outcome === 'failed'),
+      ({ id }) => id,
+    ).values(),
+  ]
   return [
     ...(failed.length === 0 ? [] : ['', paint.bold(plural(failed.length, 'failure'))]),
     ...failed.flatMap((attempts) => ['', ...attemptLines(attempts, paint)]),
@@ -139,10 +144,6 @@ function attemptLines(attempts: readonly CaseResult[], paint: Paint): string[] {
       ? []
       : [paint.dim(`  failed again in attempt${others.length === 1 ? '' : 's'} ${others.join(', ')}`)]),
   ]
-}
-
-function isFailed({ outcome }: CaseResult): boolean {
-  return outcome === 'failed'
 }
 
 function reasonLines(result: RunResult, outcome: 'not_applicable' | 'not_run', title: string, paint: Paint): string[] {

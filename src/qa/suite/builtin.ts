@@ -32,7 +32,8 @@ export function loadSuites(wanted: readonly string[], resolvePath: (file: string
   const problems: SuiteProblem[] = []
   for (const name of wanted) {
     try {
-      suites.push(isFile(name) ? loadFile(name, resolvePath(name)) : loadBuiltin(name))
+      // A name with a path or an extension is a file; any other is a built-in suite.
+      suites.push(/[/\\]|\.ya?ml$/.test(name) ? loadFile(name, resolvePath(name)) : loadBuiltin(name))
     } catch (error) {
       if (!(error instanceof SuiteError)) throw error
       problems.push(...error.problems)
@@ -40,11 +41,6 @@ export function loadSuites(wanted: readonly string[], resolvePath: (file: string
   }
   if (problems.length > 0) throw new SuiteError(problems)
   return suites
-}
-
-/** A name with a path or an extension is a file; any other is a built-in suite. */
-function isFile(name: string): boolean {
-  return /[/\\]|\.ya?ml$/.test(name)
 }
 
 function loadBuiltin(name: string): LoadedSuite {
