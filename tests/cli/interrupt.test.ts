@@ -14,6 +14,7 @@ function interruptible() {
       return () => handlers.delete(handler)
     },
     keepHeapSmall: () => {},
+    optimizeSooner: () => {},
     exitNow: (code) => void exits.push(code),
   }
   const interruptAt = (instant: number, signal: Signal = 'SIGINT') => {

@@ -25,6 +25,7 @@ export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> 
     randomText: (length) => String(++randomTexts).padStart(length, '0'),
     onSignal: (_handler: (signal: Signal) => void) => () => {},
     keepHeapSmall: () => {},
+    optimizeSooner: () => {},
     exitNow: (code) => {
       throw new Error(`exited with ${code}`)
     },

@@ -78,8 +78,9 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
   const unwritable = stateProblem(home)
   // In memory or on a server it needs no file; commands then find it by its URL.
   if (unwritable !== null && options.ephemeral !== true && options.store === undefined) throw unwritable
-  // Loading the emulator would double the young generation once more.
+  // Loading the emulator would double the young generation once more. Code that was cached under other flags is not used.
   session.host.keepHeapSmall()
+  session.host.optimizeSooner()
   const { sandbox, certificate } = await startOnFreePort(session, options)
   let drain_ms = 0
   const { url, public_url, inspector_url, database, pid, version, projects, shared, first_token } = sandbox
