@@ -5,15 +5,22 @@
 
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
+import type { Measurements } from '../../src/contract/resources/beacons.ts'
 import { defaultSettings, type ProjectSettings, withDefaults } from '../../src/contract/resources/projects.ts'
 import { isObject, parseJson, parseJsonObject } from '../../src/foundation/json.ts'
 import {
+  type BeaconListRow,
+  type BeaconRow,
   type DecisionFacts,
+  type EvidenceRow,
   type ExchangeFilter,
   type ExchangeRow,
+  type JobFacts,
   type JobRow,
   type Page,
+  type PageQuery,
   type ProjectRow,
+  type SlotRow,
   StorageError,
 } from './store.ts'
 
@@ -46,8 +53,21 @@ export function createConditions(): Conditions {
   }
 }
 
-/** Adds the filters of the request journal, but for the path and the range of identifiers. */
-export function addExchangeFilter(filter: Conditions, query: ExchangeFilter): void {
+/* Requests. Here as below, columns are in the order in which the SQLite adapter inserts their values. */
+
+export const summaryColumns =
+  'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, key_kind, key_id'
+export const exchangeColumns = `${summaryColumns}, request_headers, request_body, response_headers, response_body`
+
+/** Returns the range of rows that a list of the journal reads, and the conditions that they must meet, but for the path. */
+export function exchangeConditions<Filter extends Conditions>(
+  query: Pick<PageQuery, 'before'> & ExchangeFilter,
+  createFilter: () => Filter,
+): { range: Filter; filter: Filter } {
+  const range = createFilter()
+  range.add('id < ?', query.before)
+  range.add('id > ?', query.after)
+  const filter = createFilter()
   filter.add('method = ?', query.method)
   filter.add('status = ?', query.status)
   filter.add('status / 100 = ?', query.status_class)
@@ -58,6 +78,7 @@ export function addExchangeFilter(filter: Conditions, query: ExchangeFilter): vo
   filter.add('session_id = ?', query.session_id)
   filter.add('at_ms >= ?', query.since_ms)
   filter.add('at_ms <= ?', query.until_ms)
+  return { range, filter }
 }
 
 /** Foreign exchanges that are kept. */
@@ -134,7 +155,7 @@ export function requiredBytes(value: unknown, what: string): Buffer {
 }
 
 /** @throws StorageError for anything but text */
-export function requiredText(value: unknown, what: string): string {
+function requiredText(value: unknown, what: string): string {
   if (typeof value !== 'string') throw new StorageError(new Error(`${what} is not text`), 'read')
   return value
 }
@@ -172,6 +193,46 @@ function difference(
 export function toProject({ settings, ...stored }: StoredProject): ProjectRow {
   return { ...stored, settings: withDefaults(parseRow(settings)) }
 }
+
+/* Evidence */
+
+export type StoredEvidence<Row extends EvidenceRow = EvidenceRow> = Omit<Row, 'hash'> & { hash: Buffer }
+
+export function toEvidence<Row extends StoredEvidence>(stored: Row): Omit<Row, 'hash'> & { hash: string } {
+  const hash = requiredBytes(stored.hash, 'a hash of evidence').toString('hex')
+  return { ...stored, entry: requiredText(stored.entry, 'an entry of evidence'), hash }
+}
+
+/* Beacons */
+
+export type StoredBeacon = Omit<BeaconRow, 'measurements'> & { measurements: string | null }
+
+export const beaconColumns =
+  'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
+export const unacceptedColumns =
+  'id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, reason_code'
+
+export function withMeasurements<Row extends { measurements: string | null }>(stored: Row) {
+  const { measurements } = stored
+  return { ...stored, measurements: measurements === null ? null : parseRow<Measurements>(measurements) }
+}
+
+/** Returns a page of two tables, of which each has read its newest part. */
+export function mergeBeacons(parts: readonly Page<BeaconListRow>[], limit: number): Page<BeaconListRow> {
+  // Both were read as far as the one that stopped first.
+  const reached = Math.max(...parts.map(({ next }) => next ?? 0))
+  const rows = parts
+    .flatMap((part) => part.rows)
+    .filter(({ beacon }) => beacon.id >= reached)
+    .sort((a, b) => b.beacon.id - a.beacon.id)
+  const page = rows.slice(0, limit)
+  return { rows: page, next: rows.length > limit ? page.at(-1)!.beacon.id : reached || null }
+}
+
+/* Callbacks */
+
+export const callbackColumns =
+  'id AS slot_id, project_id, key_id, url, status, attempts, http_status, problem, created_at_ms, attempted_at_ms'
 
 /* Slots and their decisions */
 
@@ -224,8 +285,22 @@ export function decisionValues(decision: DecisionFacts): (string | number | null
   ]
 }
 
+export function toSlot(stored: StoredSlot, project: ProjectRow): SlotRow {
+  const { id, job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, decided_at_ms } = stored
+  const facts = parseRow<JobFacts>(stored.facts)
+  return {
+    id,
+    project,
+    job: { id: job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, facts },
+    created_at_ms,
+    due_at_ms: stored.due_at_ms,
+    decision: decided_at_ms === null ? null : toDecision(stored, decided_at_ms),
+    first_frame_at_ms: stored.first_frame_at_ms,
+  }
+}
+
 /** @throws StorageError when a column that every decision has is missing */
-export function toDecision(stored: StoredSlot, decided_at_ms: number): DecisionFacts {
+function toDecision(stored: StoredSlot, decided_at_ms: number): DecisionFacts {
   const value = <Name extends keyof StoredSlot>(name: Name) => required(stored[name], name)
   return {
     decided_at_ms,
@@ -252,3 +327,16 @@ export function toDecision(stored: StoredSlot, decided_at_ms: number): DecisionF
     topic: stored.topic,
   }
 }
+
+/** A query of the largest identifier in use, as `id`. */
+export const largestIdText = `SELECT coalesce(max(id), 0) AS id FROM (${[
+  'activation',
+  'consent',
+  'job',
+  'slot',
+  'beacon',
+  'aside_beacon',
+  'exchange',
+]
+  .map((table) => `SELECT max(id) AS id FROM ${table}`)
+  .join(' UNION ALL ')}) largest`

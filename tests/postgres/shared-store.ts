@@ -180,7 +180,7 @@ async function applyEdits(database: string, url: string, namespace: string): Pro
   edits.delete(database)
   const { migrateSchema } = await import('../../sandbox/store/postgres/migrations.ts')
   const { connectDatabase } = await import('../../sandbox/store/postgres/open.ts')
-  const { clearAll, copyFromFile, copyToFile } = await import('../../sandbox/store/postgres/state.ts')
+  const { clearAll, copyFromFile, copyToFile } = await import('../../sandbox/store/postgres/snapshots.ts')
   const { openDatabase } = await import('../../sandbox/store/sqlite/open.ts')
   const shared = await connectDatabase({ url, namespace, report: console.error })
   const link = await shared.connect()

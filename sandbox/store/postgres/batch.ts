@@ -6,10 +6,9 @@
  * Over 400 lines because what is loaded, overlaid and stored has to be read together.
  */
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
-import type { Measurements } from '../../../src/contract/resources/beacons.ts'
 import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/resources/evidence.ts'
 import type { ConsentRecord } from '../../domain/consent.ts'
-import { parseRow } from '../rows.ts'
+import { decisionColumns, withMeasurements } from '../rows.ts'
 import { type CapGuard, type EventRow, type EvidenceDraft, StorageError } from '../store.ts'
 import { byId, type Link, type Value } from './open.ts'
 
@@ -163,10 +162,7 @@ export async function loadBatch(link: Link, needs: readonly Needs[], maxJudged: 
     Promise.all(capped),
   ])
   const judgedOf = new Map<number, AcceptedBeacon[]>(beaconSlots.map((slot_id) => [slot_id, []]))
-  for (const { slot_id, measurements, ...beacon } of judgedRows) {
-    const parsed = measurements === null ? null : parseRow<Measurements>(measurements)
-    judgedOf.get(slot_id)?.push({ ...beacon, measurements: parsed })
-  }
+  for (const { slot_id, ...beacon } of judgedRows) judgedOf.get(slot_id)?.push(withMeasurements(beacon))
   return {
     generation: state?.generation ?? -1,
     heads: new Map(
@@ -437,8 +433,7 @@ export function storeRows(link: Link, batch: Batch): Promise<unknown>[] {
   return sent
 }
 
-const decided =
-  'decided_at_ms, format, campaign_id, creative_id, width, height, duration_ms, gross_cpm, currency, template_id, asset_token_hash, no_fill_reason, label_text, consent, trace, catalogue, topic'
+const decided = decisionColumns.join(', ')
 
 /** Returns rows as a JSON text that PostgreSQL takes: it knows neither U+0000 nor halves of surrogate pairs. */
 export function jsonOf(rows: readonly Row[]): string {
@@ -447,4 +442,9 @@ export function jsonOf(rows: readonly Row[]): string {
   return JSON.stringify(rows, (_, value: unknown) =>
     typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value,
   )
+}
+
+/** Returns bytes, or those of a text, as such a JSON text carries them. */
+export function bytesOf(value: Uint8Array | string): string {
+  return `\\x${Buffer.from(value as Uint8Array).toString('hex')}`
 }

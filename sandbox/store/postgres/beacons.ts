@@ -1,20 +1,21 @@
 /** Beacons: accepted ones with their evidence, and those that were rejected or duplicates. */
 
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
-import type { Measurements } from '../../../src/contract/resources/beacons.ts'
-import { parseRow, required } from '../rows.ts'
-import type { BeaconListRow, BeaconRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
+import {
+  beaconColumns as columns,
+  mergeBeacons,
+  required,
+  type StoredBeacon,
+  unacceptedColumns,
+  withMeasurements,
+} from '../rows.ts'
+import type { BeaconListRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import { byId, type Value } from './open.ts'
 import type { PlacementTable } from './placements.ts'
 import { createFilter, type ListSource, listPart, shareReads, slotsOfSession } from './rows.ts'
 
-type StoredBeacon = Omit<BeaconRow, 'measurements'> & { measurements: string | null }
 type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
-
-const columns = 'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
-const unacceptedColumns =
-  'id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, reason_code'
 
 export function beaconTable(connection: Connection, placements: PlacementTable): BeaconStore {
   const { read, write } = connection
@@ -93,17 +94,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
       const [row] = await read<UnacceptedBeaconRow>(`SELECT ${unacceptedColumns} FROM aside_beacon WHERE id = $1`, [id])
       return row ?? null
     },
-    async listBeacons(query) {
-      const parts = await Promise.all([list(query), listUnaccepted(query)])
-      // Both were read as far as the one that stopped first.
-      const reached = Math.max(...parts.map(({ next }) => next ?? 0))
-      const rows = parts
-        .flatMap((part): BeaconListRow[] => part.rows)
-        .filter(({ beacon }) => beacon.id >= reached)
-        .sort((a, b) => b.beacon.id - a.beacon.id)
-      const page = rows.slice(0, query.limit)
-      return { rows: page, next: rows.length > query.limit ? page.at(-1)!.beacon.id : reached || null }
-    },
+    listBeacons: async (query) => mergeBeacons(await Promise.all([list(query), listUnaccepted(query)]), query.limit),
   }
 }
 
@@ -143,9 +134,4 @@ function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSou
 
 function narrowedBy(column: string, by: string, value: Value | undefined) {
   return value === undefined ? [] : [{ column, by, value }]
-}
-
-function withMeasurements<Row extends { measurements: string | null }>(stored: Row) {
-  const { measurements } = stored
-  return { ...stored, measurements: measurements === null ? null : parseRow<Measurements>(measurements) }
 }

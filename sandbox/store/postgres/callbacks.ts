@@ -1,11 +1,9 @@
 /** Callbacks: the outcome of each delivery. */
+import { callbackColumns as columns } from '../rows.ts'
 import type { CallbackRow, CallbackStore, JobRow } from '../store.ts'
 import type { Batch } from './batch.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, listPart } from './rows.ts'
-
-const columns =
-  'id AS slot_id, project_id, key_id, url, status, attempts, http_status, problem, created_at_ms, attempted_at_ms'
 
 export function callbackTable(connection: Connection): CallbackStore {
   const { read, change } = connection

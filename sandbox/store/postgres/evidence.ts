@@ -1,11 +1,8 @@
 /** The evidence chains: one append-only hash chain per project (A77). Batches append to them under the lock of the project. */
-import { requiredBytes, requiredText } from '../rows.ts'
-import type { EvidenceListRow, EvidenceRow, EvidenceStore } from '../store.ts'
+import { type StoredEvidence, toEvidence } from '../rows.ts'
+import type { EvidenceListRow, EvidenceStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, listPart } from './rows.ts'
-
-type Stored = Omit<EvidenceRow, 'hash'> & { hash: Buffer }
-type StoredListed = Stored & Pick<EvidenceListRow, 'id' | 'project_id' | 'slot_id'>
 
 const columns = 'seq, kind, ref, at_ms, entry, hash'
 
@@ -17,15 +14,17 @@ export function evidenceTable(connection: Connection): EvidenceStore {
       return (await read<{ seq: number }>(sql, [project_id]))[0]!.seq
     },
     async evidence(project_id, after_seq, limit) {
-      const rows = await read<Stored>(
+      const rows = await read<StoredEvidence>(
         `SELECT ${columns} FROM evidence WHERE project_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
         [project_id, after_seq, limit],
       )
-      return rows.map(toRow)
+      return rows.map(toEvidence)
     },
     async evidenceOf(slot_id) {
-      const rows = await read<Stored>(`SELECT ${columns} FROM evidence WHERE slot_id = $1 ORDER BY seq`, [slot_id])
-      return rows.map(toRow)
+      const rows = await read<StoredEvidence>(`SELECT ${columns} FROM evidence WHERE slot_id = $1 ORDER BY seq`, [
+        slot_id,
+      ])
+      return rows.map(toEvidence)
     },
     async listEvidence(query) {
       const filter = createFilter()
@@ -35,12 +34,12 @@ export function evidenceTable(connection: Connection): EvidenceStore {
       filter.add('at_ms >= ?', query.since_ms)
       const select = `SELECT id, project_id, slot_id, ${columns} FROM evidence`
       const isIndexed = query.slot_id !== undefined
-      const { rows, next } = await listPart<StoredListed>(
+      const { rows, next } = await listPart<StoredEvidence<EvidenceListRow>>(
         connection,
         { table: 'evidence', select, filter, isIndexed },
         query,
       )
-      return { rows: rows.map(toRow), next }
+      return { rows: rows.map(toEvidence), next }
     },
   }
 }
@@ -59,9 +58,4 @@ export async function counterProblems({ read }: Connection): Promise<string[]> {
     UNION ALL SELECT 'the last event is ' || last.seq || ', the counter of events is at ' || last_seq
     FROM head, (SELECT max(seq) AS seq FROM event) last WHERE last.seq > last_seq LIMIT 20`)
   return rows.map(({ problem }) => problem)
-}
-
-function toRow<Row extends Stored>(stored: Row): Omit<Row, 'hash'> & { hash: string } {
-  const hash = requiredBytes(stored.hash, 'a hash of evidence').toString('hex')
-  return { ...stored, entry: requiredText(stored.entry, 'an entry of evidence'), hash }
 }

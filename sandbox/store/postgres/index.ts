@@ -1,7 +1,7 @@
 /** The PostgreSQL adapter: the tables of each resource, composed into a store that any number of nodes share. */
 import { hostname } from 'node:os'
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
-import { parseMeta } from '../rows.ts'
+import { largestIdText, parseMeta } from '../rows.ts'
 import { openSqliteStore } from '../sqlite/index.ts'
 import type {
   ClockAndFaultStore,
@@ -28,8 +28,7 @@ import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
 import { findMeta, saveMeta } from './rows.ts'
 import { accessTable, createTeamTables, sharingMethods, statements } from './sharing.ts'
-import { snapshotMethods } from './snapshots.ts'
-import { applySeed, clearAll, copyFromFile, largestIdText, startGeneration } from './state.ts'
+import { applySeed, clearAll, copyFromFile, snapshotMethods, startGeneration } from './snapshots.ts'
 
 interface PostgresStoreOptions extends StoreOptions {
   url: string

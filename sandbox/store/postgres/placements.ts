@@ -1,7 +1,7 @@
 /** Placements: jobs and their slots, each with its decision. */
-import { decisionColumns, decisionValues, parseRow, required, type StoredSlot, toDecision } from '../rows.ts'
+import { decisionColumns, decisionValues, parseRow, required, type StoredSlot, toSlot } from '../rows.ts'
 import type { DecisionFacts, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
-import { type Batch, capQueries } from './batch.ts'
+import { type Batch, bytesOf, capQueries } from './batch.ts'
 import { addCallback } from './callbacks.ts'
 import { saveConsent } from './consent.ts'
 import type { Connection } from './group-commit.ts'
@@ -20,19 +20,7 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
 
   const toSlots = async (rows: readonly StoredSlot[]): Promise<SlotRow[]> => {
     const known = await projects.projects(rows.map(({ project_id }) => project_id))
-    return rows.map((stored) => {
-      const { id, job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, decided_at_ms } = stored
-      const facts = parseRow<JobFacts>(stored.facts)
-      return {
-        id,
-        project: known.get(project_id)!,
-        job: { id: job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, facts },
-        created_at_ms,
-        due_at_ms: stored.due_at_ms,
-        decision: decided_at_ms === null ? null : toDecision(stored, decided_at_ms),
-        first_frame_at_ms: stored.first_frame_at_ms,
-      }
-    })
+    return rows.map((stored) => toSlot(stored, known.get(stored.project_id)!))
   }
 
   /** Resolves to slots by their numbers. */
@@ -117,7 +105,7 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
     replaceAssetToken: (slot_id, hash, draft) =>
       write({ slots: [slot_id] }, (batch) => {
         const { project_id } = required(batch.slot(slot_id), 'a slot, or its job,')
-        batch.assetHashes.set(slot_id, { id: slot_id, asset_token_hash: `\\x${Buffer.from(hash).toString('hex')}` })
+        batch.assetHashes.set(slot_id, { id: slot_id, asset_token_hash: bytesOf(hash) })
         batch.appendEvidence(project_id, slot_id, draft)
       }),
     async countFills({ project_id, session_id }, since_ms, most) {
@@ -166,7 +154,7 @@ function decisionRow(decision: DecisionFacts): Record<string, Value> {
   return Object.fromEntries(
     decisionColumns.map((name, index) => {
       const value = values[index] ?? null
-      return [name, value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value]
+      return [name, value instanceof Uint8Array ? bytesOf(value) : value]
     }),
   )
 }

@@ -12,7 +12,7 @@ import {
   type ProjectStore,
   StorageError,
 } from '../store.ts'
-import type { Batch } from './batch.ts'
+import { type Batch, bytesOf } from './batch.ts'
 import type { Connection } from './group-commit.ts'
 import type { Link } from './open.ts'
 
@@ -217,16 +217,8 @@ export function projectTable({ read, write, change }: Connection, mayCache: () =
 
 export function addActivation(batch: Batch, row: NewActivation, at_ms: number): void {
   const { id, project_id, key_id, mode, hash, origin, slot_id, expires_at_ms } = row
-  const bytes = `\\x${Buffer.from(hash).toString('hex')}`
   batch.add('activation', {
-    id,
-    project_id,
-    key_id,
-    mode,
-    hash: bytes,
-    origin,
-    slot_id,
-    created_at_ms: at_ms,
-    expires_at_ms,
+    ...{ id, project_id, key_id, mode, hash: bytesOf(hash), origin, slot_id },
+    ...{ created_at_ms: at_ms, expires_at_ms },
   })
 }

@@ -5,8 +5,15 @@
  */
 import { oldClientHeader } from '../../../src/contract/endpoint.ts'
 import { parseJsonObject } from '../../../src/foundation/json.ts'
-import { addExchangeFilter, createForeignExchanges, toPage } from '../rows.ts'
+import {
+  exchangeColumns as columns,
+  createForeignExchanges,
+  exchangeConditions,
+  summaryColumns,
+  toPage,
+} from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, PageQuery, RequestStore } from '../store.ts'
+import { bytesOf } from './batch.ts'
 import type { Connection, TakenExchanges } from './group-commit.ts'
 import type { Head } from './head.ts'
 import { createFilter, type Filter } from './rows.ts'
@@ -16,9 +23,6 @@ type Stored = Omit<ExchangeRow, 'request_body' | 'response_body'> & {
   response_body: Buffer | null
 }
 
-const summaryColumns =
-  'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, key_kind, key_id'
-const columns = `${summaryColumns}, request_headers, request_body, response_headers, response_body`
 /** The headers of an old client, which state its version; null for the others, whose headers are not sent here. */
 const oldClient = `CASE WHEN strpos(request_headers, '"${oldClientHeader}":') > 0 THEN request_headers END`
 
@@ -116,8 +120,8 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
       return {
         rows: rows.map((row) => ({
           ...row,
-          request_body: bytesOf(row.request_body),
-          response_body: bytesOf(row.response_body),
+          request_body: row.request_body === null ? null : bytesOf(row.request_body),
+          response_body: row.response_body === null ? null : bytesOf(row.response_body),
         })),
         stored() {
           taken -= rows.length
@@ -145,11 +149,6 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
   }
 }
 
-/** A body as JSON carries bytes. */
-function bytesOf(text: string | null): string | null {
-  return text === null ? null : `\\x${Buffer.from(text).toString('hex')}`
-}
-
 function toRow(stored: Stored): ExchangeRow {
   const { request_body, response_body } = stored
   return {
@@ -171,11 +170,7 @@ function newest(names: string, range: Filter): string {
 
 /** Returns the range of rows that are read, and the conditions that they must meet. */
 function conditions(query: Pick<PageQuery, 'before'> & ExchangeFilter) {
-  const range = createFilter()
-  range.add('id < ?', query.before)
-  range.add('id > ?', query.after)
-  const filter = createFilter()
-  addExchangeFilter(filter, query)
+  const { range, filter } = exchangeConditions(query, createFilter)
   if (query.path?.includes('*') === true) filter.add(`path LIKE ? ESCAPE '\\'`, likeOf(query.path))
   else filter.add('starts_with(path, ?)', query.path)
   return { range, filter }

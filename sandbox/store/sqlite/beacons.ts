@@ -2,8 +2,14 @@
 import type Database from 'better-sqlite3'
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
-import type { Measurements } from '../../../src/contract/resources/beacons.ts'
-import { cacheRow, parseRow } from '../rows.ts'
+import {
+  cacheRow,
+  beaconColumns as columns,
+  mergeBeacons,
+  type StoredBeacon,
+  unacceptedColumns,
+  withMeasurements,
+} from '../rows.ts'
 import type { BeaconListRow, BeaconRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
 import type { ConsentTable } from './consent.ts'
 import type { EventTable } from './events.ts'
@@ -12,18 +18,12 @@ import type { Connection } from './group-commit.ts'
 import type { PlacementTable } from './placements.ts'
 import { createFilter, indexedBy, type ListSource, listPart, mostFound, sessionsNamed } from './rows.ts'
 
-type Stored<Row> = Omit<Row, 'measurements'> & { measurements: string | null }
-type StoredBeacon = Stored<BeaconRow>
 type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
 
 /** Slots whose beacons are cached. */
 const cacheSize = 1_024
 /** Sessions whose newest beacon is cached. */
 const mostSessions = 20_000
-
-const columns = 'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
-const unacceptedColumns =
-  'id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, reason_code'
 
 export function beaconTable(
   { db, read, write }: Connection,
@@ -36,7 +36,7 @@ export function beaconTable(
   const bySlot = db.prepare<[number], StoredBeacon>(
     `SELECT ${columns} FROM beacon WHERE slot_id = ? ORDER BY id LIMIT ${maxJudged}`,
   )
-  const judged = db.prepare<[number], Stored<AcceptedBeacon>>(
+  const judged = db.prepare<[number], Omit<AcceptedBeacon, 'measurements'> & Pick<StoredBeacon, 'measurements'>>(
     `SELECT id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
      WHERE slot_id = ? AND event <> 'heartbeat' ORDER BY id LIMIT ${maxJudged}`,
   )
@@ -153,17 +153,11 @@ export function beaconTable(
     beaconById: async (id) => read(() => found(byId.get(id))),
     unacceptedBeaconsOf: async (slot_id) => read(() => unacceptedBySlot.all(slot_id)),
     unacceptedBeaconById: async (id) => read(() => unacceptedById.get(id) ?? null),
-    async listBeacons(query) {
-      const parts = read(() => [list(query), listUnaccepted(query)])
-      // Both were read as far as the one that stopped first.
-      const reached = Math.max(...parts.map(({ next }) => next ?? 0))
-      const rows = parts
-        .flatMap((part): BeaconListRow[] => part.rows)
-        .filter(({ beacon }) => beacon.id >= reached)
-        .sort((a, b) => b.beacon.id - a.beacon.id)
-      const page = rows.slice(0, query.limit)
-      return { rows: page, next: rows.length > query.limit ? page.at(-1)!.beacon.id : reached || null }
-    },
+    listBeacons: async (query) =>
+      mergeBeacons(
+        read(() => [list(query), listUnaccepted(query)]),
+        query.limit,
+      ),
   }
 
   return {
@@ -314,9 +308,4 @@ function sessionBeacons(db: Database.Database) {
       return { ids, next: start === first ? null : start }
     },
   }
-}
-
-function withMeasurements<Row extends { measurements: string | null }>(stored: Row) {
-  const { measurements } = stored
-  return { ...stored, measurements: measurements === null ? null : parseRow<Measurements>(measurements) }
 }

@@ -2,6 +2,7 @@
  * Callbacks: the outcome of each delivery. Their statements are prepared with the first job that has a callback URL, for
  * most sandboxes have none and every start would pay for them.
  */
+import { callbackColumns as columns } from '../rows.ts'
 import type { CallbackRow, CallbackStore, JobRow } from '../store.ts'
 import type { EventTable } from './events.ts'
 import type { Connection } from './group-commit.ts'
@@ -9,8 +10,6 @@ import { createFilter, indexedBy, listPart } from './rows.ts'
 
 export type CallbackTable = ReturnType<typeof callbackTable>
 
-const columns =
-  'id AS slot_id, project_id, key_id, url, status, attempts, http_status, problem, created_at_ms, attempted_at_ms'
 const select = `SELECT id, ${columns} FROM callback`
 
 export function callbackTable({ db, read, write }: Connection, events: EventTable) {

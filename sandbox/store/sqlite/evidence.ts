@@ -1,12 +1,9 @@
 /** The evidence chains: one append-only hash chain per project, with its head cached (A77). */
 import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/resources/evidence.ts'
-import { requiredBytes, requiredText } from '../rows.ts'
-import type { EvidenceDraft, EvidenceListRow, EvidenceRow, EvidenceStore } from '../store.ts'
+import { requiredBytes, type StoredEvidence, toEvidence } from '../rows.ts'
+import type { EvidenceDraft, EvidenceListRow, EvidenceStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, indexedBy, listPart } from './rows.ts'
-
-type Stored = Omit<EvidenceRow, 'hash'> & { hash: Buffer }
-type StoredListed = Stored & Pick<EvidenceListRow, 'id' | 'project_id' | 'slot_id'>
 
 export type EvidenceTable = ReturnType<typeof evidenceTable>
 
@@ -17,23 +14,26 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
   const last = db.prepare<[number], { seq: number; hash: Buffer }>(
     'SELECT seq, hash FROM evidence WHERE project_id = ? ORDER BY seq DESC LIMIT 1',
   )
-  const after = db.prepare<[number, number, number], Stored>(
+  const after = db.prepare<[number, number, number], StoredEvidence>(
     'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?',
   )
-  const bySlot = db.prepare<[number], Stored>(
+  const bySlot = db.prepare<[number], StoredEvidence>(
     'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE slot_id = ? ORDER BY seq',
   )
   const heads = new Map<number, { seq: number; hash: string }>()
 
   const readHead = (project_id: number) => {
     const row = last.get(project_id)
-    return row === undefined ? { seq: 0, hash: genesis } : { seq: row.seq, hash: hexOf(row.hash) }
+    return row === undefined
+      ? { seq: 0, hash: genesis }
+      : { seq: row.seq, hash: requiredBytes(row.hash, 'a hash of evidence').toString('hex') }
   }
 
   const methods: EvidenceStore = {
     lastEvidence: async (project_id) => read(() => last.get(project_id)?.seq ?? 0),
-    evidence: async (project_id, after_seq, limit) => read(() => after.all(project_id, after_seq, limit).map(toRow)),
-    evidenceOf: async (slot_id) => read(() => bySlot.all(slot_id).map(toRow)),
+    evidence: async (project_id, after_seq, limit) =>
+      read(() => after.all(project_id, after_seq, limit).map(toEvidence)),
+    evidenceOf: async (slot_id) => read(() => bySlot.all(slot_id).map(toEvidence)),
     async listEvidence(query) {
       const filter = createFilter()
       filter.add('+project_id = ?', query.project_id)
@@ -46,8 +46,12 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
       ]
       const select = 'SELECT id, project_id, slot_id, seq, kind, ref, at_ms, entry, hash FROM evidence'
       return read(() => {
-        const { rows, next } = listPart<StoredListed>(db, { table: 'evidence', select, filter, indexed }, query)
-        return { rows: rows.map(toRow), next }
+        const { rows, next } = listPart<StoredEvidence<EvidenceListRow>>(
+          db,
+          { table: 'evidence', select, filter, indexed },
+          query,
+        )
+        return { rows: rows.map(toEvidence), next }
       })
     },
   }
@@ -66,12 +70,4 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
     clear: () => heads.clear(),
     methods,
   }
-}
-
-function toRow<Row extends Stored>(stored: Row): Omit<Row, 'hash'> & { hash: string } {
-  return { ...stored, entry: requiredText(stored.entry, 'an entry of evidence'), hash: hexOf(stored.hash) }
-}
-
-function hexOf(hash: unknown): string {
-  return requiredBytes(hash, 'a hash of evidence').toString('hex')
 }

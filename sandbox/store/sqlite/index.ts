@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { createFolder } from '../../../src/foundation/file-system.ts'
 import { unwritable } from '../../sandbox-error.ts'
 import { billingReports } from '../billing.ts'
+import { largestIdText } from '../rows.ts'
 import {
   type ClockAndFaultStore,
   type ClockRow,
@@ -285,9 +286,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
 }
 
 function largestIdOf(db: OpenDatabase['db']): number {
-  const tables = ['activation', 'consent', 'job', 'slot', 'beacon', 'aside_beacon', 'exchange']
-  const largest = tables.map((table) => `SELECT max(id) AS id FROM ${table}`).join(' UNION ALL ')
-  return db.prepare<[], number>(`SELECT coalesce(max(id), 0) FROM (${largest})`).pluck().get() ?? 0
+  return db.prepare<[], number>(largestIdText).pluck().get() ?? 0
 }
 
 function lossWarnings(path: string, lost: Lost): string[] {

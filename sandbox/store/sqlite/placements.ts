@@ -1,4 +1,4 @@
-import { cacheRow, decisionColumns, decisionValues, parseRow, required, type StoredSlot, toDecision } from '../rows.ts'
+import { cacheRow, decisionColumns, decisionValues, parseRow, required, type StoredSlot, toSlot } from '../rows.ts'
 import type { CapGuard, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
 import type { CallbackTable } from './callbacks.ts'
 import type { ConsentTable } from './consent.ts'
@@ -75,7 +75,7 @@ export function placementTable(
     if (cached !== undefined) return cached
     const stored = findStored.get(id)
     if (stored === undefined) return null
-    const slot = toSlot(stored)
+    const slot = withProject(stored)
     cacheRow(recent, cacheSize, id, slot)
     return slot
   }
@@ -135,19 +135,7 @@ export function placementTable(
       : countFills(cap, cap.since_ms, cap.most) + fills <= cap.most
   }
 
-  const toSlot = (stored: StoredSlot): SlotRow => {
-    const { id, job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, decided_at_ms } = stored
-    const facts = parseRow<JobFacts>(stored.facts)
-    return {
-      id,
-      project: projects.project(project_id),
-      job: { id: job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, facts },
-      created_at_ms,
-      due_at_ms: stored.due_at_ms,
-      decision: decided_at_ms === null ? null : toDecision(stored, decided_at_ms),
-      first_frame_at_ms: stored.first_frame_at_ms,
-    }
-  }
+  const withProject = (stored: StoredSlot): SlotRow => toSlot(stored, projects.project(stored.project_id))
 
   const methods: PlacementStore = {
     createJob: (job, slots, consentWrite, caps) =>
@@ -201,7 +189,7 @@ export function placementTable(
       return read(() => {
         const source = { table: 'slot', select: joined, filter, indexed, newest }
         const { rows, next } = listPart<StoredSlot>(db, source, query)
-        return { rows: rows.map(toSlot), next }
+        return { rows: rows.map(withProject), next }
       })
     },
     pendingSlots: async (due_at_ms = Number.MAX_SAFE_INTEGER) => read(() => pending.all(due_at_ms)),

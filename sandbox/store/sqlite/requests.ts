@@ -7,18 +7,18 @@
  * reads no further.
  */
 import { oldClientHeader } from '../../../src/contract/endpoint.ts'
-import { addExchangeFilter, createForeignExchanges, toPage } from '../rows.ts'
+import {
+  exchangeColumns as columns,
+  createForeignExchanges,
+  exchangeConditions,
+  summaryColumns,
+  toPage,
+} from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
 import { createFilter, type Filter, metaValue } from './rows.ts'
 
-const columns =
-  'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, request_headers, request_body, response_headers, response_body, key_kind, key_id'
-const summaryColumns = columns
-  .split(', ')
-  .filter((name) => !/_(headers|body)$/.test(name))
-  .join(', ')
 /** The version that an old client states. Most rows have none, and their headers are not parsed. */
 const oldClient = `CASE WHEN instr(request_headers, '"${oldClientHeader}":') > 0 THEN request_headers ->> '$."${oldClientHeader}"' END`
 
@@ -140,12 +140,12 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
           row.project_id,
           row.session_id,
           row.slot_id,
+          row.key_kind,
+          row.key_id,
           row.request_headers,
           row.request_body,
           row.response_headers,
           row.response_body,
-          row.key_kind,
-          row.key_id,
         )
       }
       size = before + rows.length
@@ -193,11 +193,7 @@ function newest(names: string, range: Filter): string {
 
 /** Returns the range of rows that are read, and the conditions that they must meet. */
 function conditions(query: Pick<PageQuery, 'before'> & ExchangeFilter) {
-  const range = createFilter()
-  range.add('id < ?', query.before)
-  range.add('id > ?', query.after)
-  const filter = createFilter()
-  addExchangeFilter(filter, query)
+  const { range, filter } = exchangeConditions(query, createFilter)
   if (query.path?.includes('*') === true) filter.add('path GLOB ?', globOf(query.path))
   else filter.add('substr(path, 1, ?) = ?', query.path?.length, query.path)
   return { text: filter.where(), values: filter.values, range }
