@@ -5,10 +5,9 @@ import type { Turn } from '../renderer/host/turn.ts'
 import { copyButton, find, html, icon, unseen } from './elements.ts'
 import { clearSlot, openSession, settings, withSponsoredTurn } from './host.ts'
 import { createProduct, type Product } from './product.ts'
+import { createDetailReader, openFeed, openRecorder, readMeanings } from './record.ts'
 import { type Choices, options, optionsOf, type Prompt, readChoices, surfaces, writeChoices } from './surfaces.ts'
-import { createDetailReader, openFeed, openRecorder, readMeanings } from './timeline/record.ts'
-import { createTimeline } from './timeline/timeline.ts'
-import { milestonesOf } from './timeline/wording.ts'
+import { createTimeline, milestonesOf } from './timeline.ts'
 
 /** The choices that have a row among the controls. */
 const rows = {

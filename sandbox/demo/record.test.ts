@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { SandboxEvent } from '../../../src/contract/resources/events.ts'
-import type { RendererEvent } from '../../renderer/host/renderer.ts'
-import { readChoices } from '../surfaces.ts'
+import type { SandboxEvent } from '../../src/contract/resources/events.ts'
+import type { RendererEvent } from '../renderer/host/renderer.ts'
 import { openRecorder, type Recorder } from './record.ts'
+import { readChoices } from './surfaces.ts'
 
 const session_id = 'demo-1'
 let seq = 0

@@ -3,12 +3,12 @@
  * recorded. A decision or a beacon is one entry with both sides, never two.
  */
 
-import type { JobType } from '../../../src/contract/fields.ts'
-import type { BeaconItem } from '../../../src/contract/resources/beacons.ts'
-import type { SandboxEvent } from '../../../src/contract/resources/events.ts'
-import type { PlacementDetail } from '../../../src/contract/resources/placements.ts'
-import type { RendererEvent } from '../../renderer/host/renderer.ts'
-import type { Choices } from '../surfaces.ts'
+import type { JobType } from '../../src/contract/fields.ts'
+import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
+import type { SandboxEvent } from '../../src/contract/resources/events.ts'
+import type { PlacementDetail } from '../../src/contract/resources/placements.ts'
+import type { RendererEvent } from '../renderer/host/renderer.ts'
+import type { Choices } from './surfaces.ts'
 
 /** Something that this page did itself. */
 export interface PageNote {
