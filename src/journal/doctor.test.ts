@@ -429,8 +429,25 @@ describe('frames', () => {
       beacons: [beacon('slot_2', 'visible')],
     })
     expect(find('render beacons', seen)).toMatchObject([
-      { level: 'problem', message: 'A frame was loaded and no beacon came, once: slot_1.' },
+      {
+        level: 'problem',
+        message: 'A frame was loaded by a program, not a browser, and no beacon came, once: slot_1.',
+      },
       { level: 'problem', message: 'A frame sent beacons but no render, once: slot_2.' },
+    ])
+  })
+
+  test.each([
+    ['image', [], 'A frame was loaded as an image and no beacon came', 'not a picture'],
+    ['empty', [], 'A frame was loaded by a script of the page and no beacon came', 'Its HTML does nothing'],
+    ['document', [], 'A frame was loaded as a page of its own and no beacon came', 'That is a preview'],
+    ['iframe', [], 'A frame was loaded in a page that loaded no render.js and no beacon came', 'An iframe alone sends'],
+    ['iframe', ['script'], 'A frame was loaded and no beacon came', 'connect-src of its CSP'],
+  ])('how a silent frame was loaded is named: %s %j', (destination, others, message, fix) => {
+    const loaded = frame('slot_1', { request_headers: { 'sec-fetch-dest': destination } })
+    const scripts = others.map((each) => exchange('GET /v1/render.js', { request_headers: { 'sec-fetch-dest': each } }))
+    expect(find('render beacons', journal([...scripts, loaded]))).toMatchObject([
+      { level: 'problem', message: `${message}, once: slot_1.`, fix: expect.stringContaining(fix) },
     ])
   })
 
@@ -492,7 +509,8 @@ describe('frames', () => {
       ['Less than half', [measured('render', 0)], 'below the fold'],
       ['Less than half', [measured('render', 1), measured('heartbeat', 0.2)], 'cuts it off'],
       ['for seconds, and hidden', [measured('render', 1), measured('heartbeat', 1)], 'opacity: 0'],
-      ['nothing came after that', [measured('render', 1)], 'Keep it in the page'],
+      ['gone before it could count', [measured('render', 1)], 'Keep it in the page'],
+      ['gone before it could count', [measured('render', 1), measured('play_started', 1)], 'a clip for two'],
     ])('%s', (what, sent, fix) => {
       expect(views(...sent)).toMatchObject([
         { level: 'warning', message: expect.stringContaining(what), fix: expect.stringContaining(fix) },

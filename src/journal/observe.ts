@@ -58,7 +58,7 @@ function judgementOf(rule: (typeof observeRules)[keyof typeof observeRules], wat
 }
 
 function standingOf({ severity }: AnyRule, { findings, looked_at }: Judgement): Standing {
-  if (findings.length > 0) return severity
+  if (findings.length > 0) return findings.every((each) => each.severity === 'warning') ? 'warning' : severity
   return looked_at === 0 ? 'not_seen' : 'holds'
 }
 

@@ -20,7 +20,9 @@ import {
   askingSteps,
   cleanPage,
   hiddenPages,
+  lossyPages,
   mistypedPage,
+  nestedPages,
   type Page,
   twinPage,
   wrongPages,
@@ -85,6 +87,25 @@ function nameOf({ id }: CaseResult): string {
 
 const steps = (text: string, timeout?: number) => loadPageSteps(text, 'ask.yaml', timeout)
 
+test.each(Object.entries(nestedPages))('an ad %s is brought into view and judged', async (_where, page) => {
+  const seen = new Set<string>()
+  const drive: WatchOptions['drive'] = async (browser) => {
+    await vi.waitFor(
+      async () => {
+        for (const frame of browser.frames()) {
+          const events = await frame.evaluate('window.SponsoredPlacement?.getEvents() ?? []').catch(() => [])
+          for (const { type } of events as { type: string }[]) seen.add(type)
+        }
+        expect(seen).toContain('visible')
+      },
+      { timeout: 30_000, interval: 250 },
+    )
+  }
+  const { of, violated } = await judged({ ...page, for_ms: 2_000 }, drive)
+  expect(violated).toEqual([])
+  expect(of('holds', true).map(nameOf)).toContain('slot-hidden')
+})
+
 test('a correct page violates no rule, about the page or its requests; the ad was brought into view', async () => {
   const sandbox = await startSandbox({ database: ':memory:', seed: 1 })
   const drive: WatchOptions['drive'] = async (page, signal) => {
@@ -121,6 +142,23 @@ describe.concurrent('the cause is named', () => {
     const { cases, violated } = await judged(page)
     expect(violated).toEqual(['slot-hidden'])
     expect(findingOf(cases, 'slot-hidden')).toContain(message)
+  })
+
+  test.each(Object.entries(lossyPages))('%s', async (message, page) => {
+    const { cases, violated } = await judged(page)
+    expect(violated).toContain('page-errors')
+    expect(findingOf(cases, 'page-errors')).toContain(message)
+  })
+
+  test('the directive of a policy and the origin that it lacks, once; a policy that only reports blocks nothing', async () => {
+    const { cases } = await judged(wrongPages['frame-blocked'])
+    expect(findingOf(cases, 'frame-blocked')).toContain(
+      `Add ${shared.url} to frame-src of the Content-Security-Policy of the page.`,
+    )
+    expect(findingOf(cases, 'page-errors')).not.toContain('On the console')
+    const reported = await judged({ ...wrongPages['frame-blocked'], is_report_only: true, until: isInView })
+    expect(reported.of('error', true)).toEqual([])
+    expect(findingOf(reported.cases, 'frame-blocked')).toContain('will be blocked once that policy is enforced')
   })
 
   test('the id that several slots have: all but one stay empty', async () => {

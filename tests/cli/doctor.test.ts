@@ -177,7 +177,9 @@ describe('with a sandbox', () => {
       'The same request followed a no-fill (test_forced) within a second, once. Last: *.',
     )
     expect(about(report, 'polling')[0]?.[1]).toBe('A pending slot was never polled, once: *.')
-    expect(about(report, 'render beacons')[0]?.[1]).toBe('A frame was loaded and no beacon came, once: *.')
+    expect(about(report, 'render beacons')[0]?.[1]).toBe(
+      'A frame was loaded by a program, not a browser, and no beacon came, once: *.',
+    )
     expect(about(report, 'clock')[0]?.[0]).toBe('warning')
   })
 

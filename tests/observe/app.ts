@@ -3,20 +3,24 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Page } from './pages.ts'
+import { framedBody, type Page } from './pages.ts'
 
 export interface App extends AsyncDisposable {
   url: string
 }
 
-/** Serves one page at `/`. Routes: `/placement`, the same `/late`, and `/reshaped`, which render.js cannot read. Not `/mistyped`. */
-export async function startApp(base_url: string, { body, policy }: Page): Promise<App> {
-  const html = `<!doctype html><html lang="en"><title>App</title><link rel="icon" href="data:,">
-<script src="${base_url}/v1/render.js"></script><body style="margin:16px">${body}</body></html>`
+/** Serves one page at `/`, and at `/framed` one with an ad for a frame in it. Routes: `/placement`, the same `/late`, and `/reshaped`, which render.js cannot read. Not `/mistyped`. */
+export async function startApp(base_url: string, { body, policy, is_report_only }: Page): Promise<App> {
+  const documentOf = (
+    content: string,
+  ) => `<!doctype html><html lang="en"><title>App</title><link rel="icon" href="data:,">
+<script src="${base_url}/v1/render.js"></script><body style="margin:16px">${content}</body></html>`
   const server = createServer(async (request, response) => {
     const path = request.url ?? '/'
-    if (path === '/') {
-      const headers = policy === undefined ? {} : { 'content-security-policy': policy(base_url) }
+    if (path === '/' || path === '/framed') {
+      const header = is_report_only === true ? 'content-security-policy-report-only' : 'content-security-policy'
+      const headers = policy === undefined ? {} : { [header]: policy(base_url) }
+      const html = documentOf(path === '/' ? body : framedBody)
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers }).end(html)
       return
     }

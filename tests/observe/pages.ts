@@ -6,6 +6,8 @@ export interface Page {
   body: string
   /** Content-Security-Policy of the page. */
   policy?: (base_url: string) => string
+  /** Whether that policy only reports. */
+  is_report_only?: boolean
   /** JavaScript that is true once it has shown what it has to show; default: its ad is in view. */
   until?: string
   /** How long it is watched from then on, milliseconds, when that is longer than usual: an ad has to be looked at. */
@@ -18,6 +20,7 @@ export interface Page {
 
 /** Reserves space for the ad and its label, below the window. */
 const slot = '<div style="height:1000px">Talk.</div><div id="slot" style="min-height:330px"></div>'
+const slotInView = '<div id="slot" style="min-height:330px"></div>'
 const turn = (endpoint = '/placement') =>
   `<script>SponsoredPlacement.startTurn({ target: '#slot', endpoint: '${endpoint}', turnId: 'one' })</script>`
 /** Mounts the frame without render.js. */
@@ -55,15 +58,76 @@ export const mistypedPage: Page = {
 
 /** Pages that hide their ad in ways of which a screenshot knows only that it is blank. */
 export const hiddenPages: Readonly<Record<string, Page>> = {
-  'The ad of SLOT is cut off by div#folded of 400 × 0 pixels around it.': {
-    body: `<div id="folded" style="width:400px;height:0;overflow:hidden">${slot}</div>${turn()}`,
+  'At most 0 % of the ad of SLOT could be scrolled into view: it is cut off by div#folded of 400 × 0 pixels around it.':
+    {
+      body: `<div id="folded" style="width:400px;height:0;overflow:hidden">${slot}</div>${turn()}`,
+      until: isMounted,
+      for_ms: 5_000,
+    },
+  'of the ad of SLOT could be scrolled into view: it is cut off by div.card of 340 × 60 pixels around it.': {
+    body: `<div class="card" style="width:340px;height:60px;overflow:clip">${slotInView}</div>${turn()}`,
     until: isMounted,
     for_ms: 5_000,
   },
-  'The ad of SLOT is hidden by a style.': {
-    body: `<div style="opacity:0">${slot}</div>${turn()}`,
+  'At most 0 % of the ad of SLOT could be scrolled into view: it is placed outside of the page': {
+    body: `<div style="position:absolute;left:-9999px;top:0">${slotInView}</div>${turn()}`,
     until: isMounted,
     for_ms: 5_000,
+  },
+  'The ad of SLOT is hidden by opacity: 0 of div#faded.': {
+    body: `<div id="faded" style="opacity:0">${slot}</div>${turn()}`,
+    until: isMounted,
+    for_ms: 5_000,
+  },
+}
+
+/** Correct pages whose ad is not in the document itself. */
+export const nestedPages: Readonly<Record<string, Page>> = {
+  'in a shadow root': {
+    body: `<div style="height:1000px">Talk.</div><div id="host"></div><script>
+  const root = document.querySelector('#host').attachShadow({ mode: 'open' })
+  root.innerHTML = '<div style="min-height:330px"></div>'
+  SponsoredPlacement.startTurn({ target: root.firstChild, endpoint: '/placement', turnId: 'one' })
+</script>`,
+  },
+  'in a frame of the page': {
+    body: `<div style="height:1000px">Talk.</div><iframe width="500" height="450" src="/framed"></iframe>`,
+  },
+}
+/** What the frame of the page above shows. */
+export const framedBody = `${slotInView}${turn()}`
+
+/** Pages whose ad is never seen, or whose beacons do not arrive, for a cause that only the page knows. */
+export const lossyPages: Readonly<Record<string, Page>> = {
+  'The page removed the ad of SLOT after 0.3 s, before it was seen: cleared.': {
+    body: `${slotInView}<script>
+  const started = SponsoredPlacement.startTurn({ target: '#slot', endpoint: '/placement', turnId: 'one' })
+  started.on('rendered', () => setTimeout(() => SponsoredPlacement.clearPlacement({ target: '#slot' }), 300))
+</script>`,
+    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'cleared')",
+  },
+  'render.js could not send the beacon render: network_error.': {
+    body: `<script>
+  const real = fetch
+  window.fetch = (url, init) => (String(url).includes('/v1/beacons') ? Promise.reject(new TypeError()) : real(url, init))
+</script>${slotInView}${turn()}`,
+    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'beacon')",
+  },
+  'A script of the page adds x-trace to every fetch': {
+    body: `<script>
+  const real = fetch
+  window.fetch = (url, init) => real(url, { ...init, headers: { ...init?.headers, 'x-trace': '1' } })
+</script>${slotInView}${turn()}`,
+    until: "document.querySelector('iframe') !== null",
+    for_ms: 3_000,
+  },
+  'Pass the element itself as target: a selector finds nothing in a shadow root': {
+    body: `<script>SponsoredPlacement.startTurn({ target: '#nowhere', endpoint: '/placement' })</script>`,
+    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
+  },
+  'load it without async and defer': {
+    body: `<script>setTimeout(() => { delete window.SponsoredPlacement; SponsoredPlacement.startTurn({}) })</script>`,
+    until: 'window.SponsoredPlacement === undefined',
   },
 }
 

@@ -190,6 +190,8 @@ test('fields of JSON output', async () => {
   const lines: string[] = []
   for (const [args, options] of session) {
     const isStream = streams.includes(args)
+    // An app that makes a mistake: what the commands were refused is not one.
+    if (args === 'doctor') await refuse(own.sandbox.url)
     const { code, stdout, stderr } = isStream
       ? await untilQuiet(own, args)
       : await own.svc(`${args} -o json`, { cwd: own.home, ...options })
@@ -202,6 +204,12 @@ test('fields of JSON output', async () => {
   }
   await matches('json-shapes.txt', lines)
 })
+
+async function refuse(url: string): Promise<void> {
+  const headers = { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' }
+  const body = JSON.stringify({ client_id: 'proj_demo', session_id: 's9', job_type: 'poem' })
+  await fetch(`${url}/v1/placements`, { method: 'POST', headers, body })
+}
 
 test('modules of the package', async () => {
   const { bin, exports } = readJson('package.json') as { bin: JsonObject; exports: JsonObject }

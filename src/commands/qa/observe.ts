@@ -285,11 +285,12 @@ async function report(session: Session, flags: Watching, observation: Observatio
 function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: ObserveFlags, base_url: string) {
   if (page !== null && page.mounts.length === 0 && !exchanges.some(isAdRequest)) {
     // Then it is known why.
-    if (page.renderer_errors.length > 0) return null
+    if (page.renderer_errors.length + page.console_errors.length + page.blocked.length > 0) return null
     const isUsed = steps !== undefined || headedFlag(flags) !== null
+    const early = page.is_idle ? ' Does it look for SponsoredPlacement before render.js has run?' : ''
     return isUsed
-      ? `The page requested no ad of ${base_url}. Is that the base URL of the app?`
-      : 'The page requested no ad. Does it wait for consent or a question? Use it by a file of steps: --steps FILE. Or use it yourself: --interactive'
+      ? `The page requested no ad of ${base_url}. Is that the base URL of the app?${early}`
+      : `The page requested no ad. Does it wait for consent or a question?${early} Use it by a file of steps: --steps FILE. Or use it yourself: --interactive`
   }
   if (exchanges.length > 0) return null
   if (since !== undefined) return `The journal of ${base_url} has no request since then.`

@@ -4,11 +4,19 @@
 interface Records {
   shifts: { at: number; value: number }[]
   changes: number[]
-  blocked: { url: string; why: string }[]
+  blocked: Blocked[]
+}
+/** What a policy of the page blocks; a report-only policy lets it pass. */
+export interface Blocked {
+  url: string
+  why: string
+  is_enforced: boolean
 }
 interface RecordingWindow {
   /** How many elements have an id so far. */
   svcElements?: number
+  /** Measures how much of each ad can be seen; the share is in `data-svc-share` of its frame. */
+  svcSeen?: IntersectionObserver
   svcRecords?: Records
   SponsoredPlacement?: { getEvents(): RendererEvent[] }
 }
@@ -16,16 +24,25 @@ interface RecordingWindow {
 /** The fields that are read of an event of render.js. */
 interface RendererEvent {
   type: string
+  at_ms: number
+  turn_id?: string
+  slot_id?: string
+  instance_id?: string
   code?: string
   reason?: string
   reason_code?: string
   message?: string
+  event?: string
+  got?: string[]
 }
 
-/** An `error` or `blocked` event of render.js. */
+/**
+ * An `error` or `blocked` event of render.js, a `beacon` that the browser did not let through, an ad that was `cleared`
+ * before it was seen, or a turn that the page `cancelled` before.
+ */
 export interface RendererError {
-  type: 'error' | 'blocked'
-  /** The code of the error, or the reason of the block. */
+  type: 'error' | 'blocked' | 'beacon' | 'cleared' | 'cancelled'
+  /** The code of the error, the reason of the block or of clearing it, or the event of the beacon. */
   code: string
   /** What the event says beside its code, as `http_404`; null for nothing. */
   detail: string | null
@@ -36,10 +53,11 @@ interface FrameLook {
   element: string
   width: number
   height: number
-  is_shown: boolean
+  hidden_by: string | null
   clipped_by: string | null
   shared_id: string | null
-  is_in_view: boolean
+  /** The share of it inside the window and everything around it that cuts it off, 0 to 1; null: not measured yet. */
+  seen_share: number | null
   label: string | null
 }
 
@@ -49,12 +67,14 @@ export interface PageLook {
   frames: FrameLook[]
   blocked: Records['blocked']
   renderer_errors: RendererError[]
+  /** Whether render.js is loaded, and nothing was asked of it. */
+  is_idle: boolean
   shift: number
 }
 
 /** Runs before the page's own scripts: records layout shifts, changes of ads, and what a policy blocks. */
 export function recordFromStart(bases: readonly string[]): void {
-  if (window.top !== window) return
+  if (bases.some((base) => location.href.startsWith(base))) return
   const records: Records = { shifts: [], changes: [], blocked: [] }
   ;(window as RecordingWindow).svcRecords = records
   new PerformanceObserver((list) => {
@@ -73,9 +93,11 @@ export function recordFromStart(bases: readonly string[]): void {
     )
     if (isChange) records.changes.push(performance.now())
   }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] })
-  document.addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective }) => {
-    if (bases.some((base) => blockedURI.startsWith(base)))
-      records.blocked.push({ url: blockedURI, why: `${effectiveDirective} of the page` })
+  document.addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective, disposition }) => {
+    if (!bases.some((base) => blockedURI.startsWith(base))) return
+    const is_enforced = disposition === 'enforce'
+    const why = `${effectiveDirective} of ${is_enforced ? 'the page' : 'a report-only policy'}`
+    records.blocked.push({ url: blockedURI, why, is_enforced })
   })
 }
 
@@ -103,15 +125,36 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     }
     return null
   }
-  /** Returns the nearest element around it that cuts off what it holds and has no room itself, or null. */
+  const nameOf = (element: Element) =>
+    element.id === '' ? [element.localName, ...element.classList].join('.') : `${element.localName}#${element.id}`
+  /** Returns the element around it, also across the border of a shadow root. */
+  const parentOf = (element: Element) =>
+    element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
+  /** Returns the style that hides it and the element that has it, or null. */
+  const hiddenBy = (frame: Element) => {
+    if (frame.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return null
+    for (let at: Element | null = frame; at !== null; at = parentOf(at)) {
+      const { display, opacity } = getComputedStyle(at)
+      const above = parentOf(at)
+      const isFirst = above === null || getComputedStyle(above).visibility === 'visible'
+      if (display === 'none') return `display: none of ${nameOf(at)}`
+      if (Number(opacity) === 0) return `opacity: 0 of ${nameOf(at)}`
+      if (getComputedStyle(at).visibility !== 'visible' && isFirst) return `visibility: hidden of ${nameOf(at)}`
+    }
+    return 'a style'
+  }
+  /** Returns the nearest element around it that cuts off half of it or more, or null. */
   const clippedBy = (frame: Element) => {
-    for (let around = frame.parentElement; around !== null && around !== document.body; around = around.parentElement) {
+    const { left, right, top, bottom, width, height } = frame.getBoundingClientRect()
+    for (let around = parentOf(frame); around !== null && around !== document.body; around = parentOf(around)) {
       const { overflowX, overflowY } = getComputedStyle(around)
-      const { width, height } = around.getBoundingClientRect()
-      if (!(overflowX !== 'visible' && width < 10) && !(overflowY !== 'visible' && height < 10)) continue
-      const name =
-        around.id === '' ? [around.localName, ...around.classList].join('.') : `${around.localName}#${around.id}`
-      return `${name} of ${Math.round(width)} × ${Math.round(height)} pixels`
+      const box = around.getBoundingClientRect()
+      const cut = (overflow: string, room: number, size: number, rest: number) =>
+        overflow === 'visible' ? size : /auto|scroll/.test(overflow) ? Math.min(room, size) : Math.max(0, rest)
+      const seenWidth = cut(overflowX, box.width, width, Math.min(right, box.right) - Math.max(left, box.left))
+      const seenHeight = cut(overflowY, box.height, height, Math.min(bottom, box.bottom) - Math.max(top, box.top))
+      if (seenWidth * seenHeight >= (width * height) / 2) continue
+      return `${nameOf(around)} of ${Math.round(box.width)} × ${Math.round(box.height)} pixels`
     }
     return null
   }
@@ -124,9 +167,30 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     }
     return null
   }
-  const frames = [...document.querySelectorAll('iframe')].filter(({ src }) =>
-    bases.some((base) => src.startsWith(`${base}/v1/render/`)),
-  )
+  /** Returns what render.js reports of ads that did not become impressions. */
+  const errorsIn = (events: readonly RendererEvent[]): RendererError[] => {
+    const isShownAtAll = events.some(({ type }) => type === 'rendered')
+    return events.flatMap((event): RendererError[] => {
+      const { type, code, reason, reason_code, message, got } = event
+      const fields = got === undefined ? null : got.length === 0 ? 'no JSON object' : `it has ${got.join(', ')}`
+      const detail = reason_code ?? message ?? fields
+      if (type === 'error' || type === 'blocked') return [{ type, code: code ?? reason ?? 'unknown', detail }]
+      if (type === 'beacon' && reason_code === 'network_error')
+        return [{ type, code: event.event ?? 'unknown', detail }]
+      if (type === 'turn:cancelled' && !isShownAtAll) return [{ type: 'cancelled', code: 'cancelled', detail: null }]
+      const own = events.filter(({ instance_id }) => instance_id === event.instance_id)
+      const rendered = own.find((each) => each.type === 'rendered')
+      const isExplained = own.some((each) => ['visible', 'error', 'blocked'].includes(each.type))
+      if (type !== 'cleared' || rendered === undefined || isExplained) return []
+      const shown = `${((event.at_ms - rendered.at_ms) / 1_000).toFixed(1)} s`
+      return [{ type, code: reason ?? 'unknown', detail: `${event.slot_id ?? 'an unknown slot'} after ${shown}` }]
+    })
+  }
+  const framesIn = (root: ParentNode): HTMLIFrameElement[] =>
+    [...root.querySelectorAll('*')].flatMap((each) =>
+      each instanceof HTMLIFrameElement ? [each] : each.shadowRoot === null ? [] : framesIn(each.shadowRoot),
+    )
+  const frames = framesIn(document).filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
   const counting = window as RecordingWindow
   const { svcRecords: records, SponsoredPlacement: renderer } = counting
   const shifts = (records?.shifts ?? []).filter(({ at }) =>
@@ -138,37 +202,38 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       if (frame.dataset.svcElement === undefined) {
         counting.svcElements = (counting.svcElements ?? 0) + 1
         frame.dataset.svcElement = `${performance.timeOrigin}-${counting.svcElements}`
+        counting.svcSeen ??= new IntersectionObserver(
+          (entries) => {
+            for (const { target, intersectionRatio } of entries) {
+              ;(target as HTMLElement).dataset.svcShare = String(intersectionRatio)
+            }
+          },
+          { threshold: [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1] },
+        )
+        counting.svcSeen.observe(frame)
       }
-      const { top, bottom, left, right, width, height } = frame.getBoundingClientRect()
-      const clipped_by = clippedBy(frame)
-      const seenWidth = Math.min(right, innerWidth) - Math.max(left, 0)
-      const seenHeight = Math.min(bottom, innerHeight) - Math.max(top, 0)
+      const { width, height } = frame.getBoundingClientRect()
+      const share = frame.dataset.svcShare
       return {
         src: frame.src,
         element: frame.dataset.svcElement,
         width: Math.round(width),
         height: Math.round(height),
-        is_shown: frame.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
-        clipped_by,
+        hidden_by: hiddenBy(frame),
+        clipped_by: clippedBy(frame),
         shared_id: sharedId(frame),
-        is_in_view:
-          clipped_by === null && seenWidth > 0 && seenHeight > 0 && seenWidth * seenHeight >= (width * height) / 2,
+        seen_share: share === undefined ? null : Number(share),
         label: labelOf(frame),
       }
     }),
     blocked: records?.blocked ?? [],
-    renderer_errors: (renderer?.getEvents() ?? []).flatMap(({ type, code, reason, reason_code, message }) =>
-      type === 'error' || type === 'blocked'
-        ? [{ type, code: code ?? reason ?? 'unknown', detail: reason_code ?? message ?? null }]
-        : [],
-    ),
+    is_idle: renderer?.getEvents().length === 0,
+    renderer_errors: errorsIn(renderer?.getEvents() ?? []),
     shift: shifts.reduce((sum, { value }) => sum + value, 0),
   }
 }
 
 /** Scrolls an ad into the middle of the window. */
-export function bringIntoView(element: string): void {
-  document
-    .querySelector(`iframe[data-svc-element="${element}"]`)
-    ?.scrollIntoView({ block: 'center', behavior: 'instant' })
+export function bringIntoView(ad: Element): void {
+  ad.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })
 }

@@ -1,11 +1,18 @@
 /** The integrator's page in a browser: opens it, brings its ads into view, and records what can be seen. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Browser, ConsoleMessage, Page, Request, Response } from 'playwright-core'
+import type { Browser, ConsoleMessage, Frame, Page, Request, Response } from 'playwright-core'
 import { withoutQuery } from '../../foundation/http.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
 import { pixelsOf } from '../../qa/browser/screenshot.ts'
 import type { Screenshot } from '../../qa/result.ts'
-import { bringIntoView, lookAtPage, type PageLook, type RendererError, recordFromStart } from './in-page.ts'
+import {
+  type Blocked,
+  bringIntoView,
+  lookAtPage,
+  type PageLook,
+  type RendererError,
+  recordFromStart,
+} from './in-page.ts'
 import { maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
 
 export interface PageSeen {
@@ -17,10 +24,12 @@ export interface PageSeen {
   key_requests: readonly KeyRequest[]
   /** Every hosted frame that was in the page at some time. */
   mounts: readonly Mount[]
-  /** What the browser blocked of the service, and why. */
-  blocked: readonly { url: string; why: string }[]
+  /** What the browser did not load of the service, and why; also a render.js that is elsewhere. */
+  blocked: readonly Blocked[]
   /** Errors and blocks that render.js reported. */
   renderer_errors: readonly RendererError[]
+  /** Whether render.js was loaded, and nothing was asked of it. */
+  is_idle: boolean
   /** Calls of the page's scripts to others than the service that were answered with an error. */
   refused_calls: readonly RefusedCall[]
   /** Errors on the console, and uncaught ones, that are about the service or come from its scripts. */
@@ -50,10 +59,14 @@ export interface Mount {
   /** Its largest size, CSS pixels. */
   width: number
   height: number
-  /** Whether it was ever displayed, not hidden by a style. */
-  is_shown: boolean
-  /** The element around it that has no room and cut it off all the time; null when there was none. */
+  /** The style that hid it all the time, and the element that has it; null when it was displayed. */
+  hidden_by: string | null
+  /** The element around it that cuts off half of it or more; null when there is none. */
   clipped_by: string | null
+  /** The largest share of it that was in the window and not cut off, 0 to 1. */
+  seen_share: number
+  /** How long it was being brought into view, milliseconds; with `is_headed`, how long something cut it off. */
+  sought_ms: number
   /** The id of an element around it that at last another, empty element had too; null when there was none. */
   shared_id: string | null
   /** How long at least half of it was in the window, milliseconds. */
@@ -103,7 +116,7 @@ interface Records extends Pick<PageSeen, 'files'> {
   key_requests: KeyRequest[]
   refused_calls: RefusedCall[]
   /** Why the browser blocked it, by address. */
-  blocked: Map<string, string>
+  blocked: Map<string, Blocked>
   console_errors: string[]
 }
 
@@ -132,12 +145,16 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       const why = request.failure()?.errorText ?? 'unknown'
       // A response that is no script, as a 404: the requests show what is wrong with it.
       if (why.includes('BLOCKED_BY_ORB')) return
-      if (isOfService(request.url(), bases) && why.includes('BLOCKED')) blocked.set(printableUrl(request.url()), why)
+      const url = printableUrl(request.url())
+      const isElsewhere = url.endsWith('/v1/render.js') && !isOfService(url, bases)
+      if (isElsewhere || (isOfService(url, bases) && why.includes('BLOCKED')))
+        blocked.set(url, { url, why, is_enforced: true })
     })
     context.on('console', (message) => recordConsole(message, bases, records))
     context.on('weberror', (error) => {
       const { message, stack = '' } = error.error()
-      if (bases.some((base) => stack.includes(base))) records.console_errors.push(shortened(message))
+      if (message.includes('SponsoredPlacement') || bases.some((base) => stack.includes(base)))
+        records.console_errors.push(shortened(message))
     })
     const page = await context.newPage()
     await page.goto(url, { waitUntil: 'commit' }).catch((error: Error) => {
@@ -145,8 +162,9 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
         `${url} does not open: ${error.message.split('\n', 1)[0]?.replace(/^page\.goto: /, '')}`,
       )
     })
-    const mounts = new Map<string, Mount>()
+    const mounts = new Map<string, Mount & { frame: Frame }>()
     const looks = new Map<string, PageLook>()
+    const frames: Frame[] = []
     let isOver = false
     const driving = drive(page, signal).then(() => pause(for_ms ?? longestTimer_ms, signal))
     driving
@@ -155,16 +173,20 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
         isOver = true
       })
     let last = performance.now()
+    /** The ad that is being brought into view. */
+    let sought: string | null = null
     while (!isOver && !signal.aborted && !page.isClosed()) {
-      const look = await page.evaluate(lookAtPage, bases).catch(ignoreNavigation)
+      const seen = await lookAtFrames(page, bases, frames)
       const now = performance.now()
-      if (look !== null) {
-        looks.set(look.document, look)
-        merge(mounts, look, now - last)
-        await takeScreenshots(page, mounts)
-        const next = is_headed ? undefined : [...mounts.values()].find((mount) => needsView(mount, look))
-        if (next !== undefined) await page.evaluate(bringIntoView, next.element).catch(ignoreNavigation)
+      for (const { look, frame, key } of seen) {
+        looks.set(key(look.document), look)
+        merge(mounts, look, { key, frame, sought, is_headed, passed_ms: now - last })
       }
+      await takeScreenshots(mounts)
+      const present = seen.flatMap(({ look, key }) => look.frames.map((each) => key(each.element)))
+      const next = is_headed ? undefined : [...mounts.values()].find((mount) => needsView(mount, present))
+      sought = next?.element ?? null
+      if (next !== undefined) await scrollTo(next).catch(ignoreNavigation)
       last = now
       await pause(interval_ms, signal)
     }
@@ -173,12 +195,14 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     const screenshot = page.isClosed() ? null : await screenshotOf(page).catch(ignoreNavigation)
     await Promise.race([Promise.all(reading), pause(maxRead_ms)])
     const all = [...looks.values()]
-    for (const each of all.flatMap((look) => look.blocked)) blocked.set(printableUrl(each.url), each.why)
+    for (const each of all.flatMap((look) => look.blocked).sort((one, other) => +one.is_enforced - +other.is_enforced))
+      blocked.set(printableUrl(each.url), { ...each, url: printableUrl(each.url) })
     return {
       ...records,
       url,
-      mounts: [...mounts.values()],
-      blocked: [...blocked].map(([url, why]) => ({ url, why })),
+      mounts: [...mounts.values()].map(({ frame: _frame, ...mount }) => mount),
+      blocked: [...blocked.values()],
+      is_idle: all.some((look) => look.is_idle) && all.every((look) => look.renderer_errors.length === 0),
       renderer_errors: all.flatMap((look) => look.renderer_errors),
       shift: all.reduce((sum, look) => sum + look.shift, 0),
       screenshot,
@@ -192,38 +216,87 @@ function isOfService(url: string, bases: readonly string[]): boolean {
   return bases.some((base) => url.startsWith(base))
 }
 
-function merge(mounts: Map<string, Mount>, { frames }: PageLook, passed_ms: number): void {
-  for (const { src, element, width, height, is_shown, clipped_by, shared_id, is_in_view, label } of frames) {
+type Watched = Mount & { frame: Frame }
+
+/** How long the frames of a page, beside the page itself, are waited for: one that loads forever has no document. */
+const maxLook_ms = 1_000
+
+/** Looks at the page and at the frames in it that are not of the service; `frames` numbers them, for `key`. */
+async function lookAtFrames(page: Page, bases: readonly string[], frames: Frame[]) {
+  const own = page.frames().filter((frame) => !isOfService(frame.url(), bases))
+  frames.push(...own.filter((frame) => !frames.includes(frame)))
+  const looks = own.map(async (frame) => {
+    const looking = frame.evaluate(lookAtPage, bases).catch(ignoreNavigation)
+    const look = await (frame === page.mainFrame() ? looking : Promise.race([looking, pause(maxLook_ms)]))
+    return look ? [{ look, frame, key: (id: string) => `${frames.indexOf(frame)}/${id}` }] : []
+  })
+  return (await Promise.all(looks)).flat()
+}
+
+interface Looking {
+  key: (id: string) => string
+  frame: Frame
+  sought: string | null
+  is_headed: boolean
+  passed_ms: number
+}
+
+function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Looking): void {
+  const { key, frame, sought, is_headed, passed_ms } = looking
+  for (const { src, width, height, hidden_by, clipped_by, shared_id, seen_share, label, ...each } of frames) {
+    const element = key(each.element)
     const before = mounts.get(element)
+    const isInView = (seen_share ?? 0) >= 0.5 && hidden_by === null
+    const isSought = is_headed ? clipped_by !== null : sought === element
     mounts.set(element, {
+      frame,
       // The token in the URL of a frame begins with the identifier of its slot.
       slot_id: `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`,
       element,
       width: Math.max(width, before?.width ?? 0),
       height: Math.max(height, before?.height ?? 0),
-      is_shown: is_shown || before?.is_shown === true,
-      clipped_by: before?.clipped_by === null ? null : clipped_by,
+      hidden_by: before?.hidden_by === null ? null : hidden_by,
+      clipped_by,
+      seen_share: Math.max(seen_share ?? 0, before?.seen_share ?? 0),
+      sought_ms: (before?.sought_ms ?? 0) + (isSought ? passed_ms : 0),
       shared_id,
-      in_view_ms: (before?.in_view_ms ?? 0) + (is_in_view && before !== undefined ? passed_ms : 0),
+      in_view_ms: (before?.in_view_ms ?? 0) + (isInView && before !== undefined ? passed_ms : 0),
       label: label ?? before?.label ?? null,
       colors: before?.colors ?? null,
     })
   }
 }
 
-/** Whether an ad is still in the page, can be seen, and was not in view long enough. */
-function needsView({ element, is_shown, in_view_ms }: Mount, { frames }: PageLook): boolean {
-  return (
-    is_shown && in_view_ms < inView_ms && frames.some((frame) => frame.element === element && frame.clipped_by === null)
-  )
+/** Whether an ad is still in the page, can be seen, and was not in view long enough. One that stays cut off is given up. */
+function needsView(
+  { element, hidden_by, in_view_ms, seen_share, sought_ms }: Mount,
+  present: readonly string[],
+): boolean {
+  const isHopeless = seen_share < 0.5 && sought_ms >= inView_ms
+  return hidden_by === null && in_view_ms < inView_ms && !isHopeless && present.includes(element)
 }
 
-async function takeScreenshots(page: Page, mounts: Map<string, Mount>): Promise<void> {
+/** Scrolls to an ad, from the outermost frame around it to itself. */
+async function scrollTo(mount: Watched): Promise<void> {
+  const around: Frame[] = []
+  for (let at = mount.frame; at.parentFrame() !== null; at = at.parentFrame()!) around.unshift(at)
+  for (const frame of around) await (await frame.frameElement()).evaluate(bringIntoView)
+  const iframe = elementOf(mount)
+  // None when the page removed it meanwhile.
+  for (const ad of await iframe.elementHandles()) await ad.evaluate(bringIntoView)
+}
+
+function elementOf({ frame, element }: Watched) {
+  return frame.locator(`iframe[data-svc-element="${element.split('/')[1]}"]`)
+}
+
+async function takeScreenshots(mounts: Map<string, Watched>): Promise<void> {
   for (const mount of mounts.values()) {
     if (mount.colors !== null || mount.in_view_ms < painted_ms || mount.width < 10 || mount.height < 10) continue
-    const frame = page.locator(`iframe[data-svc-element="${mount.element}"]`)
     // An ad that the page removed meanwhile has no screenshot.
-    const png = await frame.screenshot({ timeout: 1_000 }).catch(() => null)
+    const png = await elementOf(mount)
+      .screenshot({ timeout: 1_000 })
+      .catch(() => null)
     if (png !== null) mounts.set(mount.element, { ...mount, colors: pixelsOf(png).colors })
   }
 }
@@ -269,7 +342,8 @@ function recordConsole(message: ConsoleMessage, bases: readonly string[], record
   const isOurs = bases.some((base) => text.includes(base) || message.location().url.startsWith(base))
   if (!isOurs) return
   if (/frame-ancestors|X-Frame-Options/.test(text)) {
-    records.blocked.set(`${bases[0]}/v1/render/`, 'frame-ancestors: the page is not on an allowed origin')
+    const why = 'frame-ancestors: the page is not on an allowed origin'
+    records.blocked.set(`${bases[0]}/v1/render/`, { url: `${bases[0]}/v1/render/`, why, is_enforced: true })
   } else records.console_errors.push(shortened(text))
 }
 

@@ -42,14 +42,14 @@ import {
 const onceOnly: ReadonlySet<string> = new Set(['render', 'visible', 'play_started', 'play_completed', 'completion'])
 
 const silenceCauses =
-  'Its console tells the rest: a CSP keeps the page from the service, the page or one around it is no allowed origin, or it was left before the ad was painted.'
+  'Else the console of the page names the cause: connect-src of its CSP, an origin that is not allowed, a blocker, or the page was left before the ad was painted.'
 
 export const beaconRules = ruleSet('journal', {
   'beacon-missing': {
     title: 'every loaded frame is reported as rendered',
     severity: 'error',
     costs: 'Without a render beacon nothing of this ad is billed: the impression is lost.',
-    fix: `Mount the frame with render.js, which sends them. ${silenceCauses}`,
+    fix: `Mount the frame in an iframe with render.js, which sends them. ${silenceCauses}`,
     needs: 'a frame that a browser loaded, or beacons of one',
     judge(observed) {
       // A frame opened as a page of its own is a preview, which sends nothing.
@@ -61,7 +61,7 @@ export const beaconRules = ruleSet('journal', {
       const inProgram = frameReports(programs, observed)
       return {
         looked_at: inBrowser.count + inProgram.count - inProgram.silent.length,
-        findings: missingReports(inBrowser.silent, [...inBrowser.unrendered, ...inProgram.unrendered]),
+        findings: missingReports(observed, inBrowser.silent, [...inBrowser.unrendered, ...inProgram.unrendered]),
         notes: visibleRate(observed),
       }
     },
@@ -191,10 +191,10 @@ export const beaconCheckRules = ruleSet('journal', {
   /** Unlike `beacon-missing` it counts frames that a program loaded: while you develop, that is how a frame is tried. */
   'frame-silent': {
     severity: 'error',
-    fix: `Mount it with render.js, which sends them. ${silenceCauses}`,
+    fix: `Mount the frame in an iframe with render.js, which sends them. ${silenceCauses}`,
     judge(observed) {
       const { count, silent, unrendered } = frameReports(observed.exchanges, observed)
-      return { looked_at: count, findings: missingReports(silent, unrendered) }
+      return { looked_at: count, findings: missingReports(observed, silent, unrendered) }
     },
   },
   /** Users scroll past ads, so one that was seen is enough. What was measured last says why the others were not. */
@@ -235,8 +235,8 @@ const unseenCauses = {
     fix: 'Remove opacity: 0 or visibility: hidden from the slot and what is around it. A clip has to play, too.',
   },
   removed: {
-    what: 'It was in the window when it rendered, and nothing came after that',
-    fix: 'Keep it in the page for a second at least: finish() waits for that, clear, cancel and removing the slot do not.',
+    what: 'It was in the window when it rendered, and was gone before it could count',
+    fix: 'Keep it in the page for a second at least, a clip for two while it plays: finish() waits for that, clear, cancel and removing the slot do not.',
   },
 } as const
 
@@ -247,10 +247,11 @@ const heartbeatDue_ms = 15_000
 function unseenCauseOf(last: Exchange, { now_ms }: Observed): keyof typeof unseenCauses | null {
   if (areaOf(last) === 0) return null
   if (valueAt(last.request_body, 'measurements.page_visible') === false) return 'tab_hidden'
-  const isRender = eventOf(last) === 'render'
-  if (isRender && last.at_ms > now_ms - heartbeatDue_ms) return null
+  // A clip starts to play as it renders.
+  const isFirst = eventOf(last) !== 'heartbeat'
+  if (isFirst && last.at_ms > now_ms - heartbeatDue_ms) return null
   if ((ratioOf(last) ?? 0) < 0.5) return 'outside'
-  return isRender ? 'removed' : 'hidden'
+  return isFirst ? 'removed' : 'hidden'
 }
 
 /** Returns the share of an ad that was in the window, 0 to 1, or null. */
@@ -276,13 +277,53 @@ function frameReports(exchanges: readonly Exchange[], observed: Observed) {
   }
 }
 
-function missingReports(silent: readonly Exchange[], unrendered: readonly Exchange[]): Finding[] {
+function missingReports(
+  { exchanges }: Observed,
+  silent: readonly Exchange[],
+  unrendered: readonly Exchange[],
+): Finding[] {
   const slots = (requests: readonly Exchange[]) => `${times(requests.length)}: ${slotsOf(requests)}.`
   const renderFirst = 'Send render first: without it nothing else counts.'
+  const isScriptLoaded = exchanges.some((each) => isFromBrowser(each) && each.path.startsWith('/v1/render.js'))
+  const causes = Map.groupBy(silent, (frame) => silenceOf(frame, isScriptLoaded))
   return [
-    ...about(silent, `A frame was loaded and no beacon came, ${slots(silent)}`),
+    ...[...causes].flatMap(([cause, frames]) => {
+      const { how, fix } = silences[cause]!
+      return about(frames, `A frame was loaded${how} and no beacon came, ${slots(frames)}`, fix)
+    }),
     ...about(unrendered, `A frame sent beacons but no render, ${slots(unrendered)}`, renderFirst),
   ]
+}
+
+/** Why a frame sent nothing, as far as its request shows how it was loaded. */
+const silences: Readonly<Record<string, { how: string; fix?: string }>> = {
+  image: {
+    how: ' as an image',
+    fix: 'frame_url is a document, not a picture: mount it in an iframe, with render.js.',
+  },
+  script: {
+    how: ' by a script of the page',
+    fix: 'Its HTML does nothing outside of its own frame: mount frame_url in an iframe, with render.js.',
+  },
+  program: {
+    how: ' by a program, not a browser,',
+    fix: 'Do not fetch it on the server: give frame_url to the page, and mount it in an iframe there, with render.js.',
+  },
+  preview: { how: ' as a page of its own', fix: 'That is a preview: mount it in an iframe, with render.js.' },
+  alone: {
+    how: ' in a page that loaded no render.js',
+    fix: 'An iframe alone sends nothing: mount it with render.js, which reports that it was rendered and seen.',
+  },
+  unknown: { how: '' },
+}
+
+function silenceOf(frame: Exchange, isScriptLoaded: boolean): string {
+  if (!isFromBrowser(frame)) return 'program'
+  const destination = frame.request_headers['sec-fetch-dest'] ?? 'iframe'
+  if (destination === 'image') return 'image'
+  if (destination === 'empty') return 'script'
+  if (destination === 'document') return 'preview'
+  return isScriptLoaded ? 'unknown' : 'alone'
 }
 
 /** Reports slots whose views or completions were all accepted without counting, by reason. */
@@ -421,7 +462,7 @@ export const fillRules = ruleSet('journal', {
           if (loaded.length < 2 && mounted.length < 2) return []
           return about(
             [...loaded, ...mounted],
-            `The frame of ${slot_id} was loaded ${times(loaded.length)}, and reported as rendered by ${mounted.length} mounts.`,
+            `The frame of ${slot_id} was loaded ${times(loaded.length)}, and reported as rendered by ${plural(mounted.length, 'mount')}.`,
           )
         })
       },

@@ -1,5 +1,6 @@
 /** The page itself, as a browser saw it, and the files that it is served. */
 import { plural } from '../../cli/output/text.ts'
+import type { Blocked } from '../facts/in-page.ts'
 import type { Mount, PageSeen } from '../facts/page.ts'
 import { loadedFrames } from '../journal.ts'
 import { type Finding, type Judgement, ruleSet } from '../rule.ts'
@@ -9,6 +10,8 @@ const adInPage = 'an ad in the page (--url)'
 
 /** Long enough in the window to have rendered. */
 const rendered_ms = 1_500
+/** Scrolled to for this long, what is still not in view cannot be. */
+const sought_enough_ms = 1_000
 /** A page is called good up to this (Cumulative Layout Shift). */
 const goodShift = 0.1
 
@@ -51,23 +54,27 @@ export const pageRules = ruleSet('page', {
     fix: 'Show render.label_text and the sponsor beside the frame; render.js draws them and no style may hide them.',
     needs: adInPage,
     judge: ({ page }) =>
-      judgeMounts(page.mounts, ({ slot_id, label, is_shown }) =>
-        is_shown && label === null ? `Nothing visible beside the ad of ${slot_id} says that it is one.` : null,
+      judgeMounts(page.mounts, ({ slot_id, label, hidden_by }) =>
+        hidden_by === null && label === null
+          ? `Nothing visible beside the ad of ${slot_id} says that it is one.`
+          : null,
       ),
   },
   'frame-blocked': {
     title: 'the page allows the ad',
     severity: 'error',
-    costs: 'The slot stays empty, and its onload event fires anyway.',
+    costs: 'Nothing is paid: the slot stays empty, though its onload event fires, or its beacons are lost.',
     fix: 'Add the base URL to script-src, frame-src and connect-src of the Content-Security-Policy, and the page to the allowed origins.',
     needs: 'render.js or an ad in the page (--url)',
     judge({ page: { blocked, mounts }, observed }) {
       const loaded = loadedFrames(observed.exchanges)
-      const missing = blocked.length > 0 ? [] : mounts.filter(({ slot_id }) => !loaded.has(slot_id))
+      const missing = blocked.some(({ is_enforced }) => is_enforced)
+        ? []
+        : mounts.filter(({ slot_id }) => !loaded.has(slot_id))
       return {
         looked_at: mounts.length + blocked.length,
         findings: [
-          ...blocked.map(({ url, why }) => ({ message: `${url} was blocked: ${why}.` })),
+          ...blocked.filter((each) => !isRepeated(each, blocked)).map(blockFinding),
           ...missing.map(({ slot_id }) => ({
             message: `The frame of ${slot_id} is in the page and never reached the service.`,
           })),
@@ -96,10 +103,14 @@ export const pageRules = ruleSet('page', {
     fix: 'Give the slot its declared size, without display: none, visibility: hidden, opacity: 0 or clipping around it.',
     needs: adInPage,
     judge: ({ page }) =>
-      judgeMounts(page.mounts, ({ slot_id, is_shown, clipped_by, width, height }) => {
-        if (!is_shown) return `The ad of ${slot_id} is hidden by a style.`
-        if (clipped_by !== null) return `The ad of ${slot_id} is cut off by ${clipped_by} around it.`
-        return width < 10 || height < 10 ? `The ad of ${slot_id} is ${width} × ${height} pixels.` : null
+      judgeMounts(page.mounts, ({ slot_id, hidden_by, clipped_by, seen_share, sought_ms, width, height }) => {
+        if (hidden_by !== null) return `The ad of ${slot_id} is hidden by ${hidden_by}.`
+        if (width < 10 || height < 10) return `The ad of ${slot_id} is ${width} × ${height} pixels.`
+        if (seen_share >= 0.5 || sought_ms < sought_enough_ms) return null
+        const share = `At most ${Math.floor(seen_share * 100)} % of the ad of ${slot_id} could be scrolled into view`
+        return clipped_by === null
+          ? `${share}: it is placed outside of the page, or a frame around it is too small.`
+          : `${share}: it is cut off by ${clipped_by} around it.`
       }),
   },
   'slot-blank': {
@@ -109,7 +120,7 @@ export const pageRules = ruleSet('page', {
     fix: 'Check the console of the page, its CSP and COEP, and what covers the frame.',
     needs: 'an ad that was in view (--url)',
     judge({ page: { mounts } }) {
-      const isSeen = ({ is_shown, in_view_ms }: Mount) => is_shown && in_view_ms >= rendered_ms
+      const isSeen = ({ hidden_by, in_view_ms }: Mount) => hidden_by === null && in_view_ms >= rendered_ms
       const blank = judgeMounts(
         mounts.filter((mount) => isSeen(mount) && mount.colors !== null),
         ({ slot_id, width, height, colors }) =>
@@ -133,9 +144,9 @@ export const pageRules = ruleSet('page', {
       looked_at: page.files,
       findings: [
         ...rendererErrors(page, observed.command_name),
-        ...[...new Set(page.console_errors)].map((text) => ({
+        ...[...new Set(page.console_errors.filter((text) => !isRepetition(text, page)))].map((text) => ({
           message: `On the console: ${text}`,
-          fix: 'Read the message.',
+          fix: consoleFix(text),
         })),
       ],
     }),
@@ -153,19 +164,92 @@ export const pageRules = ruleSet('page', {
   },
 })
 
+/** Returns what was not loaded, and the directive or the address to correct. */
+function blockFinding({ url, why, is_enforced }: Blocked): Finding {
+  const { origin } = new URL(url)
+  const [, directive] = /^([a-z]+-src)(?:-elem)? of /.exec(why) ?? []
+  const fix = why.startsWith('frame-ancestors')
+    ? 'Add the origin of the page, and of each page around it, to the allowed origins of the project.'
+    : directive === undefined
+      ? undefined
+      : `Add ${origin} to ${directive} of the Content-Security-Policy of the page.`
+  if (!is_enforced) {
+    const message = `${url} was loaded, and will be blocked once that policy is enforced: ${why}.`
+    return { severity: 'warning', message, ...(fix === undefined ? {} : { fix }) }
+  }
+  if (/ERR_CONNECTION|ERR_NAME|ERR_ADDRESS/.test(why)) {
+    const from = `Load it from the base URL of the service; nothing responds at ${origin}.`
+    return { message: `${url} did not load: ${why}.`, fix: from }
+  }
+  return { message: `${url} was blocked: ${why}.`, ...(fix === undefined ? {} : { fix }) }
+}
+
+/** Whether another entry says more precisely why a frame was blocked. */
+function isRepeated({ why }: Blocked, blocked: readonly Blocked[]): boolean {
+  return why.endsWith('ERR_BLOCKED_BY_RESPONSE') && blocked.some((each) => each.why.startsWith('frame-ancestors'))
+}
+
+/** Whether a message of the console only repeats what was blocked, or the response to a request. */
+function isRepetition(text: string, { blocked }: PageSeen): boolean {
+  if (/^Failed to load resource: (the server responded|net::ERR_FAILED)/.test(text)) return true
+  return blocked.length > 0 && /Content Security Policy|ERR_BLOCKED/.test(text)
+}
+
+/** Returns what to do about a message of the console. */
+function consoleFix(text: string): string {
+  const [, header] = /Request header field (\S+) is not allowed/.exec(text) ?? []
+  if (header !== undefined) {
+    return `A script of the page adds ${header} to every fetch, as monitoring tools do: let it leave out the base URL of the service.`
+  }
+  return text.includes('SponsoredPlacement')
+    ? 'The page uses it before render.js has run: load it without async and defer, or wait for its load event.'
+    : 'Read the message.'
+}
+
+/** What to do about errors of render.js that have one cause. */
+const fixes: Readonly<Record<string, string>> = {
+  response_unreadable:
+    'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels. ',
+  target_not_found:
+    'Pass the element itself as target: a selector finds nothing in a shadow root, nor what is not there yet. ',
+  consent_missing: 'Let your endpoint return authoritative_consent with the placement, and pass it on as it is. ',
+}
+
 /** Returns one finding for each different error or block of render.js; a request that failed names the route that refused it. */
 function rendererErrors({ renderer_errors, refused_calls }: PageSeen, command_name: string): Finding[] {
-  const findings = renderer_errors.map(({ type, code, detail }): Finding => {
-    const call = code === 'request_failed' ? refused_calls.find(({ status }) => detail === `http_${status}`) : undefined
+  const isActivated = renderer_errors.every(({ code }) => code !== 'activation_failed')
+  // Without an activation a turn has no endpoint: that is no second mistake.
+  const reported = renderer_errors.filter(({ code }) => isActivated || code !== 'endpoint_missing')
+  const findings = reported.map(({ type, code, detail }): Finding => {
+    const isCall = code === 'request_failed' || code === 'activation_failed'
+    const call = isCall ? refused_calls.find(({ status }) => detail === `http_${status}`) : undefined
+    if (type === 'beacon') {
+      return {
+        message: `render.js could not send the beacon ${code}: ${detail}.`,
+        fix: 'Find what keeps it from the service: a script that wraps fetch, a blocker, a policy of the page, no network.',
+      }
+    }
+    if (type === 'cleared') {
+      return {
+        message: `The page removed the ad of ${detail}, before it was seen: ${code}.`,
+        fix: 'Keep it in the page until it was seen: finish() waits for that; clear, cancel and removing the slot do not.',
+      }
+    }
+    if (type === 'cancelled') {
+      return {
+        message: 'The page cancelled its turn before an ad was shown.',
+        fix: 'Cancel a turn only when its answer is not shown; when it is complete, call finish().',
+      }
+    }
     const what = type === 'blocked' ? `blocked the ad: ${code}` : `reported the error ${code}`
     const from = call === undefined ? '' : `, from ${call.method} ${call.url}`
-    return {
-      message: `render.js ${what}${detail === null ? '' : ` (${detail}${from})`}.`,
-      fix:
-        call?.status === 404
+    const fix =
+      code === 'activation_failed' && (call !== undefined || detail?.includes('script element') === true)
+        ? 'Load render.js from the service, by a script element without type="module": it activates where it comes from.'
+        : call?.status === 404
           ? 'Your server has no such route: correct the endpoint of the turn, or add the route.'
-          : `Look it up: ${command_name} docs ${code}`,
-    }
+          : `${fixes[code] ?? ''}Look it up: ${command_name} docs ${code}`
+    return { message: `render.js ${what}${detail === null ? '' : ` (${detail}${from})`}.`, fix }
   })
   return [...new Map(findings.map((finding) => [finding.message, finding])).values()]
 }
