@@ -78,5 +78,7 @@ function commonFlags(): string {
 
 /** Keeps placeholders such as <name> from being read as HTML, and pipes from ending a cell. */
 function escaped(text: string): string {
-  return text.replaceAll('<', '&lt;').replaceAll('|', '\\|')
+  // As code: an address in a help text is an example, which a reader of the page must not follow.
+  const shown = text.replace(/https?:\/\/[^\s,)|]*[^\s,)|.:;]/g, '`$&`')
+  return shown.replaceAll('<', '&lt;').replaceAll('|', '\\|')
 }

@@ -70,6 +70,10 @@ describe('commands', () => {
     tree = await commandTree(commands)
   })
 
+  test('docs/commands.md links no example address', () => {
+    expect(proseOf('docs/commands.md').replace(/`[^`]*`/g, '')).not.toMatch(/https?:/)
+  })
+
   test('docs/commands.md has every command and flag: npm run docs', async () => {
     const text = textOf('docs/commands.md')
     expect(text === (await commandsMarkdown())).toBe(true)

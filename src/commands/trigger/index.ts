@@ -23,7 +23,7 @@ export const trigger: Command = {
   name: 'trigger',
   summary: 'Play a whole turn: activation, placement, frame, beacons, verdict',
   details:
-    'Sends what an integration sends, over HTTP, and prints each step with its identifiers. Without a scenario: a normal turn of each format. Nothing waits: the times of the beacons are those of a turn that took as long as it takes. Scenarios remove the faults that they add, and restore the settings that they change; expired moves the sandbox clock by 2 ms. They are listed by --list. Exit code 5 when a step does not go as the scenario says.',
+    'Sends what an integration sends, over HTTP, and prints each step with its identifiers. Without a scenario: a normal turn of each format. Nothing waits: each beacon has the time that it would have in a real turn. Scenarios remove the faults that they add, and restore the settings that they change; expired moves the sandbox clock by 2 ms. They are listed by --list. Exit code 5 when a step does not go as the scenario says.',
   arguments: [
     new Argument('[scenario]', 'what to play; all: each of them; default: banner, clip and native').choices(names),
   ],
