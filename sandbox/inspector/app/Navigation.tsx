@@ -2,12 +2,12 @@
 import { useEffect, useRef } from 'react'
 import { Button, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { Link } from 'wouter'
+import { linkTo, useSession } from '../data/api.ts'
 import { useLiveStatus } from '../data/live.ts'
 import { useResource } from '../data/resource.ts'
-import { linkTo, useSession } from '../data/session.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { dateAndTime, useSandboxTime } from '../parts/Values.tsx'
-import { setTheme, type Theme, themes, useTheme } from './theme.ts'
+import { setTheme, themeNames, themes, useTheme } from './theme.ts'
 import { views } from './views.ts'
 
 interface NavigationProps {
@@ -105,8 +105,6 @@ function LiveState() {
     </span>
   )
 }
-
-const themeNames: Readonly<Record<Theme, string>> = { light: 'Light theme', dark: 'Dark theme', system: 'System theme' }
 
 function ThemeSwitch() {
   const { chosen } = useTheme()

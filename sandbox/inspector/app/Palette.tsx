@@ -15,13 +15,12 @@ import {
   useFilter,
 } from 'react-aria-components'
 import { Link, useLocation } from 'wouter'
-import { call } from '../data/api.ts'
+import { call, linkTo, useSession } from '../data/api.ts'
 import { useLoaded } from '../data/resource.ts'
-import { linkTo, useSession } from '../data/session.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { Empty, elsewhere, Page, Shown } from '../parts/Page.tsx'
 import { kindOf, routeTo } from '../parts/Values.tsx'
-import { setTheme } from './theme.ts'
+import { setTheme, themeNames } from './theme.ts'
 import { views } from './views.ts'
 
 interface PaletteProps {
@@ -90,9 +89,9 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
       icon: 'page',
       run: go('/_sandbox/docs/'),
     },
-    { id: 'light', label: 'Light theme', summary: '', icon: 'light', run: () => setTheme('light') },
-    { id: 'dark', label: 'Dark theme', summary: '', icon: 'dark', run: () => setTheme('dark') },
-    { id: 'system', label: 'System theme', summary: '', icon: 'system', run: () => setTheme('system') },
+    ...(['light', 'dark', 'system'] as const).map(
+      (id): Command => ({ id, label: themeNames[id], summary: '', icon: id, run: () => setTheme(id) }),
+    ),
     { id: 'keys', label: 'Keyboard shortcuts', summary: '', icon: 'command', run: openShortcuts },
     ...projects.slice(0, 1).map(
       ({ client_id, secret_key }): Command => ({

@@ -2,7 +2,12 @@
 import { createCell, mediaCell } from '../data/cell.ts'
 
 export const themes = ['system', 'light', 'dark'] as const
-export type Theme = (typeof themes)[number]
+type Theme = (typeof themes)[number]
+export const themeNames: Readonly<Record<Theme, string>> = {
+  light: 'Light theme',
+  dark: 'Dark theme',
+  system: 'System theme',
+}
 
 const storageKey = 'svc.theme'
 const systemDark = mediaCell('(prefers-color-scheme: dark)')

@@ -6,9 +6,8 @@
 import { useEffect, useRef } from 'react'
 import type { SandboxEvent } from '../../../src/contract/resources/events.ts'
 import { parseJson } from '../../../src/foundation/json.ts'
-import { addressOf, request } from './api.ts'
+import { addressOf, currentSession, openSession, request } from './api.ts'
 import { createCell } from './cell.ts'
-import { currentSession, openSession } from './session.ts'
 
 export type { SandboxEvent }
 

@@ -2,9 +2,9 @@
 import { useEffect, useRef, useState } from 'react'
 import type uPlot from 'uplot'
 import { useTheme } from '../app/theme.ts'
+import { useSession } from '../data/api.ts'
 import { type SandboxEvent, useRecentEvents } from '../data/live.ts'
 import { useResource } from '../data/resource.ts'
-import { useSession } from '../data/session.ts'
 import { Panel } from './Page.tsx'
 
 interface Series {

@@ -43,15 +43,17 @@ function TextBlock({ text, label }: { text: string; label: string }) {
   )
 }
 
-interface CodeTabsProps {
-  label: string
-  variants: readonly { id: string; title: string; code: string }[]
+/** One language of a text that several have. */
+export interface CodeVariant {
+  id: string
+  title: string
+  code: string
 }
 
 /** The language that was chosen last is shown first in every set that has it. */
 const storageKey = 'svc.language'
 
-export function CodeTabs({ label, variants }: CodeTabsProps) {
+export function CodeTabs({ label, variants }: { label: string; variants: readonly CodeVariant[] }) {
   const stored = localStorage.getItem(storageKey)
   const [chosen, setChosen] = useState(
     variants.some(({ id }) => id === stored) ? (stored ?? '') : (variants[0]?.id ?? ''),

@@ -11,12 +11,10 @@ import { mediaCell } from '../data/cell.ts'
 import type { SandboxEvent } from '../data/live.ts'
 import { type List, useList } from '../data/resource.ts'
 import { Empty, Loading, Problem } from './Page.tsx'
-import { Id, type IdKind, Time } from './Values.tsx'
+import { Id, type IdKind, nothing, Time } from './Values.tsx'
 
-export interface Column<Item> {
-  id: string
+interface ColumnLook {
   header: string
-  cell(item: Item): ReactNode
   /** A width of CSS grid: `120px`, `minmax(120px, 1fr)`. */
   width: string
   /** Whether it is shown on a narrow window too. */
@@ -25,6 +23,13 @@ export interface Column<Item> {
   isWide?: boolean
   isNumber?: boolean
 }
+
+/** Fields that are shown as they are. */
+type PlainField<Item> = { [Name in keyof Item]: Item[Name] extends string | number | null ? Name : never }[keyof Item]
+
+/** Without `cell` it shows the field of its id. Where a cell has nothing, it shows a dash. */
+export type Column<Item> = ColumnLook &
+  ({ id: PlainField<Item> & string; cell?: undefined } | { id: string; cell(item: Item): ReactNode })
 
 interface DataTableProps<Item> {
   /** What the rows are, for screen readers: `Placements`. */
@@ -263,7 +268,7 @@ const Row = memo(function Row<Item>({ id, item, index, start, isActive, columns,
       {columns.map(({ id: column, isNumber, cell }) => (
         // biome-ignore lint/a11y/useSemanticElements: the same
         <div key={column} role="cell" className={isNumber ? 'number clipped' : 'clipped'}>
-          {cell(item)}
+          {(cell === undefined ? (item[column as keyof Item] as ReactNode) : cell(item)) ?? nothing}
         </div>
       ))}
     </div>

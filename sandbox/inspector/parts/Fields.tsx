@@ -86,16 +86,19 @@ interface ChoiceProps<Value extends string> extends Described {
 /** The item for the empty value: an empty key is not allowed. */
 const none = '*'
 
+function selection<Value extends string>(value: Value, onChange: (value: Value) => void) {
+  return {
+    selectedKey: value === '' ? none : value,
+    onSelectionChange: (key: string | number | null) => {
+      if (key !== null) onChange((key === none ? '' : key) as Value)
+    },
+  }
+}
+
 /** A list that opens: for many values, or those that are not known in advance. */
 export function SelectInput<const Value extends string>({ label, hint, value, onChange, values }: ChoiceProps<Value>) {
   return (
-    <Select
-      className="form-field select"
-      selectedKey={value === '' ? none : value}
-      onSelectionChange={(key) => {
-        if (key !== null) onChange((key === none ? '' : key) as Value)
-      }}
-    >
+    <Select className="form-field select" {...selection<Value>(value, onChange)}>
       <Label className="soft">{label}</Label>
       <Button className="field-box bar">
         <SelectValue className="clipped grow select-value" />
@@ -119,13 +122,7 @@ interface SelectFieldProps {
 /** A choice of one of a few values, with its name before it: for filters. */
 export function SelectField({ label, value, options, isSet, onChange }: SelectFieldProps) {
   return (
-    <Select
-      className="field select"
-      selectedKey={value}
-      onSelectionChange={(key) => {
-        if (key !== null) onChange(String(key))
-      }}
-    >
+    <Select className="field select" {...selection(value, onChange)}>
       <span className="field-box bar" data-set={isSet || undefined}>
         <Label className="faint">{label}</Label>
         <Button className="bar">

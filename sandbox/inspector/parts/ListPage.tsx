@@ -2,8 +2,8 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { Button, Input, SearchField, Text, ToggleButton } from 'react-aria-components'
 import { useSearchParams } from 'wouter'
+import { useSession } from '../data/api.ts'
 import { useLiveStatus } from '../data/live.ts'
-import { useSession } from '../data/session.ts'
 import { SelectField } from './Fields.tsx'
 import { Icon } from './Icon.tsx'
 import { Empty, Page, type PageProps } from './Page.tsx'
@@ -175,9 +175,6 @@ export function FilterBar({ filters, values, onChange, live }: FilterBarProps) {
   )
 }
 
-/** The item for no choice: an empty key is not allowed. */
-const any = '*'
-
 interface FieldProps<F> {
   filter: F
   value: string
@@ -190,10 +187,10 @@ function Choice({ filter: { name, label, values }, value, onChange }: FieldProps
   return (
     <SelectField
       label={label}
-      value={value === '' ? any : value}
-      options={[[any, 'any'], ...options]}
+      value={value}
+      options={[['', 'any'], ...options]}
       isSet={value !== ''}
-      onChange={(chosen) => onChange(name, chosen === any ? '' : chosen)}
+      onChange={(chosen) => onChange(name, chosen)}
     />
   )
 }

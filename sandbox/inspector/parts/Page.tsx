@@ -4,9 +4,8 @@
  */
 import { type ReactNode, useEffect, useId } from 'react'
 import { Button, ProgressBar, Tab, TabList, TabPanel, Tabs, type TabsProps } from 'react-aria-components'
-import type { ApiProblem } from '../data/api.ts'
+import { type ApiProblem, linkTo } from '../data/api.ts'
 import type { Loaded, Resource } from '../data/resource.ts'
-import { linkTo } from '../data/session.ts'
 import { Icon, type IconName } from './Icon.tsx'
 import { Chip, CopyButton } from './Values.tsx'
 

@@ -48,6 +48,9 @@ export function Chip({ children, tone }: { children: string | number | null | un
   )
 }
 
+/** Stands for a value that is not there. */
+export const nothing = <span className="faint">–</span>
+
 interface IdProps {
   kind: IdKind
   id: string | null | undefined
@@ -58,7 +61,7 @@ interface IdProps {
 }
 
 export function Id({ kind, id, children, isCopied = false }: IdProps) {
-  if (id === null || id === undefined || id === '') return <span className="faint">–</span>
+  if (id === null || id === undefined || id === '') return nothing
   const link = (
     <Link className="id" href={routeTo(kind, id)} title={id}>
       {children ?? id}
@@ -206,7 +209,7 @@ interface TimeProps {
 }
 
 export function Time({ at_ms, show = 'time', since_ms }: TimeProps) {
-  if (at_ms === null || at_ms === undefined) return <span className="faint">–</span>
+  if (at_ms === null || at_ms === undefined) return nothing
   const text =
     since_ms !== undefined ? `+${duration(at_ms - since_ms)}` : show === 'date' ? dateAndTime(at_ms) : timeOfDay(at_ms)
   const date = new Date(at_ms)

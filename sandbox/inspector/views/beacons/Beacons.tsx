@@ -2,8 +2,6 @@
  * Beacons as they come, how far the placements of each format have come, the beacons of a query or a slot, and the page of
  * one beacon.
  */
-
-import { Fragment } from 'react'
 import { Link } from 'wouter'
 import type { BeaconItem } from '../../../../src/contract/resources/beacons.ts'
 import type { ListedRequest } from '../../../../src/contract/resources/requests.ts'
@@ -155,7 +153,7 @@ const columns: readonly Column<BeaconItem>[] = [
       </span>
     ),
   },
-  { id: 'format', header: 'Format', width: '48px', cell: ({ format }) => format ?? <span className="faint">–</span> },
+  { id: 'format', header: 'Format', width: '48px' },
   idColumn('slot_id', 'Slot', 'placement', 'minmax(136px, 0.5fr)'),
   { ...idColumn('session_id', 'Session', 'session', 'minmax(72px, 0.9fr)'), isWide: true },
   {
@@ -164,7 +162,7 @@ const columns: readonly Column<BeaconItem>[] = [
     width: '104px',
     isNumber: true,
     cell: ({ occurred_at_ms, received_at_ms }) =>
-      occurred_at_ms === null ? <span className="faint">–</span> : lag(received_at_ms - occurred_at_ms),
+      occurred_at_ms === null ? null : lag(received_at_ms - occurred_at_ms),
   },
   timeColumn('received_at_ms', '92px'),
 ]
@@ -298,7 +296,7 @@ function Beacon({ item }: { item: BeaconItem }) {
 
 /** The exchange of the journal in which it was received. */
 function Received({ item }: { item: BeaconItem }) {
-  const { received_at_ms, beacon_id } = item
+  const { received_at_ms } = item
   const exchanges = useResource('requests.list', {
     query: {
       path: '/v1/beacons',
@@ -312,7 +310,7 @@ function Received({ item }: { item: BeaconItem }) {
   return (
     <Shown resource={exchanges}>
       {({ items }) => {
-        const own = items.filter((exchange) => isOf(exchange, item, beacon_id))
+        const own = items.filter((exchange) => isOf(exchange, item))
         if (own.length === 0) {
           return (
             <Panel title="Body">
@@ -320,21 +318,16 @@ function Received({ item }: { item: BeaconItem }) {
             </Panel>
           )
         }
-        return own.map((exchange) => (
-          <Fragment key={exchange.request_id}>
-            <Body exchange={exchange} />
-          </Fragment>
-        ))
+        return own.map((exchange) => <Body key={exchange.request_id} exchange={exchange} />)
       }}
     </Shown>
   )
 }
 
-function isOf({ request_body, reason_code }: ListedRequest, item: BeaconItem, beacon_id: string | null): boolean {
+function isOf({ request_body, reason_code }: ListedRequest, item: BeaconItem): boolean {
+  if (item.beacon_id === null) return reason_code === item.reason_code
   const body = parseJson(request_body ?? '')
-  const sent = isObject(body) ? body.beacon_id : undefined
-  if (beacon_id !== null) return sent === beacon_id
-  return reason_code === item.reason_code
+  return isObject(body) && body.beacon_id === item.beacon_id
 }
 
 function Body({ exchange }: { exchange: ListedRequest }) {

@@ -4,9 +4,8 @@ import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
 import type { KeyClass, KeyCreated, KeyItem, ProjectItem } from '../../../../src/contract/resources/projects.ts'
-import { call } from '../../data/api.ts'
+import { call, useSession } from '../../data/api.ts'
 import { isReplaced, useLoaded, useResource } from '../../data/resource.ts'
-import { useSession } from '../../data/session.ts'
 import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
@@ -23,7 +22,7 @@ const columns: readonly Column<ProjectItem>[] = [
     isNarrow: true,
     cell: ({ enabled }) => <Chip tone={enabled ? 'good' : 'warn'}>{enabled ? 'fills' : 'no fills'}</Chip>,
   },
-  { id: 'billing', header: 'Billing model', width: '120px', cell: ({ billing_model }) => billing_model },
+  { id: 'billing_model', header: 'Billing model', width: '120px' },
   {
     id: 'consent',
     header: 'Consent',
@@ -36,14 +35,7 @@ const columns: readonly Column<ProjectItem>[] = [
     width: 'minmax(140px, 2fr)',
     cell: ({ allowed_origins }) => <code className="faint small-code">{allowed_origins.join(', ')}</code>,
   },
-  {
-    id: 'revision',
-    header: 'Revision',
-    width: '72px',
-    isNarrow: true,
-    isNumber: true,
-    cell: ({ config_revision }) => config_revision,
-  },
+  { id: 'config_revision', header: 'Revision', width: '72px', isNarrow: true, isNumber: true },
 ]
 
 const table: Table<ProjectItem> = {
@@ -318,7 +310,12 @@ export function KeyPage({ id }: { id: string }) {
                 <Outcome action={action} />
                 <KeyValues
                   pairs={[
-                    ['State', <State key="state" isRevoked={key.revoked_at_ms !== null} />],
+                    [
+                      'State',
+                      <Chip key="state" tone={key.revoked_at_ms === null ? 'good' : 'bad'}>
+                        {key.revoked_at_ms === null ? 'valid' : 'revoked'}
+                      </Chip>,
+                    ],
                     ['Class', key.class === 'secret' ? 'secret, for servers' : 'publishable, for pages'],
                     ['Mode', key.mode],
                     ['Project', <Id key="project" kind="project" id={key.client_id} />],
@@ -345,10 +342,6 @@ export function KeyPage({ id }: { id: string }) {
       </Shown>
     </Page>
   )
-}
-
-function State({ isRevoked }: { isRevoked: boolean }) {
-  return <Chip tone={isRevoked ? 'bad' : 'good'}>{isRevoked ? 'revoked' : 'valid'}</Chip>
 }
 
 /** Reads the keys of one project after the other. Resolves to null when none has it. */

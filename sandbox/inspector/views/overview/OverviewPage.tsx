@@ -2,11 +2,11 @@
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { SandboxInfo } from '../../../../src/contract/resources/sandbox.ts'
+import { linkTo, type SeededProject, useSession } from '../../data/api.ts'
 import { type SandboxEvent, useRecentEvents } from '../../data/live.ts'
 import { type Resource, useResource } from '../../data/resource.ts'
-import { linkTo, type SeededProject, useSession } from '../../data/session.ts'
 import { LastMinute, type Rate } from '../../parts/Chart.tsx'
-import { CodeTabs } from '../../parts/Code.tsx'
+import { CodeTabs, type CodeVariant } from '../../parts/Code.tsx'
 import { SelectField } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
@@ -293,14 +293,8 @@ function Total({ name, value }: { name: string; value: number }) {
   )
 }
 
-interface Snippet {
-  id: string
-  title: string
-  code: string
-}
-
 /** Returns the environment of a project for five stacks. */
-function environmentSnippets(base_url: string, project: SeededProject): Snippet[] {
+function environmentSnippets(base_url: string, project: SeededProject): CodeVariant[] {
   const variables: readonly (readonly [name: string, value: string])[] = [
     ['SVC_BASE_URL', base_url],
     ['SVC_CLIENT_ID', project.client_id],
@@ -342,7 +336,7 @@ function environmentSnippets(base_url: string, project: SeededProject): Snippet[
 }
 
 /** Returns the first placement of a project in each language. */
-function placementSnippets(base_url: string, { client_id, secret_key }: SeededProject): Snippet[] {
+function placementSnippets(base_url: string, { client_id, secret_key }: SeededProject): CodeVariant[] {
   const body = {
     client_id,
     session_id: 'first-session',

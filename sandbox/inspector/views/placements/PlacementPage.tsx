@@ -2,8 +2,8 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { PlacementDetail, TraceStep } from '../../../../src/contract/resources/placements.ts'
+import { linkTo } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { linkTo } from '../../data/session.ts'
 import { Json } from '../../parts/Code.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Empty, elsewhere, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
@@ -265,6 +265,18 @@ function stagesOf(trace: readonly TraceStep[]): Stage[] {
   })
 }
 
+function Campaigns({ of }: { of: readonly TraceStep[] }) {
+  return (
+    <ul className="tags">
+      {of.map(({ campaign_id }) => (
+        <li key={campaign_id}>
+          <Id kind="campaign" id={campaign_id} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 /** The trace of a decision as a funnel: how many campaigns each rule has removed, down to the one that won. */
 function TraceFunnel({ trace }: { trace: readonly TraceStep[] }) {
   const [opened, setOpened] = useState<string | null>(null)
@@ -302,13 +314,7 @@ function TraceFunnel({ trace }: { trace: readonly TraceStep[] }) {
           {opened === rule && (
             <div className="funnel-detail">
               <p className="soft">{explanation}</p>
-              <ul className="tags">
-                {removed.map(({ campaign_id }) => (
-                  <li key={campaign_id}>
-                    <Id kind="campaign" id={campaign_id} />
-                  </li>
-                ))}
-              </ul>
+              <Campaigns of={removed} />
             </div>
           )}
         </li>
@@ -318,13 +324,7 @@ function TraceFunnel({ trace }: { trace: readonly TraceStep[] }) {
           <span className="funnel-name">
             <b>{outbid.length}</b> outbid
           </span>
-          <ul className="tags">
-            {outbid.map(({ campaign_id }) => (
-              <li key={campaign_id}>
-                <Id kind="campaign" id={campaign_id} />
-              </li>
-            ))}
-          </ul>
+          <Campaigns of={outbid} />
         </li>
       )}
       <li className="funnel-row funnel-end">

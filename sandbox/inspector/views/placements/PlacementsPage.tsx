@@ -98,23 +98,16 @@ const columns: readonly Column<PlacementItem>[] = [
       </span>
     ),
   },
-  { id: 'format', header: 'Format', width: '64px', cell: ({ format }) => format ?? <span className="faint">–</span> },
-  { id: 'job_type', header: 'Surface', width: '64px', cell: ({ job_type }) => job_type },
+  { id: 'format', header: 'Format', width: '64px' },
+  { id: 'job_type', header: 'Surface', width: '64px' },
   idColumn('session_id', 'Session', 'session', 'minmax(100px, 1fr)'),
-  {
-    id: 'client_id',
-    header: 'Project',
-    width: 'minmax(84px, 0.7fr)',
-    isWide: true,
-    cell: ({ client_id }) => client_id,
-  },
+  { id: 'client_id', header: 'Project', width: 'minmax(84px, 0.7fr)', isWide: true },
   {
     id: 'decision',
     header: 'Decided in',
     width: '84px',
     isNumber: true,
-    cell: ({ created_at_ms, decided_at_ms }) =>
-      decided_at_ms === null ? <span className="faint">–</span> : `${decided_at_ms - created_at_ms} ms`,
+    cell: ({ created_at_ms, decided_at_ms }) => (decided_at_ms === null ? null : `${decided_at_ms - created_at_ms} ms`),
   },
   {
     id: 'created_at_ms',

@@ -11,9 +11,18 @@ import { createProduct, type Product } from '../../../demo/product.ts'
 import { surfaces } from '../../../demo/surfaces.ts'
 import type { SponsoredPlacement } from '../../../renderer/host/main.ts'
 import type { RendererEvent } from '../../../renderer/host/renderer.ts'
-import { ApiProblem, bodyOf, call, pageSender, pollDecision, type Sent, serverSender } from '../../data/api.ts'
+import {
+  ApiProblem,
+  bodyOf,
+  call,
+  currentSession,
+  pageSender,
+  pollDecision,
+  type Sent,
+  serverSender,
+  useSession,
+} from '../../data/api.ts'
 import { type SandboxEvent, useLiveEvents } from '../../data/live.ts'
-import { currentSession, useSession } from '../../data/session.ts'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SubmitForm } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'

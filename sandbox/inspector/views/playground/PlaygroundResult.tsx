@@ -1,15 +1,14 @@
 /** What a send became: request and response with the provenance of each field, the live timeline, and the call to paste. */
 import { type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
 import type { RendererEvent } from '../../../renderer/host/renderer.ts'
-import { bodyOf, type Sent } from '../../data/api.ts'
+import { bodyOf, type Sent, useSession } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useLoaded } from '../../data/resource.ts'
-import { useSession } from '../../data/session.ts'
 import { CodeTabs, Json, Message } from '../../parts/Code.tsx'
 import { Empty, Panel } from '../../parts/Page.tsx'
 import { Chip, duration, Id, Time, toneOfStatus } from '../../parts/Values.tsx'
 import { suiteText } from '../requests/qa-suite.ts'
-import { curlExport, type PlacementOutcome, playgroundSuite, pythonExport, typescriptExport } from './exports.ts'
+import { exportsOf, type PlacementOutcome, playgroundSuite } from './exports.ts'
 import type { PlaygroundState } from './state.ts'
 
 /** What the last send became. */
@@ -127,7 +126,6 @@ function TimelineRow({ entry }: { entry: TimelineEntry }) {
 
 function Exports({ state, body, run }: { state: PlaygroundState; body: JsonObject; run: Run | null }) {
   const { base_url } = useSession()
-  const target = { base_url, origin: base_url }
   const exported = { id: 'placements.create', method: 'POST', path: '/v1/placements', body, as: state.as }
   const suite = JSON.stringify(playgroundSuite(state, body, outcomeOf(run, state)))
   const { data: yaml } = useLoaded(suite, () => suiteText({ suite: JSON.parse(suite), notes: [] })).state
@@ -135,9 +133,7 @@ function Exports({ state, body, run }: { state: PlaygroundState; body: JsonObjec
     <CodeTabs
       label="Export"
       variants={[
-        { id: 'curl', title: 'curl', code: curlExport(exported, target) },
-        { id: 'typescript', title: 'TypeScript', code: typescriptExport(exported, target) },
-        { id: 'python', title: 'Python', code: pythonExport(exported, target) },
+        ...exportsOf(exported, { base_url, origin: base_url }),
         { id: 'qa', title: 'QA step', code: yaml ?? '' },
       ]}
     />

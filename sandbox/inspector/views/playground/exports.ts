@@ -4,6 +4,7 @@
  */
 import { curlCommand, secretKeyVariable } from '../../../../src/foundation/http.ts'
 import { isObject, type Json, type JsonObject } from '../../../../src/foundation/json.ts'
+import type { CodeVariant } from '../../parts/Code.tsx'
 import type { QaSuite } from '../requests/qa-suite.ts'
 import type { PlaygroundState } from './state.ts'
 
@@ -24,6 +25,15 @@ interface ExportTarget {
   base_url: string
   /** The origin of a page that the project allows. */
   origin: string
+}
+
+/** Returns a call in each language, as the variants of a set of tabs. */
+export function exportsOf(call: ExportedCall, target: ExportTarget): CodeVariant[] {
+  return [
+    { id: 'curl', title: 'curl', code: curlExport(call, target) },
+    { id: 'typescript', title: 'TypeScript', code: typescriptExport(call, target) },
+    { id: 'python', title: 'Python', code: pythonExport(call, target) },
+  ]
 }
 
 /** Returns the curl command; of a page, that of its activation before it. */

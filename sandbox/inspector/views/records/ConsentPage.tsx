@@ -72,7 +72,7 @@ const columns: readonly Column<ConsentItem>[] = [
       </span>
     ),
   },
-  { id: 'revision', header: 'Revision', width: '64px', isNumber: true, cell: ({ revision }) => revision },
+  { id: 'revision', header: 'Revision', width: '64px', isNumber: true },
   {
     id: 'semantic',
     header: 'Topic may match',
@@ -80,7 +80,7 @@ const columns: readonly Column<ConsentItem>[] = [
     cell: ({ semantic_targeting }) => flag(semantic_targeting),
   },
   { id: 'prompt', header: 'Prompt shared', width: '104px', cell: ({ prompt_shared }) => flag(prompt_shared) },
-  { id: 'source', header: 'Source', width: 'minmax(80px, 0.8fr)', cell: ({ source }) => source },
+  { id: 'source', header: 'Source', width: 'minmax(80px, 0.8fr)' },
   { id: 'expires', header: 'Expires', width: '112px', cell: ({ expires_at_ms }) => dateAndTime(expires_at_ms) },
   {
     id: 'updated',

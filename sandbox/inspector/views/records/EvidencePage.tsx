@@ -3,10 +3,11 @@ import { useState } from 'react'
 import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-components'
 import type { EvidenceEntry, EvidenceItem, EvidenceVerification } from '../../../../src/contract/resources/evidence.ts'
 import { parseJson } from '../../../../src/foundation/json.ts'
-import { type ApiProblem, call } from '../../data/api.ts'
-import { problemOf, useResource } from '../../data/resource.ts'
+import { call } from '../../data/api.ts'
+import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type Table, timeColumn } from '../../parts/DataTable.tsx'
+import { useAction } from '../../parts/Dialog.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
 import { Empty, Page, Panel, Problem, Shown } from '../../parts/Page.tsx'
@@ -75,32 +76,24 @@ function Chains() {
   )
 }
 
-type Check =
-  | { status: 'idle' | 'running' }
-  | { status: 'done'; result: EvidenceVerification }
-  | { status: 'failed'; problem: ApiProblem }
-
 /** Reads every entry of every chain: so it is asked for. */
 function Verification() {
-  const [check, setCheck] = useState<Check>({ status: 'idle' })
-  const verify = async () => {
-    setCheck({ status: 'running' })
-    try {
-      setCheck({ status: 'done', result: await call('evidence.verify') })
-    } catch (error) {
-      setCheck({ status: 'failed', problem: problemOf(error) })
-    }
+  const [result, setResult] = useState<EvidenceVerification | null>(null)
+  const { isRunning, problem, run } = useAction()
+  const verify = () => {
+    setResult(null)
+    return run(async () => setResult(await call('evidence.verify')), '')
   }
   return (
     <div className="verification" role="status">
-      <Button className="small primary bar" onPress={verify} isDisabled={check.status === 'running'}>
+      <Button className="small primary bar" onPress={verify} isDisabled={isRunning}>
         <Icon name="shield" />
-        {check.status === 'running' ? 'Verifying' : 'Verify every chain'}
+        {isRunning ? 'Verifying' : 'Verify every chain'}
       </Button>
-      {check.status === 'failed' && <Problem problem={check.problem} retry={verify} />}
-      {check.status === 'done' && (
+      {problem !== null && <Problem problem={problem} retry={verify} />}
+      {result !== null && (
         <ul className="bar wrapping">
-          {check.result.chains.map(({ client_id, entries, broken_at, problem }) => (
+          {result.chains.map(({ client_id, entries, broken_at, problem }) => (
             <li key={client_id} className="bar wrapping">
               <Chip tone={broken_at === null && problem === null ? 'good' : 'bad'}>
                 {broken_at === null && problem === null ? 'holds' : 'broken'}
@@ -155,26 +148,19 @@ function Entry({ id }: { id: string }) {
   )
 }
 
-interface EvidenceEntriesProps {
-  entries: readonly EvidenceEntry[]
-  client_id: string
-  /** The position of an entry that does not hold. */
-  broken_at?: number | null
-}
-
 /** Evidence entries with their hashes. */
-export function EvidenceEntries({ entries, client_id, broken_at = null }: EvidenceEntriesProps) {
+export function EvidenceEntries({ entries, client_id }: { entries: readonly EvidenceEntry[]; client_id: string }) {
   if (entries.length === 0) return <p className="soft">None.</p>
   return (
     <ol className="chain">
       {entries.map((entry) => (
-        <li key={entry.seq} data-broken={entry.seq === broken_at || undefined}>
+        <li key={entry.seq}>
           <Disclosure>
             <Heading className="chain-head">
               <Button slot="trigger" className="chain-row">
                 <Icon name="chevron" />
                 <span className="number faint">{entry.seq}</span>
-                <Chip tone={entry.seq === broken_at ? 'bad' : 'plain'}>{entry.kind}</Chip>
+                <Chip tone="plain">{entry.kind}</Chip>
                 <Time at_ms={entry.at_ms} />
                 <code className="clipped faint">{entry.hash}</code>
               </Button>

@@ -2,38 +2,30 @@
 import { useEffect, useMemo, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import {
-  isObject,
-  type Json,
-  type JsonObject,
-  type Json as JsonValue,
-  parseJson,
-} from '../../../../src/foundation/json.ts'
-import { bodyOf, call, pageSender, type Send, type Sent, serverSender } from '../../data/api.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
+import { bodyOf, call, pageSender, type Send, type Sent, serverSender, useSession } from '../../data/api.ts'
 import type { ListedEndpoint, Part } from '../../data/provenance.ts'
 import { useResource } from '../../data/resource.ts'
-import { useSession } from '../../data/session.ts'
 import { Body, CodeTabs } from '../../parts/Code.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Loading, Panel } from '../../parts/Page.tsx'
 import { Chip, duration, Id, toneOfStatus } from '../../parts/Values.tsx'
-import { curlExport, pythonExport, typescriptExport } from '../playground/exports.ts'
+import { exportsOf } from '../playground/exports.ts'
 import { useProjectKeys } from '../playground/PlaygroundForm.tsx'
 import { defaultState } from '../playground/state.ts'
 
 interface EndpointDetailProps {
   endpoint: ListedEndpoint
-  search: string
   provenance: string | undefined
 }
 
-export function EndpointDetail({ endpoint, search, provenance }: EndpointDetailProps) {
+export function EndpointDetail({ endpoint, provenance }: EndpointDetailProps) {
   const { id, method, path, stability } = endpoint
   const openapi = useResource('contract.openapi', {})
-  const document = openapi.state.status === 'ready' ? (openapi.state.data as JsonObject) : null
-  const operation = document === null ? null : operationOf(document, method, path)
+  const operation =
+    openapi.state.status === 'ready' ? operationOf(openapi.state.data as JsonObject, method, path) : null
   return (
     <div className="column">
       <Panel
@@ -59,19 +51,20 @@ export function EndpointDetail({ endpoint, search, provenance }: EndpointDetailP
           </p>
         )}
       </Panel>
-      {isRunnable(endpoint) && (document === null ? <Loading /> : <Example endpoint={endpoint} openapi={document} />)}
+      {isRunnable(endpoint) &&
+        (operation === null ? <Loading /> : <Example endpoint={endpoint} operation={operation} />)}
       {(['params', 'query', 'body', 'response'] as const).map((part) => (
-        <Fields key={part} part={part} endpoint={endpoint} search={search} provenance={provenance} />
+        <Fields key={part} part={part} endpoint={endpoint} provenance={provenance} />
       ))}
     </div>
   )
 }
 
-function operationOf(openapi: JsonObject, method: string, path: string): JsonObject | null {
-  const paths = isObject(openapi.paths) ? openapi.paths : {}
-  const item = paths[path]
-  const operation = isObject(item) ? item[method.toLowerCase()] : null
-  return isObject(operation) ? operation : null
+/** Returns what the OpenAPI document has of an endpoint. */
+function operationOf({ paths }: JsonObject, method: string, path: string): JsonObject {
+  const item = isObject(paths) ? paths[path] : undefined
+  const operation = isObject(item) ? item[method.toLowerCase()] : undefined
+  return isObject(operation) ? operation : {}
 }
 
 const partNames: Readonly<Record<Part, string>> = {
@@ -81,11 +74,7 @@ const partNames: Readonly<Record<Part, string>> = {
   response: 'Response',
 }
 
-interface FieldsProps extends EndpointDetailProps {
-  part: Part
-}
-
-function Fields({ endpoint, part, provenance }: FieldsProps) {
+function Fields({ endpoint, part, provenance }: EndpointDetailProps & { part: Part }) {
   const own = endpoint.fields.filter(({ where }) => where === part)
   const shown = own.filter((field) => provenance === undefined || field.provenance === provenance)
   if (own.length === 0) return null
@@ -115,11 +104,11 @@ function Fields({ endpoint, part, provenance }: FieldsProps) {
 }
 
 /** An example with its values filled in for this sandbox: one press runs it. */
-function Example({ endpoint, openapi }: { endpoint: ListedEndpoint; openapi: JsonObject }) {
+function Example({ endpoint, operation }: { endpoint: ListedEndpoint; operation: JsonObject }) {
   const { id, method, path } = endpoint
   const { base_url, projects } = useSession()
   const { client_id, key_id } = useProjectKeys(defaultState)
-  const examples = useMemo(() => examplesOf(openapi, method, path), [openapi, method, path])
+  const examples = useMemo(() => examplesOf(operation), [operation])
   const names = useMemo(() => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ''), [path])
   const [chosen, setChosen] = useState('0')
   const [params, setParams] = useState<Readonly<Record<string, string>>>({})
@@ -145,6 +134,7 @@ function Example({ endpoint, openapi }: { endpoint: ListedEndpoint; openapi: Jso
     }
   }, [names, client_id])
   const filled = names.reduce((whole, name) => whole.replace(`{${name}}`, encodeURIComponent(params[name] ?? '')), path)
+  const empty = names.filter((name) => (params[name] ?? '') === '')
   const target = filled + (query === '' ? '' : `?${query.replace(/^\?/, '')}`)
   const body = parseJson(text)
   const run = () =>
@@ -152,14 +142,12 @@ function Example({ endpoint, openapi }: { endpoint: ListedEndpoint; openapi: Jso
       setSent(null)
       // A body that was edited is sent as it is.
       const isExample = example?.body !== undefined && text === bodyText(example.body)
-      const grounded = isExample ? await groundedBody(example.body as JsonValue, ground, serverSender(key_id)) : null
+      const grounded = isExample ? await groundedBody(example.body as Json, ground, serverSender(key_id)) : null
       const sentBody = grounded === null ? text : JSON.stringify(grounded)
       const response = await runExample({ method, path: target, body: sentBody }, ground)
       setSent(response)
       return `Responded ${response.broken ?? response.status}.`
     })
-  const exported = { id, method, path: filled, ...(body === undefined ? {} : { body }), as: 'server' as const }
-  const exportTarget = { base_url, origin: base_url }
   return (
     <Panel
       title="Run it"
@@ -198,32 +186,26 @@ function Example({ endpoint, openapi }: { endpoint: ListedEndpoint; openapi: Jso
             isCode
           />
         )}
-        <Button
-          className="small primary bar"
-          isDisabled={action.isRunning || names.some((name) => (params[name] ?? '') === '')}
-          onPress={run}
-        >
+        <Button className="small primary bar" isDisabled={action.isRunning || empty.length > 0} onPress={run}>
           <Icon name="playground" /> Run
         </Button>
-        {names.some((name) => (params[name] ?? '') === '') && (
-          <p className="faint label">
-            Fill in {names.filter((name) => (params[name] ?? '') === '').join(', ')} first: there is none here yet.
-          </p>
-        )}
+        {empty.length > 0 && <p className="faint label">Fill in {empty.join(', ')} first: there is none here yet.</p>}
         <Outcome action={action} />
         {sent !== null && <Result sent={sent} id={id} />}
         {path.startsWith('/v1/') && (
           <CodeTabs
             label="The same call"
-            variants={[
-              { id: 'curl', title: 'curl', code: curlExport(exported, exportTarget) },
+            variants={exportsOf(
               {
-                id: 'typescript',
-                title: 'TypeScript',
-                code: typescriptExport({ ...exported, ...(names.length === 0 ? {} : { params }) }, exportTarget),
+                id,
+                method,
+                path: filled,
+                ...(names.length === 0 ? {} : { params }),
+                ...(body === undefined ? {} : { body }),
+                as: 'server',
               },
-              { id: 'python', title: 'Python', code: pythonExport(exported, exportTarget) },
-            ]}
+              { base_url, origin: base_url },
+            )}
           />
         )}
       </div>
@@ -231,7 +213,7 @@ function Example({ endpoint, openapi }: { endpoint: ListedEndpoint; openapi: Jso
   )
 }
 
-function bodyText(body: JsonValue | undefined): string {
+function bodyText(body: Json | undefined): string {
   return body === undefined ? '' : JSON.stringify(body, null, 2)
 }
 
@@ -253,12 +235,8 @@ interface Example {
   body: Json | undefined
 }
 
-/** Returns the examples of an endpoint's body, from the OpenAPI document; one without a body where it has none. */
-function examplesOf(openapi: JsonObject, method: string, path: string): Example[] {
-  const paths = isObject(openapi.paths) ? openapi.paths : {}
-  const item = isObject(paths[path]) ? paths[path] : {}
-  const operation = item[method.toLowerCase()]
-  const body = isObject(operation) ? operation.requestBody : undefined
+/** Returns the examples of an endpoint's body; one without a body where it has none. */
+function examplesOf({ requestBody: body }: JsonObject): Example[] {
   const content = isObject(body) && isObject(body.content) ? body.content['application/json'] : undefined
   const examples = isObject(content) && isObject(content.examples) ? content.examples : {}
   const found = Object.entries(examples).flatMap(([name, example]) =>

@@ -2,10 +2,9 @@
 import { type ReactNode, useMemo } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { isObject, type Json } from '../../../../src/foundation/json.ts'
-import { request } from '../../data/api.ts'
+import { linkTo, request } from '../../data/api.ts'
 import type { ListedEndpoint } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
-import { linkTo } from '../../data/session.ts'
 import { choiceOf, type Filter, FilterBar, useFilters } from '../../parts/ListPage.tsx'
 import { Empty, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip, toneOfStatus } from '../../parts/Values.tsx'
@@ -48,29 +47,13 @@ export function ReferencePage() {
               </nav>
               {chosen === undefined ? (
                 <div className="column">
-                  <Codes
-                    title="Reason codes"
-                    codes={listing.reason_codes}
-                    name="reason_code"
-                    search={values.q ?? ''}
-                    group="errors"
-                  />
-                  <Codes
-                    title="No-fill reasons"
-                    codes={listing.no_fill_reasons}
-                    name="no_fill_reason"
-                    search={values.q ?? ''}
-                    group="no-fill"
-                  />
+                  {codeLists.map((list) => (
+                    <Codes key={list.name} {...list} codes={listing[`${list.name}s`]} search={values.q ?? ''} />
+                  ))}
                   <Pages search={values.q ?? ''} />
                 </div>
               ) : (
-                <EndpointDetail
-                  key={chosen.id}
-                  endpoint={chosen}
-                  search={values.q ?? ''}
-                  provenance={values.provenance}
-                />
+                <EndpointDetail key={chosen.id} endpoint={chosen} provenance={values.provenance} />
               )}
             </div>
           )
@@ -146,14 +129,13 @@ function hasWords(text: string, search: string): boolean {
     .every((word) => lower.includes(word))
 }
 
-interface CodesProps {
-  title: string
-  codes: readonly Json[]
-  name: 'reason_code' | 'no_fill_reason'
-  search: string
-  /** Of the pages of the documentation. */
-  group: string
-}
+/** The codes of the contract; `group` is that of their pages in the documentation. */
+const codeLists = [
+  { title: 'Reason codes', name: 'reason_code', group: 'errors' },
+  { title: 'No-fill reasons', name: 'no_fill_reason', group: 'no-fill' },
+] as const
+
+type CodesProps = (typeof codeLists)[number] & { codes: readonly Json[]; search: string }
 
 function Codes({ title, codes, name, search, group }: CodesProps) {
   const shown = codes.flatMap((code) => (isObject(code) && hasWords(JSON.stringify(code), search) ? [code] : []))

@@ -25,13 +25,8 @@ const columns: readonly Column<CallbackItem>[] = [
     isNarrow: true,
     cell: ({ status }) => <Chip tone={tones[status]}>{status}</Chip>,
   },
-  {
-    id: 'http',
-    header: 'Response',
-    width: '76px',
-    cell: ({ http_status }) => http_status ?? <span className="faint">–</span>,
-  },
-  { id: 'attempts', header: 'Attempts', width: '72px', isNumber: true, cell: ({ attempts }) => attempts },
+  { id: 'http_status', header: 'Response', width: '76px' },
+  { id: 'attempts', header: 'Attempts', width: '72px', isNumber: true },
   { id: 'url', header: 'URL', width: 'minmax(150px, 1.4fr)', cell: ({ url }) => <code title={url}>{url}</code> },
   {
     id: 'problem',

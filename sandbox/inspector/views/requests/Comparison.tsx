@@ -213,19 +213,18 @@ function fieldsOf(value: Json | undefined): Map<string, Json> | null {
   return isObject(value) ? new Map(Object.entries(value)) : null
 }
 
-/** What is compared of a journal entry. */
-interface ComparedEntry {
-  method: string
-  path: string
-  status: number
-  reason_code: string | null
-  duration_ms: number
-  key: string | null
-  request_headers: Readonly<Record<string, string>>
-  request_body: string | null
-  response_headers: Readonly<Record<string, string>>
-  response_body: string | null
-}
+type ComparedEntry = Pick<
+  RequestDetail,
+  | 'method'
+  | 'path'
+  | 'status'
+  | 'reason_code'
+  | 'key'
+  | 'request_headers'
+  | 'request_body'
+  | 'response_headers'
+  | 'response_body'
+>
 
 interface ComparedPart {
   title: string

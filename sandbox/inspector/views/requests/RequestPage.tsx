@@ -10,20 +10,19 @@ import {
   redactedParts,
   withoutQuery,
 } from '../../../../src/foundation/http.ts'
-import { isObject, type JsonObject, type Json as JsonValue, parseJson } from '../../../../src/foundation/json.ts'
-import { call } from '../../data/api.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
+import { call, useSession } from '../../data/api.ts'
 import { type ListedEndpoint, readEndpoints } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
-import { useSession } from '../../data/session.ts'
 import { Code, Message, marksOf, saveFile } from '../../parts/Code.tsx'
 import { DialogButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { withParam } from '../../parts/ListPage.tsx'
 import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, CopyButton, duration, Id, Time, toneOfStatus } from '../../parts/Values.tsx'
+import { Chip, CopyButton, duration, Id, type IdKind, Time, toneOfStatus } from '../../parts/Values.tsx'
 import { CompareDialog, CompareLink, Comparison, differences } from './Comparison.tsx'
-import { type KnownEndpoint, type SavedEntry, suiteOfEntry, suiteText } from './qa-suite.ts'
+import { suiteOfEntry, suiteText } from './qa-suite.ts'
 
 export function RequestPage({ id }: { id: string }) {
   const resource = useResource('requests.show', { params: { request_id: id } })
@@ -84,15 +83,15 @@ function Entry({ entry }: { entry: RequestDetail }) {
             ['When', <Time key="when" at_ms={entry.at_ms} show="date" />],
             ['Took', duration(entry.duration_ms)],
             ['Endpoint', endpoint === undefined ? null : <code key="endpoint">{endpoint.id}</code>],
-            ['Project', entry.client_id === null ? null : <Id key="project" kind="project" id={entry.client_id} />],
-            ['Key', entry.key_id === null ? null : <Id key="key" kind="key" id={entry.key_id} />],
+            ['Project', linked('project', entry.client_id)],
+            ['Key', linked('key', entry.key_id)],
             ['Credential', entry.key],
-            ['Session', entry.session_id === null ? null : <Id key="session" kind="session" id={entry.session_id} />],
-            ['Placement', entry.slot_id === null ? null : <Id key="slot" kind="placement" id={entry.slot_id} />],
+            ['Session', linked('session', entry.session_id)],
+            ['Placement', linked('placement', entry.slot_id)],
             ['Sent to', entry.alias],
             ['Old client', entry.old_client],
             ['Fault rule', entry.response_headers['x-sandbox-fault']],
-            ['Replay of', replayedOf(entry)],
+            ['Replay of', linked('request', entry.request_headers['x-sandbox-replay'])],
           ]}
         />
       </Panel>
@@ -122,9 +121,8 @@ function Entry({ entry }: { entry: RequestDetail }) {
   )
 }
 
-function replayedOf({ request_headers }: RequestDetail) {
-  const id = request_headers['x-sandbox-replay']
-  return id === undefined ? null : <Id kind="request" id={id} />
+function linked(kind: IdKind, id: string | null | undefined) {
+  return id === null || id === undefined ? null : <Id kind={kind} id={id} />
 }
 
 function CopyCurl({ entry, base_url }: { entry: RequestDetail; base_url: string }) {
@@ -144,8 +142,8 @@ function endpointOf({ method, path }: RequestDetail, endpoints: readonly ListedE
 }
 
 interface SaveSuiteProps {
-  entry: SavedEntry
-  endpoints: readonly KnownEndpoint[]
+  entry: RequestDetail
+  endpoints: readonly ListedEndpoint[]
 }
 
 /** Saves a request as a suite that `svc qa run` runs. */
@@ -189,13 +187,12 @@ function Replay({ entry }: { entry: RequestDetail }) {
   const action = useAction()
   const edits = editsOf(isObject(sent) ? sent : {}, text)
   const edited = Object.keys(edits.set).length
-  const isEditable = isObject(sent)
 
   const replay = () =>
     action.run(async () => {
       setResult(null)
       const body = {
-        ...(Object.keys(edits.set).length === 0 ? {} : { set: edits.set }),
+        ...(edited === 0 ? {} : { set: edits.set }),
         ...(key_id === '' ? {} : { key_id }),
       }
       const replayed = await call('requests.replay', { params: { request_id: entry.request_id }, body })
@@ -209,7 +206,7 @@ function Replay({ entry }: { entry: RequestDetail }) {
       lead="The sandbox sends the request again, for the same key and with new tokens. Prompt text is never stored and is left out."
     >
       <div className="replay pad">
-        {isEditable && (
+        {isObject(sent) && (
           <TextInput
             label="Body"
             value={text}
@@ -281,7 +278,7 @@ function KeyChoice({ client_id, value, onChange }: KeyChoiceProps) {
 }
 
 /** Returns the values that differ from what was sent, by dotted path. */
-function editsOf(sent: JsonObject, text: string): { set: Record<string, JsonValue>; problem: string | undefined } {
+function editsOf(sent: JsonObject, text: string): { set: Record<string, Json>; problem: string | undefined } {
   if (text.trim() === '') return { set: {}, problem: undefined }
   const edited = parseJson(text)
   if (!isObject(edited)) return { set: {}, problem: 'Write a JSON object.' }

@@ -52,7 +52,7 @@ test('entries are compared part by part; a body that is not JSON is a text', () 
     status: 200,
     reason_code: null,
     duration_ms: 1,
-    key: 'sk_test',
+    key: 'sk_test' as const,
     request_headers: { host: 'a' },
     request_body: '{"a":1}',
     response_headers: {},

@@ -2,28 +2,18 @@
  * A request of the journal as a suite that `svc qa run` accepts. What belongs to this sandbox alone becomes a variable: the
  * session, the project, tokens, slots, times. A beacon, a poll or a frame gets the placement that it is about.
  */
+import type { RequestDetail } from '../../../../src/contract/resources/requests.ts'
 import { pathPattern, withoutQuery } from '../../../../src/foundation/http.ts'
 import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
+import type { ListedEndpoint } from '../../data/provenance.ts'
 
-/** What is read of a journal entry. */
-export interface SavedEntry {
-  request_id: string
-  method: string
-  path: string
-  status: number
-  reason_code: string | null
-  client_id: string | null
-  key: string | null
-  request_headers: Readonly<Record<string, string>>
-  request_body: string | null
-}
+type SavedEntry = Pick<
+  RequestDetail,
+  'request_id' | 'method' | 'path' | 'status' | 'reason_code' | 'client_id' | 'key' | 'request_headers' | 'request_body'
+>
 
 /** An endpoint of the contract, as `GET /_sandbox/contract` lists it. */
-export interface KnownEndpoint {
-  id: string
-  method: string
-  path: string
-}
+type KnownEndpoint = Pick<ListedEndpoint, 'id' | 'method' | 'path'>
 
 export interface QaSuite {
   suite: string
