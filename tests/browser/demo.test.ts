@@ -12,6 +12,9 @@ import { sharedChromium } from './chromium.ts'
 const timeout_ms = 45_000
 /** By default a page is asked in each of its frames, and paints for it. */
 const polled = { polling: 100 }
+/** Text that appears word by word is painted word by word: half of the time of a page. Every surface has a test with motion. */
+const calm = { reducedMotion: 'reduce' } as const
+const moving = { reducedMotion: 'no-preference' } as const
 
 let sandbox: Sandbox
 let client: Client
@@ -36,7 +39,7 @@ interface Demo extends AsyncDisposable {
 }
 
 async function openDemo(query = '', options: BrowserContextOptions = {}, { url } = sandbox): Promise<Demo> {
-  const context = await browser.newContext({ viewport: { width: 1_280, height: 900 }, ...options })
+  const context = await browser.newContext({ viewport: { width: 1_280, height: 900 }, ...calm, ...options })
   // A busy host is no failure of a request.
   await context.addInitScript(() => {
     const timeout = AbortSignal.timeout.bind(AbortSignal)
@@ -128,7 +131,7 @@ const surfaces = [
 
 describe('a turn', { concurrent: true }, () => {
   test('has no accessibility violation on a phone, and never scrolls sideways', async () => {
-    await using demo = await openDemo('', { viewport: { width: 320, height: 640 }, reducedMotion: 'reduce' })
+    await using demo = await openDemo('', { viewport: { width: 320, height: 640 } })
     const { page } = demo
     await showAd(page)
     await page.locator('.slot iframe').waitFor()
@@ -164,7 +167,7 @@ describe('a turn', { concurrent: true }, () => {
   test.each(surfaces)(
     'on the %s surface fills with a %s ad that is counted, and has no accessibility violation',
     async (surface, format, answer) => {
-      await using demo = await openDemo(`?surface=${surface}&format=${format}`, { colorScheme: 'light' })
+      await using demo = await openDemo(`?surface=${surface}&format=${format}`, { colorScheme: 'light', ...moving })
       const { page, received, problems } = demo
       await showAd(page)
       await milestone(page, 'Viewable')
@@ -269,7 +272,7 @@ describe('a turn', { concurrent: true }, () => {
   })
 
   test('is blocked when its consent expires', async () => {
-    await using demo = await openDemo('?consent=expiring&surface=image')
+    await using demo = await openDemo('?consent=expiring&surface=image', moving)
     const { page, problems } = demo
     await row(page, 'Blocked').getByText('consent_expired').waitFor()
     await waitForSlot(page, false)
@@ -277,7 +280,7 @@ describe('a turn', { concurrent: true }, () => {
   })
 
   test('with a slow decision is pending, then fills', async () => {
-    await using demo = await openDemo('?outcome=slow&surface=voice')
+    await using demo = await openDemo('?outcome=slow&surface=voice', moving)
     const { page, requests, problems } = demo
     await row(page, 'Pending').waitFor()
     await showAd(page)
