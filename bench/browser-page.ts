@@ -1,5 +1,5 @@
 /**
- * What runs in the page and in its frames. Every time is wall-clock, milliseconds with fractions, so that the page, its
+ * Code that runs in the page and in its frames. Every time is wall-clock, milliseconds with fractions, so that the page, its
  * frames and the emulator on the same host can be compared.
  */
 import type { RendererEvent } from '../sandbox/renderer/host/renderer.ts'

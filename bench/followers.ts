@@ -1,5 +1,5 @@
 /**
- * What followers of events cost: placements a second with 0, 10 and 500 of them, in turn, and the share that is left.
+ * The cost of event followers: placements a second with 0, 10 and 500 of them, in turn, and the share that is left.
  * `node bench/followers.ts [bin/svc.js]`. The followers read in a process of their own.
  */
 import { fork } from 'node:child_process'

@@ -13,7 +13,7 @@ import { launchChromium } from '../tests/browser/chromium.ts'
 
 const placements = 100_000
 const exchanges = 1_000_000
-/** What the issue allows, milliseconds. */
+/** The limits, milliseconds. */
 const most = { paint_ms: 1_000, pause_ms: 100 }
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-inspector-'))
@@ -26,7 +26,7 @@ try {
   try {
     const page = await browser.newPage({ viewport: { width: 1_280, height: 900 } })
     await watchPauses(page)
-    // What this computer itself takes meanwhile: a page that does nothing, in the same browser.
+    // The baseline of this computer: a page that does nothing, in the same browser.
     const idle = await browser.newPage()
     await watchPauses(idle)
     await idle.goto(`${sandbox.url}/_sandbox/docs/`)

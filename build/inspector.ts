@@ -7,7 +7,7 @@ import { reasonCodes } from '../src/contract/error-codes.ts'
 import { contract } from '../src/contract/index.ts'
 import { bundle } from './bundle.ts'
 
-/** What the first page loads: the script and the chunks that it imports, over gzip, bytes. */
+/** The size of the first page, gzip, bytes: the script and the chunks that it imports. */
 const most = 250_000
 
 const root = fileURLToPath(new URL('..', import.meta.url))

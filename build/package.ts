@@ -127,7 +127,7 @@ function stagePackage(target: string): string {
   for (const path of withDependencies('pg')) {
     cpSync(join(root, path), join(stage, path), { recursive: true, filter: (file) => !unusedAtRunTime.test(file) })
   }
-  // What is left out is gone already; `svc init` packs what the rest names.
+  // Files that are left out are gone already; `svc init` packs those that package.json names.
   const packed = manifest.files.filter((path: string) => !path.startsWith('!'))
   const everything = ['dist', 'fixtures', 'templates', 'node_modules'].flatMap((path) => [
     `${path}/**/*`,

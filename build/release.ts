@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, '..')
 /** Every target of build/package.ts. */
 const binaryTargets = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win-x64']
 
-/** What an archive of a binary may have at most: what is downloaded. */
+/** The largest download: an archive of a binary, bytes. */
 const largest_archive_bytes = 40e6
 
 if (import.meta.main) release()

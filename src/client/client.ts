@@ -39,7 +39,7 @@ export interface ClientOptions extends Sender {
   validate?: Validation | ((response: RawResponse, endpoint: EndpointId) => Validation) | undefined
 }
 
-/** What a client knows of the contract. Its schemas may be loaded when they are needed. */
+/** The contract as a client uses it. Its schemas may be loaded when they are needed. */
 export interface KnownContract<Ids extends EndpointId = EndpointId> {
   endpoints: Readonly<Record<Ids, SentEndpoint>>
   schemas(): Schemas | Promise<Schemas>
@@ -79,7 +79,7 @@ type WithMeta<E extends Endpoint> = [Stream<E>] extends [never]
   ? Promise<{ data: Output<E>; meta: ResponseMeta }>
   : Stream<E>
 
-/** What a request alone can call: not the handshake of a socket. */
+/** The endpoints that a plain request can call: all but the handshake of a socket. */
 type CallableId = { [Id in EndpointId]: Contract[Id]['status'] extends 101 ? never : Id }[EndpointId]
 
 type GroupOf<Id extends string> = Id extends `${infer Group}.${string}` ? Group : never

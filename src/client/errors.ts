@@ -16,7 +16,7 @@ export class ServiceError extends Error {
     path: string
     status: number
     body: ErrorBody | null
-    /** What it has instead of the error body, as the end of the message. */
+    /** A description of the body that is not an error body, as the end of the message. */
     instead: string
     retry_after_s: number | null
     request_id: string | null
@@ -47,7 +47,7 @@ export class ServiceError extends Error {
     return this.body?.reason_code ?? null
   }
 
-  /** What to do next; null when the service did not say. */
+  /** The fix that the service suggests, or null. */
   get hint(): string | null {
     return this.body?.hint ?? null
   }

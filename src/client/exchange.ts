@@ -37,7 +37,7 @@ export interface HttpRequest {
   keepalive?: boolean
 }
 
-/** What a request needs of its endpoint. */
+/** The parts of an endpoint that a request needs. */
 export interface SentEndpoint extends Pick<Endpoint, 'id' | 'method' | 'path' | 'credentials' | 'status'> {
   readonly body_media_type?: string
   readonly response: object
@@ -144,7 +144,7 @@ export interface ResponseMeta {
   request_id: string | null
   /** Warnings of the sandbox, such as `wait_ms_clamped`. */
   warnings: string[]
-  /** What production would have billed for this beacon, as the sandbox states it. */
+  /** The metric that production would have billed for this beacon, by the sandbox's header. */
   would_bill: string | null
   /** Every slot of the job, if a placement request asked for several. */
   slot_ids: string[]

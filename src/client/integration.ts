@@ -1,5 +1,5 @@
 /**
- * What integrators write again and again, beside the typed operations: a job, its decision, its beacons and its generation,
+ * The calls that every integration makes, beside the typed operations: a job, its decision, its beacons and its generation,
  * with retries that never double a placement, a mode in which an ad can fail but the product cannot, and the signature of a
  * callback.
  */
@@ -67,7 +67,7 @@ type GenerationBody = Input<Contract['generation.report']>['body']
 /** A beacon; its `beacon_id` and its time are added where they are left out. */
 export type BeaconInput = Omit<BeaconBody, 'beacon_id'> & { beacon_id?: string | undefined }
 
-/** What happens to a generation. */
+/** The events of a generation. */
 export type GenerationEvent = (typeof generationEvents)[number]
 
 /** `Failed` is null in fail-silent mode, else nothing. */

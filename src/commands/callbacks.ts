@@ -25,7 +25,7 @@ const mostBodyBytes = 1_048_576
 const forward_ms = 10_000
 const signatureHeader = 'x-csl-signature'
 
-/** One callback, as it is printed with `-o json`. */
+/** One callback, as printed with `-o json`. */
 export interface ReceivedCallback {
   type: 'callback'
   at_ms: number
@@ -37,7 +37,7 @@ export interface ReceivedCallback {
   no_fill_reason: string | null
   /** `other_key`: right, with another key of the sandbox than the one in use. */
   signature: 'verified' | 'other_key' | 'wrong' | 'missing'
-  /** What it was responded with. */
+  /** The status of the response. */
   status: number
   forwarded_to: string | null
   /** Why forwarding failed. */

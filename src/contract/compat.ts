@@ -1,5 +1,5 @@
 /**
- * What clients that exist need beyond the API document: other paths and shapes of the same operations, the report of a
+ * Endpoints that existing clients need beyond the API document: other paths and shapes of the same operations, the report of a
  * generation, and decisions pushed over WebSocket. Off with --strict.
  */
 import { z } from 'zod'
@@ -131,7 +131,7 @@ const socket = {
   errors: ['ticket_invalid', 'upgrade_required', 'too_many_sockets'],
 } as const
 
-/** What happens to a generation. */
+/** The events of a generation. */
 export const generationEvents = ['started', 'finished', 'failed'] as const
 export type GenerationEvent = (typeof generationEvents)[number]
 

@@ -9,7 +9,7 @@ export type Credential = 'secret_key' | 'activation_token' | 'beacon_token'
 /** The token bucket an endpoint draws from (A20). */
 export type RateClass = 'default' | 'beacons' | 'activate'
 
-/** What a token of the control plane may do, from the least (A97). Each includes the ones before it. */
+/** The roles of control plane tokens, from the least (A97). Each includes the ones before it. */
 export const roles = ['read', 'write', 'admin'] as const
 export type Role = (typeof roles)[number]
 

@@ -358,7 +358,7 @@ export const acceptMeanings = {
   MEASUREMENT_IMPLAUSIBLE: 'the claimed visible_ms is longer than the time since render',
 } as const
 
-/** What to do about an accepted beacon that does not count. The thresholds are the defaults of `limits`. */
+/** The fix for an accepted beacon that does not count, by its reason. The thresholds are the defaults of `limits`. */
 export const acceptHints: Readonly<Record<Exclude<keyof typeof acceptMeanings, 'OK'>, string>> = {
   DUPLICATE: 'Repeat a beacon only to retry it; it counts once.',
   ALREADY_COUNTED: 'Send it once per placement; nothing more is billed.',

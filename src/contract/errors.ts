@@ -144,7 +144,7 @@ export function requirementOf(issue: Issue | undefined): string {
   return `must be ${expectedOf(issue)}`
 }
 
-/** What to do instead, for known fields in a place where they do not exist. */
+/** Hints for known fields in a place where they do not exist. */
 const expectedOfUnknown = new Map([
   ['wait_ms', 'wait_ms on POST /v1/placements or GET /v1/decisions/{slot_id} only: nothing else waits'],
 ])
@@ -170,7 +170,7 @@ function fieldMeant(schema: z.core.$ZodType, place: readonly PropertyKey[], wron
   return name === null ? null : [...place, name].join('.')
 }
 
-/** What is read of the definition of a schema: of an object, a list, a union, or one around another. */
+/** The parts of a schema definition that are read here: of an object, a list, a union, or a wrapper of another schema. */
 interface Definition {
   shape?: Record<PropertyKey, z.core.$ZodType>
   element?: z.core.$ZodType

@@ -1,5 +1,5 @@
 /**
- * What the package exports as `svc-sandbox/contract`: the endpoints, every schema with its type, the lists and constants of
+ * The exports of `svc-sandbox/contract`: the endpoints, every schema with its type, the lists and constants of
  * the contract, and the document computed from them. It needs zod alone: it also runs in pages, and on Node 20.
  */
 

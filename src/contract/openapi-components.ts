@@ -1,5 +1,5 @@
 /**
- * What the operations of the OpenAPI 3.1 document refer to: examples, and the JSON Schema of every schema of the contract.
+ * The components of the OpenAPI 3.1 document: examples, and the JSON Schema of every schema of the contract.
  * There is one component for each schema that a file exports, and for each body and response of an operation, under the
  * names of `schemaName`.
  */

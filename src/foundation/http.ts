@@ -101,7 +101,7 @@ function quote(text: string, variables: readonly string[], isBody = false): stri
   return [...new Set(variables)].reduce((all, name) => all.replaceAll(name, () => `'"${name}"${open}`), quoted)
 }
 
-/** What a curl command needs of a journal entry. */
+/** The parts of a journal entry that a curl command needs. */
 interface JournaledRequest {
   method: string
   /** Path and query. */

@@ -13,7 +13,7 @@ import { servedRules } from './rules/page.ts'
 /** `problem`: something does not work. `warning`: it will surprise. `unknown`: it could not be looked at. */
 type Level = 'ok' | 'warning' | 'problem' | 'unknown'
 
-/** What a check found, or that all is well. */
+/** The result of a check. */
 export interface Diagnosis extends Outcome {
   group: string
   check: string
@@ -21,9 +21,9 @@ export interface Diagnosis extends Outcome {
 
 interface Outcome {
   level: Level
-  /** What is the case, one sentence. */
+  /** The finding, one sentence. */
   message: string
-  /** What to do; null when there is nothing to do. */
+  /** The fix; null when there is nothing to do. */
   fix: string | null
 }
 

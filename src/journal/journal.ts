@@ -102,7 +102,7 @@ export interface Exchange extends RequestItem {
   response_body: unknown
 }
 
-/** What a sandbox recorded of an integration in some span of time. */
+/** The records of a sandbox about an integration in a span of time. */
 export interface Journal {
   /** Oldest first. */
   exchanges: readonly Exchange[]

@@ -13,9 +13,9 @@ interface LintFinding extends Place {
   code: string
   /** The field, dotted; null when it is the whole beacon. */
   path: string | null
-  /** What is wrong, one sentence. No token and no key. */
+  /** The problem, one sentence, without tokens and keys. */
   message: string
-  /** What to do. */
+  /** The fix, one sentence. */
   fix: string
 }
 

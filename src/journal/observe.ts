@@ -205,7 +205,7 @@ const widest = 100
 interface ListOptions {
   verdicts: readonly Verdict[]
   watched: Watched
-  /** What was watched: `npm test`, `http://localhost:3000`. */
+  /** The command or page that was observed: `npm test`, `http://localhost:3000`. */
   what: string
 }
 

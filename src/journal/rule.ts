@@ -10,7 +10,7 @@ import type { PageSeen } from './facts/page.ts'
 import type { ServedFiles } from './facts/served-files.ts'
 import { type Exchange, groupBy, type Journal, routeOf, textAt, times } from './journal.ts'
 
-/** What an integration did, and how far the journal of it reaches. */
+/** The facts about an integration, and how far its journal reaches. */
 export interface Observed extends Journal {
   /** The program has ended: what it did not do by then, it will not do. */
   is_ended: boolean
@@ -41,13 +41,13 @@ export interface RuleText {
   /** Public and permanent: reports, suppressions and scripts name it. */
   id: string
   severity: Severity
-  /** What to do about a violation. */
+  /** The fix of a violation. */
   fix: string
-  /** What is right: the name of its case in reports of `svc qa observe`; the message where a finding has none. */
+  /** The requirement: the name of its case in reports of `svc qa observe`, and the message of a finding without one. */
   title?: string
-  /** What a violation costs; for `svc qa observe`. */
+  /** The cost of a violation; for `svc qa observe`. */
   costs?: string
-  /** What must be there for the rule to be judged; for `svc qa observe`. */
+  /** The facts without which the rule is skipped; for `svc qa observe`. */
   needs?: string
 }
 
@@ -67,7 +67,7 @@ export interface Judgement {
   findings: readonly Finding[]
   /** Rates and the like: worth knowing, and no violation. */
   notes?: readonly string[]
-  /** What is the case when nothing was found, one sentence; for `svc doctor`. */
+  /** The sentence for a check without findings; for `svc doctor`. */
   holds?: string
 }
 
@@ -75,7 +75,7 @@ export interface Judgement {
 export interface Finding {
   /** One or two sentences. No key and no token. */
   message: string
-  /** What to do, when it is more fitting than the fix of the rule. */
+  /** A more specific fix than that of the rule. */
   fix?: string
   /** Another severity than the rule's; `unknown`: it could not be looked at. */
   severity?: Severity | 'unknown'

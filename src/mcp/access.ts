@@ -1,4 +1,4 @@
-/** What the tools for agents work with: a sandbox, and what the program around it can do with it. */
+/** The access of agents' tools to a sandbox. */
 import type { Client } from '../client/client.ts'
 import type { Diagnosis } from '../journal/doctor.ts'
 import type { TargetOptions } from '../qa/run/target.ts'

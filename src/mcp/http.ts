@@ -79,7 +79,7 @@ function accessOf(sandbox: ServingSandbox, { token, mayWrite }: Caller): Sandbox
       const journal = await readJournal(client, info, { limit: journal_limit }, about)
       // The sandbox itself looks here: its computer is this one.
       const now_ms = info.clock.now_ms - info.clock.offset_ms
-      // What it runs on is for the command line to judge: this may be a container.
+      // Only the command line can judge the machine: this may be a container.
       return diagnose({
         machine: null,
         sandbox: await gatherSandbox(client, info, { now_ms, command_name }),

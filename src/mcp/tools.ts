@@ -20,7 +20,7 @@ import { builtinNames, loadSuites } from '../qa/suite/builtin.ts'
 import type { SandboxAccess } from './access.ts'
 import { readTopic, readTopics } from './resources.ts'
 
-/** What a tool does to the sandbox: it reads, it adds or changes, or it loses something. */
+/** The effect of a tool on the sandbox: it reads, adds or changes, or deletes. */
 type Effect = 'reads' | 'changes' | 'destroys'
 
 export interface Tool {
@@ -33,7 +33,7 @@ export interface Tool {
   /** Whether a second call with the same input changes nothing more. */
   isIdempotent: boolean
   input: z.ZodObject
-  /** What to do when the result is too large. */
+  /** The advice when the result is too large. */
   narrower: string
   /** Returns the result: a value for JSON, which is redacted, or a text of this package, which is not. */
   call(access: SandboxAccess, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown>

@@ -1,5 +1,5 @@
 /**
- * What a run of scripted QA produces, as plain data: the runner writes it, reporters read it. A run is made of cases, a
+ * The result of a QA run, as plain data: the runner writes it, reporters read it. A run is made of cases, a
  * case of steps, a step of exchanges (what went over the wire) and checks (what was expected of it).
  */
 import type { Provenance } from '../contract/objects.ts'
@@ -10,7 +10,7 @@ export class QaError extends Error {
   override readonly name = 'QaError'
   /** Stable name of the cause. */
   readonly code: `${'target' | 'browser' | 'reporter' | 'report'}_${string}`
-  /** What to do. */
+  /** The fix, one sentence. */
   readonly hint: string
 
   constructor(code: QaError['code'], message: string, hint: string, cause?: unknown) {
@@ -51,7 +51,7 @@ export interface Difference {
 
 /** One expectation, met or not. */
 export interface Check {
-  /** What was checked: `status`, `body.decision.outcome`, `header cache-control`, `contract`, `events`, `pixels`. */
+  /** The subject of the check: `status`, `body.decision.outcome`, `header cache-control`, `contract`, `events`, `pixels`. */
   subject: string
   passed: boolean
   /** In words or as a value: `fill`, `greater than 0`, `the schema of placements.create`. */

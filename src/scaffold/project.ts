@@ -109,7 +109,7 @@ export interface Project {
   package: { version: string; path: string; has_types: boolean }
 }
 
-/** What a package says of itself. */
+/** The fields of package.json that are read. */
 interface Manifest {
   name: string
   version: string
@@ -118,7 +118,7 @@ interface Manifest {
 
 /** Files that npm leaves out of packages or uses itself, by the name under which a template keeps them. */
 const renamed: Readonly<Record<string, string>> = { _gitignore: '.gitignore' }
-/** What running a template in place leaves behind. */
+/** Files and folders that running a template in place leaves behind. */
 const leftovers = new Set([
   'node_modules',
   'dist',
@@ -200,7 +200,7 @@ function ownManifest(source: string, name: string, { name: dependency }: Manifes
   return Buffer.from(`${JSON.stringify({ ...given, name, devDependencies }, null, 2)}\n`)
 }
 
-/** What a directory may hold and still count as empty. */
+/** Files that an empty directory may contain. */
 const uncounted = new Set(['.git', '.DS_Store', 'Thumbs.db'])
 
 /** Throws ScaffoldError when the files cannot go there. `shown` is the directory's name in messages. */

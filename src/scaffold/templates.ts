@@ -16,7 +16,7 @@ export class ScaffoldError extends Error {
   override readonly name = 'ScaffoldError'
   /** Stable name of the cause: `directory_not_empty`. */
   readonly code: string
-  /** What to do. */
+  /** The fix, one sentence. */
   readonly hint: string
 
   constructor(code: string, message: string, hint: string) {

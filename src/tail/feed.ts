@@ -22,7 +22,7 @@ export type FeedMessage =
   /** `is_live` is false for a beacon from before the connection. */
   | { kind: 'item'; item: TailBeacon; is_live: boolean }
 
-/** What may come between the items that are followed. */
+/** Messages between the items that are followed. */
 export type Interruption =
   | { kind: 'connected'; info: SandboxInfo; is_again: boolean; is_new_history: boolean }
   | { kind: 'lost'; reason: string }
@@ -34,7 +34,7 @@ export type Interruption =
 export interface FeedOptions {
   /** Returns the client for the next connection: a restarted sandbox may have another address. */
   connect(): Promise<Client>
-  /** What the stream itself can select. */
+  /** The filters of the stream itself. */
   query: { client_id?: string | undefined; slot_id?: string | undefined }
   /** Where to start, on the sandbox's clock; null for now. */
   since: Since | null

@@ -1,4 +1,4 @@
-/** What each key does on each screen, and the keys of the terminal as Ink reports them. */
+/** The keys of each screen, and the keys of the terminal as Ink reports them. */
 import type { Key as InkKey } from 'ink'
 import { withoutControls } from '../cli/output/terminal.ts'
 import { capacity, filterFields, type TailAction, type TailState } from './model.ts'
@@ -27,7 +27,7 @@ export interface Key {
   name: KeyName | null
 }
 
-/** What a key does beyond the state of the screen. */
+/** The effect of a key beyond the state of the screen. */
 export type Effect = { type: 'quit' } | { type: 'replay' } | { type: 'inspector' } | { type: 'copy'; as: 'id' | 'curl' }
 type KeyAction = TailAction | Effect
 

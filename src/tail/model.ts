@@ -280,7 +280,7 @@ function withArrivals(
   return [...(last?.at_s === at_s ? seconds.slice(0, -1) : seconds), second]
 }
 
-/** What is followed: items, and what happens in between. */
+/** The events of a feed: items, and changes of the connection. */
 export type TailMessage = Interruption | ({ kind: 'item' } & Arrival)
 
 export const framesPerSecond = 15

@@ -20,7 +20,7 @@ import {
 } from './model.ts'
 import type { TailItem, TailSource } from './source.ts'
 
-/** What a tail follows, and from where. */
+/** The source of a tail, and where it starts. */
 interface Followed {
   source: TailSource
   filter: TailFilter
@@ -88,7 +88,7 @@ export async function runScreen(session: Session, followed: Followed): Promise<n
 const quit = Symbol('quit')
 const interrupted = Symbol('interrupted')
 
-/** What actions and effects work with. */
+/** The context of actions and effects. */
 interface Tail {
   session: Session
   source: TailSource
@@ -135,7 +135,7 @@ async function openInspector({ session, source, store, info }: Tail): Promise<vo
   store.dispatch({ type: 'notice', text: isOpen ? `Opened ${url}` : `No browser here. Open ${url}` })
 }
 
-/** What terminals take at once. */
+/** The most that terminals take at once. */
 const mostCopiedBytes = 74_994
 
 /** Copies through the terminal, which may be on another computer than this process. */

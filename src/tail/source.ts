@@ -16,7 +16,7 @@ export interface Arrival {
   is_live: boolean
 }
 
-/** What is looked at, and what has been loaded about it. */
+/** The selected item, and what has been loaded about it. */
 export interface Details<Item extends TailItem = TailItem> {
   item: Item
   slot: SlotState
@@ -44,7 +44,7 @@ export interface TailSource<Item extends TailItem = TailItem> {
   has_slot: boolean
   /** The groups that are counted. */
   groups: readonly string[]
-  /** What is counted beside them, in the order of the screen. */
+  /** Further counts, in the order of the screen. */
   tallies: readonly string[]
   groupOf(item: Item): string | null
   /** Returns the tallies that an item counts for. */

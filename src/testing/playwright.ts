@@ -270,7 +270,7 @@ interface WantedPlacement {
   slot_id: string | undefined
 }
 
-/** What a page reported, for messages. */
+/** The events that a page reported, for messages. */
 interface PageObservations {
   /** Errors and warnings of the console, uncaught errors, and requests to the sandbox that failed. */
   problems: string[]

@@ -24,7 +24,7 @@ export interface AcceptedWait extends BeaconWait {
 
 export interface BilledWait extends AcceptedWait {
   event?: BeaconEvent | undefined
-  /** What the billing model counts. */
+  /** The metric that the billing model counts. */
   metric?: Metric | undefined
 }
 

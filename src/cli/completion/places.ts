@@ -9,7 +9,7 @@ import { outputFormats } from '../settings/table.ts'
 export interface Place {
   /** `placements create`; empty at the start. */
   path: string
-  /** What may follow: commands, or the values of an argument. */
+  /** The possible next words: commands, or the values of an argument. */
   words: readonly Word[]
   /** Names of this computer that may follow too; null when there are none. */
   names: NameSource | null
@@ -52,7 +52,7 @@ export const nameSources = [
 ] as const
 export type NameSource = (typeof nameSources)[number]
 
-/** What an argument names, in every command. */
+/** The kind of value that an argument names, in every command. */
 const argumentNames: Readonly<Record<string, NameSource>> = {
   topic: 'topics',
   profile: 'profiles',
@@ -65,7 +65,7 @@ const argumentNames: Readonly<Record<string, NameSource>> = {
   fault_id: 'faults',
 }
 
-/** What the first argument of a command names, where its own name does not say it. */
+/** The kind of value of a command's first argument, where its own name does not say it. */
 const firstArgumentNames: Readonly<Record<string, NameSource | null>> = {
   'projects create': null,
   'sandbox scenario use': 'scenarios',
@@ -74,7 +74,7 @@ const firstArgumentNames: Readonly<Record<string, NameSource | null>> = {
   'tokens revoke': 'tokens',
 }
 
-/** What the value of a flag names, in every command. */
+/** The kind of value of a flag, in every command. */
 const flagNames: Readonly<Record<string, NameSource>> = {
   '--profile': 'profiles',
   '--scenario': 'scenarios',

@@ -19,7 +19,7 @@ import { type Body, bodyOptions, buildBody, checkRequired, endpointOptions, flag
 /** The parts of a command that its endpoint does not declare. */
 type EndpointCommand<Id extends EndpointId> = Details<Id> & List
 
-/** What a list has: its columns, and the note below it when it is empty although nothing filters it: how to add an item. */
+/** A list: its columns, and the note on how to add an item, printed when it is empty and not filtered. */
 type List = { columns: readonly Column[]; empty: string } | { columns?: undefined; empty?: undefined }
 
 interface Details<Id extends EndpointId> {

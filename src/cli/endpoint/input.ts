@@ -1,5 +1,5 @@
 /**
- * What the command line gives: flags for the scalar fields of a request, `--data` and `--set` for all of them, and the values
+ * Input from the command line: flags for the scalar fields of a request, `--data` and `--set` for all of them, and the values
  * of flags that several commands take.
  */
 import { readFile } from 'node:fs/promises'

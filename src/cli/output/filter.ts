@@ -1,5 +1,5 @@
 /**
- * What replaces the text of a command. `--jq`: jq 1.7 as WebAssembly, without access to files, the network or the environment of
+ * Output filters. `--jq`: jq 1.7 as WebAssembly, without access to files, the network or the environment of
  * this process. `--template`: a Handlebars template over the JSON, with the helpers of docs/guides/output.md. Both are compiled
  * before anything is sent, so that a typing error has no effect.
  */

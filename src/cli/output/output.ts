@@ -1,4 +1,4 @@
-/** What a command prints: data on stdout in the chosen format, everything else on stderr. */
+/** The output of a command: data on stdout in the chosen format, everything else on stderr. */
 import { spawnSync } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'
 import type { Failure } from '../run/errors.ts'

@@ -7,7 +7,7 @@ import type { Style } from './terminal.ts'
 import { cutText, formatValue, isTime, sizeText, textWidth, timeText, wrap } from './text.ts'
 
 export interface Column {
-  /** What the column is called in the head, and by `--columns`. */
+  /** The name of the column in the head and for `--columns`. */
   name: string
   /** The property of a row; default: the name. */
   field?: string

@@ -53,7 +53,7 @@ export interface LazyCommand {
 
 export type AnyCommand = Command | CommandGroup | LazyCommand
 
-/** What the command line gave to a command. */
+/** The arguments and options of a command. */
 export interface CommandInput {
   args: readonly (string | undefined)[]
   /** By camel-case name. */

@@ -31,7 +31,7 @@ export class CliError extends Error {
   readonly category: Category
   /** Stable name of the cause: `option_unknown`, `port_in_use`. */
   readonly code: string
-  /** What to do, or null. */
+  /** The fix, one sentence, or null. */
   readonly hint: string | null
 
   constructor(category: Category, code: string, message: string, hint: string | null = null) {

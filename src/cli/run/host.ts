@@ -1,4 +1,4 @@
-/** What the program runs on, and as what: the computer, its own version, and how to call it again. */
+/** The environment of the program: the computer, its own version, and how to call it again. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -90,7 +90,7 @@ export async function runSession(
     const code = await command.run(session, input).finally(() => out.flush())
     return code
   } catch (error) {
-    // What reads the output has seen enough (`svc events stream | head -1`), and nobody reads a message.
+    // The reader of the output has seen enough (`svc events stream | head -1`), and nobody reads a message.
     if (error instanceof InterruptError && error.signal === 'SIGPIPE') return exitCodes.ok.exit_code
     // A command that fails on a response reports what was wrong with that response.
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error

@@ -181,7 +181,7 @@ function locatorPath(home: string, pid: number): string {
   return join(directoryOf(home), `${pid}.json`)
 }
 
-/** What a session needs for its last placement. */
+/** The identifiers of the last placement that later commands use. */
 interface PlacementSession {
   host: Host
   out: Pick<Output, 'note'>

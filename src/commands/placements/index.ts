@@ -137,7 +137,7 @@ function billingText({ billing }: PlacementDetail): string | null {
   return `${billing.would_bill ? 'would bill' : 'would not bill'} a ${billing.metric}${price}. ${billing.explanation}`
 }
 
-/** What to do so that a fill is billed; null when it would be, or nothing can be done. */
+/** Returns the step that is missing for a fill to be billed; null when it would be billed, or nothing can be done. */
 function billingFix({ billing, beacons, first_frame_at_ms }: PlacementDetail): string | null {
   if (billing === null || billing.would_bill) return null
   const shortfalls = beacons.filter(({ reason_code, verdict }) => verdict !== 'duplicate' && reason_code !== 'OK')

@@ -151,7 +151,7 @@ async function* poll(
   }
 }
 
-/** What has been read of one journal. */
+/** The part of a journal that has been read. */
 class JournalReader {
   readonly #query: RequestQuery
   #seen = new Set<string>()

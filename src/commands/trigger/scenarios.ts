@@ -4,7 +4,7 @@ import { fillOf, playFill, seen, type Turn, type TurnFormat, viewed_ms } from '.
 
 export interface TriggerScenario {
   name: string
-  /** What it plays and what comes of it, in a few words. */
+  /** A summary of its steps and result, in a few words. */
   what: string
   /** The one format that it plays; null for any. */
   format: TurnFormat | null

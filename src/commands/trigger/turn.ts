@@ -22,7 +22,7 @@ export interface Step {
   ok: boolean
   /** The status of the response. */
   status: number
-  /** What came of it: `fill`, `accepted`, the reason of a refusal. */
+  /** The result: `fill`, `accepted`, the reason of a refusal. */
   result: string
   session_id: string
   slot_id: string | null

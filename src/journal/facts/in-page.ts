@@ -1,6 +1,6 @@
 /** Functions that run inside the integrator's page. Each is sent there as its source, and may use nothing from outside. */
 
-/** What is recorded in the page until it is read from outside. */
+/** Events recorded in the page until they are read from outside. */
 interface Records {
   shifts: { at: number; value: number }[]
   changes: number[]
@@ -44,7 +44,7 @@ export interface RendererError {
   type: 'error' | 'blocked' | 'beacon' | 'cleared' | 'cancelled'
   /** The code of the error, the reason of the block or of clearing it, or the event of the beacon. */
   code: string
-  /** What the event says beside its code, as `http_404`; null for nothing. */
+  /** The detail of the event beside its code, as `http_404`; null for none. */
   detail: string | null
 }
 

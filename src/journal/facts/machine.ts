@@ -110,7 +110,7 @@ function isTaken(hostname: string, port: number): Promise<boolean> {
 
 export interface SandboxFacts {
   info: SandboxInfo
-  /** What it found in its database, or why it could not look. */
+  /** The result of the check of its database, or why there is none. */
   integrity: Integrity | { failure: string }
   /** The time of this computer when `info` was read. */
   now_ms: number

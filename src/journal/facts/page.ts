@@ -24,7 +24,7 @@ export interface PageSeen {
   key_requests: readonly KeyRequest[]
   /** Every hosted frame that was in the page at some time. */
   mounts: readonly Mount[]
-  /** What the browser did not load of the service, and why; also a render.js that is elsewhere. */
+  /** Requests to the service that the browser blocked, and why; also a render.js from elsewhere. */
   blocked: readonly Blocked[]
   /** Errors and blocks that render.js reported. */
   renderer_errors: readonly RendererError[]
@@ -110,7 +110,7 @@ const readable = /javascript|json|html|css|text|xml/
 /** At most this much of a console message is kept. */
 const maxMessage = 300
 
-/** What the events of the browser add to while the page is watched. */
+/** The lists that browser events are added to while the page is watched. */
 interface Records extends Pick<PageSeen, 'files'> {
   keys: ServedKey[]
   key_requests: KeyRequest[]

@@ -1,4 +1,4 @@
-/** What a browser could download, read for secret keys: the files of a directory, or a page with its scripts and styles. */
+/** Files that a browser could download, searched for secret keys: those of a directory, or a page with scripts and styles. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 

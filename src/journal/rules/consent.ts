@@ -239,7 +239,7 @@ export const sessionRules = ruleSet('journal', {
   },
 })
 
-/** What a missing value turns into, and what examples have. */
+/** Matches values that stand for a missing one, and those of examples. */
 const placeholders =
   /^(undefined|null|nan|none|false|true|0|default|anonymous|anon|guest|unknown|user|session|session[-_.]?id|your[-_.].*)$/i
 

@@ -138,7 +138,7 @@ function foreignSettings(settings: Machine['settings']): Finding[] {
   }))
 }
 
-/** What is at the base URL instead of a sandbox. */
+/** Describes what responds at the base URL instead of a sandbox. */
 function serviceMissing({ service, settings: { base_url, source }, port, command_name }: Machine): Finding {
   const start = `Start one: ${command_name} start`
   if (typeof service === 'object') {

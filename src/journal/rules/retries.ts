@@ -1,4 +1,4 @@
-/** What a client does after an error or a no-fill, and how it waits for pending slots. */
+/** Rules for retries after an error or a no-fill, and for polling pending slots. */
 import { errorCodes, type ReasonCode } from '../../contract/errors.ts'
 import { retryAfterMs } from '../../foundation/http.ts'
 import { valueAt } from '../../foundation/json.ts'

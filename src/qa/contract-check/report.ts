@@ -36,7 +36,7 @@ export interface ServiceReport {
   differences: ServiceDifference[]
 }
 
-/** What one case found. A case of the suite is one request to one endpoint, which its name begins with. */
+/** The result of one case: one request to one endpoint, whose id begins the name of the case. */
 interface Finding {
   endpoint: V1Id
   check: string

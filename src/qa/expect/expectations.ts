@@ -1,5 +1,5 @@
 /**
- * What a step may expect of its response, and the checks that compare it: one check for each expectation.
+ * The expectations of a step, and one check for each that compares it with the response.
  *
  * Matchers: a literal is compared field by field; an object whose field names begin with `$` consists of operators, all of
  * which must hold. Operators may stand anywhere within a literal.

@@ -1,4 +1,4 @@
-/** What every reporter is given, and how it writes: names, counts and values, the same in each of them. */
+/** The input of every reporter, and the wording they share: names, counts and values. */
 import { oneLine } from '../../cli/output/terminal.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import {

@@ -1,5 +1,5 @@
 /**
- * What a case knows while it runs: its session and project, its responses so far, its events; and the script that repeats a
+ * The state of a running case: its session and project, its responses so far, its events; and the script that repeats a
  * failed request of it.
  */
 import { createHash } from 'node:crypto'
@@ -10,7 +10,7 @@ import type { BuiltIn, Lookup } from '../suite/variables.ts'
 import type { EventStream, WantedEvent } from './events.ts'
 import type { Target } from './target.ts'
 
-/** What later steps need of a fill. */
+/** The parts of a fill that later steps need. */
 export interface Fill {
   asset_token: string
   slot_id: string | null

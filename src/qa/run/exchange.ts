@@ -10,7 +10,7 @@ import { pause, type RequestFields, type StepContext } from '../steps/step-kind.
 import type { CaseState } from './case-state.ts'
 import { type HttpRequest, NoResponseError, type Target } from './target.ts'
 
-/** What a run needs of the host and of the command line; `src/commands` provides it. */
+/** The dependencies of a run on the host and the command line, which `src/commands` provides. */
 export interface Environment {
   /** Milliseconds since the epoch. */
   now(): number
@@ -30,7 +30,7 @@ export interface CaseContext {
   folder: string
 }
 
-/** What a step leaves behind. */
+/** The outcome of a step. */
 export interface Recording {
   exchanges: Exchange[]
   checks: Check[]

@@ -29,7 +29,7 @@ export interface TargetOptions {
   is_plain_client?: boolean
   /** Sent with every request; default: none. */
   user_agent?: string
-  /** What the sessions of cases begin with; default: `qa_`. */
+  /** The prefix of the sessions of cases; default: `qa_`. */
   session_prefix?: string
 }
 
@@ -108,12 +108,12 @@ export async function openTarget(options: TargetOptions) {
     /** Projects of the sandbox when the run began; empty for another service. */
     projects: (info?.projects ?? []).map((each) => each.client_id),
     origin,
-    /** What the sessions of cases begin with. */
+    /** The prefix of the sessions of cases. */
     session_prefix: options.session_prefix ?? 'qa_',
     browser: options.browser,
     keys,
     http,
-    /** What must not reach another service. */
+    /** Secrets that must not reach another service. */
     secrets: [options.keys.secret, options.admin_token].filter((secret) => secret !== null && secret !== undefined),
     /** Headers that the control plane requires. */
     control_headers,

@@ -1,5 +1,5 @@
 /**
- * What a kind of step is: its fields in a suite, what it needs of a target, which shared state it changes, and what it
+ * A kind of step: its fields in a suite, what it needs of a target, which shared state it changes, and what it
  * does. The list of kinds is in `suite/schema.ts`; the loader, the plan and the runner read it there.
  */
 import { z } from 'zod'
@@ -14,13 +14,13 @@ import { AnyJson, Duration, Name, orVariable } from '../suite/variables.ts'
 /** State of a target that all cases share: a case that changes it runs exclusively, and the runner restores it. */
 export type SharedState = 'clock' | 'faults' | 'scenario' | 'project' | 'everything'
 
-/** A step as it is written in the suite, variables included. */
+/** A step as written in the suite, variables included. */
 export type StepData = Readonly<Record<string, Json>>
 
 export interface StepKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
   /** The field that names the kind: `placement`. */
   readonly name: string
-  /** What it does, in a few words. */
+  /** A summary in a few words. */
   readonly summary: string
   /** Its own fields, with the one that names it. */
   readonly shape: Shape
@@ -44,7 +44,7 @@ export function stepKind<const Shape extends z.ZodRawShape>(draft: StepKindDraft
   return { needs, changes: () => [], ...draft } as unknown as StepKind
 }
 
-/** What a step may use while it runs. */
+/** The context of a running step. */
 export interface StepContext {
   readonly target: Target
   readonly state: CaseState

@@ -1,4 +1,4 @@
-/** The built-in suites, and suites by file: loading them, and printing one as it is written. */
+/** The built-in suites, and suites by file: loading them, and printing one as written. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expand } from '../run/plan.ts'

@@ -1,5 +1,5 @@
 /**
- * What is wrong in a suite file: each problem with its line and column, and the name that was most likely meant. Zod's
+ * The problems of a suite file, each with its line and column, and the name that was most likely meant. Zod's
  * issues are turned into such problems here.
  */
 import { type Document, isMap, isNode, isPair, isSeq, type LineCounter, type Node } from 'yaml'
@@ -10,9 +10,9 @@ import type { Place } from '../result.ts'
 /** Something wrong in a suite file. */
 export interface SuiteProblem {
   place: Place
-  /** What is wrong, as a sentence. */
+  /** The problem, one sentence. */
   message: string
-  /** What to do. */
+  /** The fix, one sentence. */
   hint: string
 }
 
@@ -88,7 +88,7 @@ function bestBranch(issue: Extract<Issue, { code: 'invalid_union' }>, given: unk
   return fewest?.map((each) => ({ ...each, path: [...issue.path, ...each.path] }) as Issue) ?? null
 }
 
-/** What a schema of zod is made of, as far as suites use it. */
+/** The structure of a zod schema, as far as suites use it. */
 interface Definition {
   shape?: Record<string, z.ZodType>
   element?: z.ZodType
