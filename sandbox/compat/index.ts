@@ -1,5 +1,5 @@
 /**
- * What clients that exist need beyond the API document, as operations of v1 behind other paths and shapes. With
+ * Routes that existing clients need beyond the API document: operations of v1 behind other paths and shapes. With
  * `strict` the pipeline leaves all of it out.
  */
 import { generationEvents, type LegacyBeacon, type LegacyDecision } from '../../src/contract/compat.ts'
@@ -130,7 +130,7 @@ export function deprecationHeaders(
   return { deprecation: 'true', ...link }
 }
 
-/** What a creative without a length is shown for, milliseconds. */
+/** How long a creative without a length is shown, milliseconds. */
 const stillDuration_ms = 3_000
 
 /**

@@ -1,4 +1,4 @@
-/** What a product works on besides text: an editor with a diff, a gallery of pictures, the wave of a voice. */
+/** The canvas of a product besides text: an editor with a diff, a gallery of pictures, the wave of a voice. */
 import { find, html, icon, isCalm, pause, unseen } from './elements.ts'
 import type { Answer, Prompt, Surface } from './surfaces.ts'
 

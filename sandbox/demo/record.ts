@@ -1,5 +1,5 @@
 /**
- * What happened in each turn, seen from both sides: the page knows the renderer's events, the sandbox what it has
+ * The record of each turn from both sides: the page knows the renderer's events, the sandbox what it has
  * recorded. A decision or a beacon is one entry with both sides, never two.
  */
 

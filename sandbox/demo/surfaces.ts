@@ -58,7 +58,7 @@ export function writeChoices(choices: Choices, search = ''): string {
   return query.size === 0 ? '' : `?${query}`
 }
 
-/** What a product is doing. */
+/** The activity of a product. */
 export type State = 'idle' | 'listening' | 'thinking' | 'answering'
 
 export interface Surface {
@@ -71,7 +71,7 @@ export interface Surface {
   hue: number
   /** Lightness of its colour on light paper, percent; 34 unless the hue is a bright one. */
   depth?: number
-  /** What it works on besides text. */
+  /** The canvas besides text. */
   canvas: 'editor' | 'gallery' | 'wave' | null
   /** The part that scrolls, with its name for screen readers. */
   scrolls: { part: 'body' | 'thread' | 'canvas'; label: string }
@@ -82,7 +82,7 @@ export interface Surface {
   template: { narrow: NativeTemplateId; wide: NativeTemplateId }
   /** Milliseconds: per word of a question that is spoken, before the answer, per word of the answer. */
   pace: { question_ms?: number; thinking_ms: number; word_ms: number }
-  /** What it shows while it is in a state. */
+  /** The text for each state. */
   states: Partial<Record<State, { icon?: IconName | 'dots'; text: string }>>
   /** The files that an editor lists. */
   files?: readonly string[]
@@ -111,7 +111,7 @@ export interface Prompt {
   answer?: Answer
 }
 
-/** What a product says and does, in this order. In texts `**strong**` is strong and `` `code` `` is code. */
+/** The script of a product, in order. In texts `**strong**` is strong and `` `code` `` is code. */
 export interface Answer {
   /** The change that an editor suggests: lines that begin with `+`, `-` or a space. */
   diff?: { file: string; lines: readonly string[] }

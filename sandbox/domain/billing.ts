@@ -1,5 +1,5 @@
 /**
- * What production would bill (A75, A76, A78): for one placement in a sentence, and for many as a report. The verdict of
+ * Production billing (A75, A76, A78): for one placement in a sentence, and for many as a report. The verdict of
  * each beacon is the contract's.
  */
 import {
@@ -82,7 +82,7 @@ interface Tally {
   ): void
   /** Adds beacons that did not count. */
   miss(reason: Reason, count: number): void
-  /** What counted, by project, format, metric and price, and what did not, by reason. */
+  /** The counted beacons by project, format, metric and price, and the others by reason. */
   report(): Omit<BillingReport, 'not_counted'> & { not_counted: Omit<BillingReport['not_counted'], 'beacons'> }
 }
 

@@ -182,7 +182,7 @@ const muteIcon = icon(
 )
 
 /**
- * What lies over the video: a quiet line of progress, and two buttons that frame.js labels and moves. They are small and stay
+ * The controls over the video: a quiet line of progress, and two buttons that frame.js labels and moves. They are small and stay
  * in one corner: the creative's own words and its end card are what was paid for. Only a clip that has not started shows its
  * play button in the middle, over the poster.
  */

@@ -189,7 +189,7 @@ function escapeScript(script: string): string {
   return script.replace(/<\/(script)/gi, '<\\/$1').replaceAll('<!--', '<\\!--')
 }
 
-/** What all documents of the frame share. */
+/** Styles that all documents of the frame share. */
 const base = `
 :root{color-scheme:light dark;--paper:#fff;--ink:#17171a;--soft:#5a5a63;--line:#0000001a;--edge:#00000038;--shade:#f3f3f5;--shade-hover:#e8e8eb;--button:#17171a;--button-hover:#35353b;--on-button:#fff;--focus:#2563eb}
 @media (prefers-color-scheme:dark){:root{--paper:#1c1c20;--ink:#f4f4f6;--soft:#abaab5;--line:#ffffff21;--edge:#ffffff42;--shade:#2b2b31;--shade-hover:#393940;--button:#f4f4f6;--button-hover:#d4d4da;--on-button:#17171a;--focus:#8ab4ff}}

@@ -1,5 +1,5 @@
 /**
- * What operations have in common: the services of the sandbox, the context of one request, the slot that an asset token
+ * The context that operations share: the services of the sandbox, the context of one request, the slot that an asset token
  * leads frames and beacons to, pages and filters of lists.
  */
 import type { Credential, Endpoint, Output, Parsed } from '../../src/contract/endpoint.ts'
@@ -31,7 +31,7 @@ export interface Services extends DecisionServices {
   access: Access
   /** The address that the sandbox listens on, without a slash at the end. */
   url: string
-  /** What frame URLs, links and callers of it are given: the public URL, else the address. No slash at the end. */
+  /** The origin in frame URLs and links: the public URL, else the address. No slash at the end. */
   base_url: string
   version: string
   pid: number

@@ -15,7 +15,7 @@ import { verifyChains } from './evidence.ts'
 
 export const getLiveness: Operation<Contract['health.live']> = async () => ({ ok: true })
 
-/** What a balancer needs to know: whether a request that it sends here now is served. */
+/** Readiness, for balancers: whether a request sent here now is served. */
 export const getReadiness: Operation<Contract['health.ready']> = async ({ store, isDraining }) => {
   if (isDraining) throw new ApiError('draining', { retry_after_s: 1 })
   if (store.shared?.isConnected() === false) {

@@ -6,7 +6,7 @@
  */
 import type { z } from 'zod'
 
-/** What an acceptor returns for a value that the parser has to judge. */
+/** Returned by an acceptor for a value that the parser has to judge. */
 export const refused = Symbol('refused')
 
 /** Returns a value as the parser of its schema would, or `refused`. */

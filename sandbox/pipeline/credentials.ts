@@ -200,7 +200,7 @@ const exposedHeaders =
 
 const documentHeaders = 'authorization, content-type, if-none-match'
 
-/** What a page may send: also what old clients send (C01), and what tracing libraries add to every request of a page. */
+/** Request headers that a page may send, with those of old clients (C01) and of tracing libraries. */
 const allowedHeaders = `${documentHeaders}, x-csl-wrapper-version, traceparent, tracestate, sentry-trace, baggage`
 
 /** The headers of files that any page may load (A91). */

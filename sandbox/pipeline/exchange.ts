@@ -40,7 +40,7 @@ export interface Request {
   holder: TokenHolder | null
 }
 
-/** What responds to one method and path. */
+/** The handler of one method and path. */
 export interface Route {
   method: Endpoint['method'] | 'OPTIONS'
   /** With parameters in braces: `/v1/decisions/{slot_id}`. */
@@ -81,7 +81,7 @@ export interface Response {
   broken?: 'drop' | 'reset' | 'truncate'
 }
 
-/** What a response repeats of its request. */
+/** The parts of a request that its response repeats. */
 type ResponseContext = Pick<Context, 'now_ms' | 'request_id' | 'warnings' | 'headers'>
 
 const noBody = Buffer.alloc(0)

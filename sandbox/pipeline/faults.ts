@@ -90,7 +90,7 @@ function bytesOf({ body }: Response): Buffer {
   return typeof body === 'function' ? Buffer.alloc(0) : Buffer.from(body)
 }
 
-/** What rules look at. Body and store are read only when a rule asks for what is there. */
+/** Returns the request as fault rules see it. Body and store are read only when a rule needs them. */
 async function describeRequest({ faults, store }: Services, request: Request): Promise<FaultRequest> {
   const path = withoutQuery(request.url)
   const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? null

@@ -1,4 +1,4 @@
-/** What the journal keeps of an exchange: credentials and tokens made useless, prompt text gone (A50). */
+/** Journal entries: exchanges with credentials and tokens redacted, and prompt text removed (A50). */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { reasonCodes } from '../../src/contract/errors.ts'
@@ -186,7 +186,7 @@ function plainPair(pair: string): string {
   return `${plainText.test(name) ? name : '[name]'}=[removed]`
 }
 
-/** What is kept of a body that was not validated: its shape, with every text that might be prose removed. */
+/** Returns the shape of a body that was not validated, without any text that might be prose. */
 function journalUnreadable(text: string): string {
   if (text === '') return ''
   if (text.length > longestBody) return `[not kept: ${text.length} characters]`

@@ -1,6 +1,6 @@
 /**
  * Rates: one token bucket per key and rate class, on the sandbox clock (A20). In memory, or in the store that nodes share.
- * What one token costs is pure: the caller keeps the bucket and provides the time.
+ * Pure functions: the caller keeps the bucket and provides the time.
  */
 import type { RateClass } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'

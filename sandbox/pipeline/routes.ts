@@ -210,7 +210,7 @@ export interface RouteTree {
   find(method: string, target: string): RouteMatch | 'malformed' | null
 }
 
-/** What follows a slash in the paths of several routes. */
+/** The part after a slash in the paths of several routes. */
 interface Segment {
   /** By method. */
   routes: Map<string, Stored>

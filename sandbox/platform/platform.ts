@@ -1,4 +1,4 @@
-/** What pure rules may not do: read the clock, create identifiers and randomness, sign and hash. */
+/** The effects that pure rules must not have: reading the clock, creating identifiers and randomness, signing and hashing. */
 import {
   createHash,
   createHmac,
@@ -150,7 +150,7 @@ function hmacSha256(key: Uint8Array): (text: string) => string {
   }
 }
 
-/** What precedes the 32 bytes of an Ed25519 private key in PKCS 8 (RFC 8410). */
+/** The bytes before the 32 bytes of an Ed25519 private key in PKCS 8 (RFC 8410). */
 const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /** Returns the key pair of 32 secret bytes. */

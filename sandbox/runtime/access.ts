@@ -1,5 +1,5 @@
 /**
- * What the sandbox issues by itself to let clients in: tokens for the control plane, tickets for decision sockets.
+ * Credentials that the sandbox issues itself: tokens for the control plane, tickets for decision sockets.
  *
  * Who may use the control plane (A97): the token of this start, which is in memory only, and named tokens, whose
  * hashes are in the store. Each request asks the store, so that a revoked token is refused at once, on every node.

@@ -1,5 +1,5 @@
 /**
- * What other nodes have committed takes effect here: clock, fault rules, decisions that requests of this node wait for, and
+ * Applies what other nodes have committed: clock, fault rules, decisions that requests of this node wait for, and
  * states that replaced this one. Overdue decisions of a node that has died are made by the first node that finds them: the
  * store binds a decision once. Requests that wait for a decision that nobody announced are woken.
  */

@@ -214,7 +214,7 @@ interface Kept {
   generation: number
   rules: BillingRules
   progress: BillingProgress
-  /** What the report shows beside its counts. */
+  /** The fields of the report beside its counts. */
   projects: string
   counts: BillingCounts
 }

@@ -1,5 +1,5 @@
 /**
- * What is beside the state of a sandbox: who may use its control plane (`AccessStore`, in every store), and what several
+ * Data beside the state of a sandbox: who may use its control plane (`AccessStore`, in every store), and what several
  * processes on one database do for each other (`SharedStore`, null in a store that one process owns). Neither is replaced
  * by a reset, a restore or an import, and neither is exported.
  */

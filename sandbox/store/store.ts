@@ -39,11 +39,11 @@ export interface Store
   readonly schema_version: number
   /** Who may use the control plane. */
   readonly access: AccessStore
-  /** What the nodes of one database do for each other; null where one process owns the database. */
+  /** Coordination between the nodes of one database; null where one process owns the database. */
   readonly shared: SharedStore | null
   /** The catalogue in force on this node. */
   readonly catalogue_id: number
-  /** What the opening has done that you should know, such as a migration. */
+  /** Notes on the opening for the user, such as a migration. */
   readonly notes: readonly string[]
   /**
    * The number of this node among those that share the database, from 0: its identifiers end with it. null when no other
@@ -76,7 +76,7 @@ export interface Store
   close(): Promise<void>
 }
 
-/** What another node has committed. Its own caches the store has cleared already. */
+/** A change that another node has committed. The store has cleared its own caches already. */
 export type StoreChange =
   /** Projects, their settings or keys. */
   | { kind: 'projects' }
@@ -89,7 +89,7 @@ export type StoreChange =
   /** Notifications were interrupted, so that anything may have changed except the generation. */
   | { kind: 'resumed' }
 
-/** What a store is opened with, whatever its database. */
+/** The options of any store. */
 export interface StoreOptions {
   pid: number
   seed: Seed
@@ -479,7 +479,7 @@ export interface BeaconScope {
   until_ms?: number
 }
 
-/** What would be billed, by project, price and metric, and what would not, by reason. */
+/** The billable amounts by project, price and metric, and the rest by reason. */
 export interface BillingCounts {
   counted: {
     project_id: number

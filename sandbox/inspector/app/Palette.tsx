@@ -147,7 +147,7 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
   )
 }
 
-/** What is shown where an identifier has no page. */
+/** The page of an identifier, the kind of a token without a page, or null. */
 type Found = { route: string } | { token: keyof typeof tokenNames } | null
 
 export function FindPage({ id }: { id: string }) {

@@ -20,7 +20,7 @@ export interface View {
   shortcut: string
   /** In the order in which they are matched: `/placements`, `/placements/:id`. */
   routes: readonly { path: string; page: LazyExoticComponent<ComponentType<ViewPageProps>> }[]
-  /** What it is for, in a few words: shown in the command palette. */
+  /** Its purpose in a few words, shown in the command palette. */
   summary: string
 }
 

@@ -1,4 +1,4 @@
-/** What is read of the control plane, and again when an event concerns it: one response, or a list by cursor with what is added at its top. */
+/** Data of the control plane, read again when an event concerns it: one response, or a list with new items at its top. */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiProblem, call, type EndpointId, type InputOf, type OutputOf } from './api.ts'
 import { type SandboxEvent, useLiveEvents, useRecovery } from './live.ts'

@@ -15,7 +15,7 @@ interface Series {
 }
 
 interface ChartProps {
-  /** What it shows, for screen readers. */
+  /** A description for screen readers. */
   label: string
   /** Epoch milliseconds, ascending; of bars one a day. */
   times_ms: readonly number[]

@@ -13,7 +13,7 @@ import { Chip, CopyButton, kindOf, routeTo } from './Values.tsx'
 
 interface CodeProps {
   code: string
-  /** What it is, for screen readers and the copy button: `curl of this request`. */
+  /** The name of the code, for screen readers and the copy button: `curl of this request`. */
   label: string
   /** A single line that is run in a terminal. */
   isCommand?: boolean
@@ -98,7 +98,7 @@ interface JsonProps {
   prefix?: string
   /** Dotted paths of fields that are marked, with why. */
   marks?: Readonly<Record<string, string>> | undefined
-  /** What it is, for screen readers and the copy button. */
+  /** The name of the code, for screen readers and the copy button. */
   label: string
 }
 

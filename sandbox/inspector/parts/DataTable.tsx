@@ -32,7 +32,7 @@ export type Column<Item> = ColumnLook &
   ({ id: PlainField<Item> & string; cell?: undefined } | { id: string; cell(item: Item): ReactNode })
 
 interface DataTableProps<Item> {
-  /** What the rows are, for screen readers: `Placements`. */
+  /** The name of the rows, for screen readers: `Placements`. */
   label: string
   list: List<Item>
   columns: readonly Column<Item>[]
@@ -84,7 +84,7 @@ export interface LiveTableProps<Item> {
   empty: ReactNode
 }
 
-/** What a list has by a query, newest first, and what is added to it. */
+/** The items of a query, newest first, with those that are added. */
 export function LiveTable<Item extends object>({ table, query, isLive = true, empty }: LiveTableProps<Item>) {
   const { id, keyOf, isAffected, refresh_ms } = table
   const list = useList<Item>(id, { query }, { keyOf, isAffected, isLive })

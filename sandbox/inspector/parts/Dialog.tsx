@@ -17,7 +17,7 @@ import { Problem } from './Page.tsx'
 export interface Action {
   isRunning: boolean
   problem: ApiProblem | null
-  /** What it did, as a sentence; '' before it is done. */
+  /** The result, as a sentence; '' before it is done. */
   done: string
   /** Runs `work`, which returns what it did; one at a time. Resolves to whether it succeeded. */
   run(work: () => Promise<string>): Promise<boolean>
@@ -47,7 +47,7 @@ export function useAction(reload?: () => void): Action {
 
 const idle = { isRunning: false, problem: null, done: '' }
 
-/** What an action did or why it failed, announced to screen readers. */
+/** The result of an action or why it failed, announced to screen readers. */
 export function Outcome({ action: { problem, done } }: { action: Action }) {
   return (
     <>
@@ -63,7 +63,7 @@ interface ConfirmButtonProps {
   /** Default: `confirm`. */
   children?: ReactNode
   title: string
-  /** What will be lost. */
+  /** The data that will be lost. */
   text: ReactNode
   /** The label of the button that acts. */
   confirm: string

@@ -22,7 +22,7 @@ import { Icon } from './Icon.tsx'
 interface Described {
   label: string
   hint?: ReactNode
-  /** What is wrong with the value. */
+  /** The error in the value. */
   problem?: string | undefined
 }
 

@@ -9,7 +9,7 @@ import { Icon } from './Icon.tsx'
 import { Empty, Page, type PageProps } from './Page.tsx'
 import { kindOf } from './Values.tsx'
 
-/** What a table is given beside its query. */
+/** The properties of a table beside its query. */
 interface Listed {
   isLive: boolean
   empty: ReactNode
@@ -19,7 +19,7 @@ interface ListPageProps extends Pick<PageProps, 'title' | 'lead' | 'actions'> {
   filters: readonly Filter[]
   /** Whether new items can be held back. */
   isPausable?: boolean
-  /** What the list is of, when none matches the filters: `placement`. */
+  /** The noun of an item, for a list in which none matches the filters: `placement`. */
   noun: string
   /** Shown when there is nothing, without any filter. */
   empty: ReactNode

@@ -91,7 +91,7 @@ export function KeyValues({ pairs }: { pairs: readonly (readonly [name: string, 
 }
 
 interface TabSetProps extends Pick<TabsProps, 'selectedKey'> {
-  /** What the tabs are, for screen readers. */
+  /** The name of the tabs, for screen readers. */
   label: string
   tabs: readonly { id: string; title: string; content: ReactNode }[]
   onSelect?(id: string): void
@@ -132,7 +132,7 @@ export function Loading({ label = 'Loading' }: { label?: string }) {
 interface EmptyProps {
   icon?: IconName
   title: string
-  /** What to do so that there is something. */
+  /** How to add the first item. */
   children?: ReactNode
 }
 

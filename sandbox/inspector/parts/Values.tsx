@@ -117,9 +117,9 @@ export function kindOf(id: string): IdKind | null {
 const confirmation_ms = 1_400
 
 interface CopyButtonProps {
-  /** What is copied; a function is called when it is. */
+  /** The text to copy; a function is called when it is copied. */
   text: string | (() => string | Promise<string>)
-  /** What it copies, for the tooltip and screen readers: `Copy the secret key`. */
+  /** The label for the tooltip and screen readers: `Copy the secret key`. */
   label: string
   /** Text of the button, beside the icon. */
   children?: string

@@ -70,7 +70,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
   ]
 }
 
-/** What the page of the demo host asks its server for. */
+/** Returns the routes that the demo's page calls on its server. */
 function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
   const { services } = pipeline
   /** The same endpoints on the same store, except that decisions take their time. */
@@ -243,7 +243,7 @@ const Sent = z.strictObject({
   body: z.string().nullable(),
 })
 
-/** What the API responded, `broken` when a fault rule spoiled the connection. */
+/** The response of the API, or `broken` when a fault rule broke the connection. */
 export interface SentResponse {
   status: number
   headers: Record<string, string>

@@ -130,7 +130,7 @@ function ownAddress({ url, base_url }: Services, request: Request): string | nul
   return isLoopback(new URL(`http://${host}`).hostname) ? `${url}${target.pathname}${target.search}` : null
 }
 
-/** What the inspector needs of this start. `token` proves that a write comes from it, and changes with each start. */
+/** The boot data of the inspector. `token` proves that a write comes from it, and changes with each start. */
 interface InspectorSession {
   token: string
   base_url: string

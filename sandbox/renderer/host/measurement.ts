@@ -1,4 +1,4 @@
-/** What is measured of an ad that is shown: how long it was in view, and how much of a clip was played. */
+/** Measurement of a mounted ad: how long it was in view, and how much of a clip was played. */
 import type { Measurements } from '../../../src/contract/resources/beacons.ts'
 import type { FrameMessage } from '../messages.ts'
 

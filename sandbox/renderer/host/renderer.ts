@@ -1,5 +1,5 @@
 /**
- * What all turns and mounts of a page share: the clock, the events, the consents seen, which target is occupied, and JSON
+ * State shared by all turns and mounts of a page: the clock, the events, the consents seen, which target is occupied, and JSON
  * requests with fetch.
  */
 import type { BeaconEvent } from '../../../src/contract/resources/beacons.ts'

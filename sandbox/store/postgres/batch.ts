@@ -1,5 +1,5 @@
 /**
- * What one transaction works on: rows that its writes need, loaded together under the locks of their projects, and rows that
+ * The rows of one transaction: rows that its writes need, loaded together under the locks of their projects, and rows that
  * they add. A write is a function on these rows in memory, so that many of them cost two round trips: one to lock and load,
  * one to store. Each sees what those before it in the same batch have added.
  *
@@ -62,7 +62,7 @@ type Row = Record<string, Value>
 const added = ['consent', 'job', 'slot', 'callback', 'activation', 'beacon', 'aside_beacon'] as const
 type AddedTable = (typeof added)[number]
 
-/** What other nodes are notified of with the commit. */
+/** The notifications to other nodes, sent with the commit. */
 type Notice = 'projects' | 'clock' | 'faults'
 
 const sessionName = ({ project_id, session_id }: SessionName) => `${project_id} ${session_id}`
@@ -216,7 +216,7 @@ export function newestOf({
   return { ...row, id, semantic_targeting: row.semantic_targeting === 1, prompt_shared: row.prompt_shared === 1 }
 }
 
-/** What countFills and filledWithin ask for, here as statements that the batch shares. */
+/** The queries of countFills and filledWithin, as statements that the batch shares. */
 export const capQueries = {
   sessionFills: `SELECT count(*) AS fills FROM (SELECT 1 FROM session JOIN job ON job.session = session.id
     JOIN slot ON slot.job_id = job.id WHERE session.project_id = $1 AND session.session_id = $2

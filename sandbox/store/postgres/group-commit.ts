@@ -98,14 +98,14 @@ interface Writer {
   end(): void
 }
 
-/** What a commit has to report when it is on the disk. */
+/** The notifications of a commit, due when it is on the disk. */
 interface Committed {
   head: Head | null
   resolves: readonly (() => void)[]
   exchanges: TakenExchanges
   /** Whether it is already, and other nodes have been notified. */
   isFlushed: boolean
-  /** What other nodes are notified of, else. */
+  /** Other notifications to nodes. */
   notice: string | null
 }
 

@@ -273,7 +273,7 @@ export const migrations: readonly string[] = [
   `,
 ]
 
-/** What the opening of a namespace has found or made. */
+/** The result of opening a namespace. */
 interface OpenedSchema {
   /** The version before, 0 for a new schema. */
   version: number

@@ -99,7 +99,7 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
   const { default: pg } = await loadDriver()
   const wantsListen = address.searchParams.get('svc_listen') !== 'off'
   address.searchParams.delete('svc_listen')
-  // What the driver finds in the URL replaces the whole option, and would take the namespace with it.
+  // An option in the URL replaces the whole option of the driver, and would take the namespace with it.
   const ownOptions = address.searchParams.get('options') ?? ''
   address.searchParams.delete('options')
   // As libpq does, for which the URL was written: otherwise `require` is verify-full, after a warning of twelve lines.
@@ -271,7 +271,7 @@ export const flushText = "SELECT pg_logical_emit_message(true, 'svc', '')"
 /** `MATERIALIZED` and `plan_cache_mode` came with PostgreSQL 12. */
 const leastVersion = 12
 
-/** What the server of a database is able to do. */
+/** The features of a database server. */
 interface ServerFeatures {
   /** Whether it runs `flushText` on connections that end with it: poolers keep theirs while the server crashes. */
   canFlush: boolean

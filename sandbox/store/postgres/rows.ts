@@ -1,4 +1,4 @@
-/** What the tables share: the conditions and pages of lists, and values of the table `meta`. */
+/** Code that the tables share: the conditions and pages of lists, and values of the table `meta`. */
 import { type Conditions, createConditions, parseMeta, toPage } from '../rows.ts'
 import type { Page, PageQuery } from '../store.ts'
 import type { Connection } from './group-commit.ts'

@@ -1,5 +1,5 @@
 /**
- * What is beside the state in a database that nodes share. Tokens of the control plane and the audit list are of the whole
+ * Data beside the state in a database that nodes share. Tokens of the control plane and the audit list are of the whole
  * database, in a schema of their own; rate buckets, tickets and the claims of callbacks are of a namespace. Each statement is
  * a transaction, and decides by itself.
  */

@@ -205,7 +205,7 @@ const tableNames = Object.keys(tables) as Table[]
 /** Rows that are moved at once: their bytes stay in memory, and other requests wait while they are read or written. */
 const rowsAtOnce = 400
 
-/** Copies every table into an empty SQLite file, as it is at one point in time. Reset waits until it is done. */
+/** Copies every table, as of one point in time, into an empty SQLite file. Reset waits until it is done. */
 export async function copyToFile(link: Link, db: Sqlite.Database): Promise<void> {
   await link.script('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0')
   try {

@@ -29,7 +29,7 @@ export async function copyFile(path: string, to: string): Promise<void> {
   await run({ kind: 'copy', path, to })
 }
 
-/** What replaces every row of a database file. */
+/** Work that replaces every row of a database file. */
 export interface Replacement {
   /** The file with the rows, of the same schema. */
   from: string
@@ -39,7 +39,7 @@ export interface Replacement {
   last_event_seq: number
 }
 
-/** What a store caches of rows that were replaced. */
+/** Caches of rows that were replaced. */
 export interface Replaced {
   catalogue_id: number
   event_seq: number

@@ -89,7 +89,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     const problem = path === ':memory:' ? null : stateProblem(opened.db, true)
     if (problem !== null) throw damaged(path, `it holds what no sandbox writes: ${problem}`)
     const store = composeStore(opened, options)
-    // What a start reads, so that damage there is explained here.
+    // Read here, as a start does, so that damage is explained here.
     largestIdOf(opened.db)
     opened.db.prepare('SELECT count(due_at_ms) FROM slot WHERE decided_at_ms IS NULL').get()
     if (options.isReceived !== true) store.journal()

@@ -178,7 +178,7 @@ function refuseOtherName(path: string): void {
     probe.exec('BEGIN EXCLUSIVE; ROLLBACK')
   } catch (error) {
     if (isBusy(error)) throw new OtherName()
-    // Whatever else is wrong with the file is explained when it is opened.
+    // Any other problem of the file is explained when it is opened.
     if (!(error instanceof Database.SqliteError)) throw error
   } finally {
     probe?.close()

@@ -1,5 +1,5 @@
 /**
- * What the tables share: the conditions and pages of lists, bounded caches of rows, and values of the table `meta`.
+ * Code that the tables share: the conditions and pages of lists, bounded caches of rows, and values of the table `meta`.
  *
  * A list is read in parts of a few milliseconds, whatever its filters match: other requests have their turn between two.
  * When an index leads to few rows, a part is all of those; else it is the next rows in the order of ids, of an index that

@@ -110,7 +110,7 @@ export function schemaOf(db: Database.Database): string {
 }
 
 /*
- * What a state must keep to beyond its schema, since it can come from another machine or from a damaged disk: the few values
+ * The constraints of a state beyond its schema, since it can come from another machine or from a damaged disk: the few values
  * that everything else depends on. file-worker.ts has what each row must keep to.
  */
 
@@ -298,7 +298,7 @@ export function memoryState(db: Database.Database): MemoryState {
   }
 }
 
-/** What makes an empty database one of ours: the statements of its tables and indexes, and the numbers of its header. */
+/** Returns the statements that create tables and indexes, and the numbers of the header. */
 function declarationsOf(db: Database.Database) {
   const sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
   return {

@@ -107,7 +107,7 @@ export function backgroundCheckpoints(
 }
 
 /*
- * What a sandbox that was killed leaves beside its database: its lock file, the log, and the index of the log. The index is
+ * The files that a killed sandbox leaves beside its database: its lock file, the log, and the index of the log. The index is
  * memory that its processes share, backed by a file, so that a kill leaves it as it was: it costs nothing to read from it how much
  * the log held. After a loss of power it may be older, and then counts less.
  */
@@ -125,11 +125,11 @@ export type Lost = (typeof losses)[number]
 /** The last owner in the lock file: pid 0 when it stopped in order or there was none. */
 export interface LastOwner {
   pid: number
-  /** What an owner found of an unclean end before its own that it did not get to look into. */
+  /** The traces of an earlier unclean end that this owner has not checked. */
   lost: Lost | null
 }
 
-/** What an unclean end left beside the database. */
+/** The traces of an unclean end beside the database. */
 export interface LeftBehind {
   /** Null: it follows from the log that SQLite finds, compared with `frames`. */
   lost: Lost | null

@@ -1,4 +1,4 @@
-/** What changes how the sandbox behaves: each part behind a tab, which is in the address. */
+/** The controls of the sandbox, each part behind a tab that is in the address. */
 import type { ReactNode } from 'react'
 import { useSearchParams } from 'wouter'
 import { useResource } from '../../data/resource.ts'

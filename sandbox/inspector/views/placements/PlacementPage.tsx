@@ -211,7 +211,7 @@ function stepsOf(placement: PlacementDetail): Step[] {
   return steps.toSorted((a, b) => a.at_ms - b.at_ms)
 }
 
-/** What happened to a slot, in its order: request, decision, frame, beacons, verdict. */
+/** The timeline of a slot: request, decision, frame, beacons, verdict. */
 function Timeline({ placement }: { placement: PlacementDetail }) {
   const steps = stepsOf(placement)
   const isPending = outcomeOf(placement) === 'pending'

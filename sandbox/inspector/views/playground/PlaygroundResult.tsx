@@ -1,4 +1,4 @@
-/** What a send became: request and response with the provenance of each field, the live timeline, and the call to paste. */
+/** The result of a send: request and response with the provenance of each field, the live timeline, and the call to paste. */
 import { type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
 import type { RendererEvent } from '../../../renderer/host/renderer.ts'
 import { bodyOf, type Sent, useSession } from '../../data/api.ts'
@@ -11,7 +11,7 @@ import { suiteText } from '../requests/qa-suite.ts'
 import { exportsOf, type PlacementOutcome, playgroundSuite } from './exports.ts'
 import type { PlaygroundState } from './state.ts'
 
-/** What the last send became. */
+/** The result of the last send. */
 export interface Run {
   state: PlaygroundState
   request: string
@@ -21,14 +21,14 @@ export interface Run {
   slot_id: string | null
 }
 
-/** What the sandbox or render.js reported of the slot that is shown. */
+/** Events of the slot that is shown, from the sandbox and from render.js. */
 export type TimelineEntry = { source: 'sandbox'; event: SandboxEvent } | { source: 'page'; event: RendererEvent }
 
 interface PlaygroundResultProps {
   state: PlaygroundState
   run: Run | null
   timeline: readonly TimelineEntry[]
-  /** The body of the state as it is now. */
+  /** The body of the current state. */
   body: JsonObject
 }
 

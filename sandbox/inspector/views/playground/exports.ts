@@ -158,7 +158,7 @@ export function pythonExport(call: ExportedCall, { base_url, origin }: ExportTar
   return `${[...lines, 'print(json.dumps(response, indent=2))'].join('\n')}\n`
 }
 
-/** What a placement became, for the expectation of a suite. */
+/** The outcome of a placement, for the expectation of a suite. */
 export interface PlacementOutcome {
   status: number
   reason_code: string | null

@@ -1,5 +1,5 @@
 /**
- * What the playground sends, as a value: every choice of the form. It is in the address, so that any state is a link, and
+ * The state of the playground: every choice of the form. It is in the address, so that any state is a link, and
  * becomes the body of a placement request.
  */
 import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
@@ -113,7 +113,7 @@ export function problemsOf(state: PlaygroundState): FieldProblem[] {
   return problems
 }
 
-/** What stands for the choices that a state leaves open: `max_width` is that of the slot, CSS pixels. */
+/** Defaults for the choices that a state leaves open: `max_width` is that of the slot, CSS pixels. */
 interface OpenChoices {
   client_id: string
   session_id: string

@@ -1,4 +1,4 @@
-/** What production would have billed: in all, by day, by format and price, and what did not count. */
+/** The billing report: totals, by day, by format and price, and what did not count. */
 import { useEffect, useState } from 'react'
 import type { BillingReport } from '../../../../src/contract/resources/billing.ts'
 import { call } from '../../data/api.ts'

@@ -251,7 +251,7 @@ function isRunnable({ method, path }: { method: string; path: string }): boolean
   return method === 'GET' && path.startsWith('/_sandbox/') && !['/_sandbox/events', '/_sandbox/export'].includes(path)
 }
 
-/** What an example needs of this sandbox. */
+/** The values of this sandbox that an example needs. */
 interface Ground {
   key_id: string | null
   client_id: string
