@@ -99,7 +99,7 @@ async function measurePolling(url: string): Promise<void> {
 }
 
 /**
- * The rows of the tables alone: a request costs some hundred microseconds beside this. Beacons of 5,000 sessions take turns,
+ * Only the rows of the tables: a request costs some hundred microseconds beside this. Beacons of 5,000 sessions take turns,
  * each entry of theirs on another page.
  */
 function measureInserts(): void {

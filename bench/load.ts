@@ -55,7 +55,7 @@ export async function loadPlacements(url: string, amount: number, bodies: readon
 /** The beacons of a slot, in their order. */
 export const events = ['render', 'visible', 'heartbeat', 'click'] as const
 
-/** Beacons as they come: four for each slot, soon after its placement, each with an identifier of its own. */
+/** Beacons as they arrive: four for each slot, soon after its placement, each with an identifier of its own. */
 export async function loadBeacons(url: string, tokens: readonly string[]): Promise<Load> {
   const prefix = `bench-${Date.now().toString(36)}`
   let count = 0

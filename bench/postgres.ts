@@ -91,7 +91,7 @@ async function start(words: readonly string[]): Promise<Node> {
     env: { ...process.env, SVC_HOME: join(home, String(nodes.length)) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  // Of nodes that run as they should nobody wants to read the notes.
+  // The notes of healthy nodes are not shown.
   let notes = ''
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     notes += text

@@ -28,7 +28,7 @@ export interface Amounts {
   slots: number
 }
 
-/** The loads: placements as they come, with consent in each, of 5,000 sessions; and beacons. */
+/** The loads: placements as they arrive, with consent in each, of 5,000 sessions; and beacons. */
 export const kinds = ['placements', 'consent', 'sessions', 'beacons'] as const
 export type Kind = (typeof kinds)[number]
 

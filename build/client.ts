@@ -1,6 +1,6 @@
 /**
  * Builds the two modules that also run in pages: the client, without imports, in dist/client.browser.js, and the contract,
- * which imports zod alone, in dist/contract.js.
+ * which imports only zod, in dist/contract.js.
  */
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * `npm run release -- --dry-run`: everything of a release but publishing it. Checks, builds, packs, makes the binaries, also
- * as archives, the sums, the bill of materials, the notices and the section of the changelog, all in `release/`. The version stands in
- * package.json alone. Without --dry-run it stops before the first step: publishing is done by a person, with its output.
+ * as archives, the sums, the bill of materials, the notices and the section of the changelog, all in `release/`. The version is only
+ * in package.json. Without --dry-run it stops before the first step: publishing is done by a person, with its output.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -54,7 +54,7 @@ export interface SandboxOptions {
   journal_limit?: number
   /** Most events that a stream can be resumed from. Default 100 000. */
   event_limit?: number
-  /** Serves the API document alone: no aliases of old clients, and nothing that contradicts the document. Default false. */
+  /** Serves only the API document: no aliases of old clients, and nothing that contradicts the document. Default false. */
   strict?: boolean
   /**
    * Whether the control plane of a shared store demands a token of clients on this computer too. Default true; false is for
@@ -273,7 +273,7 @@ function readPublicUrl(text: string, isTls: boolean): string {
     throw new SandboxError(
       'option_invalid',
       `The public URL ${text} is not an origin.`,
-      'Give scheme, host and port alone, such as http://192.168.1.5:4010.',
+      'Give only scheme, host and port, such as http://192.168.1.5:4010.',
     )
   }
   if (isTls && url.protocol === 'http:') {
@@ -292,7 +292,7 @@ function readHost(text: string): string {
   throw new SandboxError(
     'option_invalid',
     `The allowed host ${text} is not a host name.`,
-    'Give the name or address alone, without scheme, port and path, such as devbox.local.',
+    'Give only the name or address, without scheme, port and path, such as devbox.local.',
   )
 }
 

@@ -98,7 +98,7 @@ interface SlotPlan {
   max_height: number
   /** A strip suits better than a box where text runs. */
   banner_max_height?: number
-  /** Maximum share of the window's height, unless the slot stands beside the content. */
+  /** Maximum share of the window's height, unless the slot is beside the content. */
   share: number
 }
 

@@ -247,7 +247,7 @@ describe('the chain', () => {
     expect(verifyChain(chain.toSpliced(2, 1), sha256Hex)).toEqual({
       ok: false,
       broken_at: 3,
-      problem: 'Entry 3 is missing: entry 4 stands in its place.',
+      problem: 'Entry 3 is missing: entry 4 is in its place.',
       entries: 2,
     })
     expect(verifyChain(chain.slice(1), sha256Hex)).toMatchObject({ ok: false, broken_at: 1, entries: 0 })

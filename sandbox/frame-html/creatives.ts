@@ -10,7 +10,7 @@ type NativeCreative = Extract<FrameCreative, { format: 'native' }>
  *
  * A template is laid out for its width and reports its height to the host. Where the slot has less room, frame.js sets
  * `short`, then `shorter`, `shortest` and `tiny` on top of each other until everything fits: the description goes first,
- * then the picture where it stands above the words, or the sponsor where it stands beside them, last both and the
+ * then the picture where it is above the words, or the sponsor where it is beside them, last both and the
  * title's second line. Title and call to action stay in any slot. A slot that is wider than high puts the parts side by
  * side, and one as low as a leaderboard puts the call to action at its end.
  *

@@ -1,2 +1,2 @@
-/** Style sheets are imported for the build alone. */
+/** Style sheets are imported only for the build. */
 declare module '*.css'

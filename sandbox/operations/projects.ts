@@ -131,7 +131,7 @@ function settingsProblems(settings: ProjectSettings): { path: string; message: s
           {
             path: `allowed_origins.${index}`,
             message: 'is not an origin',
-            expected: 'scheme, host and port alone, such as https://app.example.com, or http://localhost:*',
+            expected: 'only scheme, host and port, such as https://app.example.com, or http://localhost:*',
           },
         ],
   )

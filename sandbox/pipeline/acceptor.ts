@@ -1,7 +1,7 @@
 /**
  * Accepts right values by a schema of the contract, at a quarter of what its parser costs: that makes an object for each
  * field of each request. An acceptor is computed from the schema when it is first used. It knows the common kinds of
- * schema, and leaves others to their parser, as it does with every value that it does not accept: the parser alone says
+ * schema, and leaves others to their parser, as it does with every value that it does not accept: only the parser says
  * what is wrong.
  */
 import type { z } from 'zod'

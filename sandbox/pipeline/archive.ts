@@ -71,7 +71,7 @@ function unpackedBody({ headers, incoming }: Request, wait_ms: number): AsyncGen
   if (!/^application\/gzip\s*(;|$)/i.test(headers['content-type'] ?? '')) {
     throw new ApiError('content_type_unsupported', {
       message: `The Content-Type is not ${importState.body_media_type}.`,
-      hint: 'Send the file of GET /_sandbox/export as it is, with Content-Type: application/gzip.',
+      hint: 'Send the file of GET /_sandbox/export unchanged, with Content-Type: application/gzip.',
     })
   }
   if (Number(headers['content-length'] ?? 0) > limits.import_bytes) throw tooLarge()

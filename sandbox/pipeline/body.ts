@@ -179,7 +179,7 @@ function secretsIn(value: unknown, path: readonly string[], except: readonly str
     const kind = secretKind(value)
     if (kind === null) return []
     const place = withoutSecrets({ ...unknownField(path), message: `holds ${articleOf(kind)} ${kind}` })
-    return [{ ...place, expected: 'no secret: it belongs in the Authorization header alone' }]
+    return [{ ...place, expected: 'no secret: it belongs only in the Authorization header' }]
   }
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, inner]) => {
@@ -262,7 +262,7 @@ function hasManyBrackets(text: string): boolean {
   return false
 }
 
-/** The decisions by which clients alone have brought in a field or value. */
+/** The decisions about fields and values that only existing clients use. */
 const broughtIn = /^C0[23]$/
 
 /**

@@ -1,6 +1,6 @@
 /**
  * The values that pass through the pipeline: the request as it was sent, its exchange (one identifier, one timestamp),
- * and the response. Every handler returns a response; `writeResponse` alone writes to a socket.
+ * and the response. Every handler returns a response; only `writeResponse` writes to a socket.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'

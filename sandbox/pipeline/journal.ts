@@ -216,7 +216,7 @@ function withoutPrompt(body: Record<string, unknown>): Record<string, unknown> {
   return result
 }
 
-/** Inside a prompt every text is prose, whatever its field is called. */
+/** Inside a prompt every text is prose, under any field name. */
 function shapeOf(value: unknown, field: string | null, depth: number): unknown {
   if (typeof value === 'string') {
     return field !== null && plainFields.has(field) && plainText.test(value) ? value : removed(value)

@@ -173,7 +173,7 @@ function rangeOf(header: string | undefined, length: number): { start: number; e
   return start > end || start >= length ? 'unsatisfiable' : { start, end }
 }
 
-/** The frame of a slot for the inspector alone. @throws ApiError 404 */
+/** The frame of a slot, only for the inspector. @throws ApiError 404 */
 async function previewResponse(services: Services, assets: Assets, { context, request }: Exchange): Promise<Response> {
   const frame = await services.drainLock.run(() => previewFrame(services, request.params.slot_id ?? ''))
   if (frame === null) throw unknownPath()

@@ -123,7 +123,7 @@ export interface Seed {
 /** The database refused: a full disk, a read-only or damaged file, another process that holds it, a lost connection. */
 export class StorageError extends Error {
   readonly refused: 'read' | 'write'
-  /** When it is worth trying again, seconds; null when the cause stays until somebody solves it. */
+  /** When it is worth trying again, seconds; null when the cause stays until it is removed. */
   readonly retry_after_s: number | null
   constructor(cause: unknown, refused: 'read' | 'write' = 'write', retry_after_s: number | null = null) {
     super(`The database refused a ${refused}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })

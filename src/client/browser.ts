@@ -1,5 +1,5 @@
 /**
- * The client for pages: at most 5 kB over gzip. It has the public API alone, and takes responses as they come, without
+ * The client for pages: at most 5 kB over gzip. It has only the public API, and takes responses as received, without
  * comparing them with the contract. Bundlers choose it by the condition `browser`.
  */
 import type { ErrorBody } from '../contract/errors.ts'

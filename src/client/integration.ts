@@ -54,7 +54,7 @@ export interface DecisionOptions extends SignalOptions {
   /** The longest wait in all, milliseconds; then the pending slot is returned. Default 10 000. */
   timeout_ms?: number | undefined
   /**
-   * Waits for the decision on a WebSocket instead of polling. Where that fails, for whatever reason, it is polled. Default
+   * Waits for the decision on a WebSocket instead of polling. Where that fails, for any reason, it is polled. Default
    * false.
    */
   push?: boolean | undefined
@@ -326,7 +326,8 @@ function mayRepeat(error: unknown, repetition: Repetition): boolean {
 /**
  * Whether a callback was signed with a key: `signature` is its x-csl-signature header, `key` the text of the secret key of
  * the call that created the job. Pass the body as it arrived, before it is parsed: the signature is over these bytes. The
- * comparison takes the same time wherever the signatures differ. Never throws; false for whatever is not a signature (C07). WebCrypto alone: it works in Node, workers and browsers.
+ * comparison takes the same time wherever the signatures differ. Never throws; false for anything that is not a
+ * signature (C07). It uses only WebCrypto, so it works in Node, workers and browsers.
  */
 export async function verifyCallback(
   body: string | Uint8Array | ArrayBuffer,

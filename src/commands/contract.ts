@@ -262,7 +262,7 @@ function nameArgument(): Argument {
   return argument
 }
 
-/** Returns the endpoint of this name, or those that have a field of it, with that field alone. Throws CliError. */
+/** Returns the endpoint of this name, or those that have a field of it, with only that field. Throws CliError. */
 function endpointsOf(name: string, all: readonly ListedEndpoint[]): ListedEndpoint[] {
   const one = all.filter(({ id }) => id === name)
   if (one.length > 0) return one

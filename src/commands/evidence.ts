@@ -187,7 +187,7 @@ function createEvidenceReader({ sha256Hex, isSigned }: EvidenceChecks, public_ke
   const addEntry = (chain: Chain, line: EvidenceLine & { line: 'entry' }) => {
     if (chain.broken_at !== null) return
     const expected = chain.entries + 1
-    if (signed.has(chain.client_id)) return fail(chain, expected, `Entry ${line.seq} stands after the checkpoint.`)
+    if (signed.has(chain.client_id)) return fail(chain, expected, `Entry ${line.seq} is after the checkpoint.`)
     const problem = linkProblem(line, expected, chain.head ?? genesis, sha256Hex)
     if (problem !== null) return fail(chain, expected, problem)
     chain.entries = expected
@@ -223,7 +223,7 @@ function createEvidenceReader({ sha256Hex, isSigned }: EvidenceChecks, public_ke
         return
       }
       if (expected_chains !== null)
-        fail(current ?? chainOf('-'), (current?.entries ?? 0) + 1, `Line ${lines} stands after the end.`)
+        fail(current ?? chainOf('-'), (current?.entries ?? 0) + 1, `Line ${lines} is after the end.`)
       if (line.line === 'end') {
         expected_chains = line.chains
         return

@@ -69,7 +69,7 @@ export interface EndpointEntry {
   readonly errors: readonly ReasonCode[]
   /** Of the control plane: the role that its token must have. Default: read for GET, else write (`roleOf`). */
   readonly role?: Role
-  /** Whether the response comes from the program alone, so that no database can fail it. */
+  /** Whether the response needs no database, so that none can fail it. */
   readonly is_constant?: boolean
   /** Causes that respond with a page of the response's own media type instead of the error body, with their status. */
   readonly pages?: Readonly<Partial<Record<ReasonCode, number>>>

@@ -99,7 +99,7 @@ const longestPath = 160
 const mostCompared = 20
 const fieldName = /^[\w.:$@-]{1,64}$/
 
-/** How to parse a value for `explainIssues`: by its input alone a missing value differs from a wrong one. */
+/** How to parse a value for `explainIssues`: only its input tells a missing value from a wrong one. */
 export const withInput = { reportInput: true } as const
 
 /**

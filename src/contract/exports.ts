@@ -1,6 +1,6 @@
 /**
  * The exports of `svc-sandbox/contract`: the endpoints, every schema with its type, the lists and constants of
- * the contract, and the document computed from them. It needs zod alone: it also runs in pages, and on Node 20.
+ * the contract, and the document computed from them. It needs only zod: it also runs in pages, and on Node 20.
  */
 
 export {

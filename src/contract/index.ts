@@ -1,7 +1,7 @@
 /**
  * The whole contract in one value: every endpoint by its id, and every schema by its name.
  *
- * An endpoint stands in the file of its resource: in `v1` of that file when it is in the API document, in `control` when it is
+ * An endpoint is in the file of its resource: in `v1` of that file when it is in the API document, in `control` when it is
  * the sandbox's own, under `/_sandbox/`. A new file is added to the lists below, and nowhere else.
  */
 import { z } from 'zod'

@@ -111,7 +111,7 @@ function row(
 
 export type NoFillReason = keyof typeof noFillReasons
 
-/** Whether the same request may fill later: false where the request must change or a policy stands against it. */
+/** Whether the same request may fill later: false where the request must change or a policy forbids it. */
 export function isRetryable(reason: NoFillReason): boolean {
   const retry: NoFillRow['retry'] = noFillReasons[reason].retry
   return retry === 'next turn' || retry === 'later' || retry === 'yes'

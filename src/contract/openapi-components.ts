@@ -105,7 +105,7 @@ function writeKeyword(schema: JsonObject, key: string, value: Json): [string, Js
     return [[key, `#/components/schemas/${isAnyJson(name) ? 'Json' : name}`]]
   }
   if (key === 'pattern' && schema.format === 'date-time') return []
-  // A format that only zod knows stands beside the pattern that says the same.
+  // A format that only zod knows is beside the pattern that says the same.
   if (key === 'format' && value !== 'date-time') return []
   return [[key, openapiValue(value)]]
 }

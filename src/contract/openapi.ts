@@ -36,7 +36,7 @@ const tags = {
 } as const
 
 /**
- * Returns the OpenAPI 3.1 document of the contract, or of v1 or the control plane alone, with the components that it refers
+ * Returns the OpenAPI 3.1 document of the contract, or of only v1 or the control plane, with the components that it refers
  * to. Every field has `x-provenance` with `provenance` and `decision`, every failure `x-reason-codes`. A handshake of a
  * WebSocket is no operation that a client of paths could call: they are under `x-websockets`, in the same shape.
  */
@@ -357,6 +357,6 @@ const securitySchemes: Record<Credential | 'admin_token', JsonObject> = {
     in: 'header',
     name: 'x-sandbox-token',
     description:
-      'Token of the control plane, printed by svc start. Programs on the same host need none. A sandbox that listens beyond loopback demands it of every request, and a page on its own origin needs it to change something.',
+      'Token of the control plane, printed by svc start. Programs on the same host need none. A sandbox that listens beyond loopback requires it in every request, and a page on its own origin needs it to change something.',
   },
 }

@@ -121,7 +121,7 @@ const secretToken = /([ab]t)_[0-7][0-9a-z]{10}_[A-Za-z0-9_-]{43}/
 const assetToken = /ast_[0-7][0-9a-z]{10}_[A-Za-z0-9_-]{43}/
 const anyAssetToken = /ast_([0-7][0-9a-z]{10})_[A-Za-z0-9_-]{43}/g
 
-/** Returns which secret a value holds, plain or encoded: what belongs in an Authorization header alone. */
+/** Returns which secret a value holds, plain or encoded: one that belongs only in an Authorization header. */
 export function secretKind(text: string): 'secret key' | 'activation token' | 'beacon token' | null {
   const found = plainSecretKind(text)
   if (found !== null || !mayBeEncoded(text)) return found

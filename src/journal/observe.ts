@@ -125,7 +125,7 @@ function titleOf({ title = '' }: AnyRule): string {
   return title
 }
 
-/** There is no suite file: the id of the rule stands for it. */
+/** There is no suite file: the id of the rule takes its place. */
 function placeOf({ id }: AnyRule): CaseResult['place'] {
   return { file: `observe/${id}`, line: 0, column: 0 }
 }

@@ -47,7 +47,7 @@ export function placeOf(dir: string, cwd: string, fallback_name: string): Projec
     throw new ScaffoldError(
       'directory_outside',
       `${dir} is outside of the current directory, ${cwd}.`,
-      `Change into ${dirname(directory)} first, and give ${basename(directory)} alone.`,
+      `Change into ${dirname(directory)} first, and give only ${basename(directory)}.`,
     )
   }
   if (shown === '') return { directory, shown: '.', name: slug(basename(directory)) ?? fallback_name }

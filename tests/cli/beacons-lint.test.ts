@@ -197,7 +197,7 @@ test('only --now judges age', async () => {
 
 test('malformed JSON is reported where it breaks, and the other lines are still checked', async () => {
   expect(await found(`${lines(render)}{"beacon_id":"a",}\n${lines(visible)}`)).toMatchObject([
-    { line: 2, column: 18, code: 'json_malformed', message: 'A comma stands before }: remove it.' },
+    { line: 2, column: 18, code: 'json_malformed', message: 'There is a comma before }: remove it.' },
   ])
   for (const [text, line, column] of [
     ['{"a":1,\n "b": tru }', 2, 7],

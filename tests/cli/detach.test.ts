@@ -85,7 +85,7 @@ describe('svc start --detach', () => {
       stdout: '',
       stderr: [
         'error: The state directory cannot be written: EFBIG: file too large, write.',
-        'hint: Set SVC_HOME to a directory of yours. Without one: svc start --ephemeral, or svc exec -- CMD',
+        'hint: Set SVC_HOME to a directory that you own. Without one: svc start --ephemeral, or svc exec -- CMD',
         '',
       ].join('\n'),
       status: 2,

@@ -161,7 +161,7 @@ describe('a state directory that cannot be written', () => {
     for (const { code, stdout } of refusals) expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     for (const { stderr } of refusals.slice(0, 3)) {
       expect(stderr).toContain(file)
-      expect(stderr).toContain('hint: Set SVC_HOME to a directory of yours.')
+      expect(stderr).toContain('hint: Set SVC_HOME to a directory that you own.')
     }
     expect(readFileSync(file, 'utf8')).toBe('a file')
   })

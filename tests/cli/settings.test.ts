@@ -49,7 +49,7 @@ error: There is no secret key for http://real.test.
 hint: Set SVC_SECRET_KEY, or give --secret-key KEY.
 `)
     const mistyped = await svc('placements create --base-url http://localhost:4999', { env: { SVC_HOME: home } })
-    expect(mistyped.stderr).toContain('No sandbox of yours runs there; those that run: svc sandbox ps\n')
+    expect(mistyped.stderr).toContain('No sandbox of yours runs there. List those that run: svc sandbox ps\n')
   })
 
   test('a project of the sandbox brings its own keys', async () => {

@@ -74,7 +74,7 @@ export const views: readonly View[] = [
     icon: 'beacons',
     href: '/beacons',
     shortcut: 'b',
-    summary: 'accepted and rejected, as they come',
+    summary: 'accepted and rejected, as they arrive',
     routes: [
       { path: '/beacons', page: page(() => import('../views/beacons/Beacons.tsx'), 'BeaconsPage') },
       { path: '/beacons/:id', page: page(() => import('../views/beacons/Beacons.tsx'), 'BeaconPage') },

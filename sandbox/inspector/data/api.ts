@@ -108,7 +108,7 @@ export type { EndpointId }
 export type InputOf<Id extends EndpointId> = Contract[Id] extends Endpoint ? Input<Contract[Id]> : never
 export type OutputOf<Id extends EndpointId> = Contract[Id] extends Endpoint ? Output<Contract[Id]> : never
 
-/** A call that was refused, or reached nobody (`status` 0). */
+/** A call that was refused, or got no response (`status` 0). */
 export class ApiProblem extends Error {
   readonly status: number
   readonly reason_code: string
@@ -181,7 +181,7 @@ export function refusal(status: number, text: string): ApiProblem {
   return new ApiProblem(status, isObject(body) ? body : {}, `The sandbox responded ${status}.`)
 }
 
-/** Sends a request to this origin with the token. @throws ApiProblem when nobody responds */
+/** Sends a request to this origin with the token. @throws ApiProblem when there is no response */
 export async function request(
   method: string,
   address: string,

@@ -135,7 +135,7 @@ interface ListOptions<Item> {
   keyOf(item: Item): string
   /** Whether an event adds to the list or changes an item of it. */
   isAffected(event: SandboxEvent): boolean
-  /** Whether new items are shown as they come. Default true. */
+  /** Whether new items are shown as they arrive. Default true. */
   isLive?: boolean
   page_size?: number
 }
@@ -281,7 +281,7 @@ function noteCursor<Item>(
 }
 
 /**
- * Puts a first page before what is known. When nothing of it is known, more was added than it has: it stands alone. An item
+ * Puts a first page before what is known. When nothing of it is known, more was added than it has: it is the whole list. An item
  * that has not changed stays the same object, and a list without a change the same state, so that nothing is drawn again.
  */
 function merge<Item>(

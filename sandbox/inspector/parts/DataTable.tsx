@@ -79,7 +79,7 @@ export interface Table<Item> extends Omit<DataTableProps<Item>, 'list' | 'empty'
 export interface LiveTableProps<Item> {
   table: Table<Item>
   query: Readonly<Record<string, string>>
-  /** Whether new items are shown as they come. Default true. */
+  /** Whether new items are shown as they arrive. Default true. */
   isLive?: boolean
   empty: ReactNode
 }

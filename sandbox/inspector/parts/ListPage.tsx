@@ -134,7 +134,7 @@ interface FilterBarProps {
   filters: readonly Filter[]
   values: FilterValues
   onChange(name: string, value: string): void
-  /** Whether new items are shown as they come; left out where a list is not live. */
+  /** Whether new items are shown as they arrive; left out where a list is not live. */
   live?: { isOn: boolean; onChange(isOn: boolean): void }
 }
 

@@ -12,7 +12,7 @@ import type { GuardOptions } from '../routes.ts'
 
 const root = '/_sandbox/inspector'
 
-/** Addresses that have a page alone. Those of identifiers are where the command line and `svc open` lead. */
+/** Addresses that have only a page. Those of identifiers are where the command line and `svc open` lead. */
 const ownPaths = [
   '/_sandbox/',
   '/_sandbox/playground',

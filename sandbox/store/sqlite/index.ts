@@ -176,7 +176,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     get catalogue_id() {
       return catalogue_id
     },
-    notes: opened.backup === null ? [] : [`the database was migrated; a copy of it as it was is at ${opened.backup}`],
+    notes: opened.backup === null ? [] : [`the database was migrated; a copy of the old one is at ${opened.backup}`],
     // One process owns the file: there is nobody else.
     node: () => null,
     onChange: () => () => {},

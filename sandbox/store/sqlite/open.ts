@@ -65,7 +65,7 @@ export function openDatabase(
   let isCreated = false
   try {
     isCreated = !isInMemory && createPrivate(path)
-    // SQLite would open it for reading, and make a log and an index beside it that nobody can write.
+    // SQLite would open it for reading, and create a log and an index beside it that cannot be written.
     if (!isInMemory) accessSync(path, constants.W_OK)
     db = planOnce(new Database(path, { timeout: 2000 }))
     const version = db.pragma('user_version', { simple: true }) as number

@@ -288,7 +288,7 @@ function ownNames({ flags }: Place): string[] {
   return flags.map(({ long }) => long).filter((long) => !commonNames.includes(long))
 }
 
-/** Returns `-o` and `--output`, or the long one alone. */
+/** Returns `-o` and `--output`, or only the long one. */
 function spellings({ short, long }: Flag): string[] {
   return short === null ? [long] : [short, long]
 }

@@ -287,7 +287,7 @@ async function noCredential({ settings, client, signal }: Session): Promise<CliE
   if (source.base_url === 'default') return noSandbox()
   if (sandbox === null || client_id === null) {
     const isHere = isLoopback(new URL(base_url).hostname)
-    const other = isHere ? ' No sandbox of yours runs there; those that run: svc sandbox ps' : ''
+    const other = isHere ? ' No sandbox of yours runs there. List those that run: svc sandbox ps' : ''
     const hint = `Set SVC_SECRET_KEY, or give --secret-key KEY.${other}`
     return new CliError('credentials', 'secret_key_missing', `There is no secret key for ${base_url}.`, hint)
   }

@@ -67,7 +67,7 @@ async function compileError(expression: string, output: string, run: Run): Promi
   return new CliError('usage', 'jq_malformed', `--jq, line ${line}, column ${column}: ${reason}.`, hint)
 }
 
-/** Returns the index of the error: jq names its line alone. What comes before it is incomplete at most. */
+/** Returns the index of the error: jq names only its line. The text before it is at most incomplete. */
 async function placeOf(expression: string, run: Run): Promise<number> {
   for (let end = 1; end <= expression.length; end++) {
     const { output, exit_code } = await run('null', expression.slice(0, end))

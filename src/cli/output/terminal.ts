@@ -14,7 +14,7 @@ import type { ColorChoice, TimeChoice } from '../settings/table.ts'
  */
 const unsafe =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]|\r(?!\n)|\p{Surrogate}/gu
-/** Most texts are checked by this alone. */
+/** Most texts need no other check. */
 const isPlain = /^[\t\n -~]*$/
 const isOneLine = /^[^\t\n\r]*$/
 
@@ -31,7 +31,7 @@ export function ownControl(code: string): string {
 
 /**
  * Returns the control sequence OSC 52, which puts a text into the clipboard, in the form that only the guard of a stream
- * passes. The text is in it as base64 alone.
+ * passes. The text is in it only as base64.
  */
 export function clipboardControl(text: string): string {
   return `\u001b]${ownSecret()};52;c;${Buffer.from(text).toString('base64')}\u0007`

@@ -1,9 +1,9 @@
 /**
- * Certificates of local sandboxes: made for the occasion and kept in the state directory, so that one stays the same
+ * Certificates of local sandboxes: made at the first start and kept in the state directory, so that one stays the same
  * between starts, or given as files.
  *
  * `tls/NAMES.pem` holds key and certificate together and appears at once: two starts at a time never mix two pairs.
- * `tls/NAMES.crt` is the certificate alone, which clients trust.
+ * `tls/NAMES.crt` is only the certificate, which clients trust.
  */
 import { X509Certificate } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

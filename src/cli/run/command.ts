@@ -42,7 +42,7 @@ export interface CommandGroup {
   flagCommands?: Readonly<Record<string, string>>
 }
 
-/** A group of the first level. Its name stands in the table of all commands, `src/program.ts`. */
+/** A group of the first level. Its name is in the table of all commands, `src/program.ts`. */
 export type Noun = Omit<CommandGroup, 'name'>
 
 /** A command or group that is loaded when it is called, or when its help is printed. */

@@ -115,7 +115,7 @@ export async function usageError(
 /** Returns the choices of a flag, after the one that was probably meant; null without any. */
 async function choicesHint(given: string, choices: readonly string[]): Promise<string | null> {
   if (choices.length === 0) return null
-  // `impression` is near to no choice: the contract, loaded here alone, knows the words of other ad APIs.
+  // `impression` is near to no choice: the contract, loaded only here, knows the words of other ad APIs.
   const { beaconEventMeant } = await import('../../contract/resources/beacons.ts')
   const event = beaconEventMeant(given)
   const listed = choices.slice(0, maxListedChoices).join(', ')

@@ -103,7 +103,7 @@ const table = {
   strict: {
     schema: z.boolean(),
     flag: '--strict',
-    description: 'the API document alone, without what old clients need',
+    description: 'only the API document, without the routes of old clients',
     env: 'SVC_STRICT',
   },
   journal_limit: {

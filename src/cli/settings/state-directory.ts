@@ -56,7 +56,7 @@ export function stateFailure(path: string, error: unknown): unknown {
   const message = path.startsWith(nowhere)
     ? 'There is no home directory, so svc has no place for its state.'
     : `The state directory cannot be written: ${error.message}.`
-  const hint = 'Set SVC_HOME to a directory of yours. Without one: svc start --ephemeral, or svc exec -- CMD'
+  const hint = 'Set SVC_HOME to a directory that you own. Without one: svc start --ephemeral, or svc exec -- CMD'
   return new CliError('usage', 'state_unwritable', message, hint)
 }
 
@@ -67,7 +67,8 @@ export async function checkReadable(home: string): Promise<void> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return
-    const hint = 'Set SVC_HOME to a directory of yours, or correct its permissions. Or name the sandbox: --base-url URL'
+    const hint =
+      'Set SVC_HOME to a directory that you own, or correct its permissions. Or name the sandbox: --base-url URL'
     throw new CliError('usage', 'state_unreadable', `The state directory cannot be read: ${message}.`, hint)
   }
 }

@@ -193,7 +193,7 @@ function liveKey({ settings }: Session): string {
   )
 }
 
-/** A key that is not of the sandbox may be a real one: it is not printed, a shell variable stands for it. */
+/** A key that is not of the sandbox may be a real one: a shell variable is printed in its place. */
 function curlLine(
   { settings }: Session,
   id: 'placements.create' | 'consent.set',

@@ -120,7 +120,7 @@ export const verify: Command = {
   name: 'verify',
   summary: 'Check how many requests match',
   details:
-    'Counts the requests of the journal that meet every condition, and ends with exit code 5 unless there are as many as expected. Then it prints the nearest requests and what they failed, or the newest of those too many. Without --times, --at-least or --none it expects at least one.',
+    'Counts the requests of the journal that meet every condition, and ends with exit code 5 unless there are as many as expected. Then it prints the nearest requests and what they failed, or, when there are too many, the newest ones. Without --times, --at-least or --none it expects at least one.',
   options: [
     ...matchOptions(),
     new Option('--times <n>', 'exactly this many').argParser(wholeNumber).conflicts(['atLeast', 'none']),

@@ -98,7 +98,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
     const own = shared === null ? ready : { ...ready, admin_token: first_token ?? sandbox.admin_token }
     if (unwritable === null) await writeLocator(home, { ...own, started_at_ms: session.host.now() })
     else session.out.note(`warning: ${unwritable.message} Other commands need --base-url ${url} and the keys.`)
-    if (options.strict === true) session.out.note('Strict: the API document alone, without what old clients need.')
+    if (options.strict === true) session.out.note('Strict: only the API document, without the routes of old clients.')
     for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
     if (shared !== null && first_token === null) session.out.note(tokenNote)
     printReady(session, ready, null)
@@ -115,7 +115,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
 }
 
 const tokenNote =
-  'The control plane of this store has tokens already; the token of this start holds on this node alone. An admin makes another: svc tokens create. If the admin token is lost: svc tokens reset-admin'
+  'The control plane of this store has tokens already; the token of this start works on this node only. An admin makes another: svc tokens create. If the admin token is lost: svc tokens reset-admin'
 
 /** How long a node of a shared store serves after SIGTERM: a balancer asks readyz every second or two. */
 const defaultDrain_ms = 3_000

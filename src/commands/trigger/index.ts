@@ -54,7 +54,7 @@ export const trigger: Command = {
       throw new CliError(
         'credentials',
         'production_key',
-        'Nothing was sent. Turns are played with a test key alone.',
+        'Nothing was sent. Turns are played with a test key only.',
         hint,
       )
     }

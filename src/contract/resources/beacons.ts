@@ -213,7 +213,7 @@ export function isBeforeDecision(
   return happened_at_ms < Math.floor(decided_at_ms / precision_ms) * precision_ms - beforeDecision_ms
 }
 
-/** Returns what the last digit of an RFC 3339 time stands for, milliseconds: 1000 without a fraction, at least 1. */
+/** Returns the precision of an RFC 3339 time, milliseconds: 1000 without a fraction, at least 1. */
 function precisionOf(occurred_at: string): number {
   const digits = /\.(\d+)/.exec(occurred_at)?.[1]?.length ?? 0
   return 10 ** (3 - Math.min(digits, 3))

@@ -81,7 +81,7 @@ export function linkProblem(
   previous: string,
   sha256Hex: Sha256Hex,
 ): string | null {
-  if (seq !== expected) return `Entry ${expected} is missing: entry ${seq} stands in its place.`
+  if (seq !== expected) return `Entry ${expected} is missing: entry ${seq} is in its place.`
   if (chainHash(previous, entry, sha256Hex) === hash) return null
   return `The hash of entry ${seq} does not match: the entry, its hash, or the hash before it was changed.`
 }

@@ -180,7 +180,7 @@ function problemOf({ error, offset, length }: ParseError, text: string): string 
   const name = printParseErrorCode(error)
   const character = text[offset]
   const closes = character === '}' || character === ']'
-  if (closes && /,\s*$/.test(text.slice(0, offset))) return `A comma stands before ${character}: remove it.`
+  if (closes && /,\s*$/.test(text.slice(0, offset))) return `There is a comma before ${character}: remove it.`
   if (offset >= text.length) return 'The text ends too early: a value, a comma or a bracket is missing.'
   const sentences: Readonly<Record<string, string>> = {
     PropertyNameExpected: 'The name of a property must be in double quotes.',

@@ -1,4 +1,4 @@
-/** What `svc doctor` looks at: this computer, and the sandbox at the base URL, by its control API alone. */
+/** The facts that `svc doctor` gathers: about this computer, and about the sandbox at the base URL, only by its control API. */
 import { access, constants, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'

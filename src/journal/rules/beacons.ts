@@ -303,7 +303,7 @@ const silences: Readonly<Record<string, { how: string; fix?: string }>> = {
   },
   script: {
     how: ' by a script of the page',
-    fix: 'Its HTML does nothing outside of its own frame: mount frame_url in an iframe, with render.js.',
+    fix: 'Its HTML does nothing outside its own frame: mount frame_url in an iframe, with render.js.',
   },
   program: {
     how: ' by a program, not a browser,',

@@ -183,7 +183,7 @@ function isOfRenderer(exchange: Exchange): boolean {
   return isScript || (isBeacon(exchange) && /^ri_\d+$/.test(textAt(request_body, 'render_instance_id') ?? ''))
 }
 
-/** Returns the origin of the page that a request came from, or null. A script is requested with a Referer alone. */
+/** Returns the origin of the page that a request came from, or null. A script is requested with only a Referer. */
 function originOf({ request_headers: { origin, referer } }: Exchange): string | null {
   return origin ?? URL.parse(referer ?? '')?.origin ?? null
 }

@@ -129,7 +129,7 @@ export const pageRules = ruleSet('page', {
       const shared = new Set(mounts.flatMap(({ shared_id }) => shared_id ?? []))
       const empty = [...shared].map((id) => ({
         message: `Several slots have the id ${id}: one shows the ad, another stays empty.`,
-        fix: 'Give each slot an id of its own, or pass the element as target: a selector finds the first one alone.',
+        fix: 'Give each slot an id of its own, or pass the element as target: a selector finds only the first one.',
       }))
       return { looked_at: blank.looked_at + empty.length, findings: [...blank.findings, ...empty] }
     },
@@ -212,7 +212,7 @@ const fixes: Readonly<Record<string, string>> = {
     'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels. ',
   target_not_found:
     'Pass the element itself as target: a selector finds nothing in a shadow root, nor what is not there yet. ',
-  consent_missing: 'Let your endpoint return authoritative_consent with the placement, and pass it on as it is. ',
+  consent_missing: 'Let your endpoint return authoritative_consent with the placement, and pass it on unchanged. ',
 }
 
 /** Returns one finding for each different error or block of render.js; a request that failed names the route that refused it. */

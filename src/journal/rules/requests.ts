@@ -36,7 +36,7 @@ export const requestRules = ruleSet('journal', {
         return {
           message: `There is no ${route}: ${group[0]!.status}, ${times(group.length)}.`,
           ...(near === null ? {} : { fix: fixOfPath(group[0]!.path, near) }),
-          // A route of old clients is missing in a strict sandbox alone.
+          // Only a strict sandbox lacks the routes of old clients.
           ...(group[0]!.alias === undefined ? {} : { fix: strictFix }),
           requests: group,
         }
@@ -125,7 +125,7 @@ function nearestEndpoint({ method, path }: Exchange): string | null {
   const wrong = withoutQuery(path)
   const segments = wrong.split('/')
   const sameMethodFirst = endpoints.toSorted((a, b) => Number(b.method === method) - Number(a.method === method))
-  // A parameter is as near as what stands in its place.
+  // A parameter is as near as what is in its place.
   const known = sameMethodFirst.map((each) => ({
     route: `${each.method} ${each.path}`,
     path: each.path.replaceAll(

@@ -179,7 +179,7 @@ function merge(before: Field | undefined, field: Field): Field {
   }
 }
 
-/** Returns the alternatives of a schema, each without references, and what stands beside them. */
+/** Returns the alternatives of a schema, each without references, and the keywords beside them. */
 function shapesOf(document: Document, schema: unknown, depth = 0): Document[] {
   if (depth > deepest) return []
   const { anyOf, oneOf, allOf, ...own } = resolve(document, schema)

@@ -195,7 +195,7 @@ function attribute(value: string): string {
   return text(value).replace(/[\n\t\r]/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** Version 14. Lines are written as cases end; the plan stands at the end. */
+/** Version 14. Lines are written as cases end; the plan is the last line. */
 export function createTapReporter({ write }: Destination): Reporter {
   const reported = new Set<string>()
   function report(item: CaseResult): void {

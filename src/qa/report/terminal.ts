@@ -181,7 +181,7 @@ function totalLines(result: RunResult, paint: Paint): string[] {
   ]
 }
 
-/** Redraws the line as a run goes on. It is the last of the reporters, so that what they print stands above it. */
+/** Redraws the line as a run goes on. It is the last of the reporters, so that their output is above it. */
 export interface ProgressLine extends Reporter {
   /** Erases the line, so that others may print. */
   clear(): void

@@ -200,7 +200,7 @@ function decodedForms(text: string): string[] {
   return decoded === text ? [text] : [text, decoded]
 }
 
-/** Returns a request without keys that do not look like keys: a shell variable stands in their place. */
+/** Returns a request without keys that do not look like keys: a shell variable takes their place. */
 function withoutOpaqueKeys(request: HttpRequest, opaque: readonly string[]): HttpRequest {
   if (opaque.length === 0) return request
   const hide = (text: string) => opaque.reduce((all, key) => all.replaceAll(key, variables.sk), text)

@@ -126,7 +126,7 @@ test.each([
   [
     'an unknown alias',
     'suite: s\ntitle: *gone\n',
-    's.yaml:2:8: There is no anchor for the alias *gone. An anchor stands before its aliases: &gone',
+    's.yaml:2:8: There is no anchor for the alias *gone. An anchor must come before its aliases: &gone',
   ],
   [
     'an alias of itself',

@@ -84,7 +84,7 @@ function referenceProblem(document: Document, places: Places): SuiteProblem | nu
       return report(
         alias,
         `There is no anchor for the alias *${name}.`,
-        `An anchor stands before its aliases: &${name}`,
+        `An anchor must come before its aliases: &${name}`,
       )
     },
   })
@@ -336,7 +336,7 @@ function operatorProblems(value: { [name: string]: Json }, path: Path, at: Loade
   return names.flatMap((name) => {
     const operator = operators[name]
     if (operator === undefined) {
-      const message = name.startsWith('$') ? `${name} is no operator.` : `${name} stands among operators.`
+      const message = name.startsWith('$') ? `${name} is no operator.` : `${name} is a field among operators.`
       return [{ place: at([...path, name]), message, hint: suggestion(name, Object.keys(operators)) }]
     }
     const problem = operator.problem?.(value[name]!) ?? null

@@ -76,7 +76,7 @@ export const Case = z.strictObject({
     .optional()
     .describe('Names of axes of the suite, or axes of its own: one case for each combination.'),
   except: z.array(z.record(z.string(), AnyJson)).optional().describe('Combinations that are left out.'),
-  project: Project.optional().describe('A project by its id, or settings of a new one for this case alone.'),
+  project: Project.optional().describe('A project by its id, or settings of a new one for this case only.'),
   variables: variables.optional(),
   timeout: Duration.optional().describe('How long the whole case may take; default 60s.'),
   setup: z.array(z.unknown()).optional().describe('Steps before it, after those of the suite.'),

@@ -122,7 +122,7 @@ function parseExpression(text: string): Expression | null {
 /** `abort`: a union then reports its own error, not that of its last branch. */
 const WholeVariable = z.string().regex(/^\{\{[^{}]+\}\}$/, { abort: true })
 
-/** Returns the schema of a field that a variable may fill: `{{name}}` stands in its place until the step runs. */
+/** Returns the schema of a field that a variable may fill: `{{name}}` is in its place until the step runs. */
 export function orVariable<Schema extends z.ZodType>(schema: Schema, what: string): Schema {
   return z.union([schema, WholeVariable], { error: `must be ${what}` }) as unknown as Schema
 }

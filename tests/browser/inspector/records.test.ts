@@ -11,7 +11,7 @@ import { stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()
 
-test('placements: pages by cursor, filters that are in the address, and new rows as they come', async () => {
+test('placements: pages by cursor, filters that are in the address, and new rows as they arrive', async () => {
   await using inspector = await openStaged()
   const { here: on, page, go } = inspector
   for (let index = 0; index < 130; index++) await fill(on.api, { format: index % 2 === 0 ? 'banner' : 'native' })

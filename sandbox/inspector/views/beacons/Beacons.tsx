@@ -1,5 +1,5 @@
 /**
- * Beacons as they come, how far the placements of each format have come, the beacons of a query or a slot, and the page of
+ * Beacons as they arrive, how far the placements of each format have come, the beacons of a query or a slot, and the page of
  * one beacon.
  */
 import { Link } from 'wouter'

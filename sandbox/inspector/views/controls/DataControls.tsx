@@ -48,7 +48,7 @@ function Snapshots() {
         {isTaken ? (
           <ConfirmButton
             title={`Replace ${name}?`}
-            text="The snapshot with this name is replaced by the state as it is now."
+            text="The snapshot with this name is replaced by the current state."
             confirm="Replace"
             onConfirm={() => save(true)}
           />

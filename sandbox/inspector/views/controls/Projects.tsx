@@ -134,7 +134,7 @@ const destinations = [
   ['Callbacks', '/callbacks'],
 ] as const
 
-/** The keys of a project. A new key is shown once: the sandbox stores its hash alone. */
+/** The keys of a project. A new key is shown once: the sandbox stores only its hash. */
 export function KeyControls({ client_id }: { client_id: string }) {
   const resource = useResource('keys.list', { params: { client_id } })
   const action = useAction(resource.reload)

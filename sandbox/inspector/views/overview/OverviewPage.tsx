@@ -74,7 +74,7 @@ export function OverviewPage() {
                 onChange={setClientId}
               />
             }
-            lead="Keys of the seed: for this sandbox alone, and no secret."
+            lead="Seeded keys: they work only here, and are no secret."
           >
             <Keys project={project} />
           </Panel>

@@ -139,7 +139,7 @@ const table: Table<PlacementItem> = {
   isAffected: ({ type }) => type === 'placement.decided' || type === 'job.created',
 }
 
-/** A list of placements by a query of placements.list. A slot_id shows that one alone. */
+/** A list of placements by a query of placements.list. A slot_id shows only that one. */
 function PlacementTable(props: Omit<LiveTableProps<PlacementItem>, 'table'>) {
   const { slot_id } = props.query
   if (slot_id === undefined) return <LiveTable table={table} {...props} />

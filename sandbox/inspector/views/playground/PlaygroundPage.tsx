@@ -1,6 +1,6 @@
 /**
  * Requests a placement with every choice of the API, over the wire, and shows what becomes of it: the exchange, the rendered
- * frame on a product, the beacons as they come, and the call in other languages. Opening a link sends nothing.
+ * frame on a product, the beacons as they arrive, and the call in other languages. Opening a link sends nothing.
  */
 import { type RefObject, useEffect, useImperativeHandle, useMemo, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'

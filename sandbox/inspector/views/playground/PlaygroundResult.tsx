@@ -53,7 +53,7 @@ export function PlaygroundResult({ state, run, timeline, body }: PlaygroundResul
       <div className="column">
         <Panel title="Beacons and events" actions={<Chip>{timeline.length === 0 ? null : timeline.length}</Chip>}>
           {timeline.length === 0 ? (
-            <Empty icon="beacons" title="What the frame reports appears here, as it happens" />
+            <Empty icon="beacons" title="Events of the frame appear here as they happen" />
           ) : (
             <ol className="events">
               {timeline.map((entry, index) => (

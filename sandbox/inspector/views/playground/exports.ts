@@ -117,7 +117,7 @@ function pageExport({ body }: ExportedCall, base_url: string): string {
   ].join('\n')
 }
 
-/** Returns a script that needs Python 3 alone. */
+/** Returns a script that needs only Python 3. */
 export function pythonExport(call: ExportedCall, { base_url, origin }: ExportTarget): string {
   const { method, path, query, body, as } = call
   const search = new URLSearchParams(query).toString()

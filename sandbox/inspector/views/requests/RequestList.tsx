@@ -135,7 +135,7 @@ export function RequestList() {
   return (
     <ListPage
       title="Requests"
-      lead="Every exchange of the API as it was sent, without keys, tokens and prompt text."
+      lead="Every exchange of the API as sent, without keys, tokens and prompt text."
       actions={
         picked.length === 0 ? undefined : picked.length === 2 ? (
           <Link className="small primary" href={`${routeTo('request', later ?? '')}?with=${earlier}`}>

@@ -1,5 +1,5 @@
 /**
- * A request of the journal as a suite that `svc qa run` accepts. What belongs to this sandbox alone becomes a variable: the
+ * A request of the journal as a suite that `svc qa run` accepts. What belongs only to this sandbox becomes a variable: the
  * session, the project, tokens, slots, times. A beacon, a poll or a frame gets the placement that it is about.
  */
 import type { RequestDetail } from '../../../../src/contract/resources/requests.ts'
@@ -154,7 +154,7 @@ function tokensAsVariables(text: string): string {
     .replace(/\bpk_(?:test|live)_redacted/g, '{{publishable_key}}')
 }
 
-/** Returns a text that the suite sends unchanged, whatever is in it. */
+/** Returns a text that the suite sends unchanged. */
 function escaped(text: string): string {
   return text.replaceAll('{{', `${brace}{`)
 }

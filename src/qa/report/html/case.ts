@@ -53,7 +53,7 @@ ${item.steps.map((step) => {
 `
 }
 
-/** Returns a link to a case that stands elsewhere on the page. */
+/** Returns a link to a case elsewhere on the page. */
 export function caseLink({ number, item }: Numbered): Markup {
   return html`<a class="case link ${item.outcome}" href="#case-${number}"${attributes({ number, item })}>${mark(item.outcome)}<span class="title">${titleOf(item)}</span><span class="soft">see failures</span><span class="soft time">${measuredTime(item.duration_ms)}</span></a>
 `

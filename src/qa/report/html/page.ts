@@ -211,7 +211,7 @@ interface Row {
   cells: Map<string, Numbered[]>
 }
 
-/** Returns one table for each axis that is used, the most used first. A case stands in one table only. */
+/** Returns one table for each axis that is used, the most used first. A case is in one table only. */
 function matrixMarkup(cases: readonly Numbered[]): Markup | null {
   const tables: Markup[] = []
   let left = cases.filter(({ item }) => Object.keys(item.matrix).length > 0)

@@ -1,4 +1,4 @@
-/** The script of the page: filter, links, folds and copy. It runs in the browser, as the text of this function alone. */
+/** The script of the page: filter, links, folds and copy. It runs in the browser, as the text of this function. */
 export function pageScript(): void {
   const all = <T extends Element>(selector: string) => [...document.querySelectorAll<T>(selector)]
   const form = document.querySelector<HTMLFormElement>('#filters')
