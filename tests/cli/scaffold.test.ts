@@ -221,7 +221,7 @@ describe('names', () => {
   test('under npx it says how to call it from another directory', async () => {
     const { stderr } = await svc('init agent-cli ../agent', { env: { npm_lifecycle_event: 'npx' } })
     expect(stderr).toContain(
-      `hint: Change into ${dirname(cwd)} first, and give agent alone. There this command is: node ${root}/bin/svc.js init\n`,
+      `hint: Change into ${dirname(cwd)} first, and give only agent. There this command is: node ${root}/bin/svc.js init\n`,
     )
   })
 
