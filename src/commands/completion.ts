@@ -19,7 +19,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
     name: 'completion',
     summary: 'Print the completion script of a shell',
     details:
-      'Completes commands, flags and their values, files where one is taken, and names: profiles, scenarios, suites, topics, and what the sandbox in use holds, such as slots and keys. The first lines of the script say how to install it.',
+      'Completes commands, flags and their values, files where one is taken, and names: profiles, scenarios, suites, topics, and what the sandbox in use holds, such as slots and keys. The first lines of the script say how to install it. It completes svc and svc-sandbox, not npx svc-sandbox.',
     arguments: [new Argument('[shell]', 'your shell').choices(shells)],
     options: [new Option('--names <source>', 'print the names that a script asks for').choices(nameSources)],
     acceptsInvalidSettings: true,

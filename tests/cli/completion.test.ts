@@ -208,7 +208,7 @@ test('the script of fish knows which flags take a value, and completes the progr
 
 test('the script of zsh loads compinit itself, and only where nothing has', async () => {
   const script = await scriptOf('zsh')
-  expect(script).toMatch(/^#compdef svc\n/)
+  expect(script).toMatch(/^#compdef svc svc-sandbox\n/)
   expect(script.slice(script.lastIndexOf('\nif '))).toBe(`
 if [[ \${funcstack[1]} == _svc ]]; then
   _svc "$@"
@@ -217,9 +217,18 @@ else
     autoload -Uz compinit
     compinit -i
   fi
-  compdef _svc svc
+  compdef _svc svc svc-sandbox
 fi
 `)
+})
+
+test('both names of the command complete', async () => {
+  const file = join(home, 'both.bash')
+  writeFileSync(file, await scriptOf('bash'))
+  const registered = execFileSync('bash', ['--norc', '-c', 'source "$1"; complete -p svc svc-sandbox', 'bash', file])
+  expect(`${registered}`).toBe('complete -o default -F _svc svc\ncomplete -o default -F _svc svc-sandbox\n')
+  expect((await scriptOf('fish')).split('\n')).toContain('complete -c svc-sandbox -w svc')
+  expect(await scriptOf('powershell')).toContain('-CommandName svc, svc-sandbox -ScriptBlock')
 })
 
 describe('the script of fish', () => {

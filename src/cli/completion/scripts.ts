@@ -18,7 +18,7 @@ export const completionScripts = {
  */
 function bashCompletion(places: readonly Place[]): string[] {
   return [
-    '# bash completion for svc. For every shell from now on, add to ~/.bashrc: source <(svc completion bash)',
+    '# bash completion for svc and svc-sandbox. For every shell from now on, add to ~/.bashrc: source <(svc completion bash)',
     ...caseFunctions(places),
     `_svc() {
   local at='' names='' flags='' values='' ask='' files='' word i
@@ -51,15 +51,15 @@ function bashCompletion(places: readonly Place[]): string[] {
   if [[ -n $ask ]]; then names+=" $($ask 2>/dev/null)"; fi
   COMPREPLY=($(compgen -W "$names" -- "$cur"))
 }
-complete -o default -F _svc svc`,
+complete -o default -F _svc svc svc-sandbox`,
   ]
 }
 
 /** Works sourced, with or without `compinit` before it, and as a file `_svc` in a directory of $fpath. */
 function zshCompletion(places: readonly Place[]): string[] {
   return [
-    '#compdef svc',
-    '# zsh completion for svc. Save it as _svc in a directory of $fpath, or end ~/.zshrc with: source <(svc completion zsh)',
+    '#compdef svc svc-sandbox',
+    '# zsh completion for svc and svc-sandbox. Save it as _svc in a directory of $fpath, or end ~/.zshrc with: source <(svc completion zsh)',
     ...caseFunctions(places),
     `_svc() {
   local at='' names='' flags='' values='' ask='' files='' word prev=\${words[CURRENT-1]} i
@@ -98,7 +98,7 @@ else
     autoload -Uz compinit
     compinit -i
   fi
-  compdef _svc svc
+  compdef _svc svc svc-sandbox
 fi`,
   ]
 }
@@ -160,7 +160,8 @@ function filing(takesFile: boolean): string {
 
 function fishCompletion(places: readonly Place[]): string[] {
   return [
-    '# fish completion for svc. Save it: svc completion fish > ~/.config/fish/completions/svc.fish',
+    '# fish completion for svc and svc-sandbox. fish looks for a file of each name, so save it as both:',
+    '# svc completion fish | tee ~/.config/fish/completions/{svc,svc-sandbox}.fish > /dev/null',
     `set -g __svc_paths ${places
       .filter(({ path }) => path !== '')
       .map(({ path }) => quotedForFish(path))
@@ -189,6 +190,7 @@ function __svc_program
 end
 complete -c svc -n 'contains -- -- (commandline -opc)' -x -a '(__svc_program)'`,
     'complete -c svc -f',
+    'complete -c svc-sandbox -w svc',
     ...commonFlags.map((flag) => `complete -c svc -n __svc_at ${flagWords(flag)}`),
     ...[...Map.groupBy(places.flatMap(fishWords), ({ words }) => words)].map(
       ([words, same]) => `complete -c svc -n "__svc_at ${same.map(({ path }) => `'${path}'`).join(' ')}" ${words}`,
@@ -223,8 +225,8 @@ function quotedForFish(text: string): string {
 function powershellCompletion(places: readonly Place[]): string[] {
   const rules = valueRules(places)
   return [
-    '# PowerShell completion for svc. Add to $PROFILE: svc completion powershell | Out-String | Invoke-Expression',
-    'Register-ArgumentCompleter -Native -CommandName svc -ScriptBlock {',
+    '# PowerShell completion for svc and svc-sandbox. Add to $PROFILE: svc completion powershell | Out-String | Invoke-Expression',
+    'Register-ArgumentCompleter -Native -CommandName svc, svc-sandbox -ScriptBlock {',
     '    param($wordToComplete, $commandAst, $cursorPosition)',
     '    $names = @{',
     ...places.map(
