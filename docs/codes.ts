@@ -121,12 +121,15 @@ function ruleHeads(): Heads {
   }
   return Object.fromEntries(
     [...rules].map(([id, { severity, title, costs, fix }]) => {
-      const right = title === undefined ? '' : `What is right: ${title.replace(/\.$/, '')}. `
-      const judged = `Judged by ${judges.get(id)!.join(', ')}.`
-      return [
-        id,
-        `**${severity === 'error' ? 'Error' : 'Warning'}.** ${right}${costs === undefined ? '' : `${costs} `}${fix}\n>\n> ${judged}`,
+      // A word begins the sentence with a capital, the name of a field does not.
+      const required = title?.replace(/\.$/, '').replace(/^[a-z](?=[a-z]* )/, (letter) => letter.toUpperCase())
+      const parts = [
+        `**${severity === 'error' ? 'Error' : 'Warning'}.**${required === undefined ? '' : ` ${required}.`}`,
+        ...(costs === undefined ? [] : [`Otherwise: ${costs}`]),
+        `Fix: ${fix}`,
+        `Checked by ${judges.get(id)!.join(', ')}.`,
       ]
+      return [id, parts.join('\n>\n> ')]
     }),
   )
 }

@@ -162,9 +162,9 @@ function hostHtml({ base_url, above = 0, slot_width }: HostPageOptions): string 
 <style>:root{color-scheme:light dark}body{margin:16px;font:16px/1.5 system-ui,sans-serif}</style>
 <script src="${escapeHtml(base_url)}/v1/render.js"></script>
 <div style="height:${above}px"></div>
-<p>The answer of the assistant stands here.</p>
+<p>The answer of the assistant appears here.</p>
 <div id="slot"${width}></div>
-<p>The next turn stands here.</p>
+<p>The next turn appears here.</p>
 <div style="height:2000px"></div>
 </html>`
 }
