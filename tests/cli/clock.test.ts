@@ -54,6 +54,16 @@ test.each(['31', '31 minutes', '1.5h', '1h30m', '2w', 'soon'])(
   },
 )
 
+test.each(['-5m', '-- -5m'])('svc sandbox clock advance %s names the command that moves it back', async (words) => {
+  const { code, stderr } = await cli.svc(`sandbox clock advance ${words}`)
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringMatching(
+      /^error: .*'-5m'.*\nhint: Advancing moves the clock only forward. To move it back: svc sandbox clock set TIME\n$/,
+    ),
+  })
+})
+
 test.each([
   ['2027-01-01T00:00:00Z', '2027-01-01T00:00:00.000Z'],
   ['2027-01-01T01:30:00+01:30', '2027-01-01T00:00:00.000Z'],

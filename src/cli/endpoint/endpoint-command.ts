@@ -32,6 +32,7 @@ interface Details<Id extends EndpointId> {
   arguments?: readonly Argument[]
   /** In place of the flags from the schemas. */
   options?: readonly Option[]
+  negativeHint?: string
   /** Fields of the body when the command line does not give them. */
   defaults?: (session: Session, options: CommandInput['options']) => Body | Promise<Body>
   /** The path parameter when it is left out. Without this it is required. */
@@ -82,6 +83,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
       ...(Object.keys(variantOf(endpoint.body, [])?.properties ?? {}).length === 0 ? [] : bodyOptions()),
     ],
     ...tablesOf(extra, endpoint),
+    ...(extra.negativeHint === undefined ? {} : { negativeHint: extra.negativeHint }),
     examples: extra.examples,
     run:
       extra.run ??

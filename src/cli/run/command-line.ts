@@ -187,6 +187,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
     const isCommand = commands.some(({ name }) => name === first)
     if (code === 'commander.unknownCommand' && first !== '') return isCommand ? null : verbHint(commands, first)
     if (reached === undefined) return null
+    if (code === 'commander.unknownOption' && /'-\d/.test(message)) return reached.command.negativeHint ?? null
     if (code === 'commander.unknownOption') return argumentOf(message, reached.path, reached.command)
     if (code !== 'commander.missingArgument') return null
     const { argumentHint, examples } = reached.command

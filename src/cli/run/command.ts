@@ -27,6 +27,8 @@ export interface Command {
   passesThrough?: true
   /** Returns the hint for a missing argument; default: the first example. */
   argumentHint?: () => Promise<string>
+  /** The hint for a negative number where an argument may stand, which reads as an unknown option: `-5m`. */
+  negativeHint?: string
   /** Command lines that work as written, without the leading `svc`. */
   examples: readonly [string, string, ...string[]]
   /** Returns the exit code. Failures are thrown. */

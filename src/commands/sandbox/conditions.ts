@@ -64,6 +64,9 @@ export const faults: CommandGroup = {
   ],
 }
 
+/** The hint for a negative duration. */
+const backwards = 'Advancing moves the clock only forward. To move it back: svc sandbox clock set TIME'
+
 export const clock: CommandGroup = {
   name: 'clock',
   summary: 'Show and control the clock of the sandbox',
@@ -72,6 +75,7 @@ export const clock: CommandGroup = {
     endpointCommand('clock.advance', {
       arguments: [new Argument('<duration>', 'how far: 500ms, 90s, 31m, 2h, 7d')],
       options: [],
+      negativeHint: backwards,
       examples: ['sandbox clock advance 31m', 'sandbox clock advance 7d -o json'],
       input: (_, { args }) => ({ body: { by_ms: readDuration(args[0] ?? '') } }),
       text,
@@ -92,7 +96,7 @@ export const clock: CommandGroup = {
 function readDuration(text: string): number {
   const duration_ms = text.includes('.') ? null : parseDuration(text)
   if (duration_ms !== null) return duration_ms
-  const hint = 'Write a whole number and its unit: 500ms, 90s, 31m, 2h or 7d.'
+  const hint = text.startsWith('-') ? backwards : 'Write a whole number and its unit: 500ms, 90s, 31m, 2h or 7d.'
   throw new CliError('usage', 'duration_invalid', `'${text}' is not a duration.`, hint)
 }
 
