@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -80,6 +81,14 @@ hint: Set SVC_SECRET_KEY, or give --secret-key KEY.
     expect(await messageOf('')).toBe(`error: ${join(home, 'svc.config.json')}: has no field base_ulr.`)
     await writeFile(join(home, 'svc.config.json'), '{')
     expect(await messageOf('')).toContain('svc.config.json is not JSON')
+  })
+
+  test('a named pipe as a config file is refused, and nothing waits for it', async () => {
+    const cwd = temporaryDirectory()
+    const path = join(cwd, 'svc.config.json')
+    execFileSync('mkfifo', [path])
+    const { code, stderr } = await svc('config list', { cwd, env: { SVC_HOME: cwd } })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `error: ${path} is not a regular file.\n` })
   })
 
   test.each(['svc.config.json', 'gone.json'])('a config file that is a link to %s is named', async (target) => {

@@ -1,5 +1,5 @@
 /** The schemas of svc.config.json and profiles.json. Loaded where there is such a file, or one is written. */
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { requirementOf } from '../../contract/errors.ts'
 import { withoutByteOrderMark } from '../../foundation/json.ts'
@@ -76,11 +76,18 @@ function describeIssue(issue: z.core.$ZodIssue): string {
   return [issue.path.join('.'), requirementOf(issue)].filter((part) => part !== '').join(': ')
 }
 
-function readText(path: string): Promise<string | null> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
-    throw unreadable(path, error)
-  })
+async function readText(path: string): Promise<string | null> {
+  try {
+    const info = await stat(path)
+    // A named pipe has no end until something writes to it. That of a shell, `--config <(...)`, is in /dev or /proc.
+    if (!(info.isFile() || info.isDirectory() || /^\/(dev|proc)\//.test(path)))
+      throw new CliError('usage', 'file_unreadable', `${path} is not a regular file.`)
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    throw error instanceof CliError ? error : unreadable(path, error as NodeJS.ErrnoException)
+  }
 }
 
 function parseText(text: string, path: string): unknown {
