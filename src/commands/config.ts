@@ -14,6 +14,7 @@ import {
   profileNamed,
   profilesPath,
   readSettingFiles,
+  writeConfig,
   writeJson,
 } from '../cli/settings/files.ts'
 import {
@@ -242,7 +243,7 @@ async function setInConfig({ host, flags }: Session, setting: SettingName, value
   const path = (await findConfig(host, flags)) ?? join(host.cwd, configFileName)
   const before = await readJson(path, AnyFields)
   const written = { ...(before ?? (await schemaReference(path))), [setting]: value }
-  await writeJson(path, checkFile(path, written, ConfigFile), 0o644)
+  writeConfig(path, checkFile(path, written, ConfigFile))
   return { path, where: path }
 }
 

@@ -1,5 +1,5 @@
 /** Every way in which a start is refused: its exit code, its error code, its words, and nothing lost or left behind. */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -155,7 +155,9 @@ describe('a state directory that cannot be written', () => {
       ...needs.map((words) => spawnSvc(words.split(' '), environment, temporaryDirectory()).ended),
     ])
     expect(memory.code, memory.stderr).toBe(0)
-    expect(memory.stderr).toContain('warning: The state directory cannot be written: ')
+    expect(memory.stderr).toContain(
+      `warning: ${file}/sandboxes cannot be written: a part of its path is not a directory.`,
+    )
     expect(memory.stderr).toContain('Other commands need --base-url http://127.0.0.1:')
     expect(exec).toEqual({ code: 0, stdout: '1\n', stderr: '' })
     for (const { code, stdout } of refusals) expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -164,6 +166,20 @@ describe('a state directory that cannot be written', () => {
       expect(stderr).toContain('hint: Set SVC_HOME to a directory that you own.')
     }
     expect(readFileSync(file, 'utf8')).toBe('a file')
+  })
+
+  test('what only saves a setting names the place and the cause, and does not suggest a start', async () => {
+    const home = temporaryDirectory()
+    // As on a full disk, every write to a file fails, with EFBIG in place of ENOSPC.
+    const words = ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, join(root, 'bin/svc.js')]
+    const { status, stderr } = spawnSync('sh', [...words, 'config', 'set', 'client_id', 'proj_demo'], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, SVC_HOME: home },
+    })
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: `error: ${home}/profiles.json cannot be written: the file is too large.\nhint: Set SVC_HOME to a directory that you own.\n`,
+    })
   })
 
   test('a place without folders: /proc says that a parent is missing', async () => {

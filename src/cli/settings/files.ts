@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { ownerOnly, replaceFile } from '../../foundation/file-system.ts'
 import { parseJsonObject } from '../../foundation/json.ts'
-import { CliError, didYouMean } from '../run/errors.ts'
+import { CliError, didYouMean, unwritable } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { ConfigFile, ProfilesFile } from './schemas.ts'
 import { resolveSettings, type Settings } from './settings.ts'
@@ -158,11 +158,24 @@ export function profileNamed<P>(name: string, { path, values: { profiles } }: Na
   )
 }
 
-/** Writes a JSON file, complete or not at all. It may hold keys: only its owner can read it by default. */
-export async function writeJson(path: string, value: unknown, mode: number = ownerOnly.file): Promise<void> {
+/** Writes a JSON file of the state directory, complete or not at all. It may hold keys: only its owner can read it. */
+export async function writeJson(path: string, value: unknown): Promise<void> {
   try {
-    replaceFile(path, `${JSON.stringify(value, null, 2)}\n`, { ...ownerOnly, file: mode })
+    replaceFile(path, jsonFile(value), ownerOnly)
   } catch (error) {
-    throw stateFailure(path, error)
+    throw stateFailure(path, error, '')
   }
+}
+
+/** Writes a config file, which belongs to a project, complete or not at all. */
+export function writeConfig(path: string, value: ConfigFile): void {
+  try {
+    replaceFile(path, jsonFile(value), { file: 0o644 })
+  } catch (error) {
+    throw unwritable(path, error, 'Check the directory, its permissions and the free space.')
+  }
+}
+
+function jsonFile(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`
 }

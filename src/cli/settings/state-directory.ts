@@ -12,7 +12,7 @@ import { createFolder, ownerOnly, replaceFile } from '../../foundation/file-syst
 import { isSameService } from '../../foundation/http.ts'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
 import type { Output } from '../output/output.ts'
-import { CliError, noSandbox } from '../run/errors.ts'
+import { CliError, noSandbox, unwritable } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 
 /** A path that never exists and cannot be created: in its place where no home directory is known. */
@@ -51,14 +51,17 @@ export function stateProblem(path: string): CliError | null {
 }
 
 /** Returns a failure to write in the state directory as an error that you can fix; any other one unchanged. */
-export function stateFailure(path: string, error: unknown): unknown {
-  if (error instanceof CliError || !(error instanceof Error) || !('syscall' in error)) return error
+export function stateFailure(path: string, error: unknown, alternative = withoutState): unknown {
+  const failure = unwritable(path, error, `Set SVC_HOME to a directory that you own.${alternative}`)
+  if (!(failure instanceof CliError) || failure === error) return failure
   const message = path.startsWith(nowhere)
     ? 'There is no home directory, so svc has no place for its state.'
-    : `The state directory cannot be written: ${error.message}.`
-  const hint = 'Set SVC_HOME to a directory that you own. Without one: svc start --ephemeral, or svc exec -- CMD'
-  return new CliError('usage', 'state_unwritable', message, hint)
+    : failure.message
+  return new CliError('usage', 'state_unwritable', message, failure.hint)
 }
+
+/** What a start can do that has no state directory. */
+const withoutState = ' Without one: svc start --ephemeral, or svc exec -- CMD'
 
 /** Throws CliError, with exit code 2, when the running sandboxes cannot be listed. Without a state directory none is running. */
 export async function checkReadable(home: string): Promise<void> {
