@@ -79,6 +79,7 @@ const host: Host = {
   },
   exitNow: (code) => process.exit(code),
   isRunning: (pid) => sendSignal(pid, 0),
+  respondsAt: async (url) => (await import('./cli/run/session.ts')).isSandboxAt(host, url),
   parentOf,
   terminate: (pid) => sendSignal(pid, 'SIGTERM'),
   signal: sendSignal,

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { type Host, type Signal, version } from '../../src/cli/run/host.ts'
+import { isSandboxAt } from '../../src/cli/run/session.ts'
 import { removeLocator, writeLocator } from '../../src/cli/settings/state-directory.ts'
 import type { RequestItem } from '../../src/contract/resources/requests.ts'
 import { keptStream, noon, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
@@ -205,6 +206,34 @@ test.each([
   const env = { SVC_HOME: temporaryDirectory() }
   const result = await svc(args, { env, cwd: env.SVC_HOME })
   expect(result).toEqual({ code: 7, stdout: '', stderr: noSandboxText })
+})
+
+test.each(['sandbox status', 'placements create', 'sandbox ps'])(
+  '%s names a sandbox at the default URL whose locator another user has',
+  async (args) => {
+    const env = { SVC_HOME: temporaryDirectory() }
+    const url = 'http://127.0.0.1:4010'
+    const { stderr } = await svc(args, { env, cwd: env.SVC_HOME, host: { respondsAt: async (asked) => asked === url } })
+    expect(
+      stderr
+        .replace(/^error: |hint: /gm, '')
+        .replace('\n', ' ')
+        .trim(),
+    ).toBe(
+      `No sandbox of yours is running. One of another user, or with another SVC_HOME, runs at ${url}. To use it: --base-url ${url}. For one of your own: svc start`,
+    )
+  },
+)
+
+test('a sandbox is known by its probe, and no other server is', async () => {
+  await using cli = await startTestCli()
+  const other = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  expect([await isSandboxAt({ env: {} }, cli.sandbox.url), await isSandboxAt({ env: {} }, url)]).toEqual([true, false])
+  other.close()
+  await once(other, 'close')
+  expect(await isSandboxAt({ env: {} }, url)).toBe(false)
 })
 
 test.each([

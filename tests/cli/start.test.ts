@@ -71,7 +71,10 @@ describe('svc start -o json', () => {
     expect(status).toEqual({
       code: 7,
       stdout: '',
-      stderr: 'error: No sandbox is running.\nhint: Start one: svc start. Or name a service: --base-url URL.\n',
+      // Another sandbox may run at the default port of this computer.
+      stderr: expect.stringMatching(
+        /^error: No sandbox is running\.\nhint: Start one: svc start\. Or name a service: --base-url URL\.\n$|^error: No sandbox of yours is running\.\nhint: One of another user, /,
+      ),
     })
   })
 })

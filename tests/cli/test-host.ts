@@ -15,6 +15,7 @@ export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> 
     pid: process.pid,
     program: ['node', 'svc.js'],
     parentOf: () => null,
+    respondsAt: async () => false,
     node_version: process.versions.node,
     stdin: (async function* () {
       yield new TextEncoder().encode(given.stdin)

@@ -75,9 +75,34 @@ const readFailures: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
 }
 
+/** Returns a failure of the file system to write a file as an error with the reason in words; any other one unchanged. */
+export function unwritable(file: string, error: unknown, hint: string): unknown {
+  if (error instanceof CliError || !(error instanceof Error) || !('syscall' in error)) return error
+  const reason = writeFailures[String('code' in error && error.code)] ?? error.message
+  return new CliError('usage', 'file_unwritable', `${file} cannot be written: ${reason}.`, hint)
+}
+
+const writeFailures: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EEXIST: 'a part of its path is not a directory',
+  EDQUOT: 'your disk quota is used up',
+  EFBIG: 'the file is too large',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of its path is not a directory',
+  EROFS: 'the file system is read-only',
+}
+
 /** The failure of every command that needs a sandbox where none is running and no service is named. */
-export function noSandbox(hint = 'Start one: svc start. Or name a service: --base-url URL.'): CliError {
-  return new CliError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
+export function noSandbox(hint = 'Start one: svc start. Or name a service: --base-url URL.'): NoSandboxError {
+  return new NoSandboxError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
+}
+
+export class NoSandboxError extends CliError {}
+
+/** The same failure where a sandbox responds at the default URL: its locator is in the state directory of its user. */
+export function noOwnSandbox(base_url: string): CliError {
+  const hint = `One of another user, or with another SVC_HOME, runs at ${base_url}. To use it: --base-url ${base_url}. For one of your own: svc start`
+  return new CliError('unreachable', 'sandbox_missing', 'No sandbox of yours is running.', hint)
 }
 
 /** Returns a hint with the name that was probably meant; null when none is close. */

@@ -36,6 +36,8 @@ export interface Host {
   exitNow(code: number): void
   /** Whether a process of this id is running. */
   isRunning(pid: number): boolean
+  /** Whether a sandbox responds at a URL, also one that another user started. */
+  respondsAt(url: string): Promise<boolean>
   /** Returns the parent of a process, or null when it has ended; its name is null where the system does not show it. */
   parentOf(pid: number): { pid: number; name: string | null } | null
   /** Asks another process to end. Returns false when there is none. */

@@ -28,7 +28,7 @@ import {
 } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
 import type { Command, CommandInput, Session } from './command.ts'
-import { exitCodes, InterruptError, noSandbox } from './errors.ts'
+import { exitCodes, InterruptError, NoSandboxError, noOwnSandbox, noSandbox } from './errors.ts'
 import { commandLineAgent, commandName, type Host, hostWith, version } from './host.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
@@ -92,6 +92,8 @@ export async function runSession(
   } catch (error) {
     // The reader of the output has seen enough (`svc events stream | head -1`), and nobody reads a message.
     if (error instanceof InterruptError && error.signal === 'SIGPIPE') return exitCodes.ok.exit_code
+    if (error instanceof NoSandboxError && (await host.respondsAt(settings.base_url)))
+      throw noOwnSandbox(settings.base_url)
     // A command that fails on a response reports what was wrong with that response.
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error
     throw (await brokenResponse(host)) ?? error
@@ -204,6 +206,18 @@ interface CommandClientOptions extends Omit<ClientOptions, 'credential' | 'heade
 export function commandClient({ env }: Pick<Host, 'env'>, { admin_token, ...options }: CommandClientOptions): Client {
   const headers = admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
   return clientOf(known, { fetch: httpFetch(env), headers, ...options })
+}
+
+/** A sandbox on this computer responds at once or not at all. */
+const probeTimeout_ms = 500
+
+/** Whether a sandbox responds at a URL, also one of another user, whose locator cannot be read. Sends no key. */
+export async function isSandboxAt(host: Pick<Host, 'env'>, base_url: string): Promise<boolean> {
+  const { health } = commandClient(host, { base_url, timeout_ms: probeTimeout_ms, validate: false })
+  return health.live().then(
+    ({ ok }) => ok === true,
+    () => false,
+  )
 }
 
 const known = { endpoints, schemas: () => import('../../client/response.ts'), stream: openStream }

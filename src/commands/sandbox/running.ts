@@ -10,7 +10,7 @@ import type { Style } from '../../cli/output/terminal.ts'
 import { alignPairs, plural, timeText } from '../../cli/output/text.ts'
 import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command, Noun, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes, noSandbox } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, noOwnSandbox, noSandbox } from '../../cli/run/errors.ts'
 import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
 import { permittedControlToken, type Source } from '../../cli/settings/settings.ts'
@@ -109,7 +109,13 @@ export const ps: Command = {
         return { state, url, inspector_url, database, pid, version, started_at_ms, ...shared, ready, used }
       }),
     )
-    if (rows.length === 0) out.note(`No sandbox is running. Start one: ${command_name} start`)
+    if (rows.length === 0) {
+      const isOther = settings.source.base_url === 'default' && (await host.respondsAt(settings.base_url))
+      const { message, hint } = isOther
+        ? noOwnSandbox(settings.base_url)
+        : noSandbox(`Start one: ${command_name} start`)
+      out.note(`${message} ${hint}`)
+    }
     await noteForeignLocators({ host, out })
     const listed = rows.map(({ state: _, ...row }) => row)
     out.data(listed, (style) =>
