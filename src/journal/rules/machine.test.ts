@@ -164,12 +164,23 @@ describe('the port', () => {
     })
 
   test('is the sandbox, or free', () => {
-    expect(found('sandbox', null)).toMatchObject([{ level: 'ok' }])
+    expect(found('sandbox', null, { base_url: 'http://127.0.0.1:4010' })).toMatchObject([{ level: 'ok' }])
     expect(found('none', null)).toEqual([
       {
         level: 'warning',
         message: 'No sandbox is running; port 4010 is free.',
         fix: 'Start one: npx svc start',
+      },
+    ])
+  })
+
+  test('is a sandbox of another user, which commands do not find', () => {
+    expect(found('sandbox', null)).toEqual([
+      {
+        level: 'warning',
+        message:
+          'The sandbox at http://127.0.0.1:4010 is of another user, or of another SVC_HOME: commands do not use it by themselves.',
+        fix: 'Give them --base-url http://127.0.0.1:4010, or start one of your own: npx svc start',
       },
     ])
   })

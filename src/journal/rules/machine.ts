@@ -76,8 +76,9 @@ export const machineRules = ruleSet('machine', {
     severity: 'error',
     fix: 'Start one: svc start',
     judge(machine) {
-      const { base_url } = machine.settings
-      return found(machine.service === 'sandbox' ? [] : [serviceMissing(machine)], `A sandbox responds at ${base_url}.`)
+      const { base_url, source } = machine.settings
+      const isOwn = machine.service === 'sandbox' && source.base_url !== 'default'
+      return found(isOwn ? [] : [serviceMissing(machine)], `A sandbox responds at ${base_url}.`)
     },
   },
 })
@@ -138,9 +139,16 @@ function foreignSettings(settings: Machine['settings']): Finding[] {
   }))
 }
 
-/** Describes what responds at the base URL instead of a sandbox. */
+/** Describes what responds at the base URL instead of a sandbox that commands use. */
 function serviceMissing({ service, settings: { base_url, source }, port, command_name }: Machine): Finding {
   const start = `Start one: ${command_name} start`
+  if (service === 'sandbox') {
+    return {
+      severity: 'warning',
+      message: `The sandbox at ${base_url} is of another user, or of another SVC_HOME: commands do not use it by themselves.`,
+      fix: `Give them --base-url ${base_url}, or start one of your own: ${command_name} start`,
+    }
+  }
   if (typeof service === 'object') {
     return {
       severity: service.is_failure ? 'error' : 'unknown',
