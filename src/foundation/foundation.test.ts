@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -5,7 +6,7 @@ import { temporaryDirectory } from '../../tests/temporary.ts'
 import { formatDuration, measuredTime, parseDuration, parseSince, sinceMs } from './duration.ts'
 import { ownerOnly, replaceFile } from './file-system.ts'
 import { escapeHtml } from './html.ts'
-import { fillPath, isLoopback, pathPattern, retryAfterMs, withoutQuery } from './http.ts'
+import { curlCommand, fillPath, isLoopback, pathPattern, retryAfterMs, withoutQuery } from './http.ts'
 import {
   isObject,
   parseJson,
@@ -65,6 +66,17 @@ test('JSON to read hides nothing, and is the same value', () => {
   expect(readableJson('\u001b[31m\u009b')).toBe('"\\u001b[31m\\u009b"')
   for (const text of ['広告 "tea"\n', '\u2066x\u2069', '👩‍🚀']) expect(JSON.parse(readableJson(text))).toBe(text)
   expect(readableJson('👩‍🚀 می‌خواهم')).toBe('"👩‍🚀 می‌خواهم"')
+})
+
+test('a curl command hides nothing, and a shell reads it as the same bytes in any locale', () => {
+  const body = "{\n\t'a\\n': \"b\u202ec\u200bd\r\u009b\u2028\u{e0041}e\u00ad 👩‍🚀\"\n}"
+  const url = 'http://127.0.0.1/\u200f'
+  const command = curlCommand({ method: 'POST', url, headers: { 'x-a': 'b\nc\u2066' }, body })
+  expect(command.match(/(?![\n\t\u200d])[\p{C}\p{Zl}]/gu)).toBe(null)
+  expect(command).toContain("$'http://127.0.0.1/\\xe2\\x80\\x8f'")
+  const script = `curl() { printf '%s|' "$@"; }\n${command}`
+  const read = execFileSync('bash', ['-c', script], { env: { ...process.env, LC_ALL: 'C' }, encoding: 'utf8' })
+  expect(read.split('|')).toEqual(['-sS', '-X', 'POST', url, '-H', 'x-a: b\nc\u2066', '--data-raw', body, ''])
 })
 
 describe('paths into JSON', () => {

@@ -86,19 +86,30 @@ export function curlCommand({ method, url, headers, body }: CurlRequest, variabl
 }
 
 /**
- * Quotes a text for a shell, except for variables, which the shell replaces. A body keeps its lines; in an address or a header
- * a control character is an escape of bash and zsh, so that no text begins a line of its own.
+ * Characters that are not seen, or that change the order in which a line is read. Joiners stay, which emoji and some scripts
+ * are written with, and the tabs and line ends of a body.
+ */
+const hidden = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+const hiddenInBody = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/**
+ * Quotes a text for a shell, except for variables, which the shell replaces. A hidden character is written as the escapes
+ * of its bytes, which bash and zsh read in any locale: the command shows everything that it sends.
  */
 function quote(text: string, variables: readonly string[], isBody = false): string {
-  const hasControls = !isBody && /\p{Cc}/u.test(text)
-  const open = hasControls ? "$'" : "'"
-  const inner = hasControls
-    ? text
-        .replace(/[\\']/g, '\\$&')
-        .replace(/\p{Cc}/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  const unseen = isBody ? hiddenInBody : hidden
+  const hasHidden = text.search(unseen) >= 0
+  const open = hasHidden ? "$'" : "'"
+  const inner = hasHidden
+    ? text.replace(/[\\']/g, '\\$&').replace(unseen, byteEscapes)
     : text.replaceAll("'", "'\\''")
   const quoted = `${open}${inner}'`
   return [...new Set(variables)].reduce((all, name) => all.replaceAll(name, () => `'"${name}"${open}`), quoted)
+}
+
+/** Returns a text as escapes of its bytes in UTF-8: `\xe2\x80\xae`. */
+function byteEscapes(text: string): string {
+  return Array.from(new TextEncoder().encode(text), (byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')
 }
 
 /** The parts of a journal entry that a curl command needs. */
