@@ -69,7 +69,7 @@ test('JSON to read hides nothing, and is the same value', () => {
 })
 
 test('a curl command hides nothing, and a shell reads it as the same bytes in any locale', () => {
-  const body = "{\n\t'a\\n': \"b\u202ec\u200bd\r\u009b\u2028\u{e0041}e\u00ad 👩‍🚀\"\n}"
+  const body = '{\n\t\'a\\n\': "b\u202ec\u200bd\r\u009b\u2028\u{e0041}e\u00ad 👩‍🚀"\n}'
   const url = 'http://127.0.0.1/\u200f'
   const command = curlCommand({ method: 'POST', url, headers: { 'x-a': 'b\nc\u2066' }, body })
   expect(command.match(/(?![\n\t\u200d])[\p{C}\p{Zl}]/gu)).toBe(null)

@@ -100,9 +100,7 @@ function quote(text: string, variables: readonly string[], isBody = false): stri
   const unseen = isBody ? hiddenInBody : hidden
   const hasHidden = text.search(unseen) >= 0
   const open = hasHidden ? "$'" : "'"
-  const inner = hasHidden
-    ? text.replace(/[\\']/g, '\\$&').replace(unseen, byteEscapes)
-    : text.replaceAll("'", "'\\''")
+  const inner = hasHidden ? text.replace(/[\\']/g, '\\$&').replace(unseen, byteEscapes) : text.replaceAll("'", "'\\''")
   const quoted = `${open}${inner}'`
   return [...new Set(variables)].reduce((all, name) => all.replaceAll(name, () => `'"${name}"${open}`), quoted)
 }

@@ -126,6 +126,7 @@ describe('health and info', () => {
       // A browser from before Sec-Fetch-Mode.
       expect([path, await typeOf(url, { accept: 'text/html,*/*' })]).toEqual([path, '200 text/html'])
       expect([path, await typeOf(`${url}?raw`, opened)]).toEqual([path, '200 application/json'])
+      expect([path, await typeOf(`${url}?raw`, { accept: '*/*' })]).toEqual([path, '200 application/json'])
       expect([path, await typeOf(url, { accept: '*/*' })]).toEqual([path, '200 application/json'])
       expect([path, await typeOf(url, { accept: 'application/json' })]).toEqual([path, '200 application/json'])
       expect([path, await typeOf(url, { ...opened, 'sec-fetch-mode': 'cors' })]).toEqual([path, '200 application/json'])
@@ -147,6 +148,17 @@ describe('health and info', () => {
       302,
       `${on.sandbox.url}/_sandbox/beacons?event=click`,
     ])
+  })
+
+  test('without JavaScript the page links to lists that respond with JSON', async () => {
+    await using on = await stage()
+    const html = await (await fetch(`${on.sandbox.url}/_sandbox/`)).text()
+    const links = [...(/<noscript>.*<\/noscript>/.exec(html)?.[0] ?? '').matchAll(/href="([^"]+)"/g)]
+    expect(links.map(([, path]) => path)).toContain('/_sandbox/placements?raw')
+    for (const [, path] of links) {
+      const { status, headers } = await on.api.open(path!, { 'sec-fetch-mode': 'navigate' })
+      expect([path, status, headers['content-type']]).toEqual([path, 200, 'application/json; charset=utf-8'])
+    }
   })
 
   test('unknown paths, methods and fields are rejected as everywhere', async () => {

@@ -47,6 +47,11 @@ const sharedPaths: ReadonlySet<string> = new Set([
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e4f'/%3E%3Cpath d='M4 5h8v2.500H4zm0 4h5v2H4z' fill='%23fff'/%3E%3C/svg%3E"
 
+const jsonLinks = [...sharedPaths]
+  .filter((path) => !path.includes('{'))
+  .map((path) => `<a href="${path}?raw">${path}</a>`)
+  .join(', ')
+
 /** The id of the style sheet keeps a library from adding a style of its own, which the policy would refuse. */
 const html = `<!doctype html>
 <html lang="en">
@@ -59,7 +64,7 @@ const html = `<!doctype html>
 <link rel="stylesheet" id="react-aria-pressable-style" href="${root}/inspector.css">
 <script src="${root}/inspector.js" type="module"></script>
 </head>
-<body><div id="root"></div><noscript>The inspector needs JavaScript. The same data as JSON: curl this address.</noscript></body>
+<body><div id="root"></div><noscript><p>The inspector needs JavaScript. The same data as JSON: ${jsonLinks}.</p></noscript></body>
 </html>
 `
 
@@ -184,10 +189,10 @@ export function isOpened(request: Request): boolean {
   return mode === undefined ? request.headers.accept?.startsWith('text/html') === true : mode === 'navigate'
 }
 
-/** Whether a request of an endpoint's path is for the page in its place. */
+/** Whether a request of an endpoint's path is for the page in its place. `?raw`, which shows its JSON in a tab, is taken away. */
 export function isForPage(request: Request): boolean {
-  if (!sharedPaths.has(request.path) || !isOpened(request)) return false
-  if (request.query.raw === undefined) return true
+  if (!sharedPaths.has(request.path)) return false
+  if (request.query.raw === undefined) return isOpened(request)
   const { raw: _, ...query } = request.query
   request.query = query
   return false
