@@ -8,9 +8,10 @@ import {
   judgeBeacons,
 } from '../../src/contract/beacon-verdict.ts'
 import { limits } from '../../src/contract/limits.ts'
-import { beaconEvents, type Measurements } from '../../src/contract/resources/beacons.ts'
+import type { NoFillReason } from '../../src/contract/no-fill.ts'
+import { type BeaconItem, beaconEvents, type Measurements } from '../../src/contract/resources/beacons.ts'
 import { BillingVerdict } from '../../src/contract/resources/placements.ts'
-import { billingVerdict } from './billing.ts'
+import { billingFix, billingVerdict } from './billing.ts'
 
 const banner: CreativeFacts = {
   format: 'banner',
@@ -283,5 +284,59 @@ describe('for any beacons', () => {
         expect(billedIds(beacons, model, clip)).toHaveLength(1)
       }),
     )
+  })
+})
+
+describe('what to do', () => {
+  const none = {
+    would_bill: false,
+    metric: 'viewable_impression',
+    gross_cpm: 1,
+    currency: 'USD',
+    explanation: '',
+  } as const
+  const facts: Parameters<typeof billingFix>[0] = {
+    status: 'ready',
+    no_fill_reason: null,
+    billing: none,
+    beacons: [],
+    first_frame_at_ms: null,
+  }
+  const sent = (
+    event: 'render' | 'visible',
+    verdict: 'accepted' | 'rejected',
+    reason_code: BeaconItem['reason_code'],
+  ) => ({ event, verdict, reason_code }) as BeaconItem
+
+  test('begins with what is missing first: a decision, a frame, beacons', () => {
+    expect(billingFix({ ...facts, status: 'pending', billing: null })).toMatch(/^Poll /)
+    expect(billingFix(facts)).toMatch(/^Mount placement\.render\.frame_url\./)
+    expect(billingFix({ ...facts, first_frame_at_ms: 1 })).toMatch(/^Send a render beacon\./)
+    expect(billingFix({ ...facts, billing: { ...none, would_bill: true } })).toBe(null)
+  })
+
+  test('about a fill that expired unseen is not to mount its frame, which is refused by now', () => {
+    expect(billingFix({ ...facts, status: 'expired' })).toMatch(/^It expired before it was shown\./)
+  })
+
+  test('about a no-fill follows from its reason', () => {
+    const fixOf = (no_fill_reason: NoFillReason) => billingFix({ ...facts, no_fill_reason, billing: null })
+    expect(fixOf('below_floor')).toMatch(/^Change the request/)
+    expect(fixOf('test_forced')).toBe('Leave out test_outcome.')
+    expect(fixOf('consent_not_granted')).toMatch(/when consent is granted\.$/)
+  })
+
+  test('is about the render beacon that was refused, not about the view that waits for one', () => {
+    const beacons = [
+      sent('render', 'rejected', 'beacon_before_decision'),
+      sent('visible', 'accepted', 'AWAITING_RENDER'),
+    ]
+    expect(billingFix({ ...facts, beacons })).toBe("Stamp it with the server's time; the client's clock is behind.")
+    expect(billingFix({ ...facts, beacons: beacons.slice(1) })).toMatch(/^Send a render beacon when/)
+  })
+
+  test('says where the fields of a refused beacon are listed', () => {
+    const fix = billingFix({ ...facts, beacons: [sent('render', 'rejected', 'schema_invalid')] })
+    expect(fix).toBe('Correct the listed fields. They are in the response: svc requests list --reason schema_invalid')
   })
 })

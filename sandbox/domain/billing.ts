@@ -1,6 +1,6 @@
 /**
- * Production billing (A75, A76, A78): for one placement in a sentence, and for many as a report. The verdict of
- * each beacon is the contract's.
+ * Production billing (A75, A76, A78): for one placement in a sentence, with what is missing, and for many as a report. The
+ * verdict of each beacon is the contract's.
  */
 import {
   type AcceptedBeacon,
@@ -12,11 +12,12 @@ import {
   metricOf,
   type ViewabilityThresholds,
 } from '../../src/contract/beacon-verdict.ts'
-import { acceptMeanings } from '../../src/contract/error-codes.ts'
+import { acceptHints, acceptMeanings, reasonCodes } from '../../src/contract/error-codes.ts'
 import type { Format } from '../../src/contract/fields.ts'
-import type { AcceptCode, Metric } from '../../src/contract/resources/beacons.ts'
+import { type NoFillReason, noFillReasons } from '../../src/contract/no-fill.ts'
+import type { AcceptCode, BeaconItem, Metric } from '../../src/contract/resources/beacons.ts'
 import type { BillingLine, BillingReport } from '../../src/contract/resources/billing.ts'
-import type { BillingVerdict } from '../../src/contract/resources/placements.ts'
+import type { BillingVerdict, PlacementDetail } from '../../src/contract/resources/placements.ts'
 import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
 
 /** Returns whether production would bill a placement, and why, in one sentence. At most one metric counts, at most once. */
@@ -66,6 +67,57 @@ function explain(metric: Metric, format: Format, codes: ReadonlySet<AcceptCode>)
   if (metric === 'completed_view' && format !== 'clip') return `No ${name}: only a clip can be completed.`
   const shortfall = shortfalls.find((code) => codes.has(code))
   return `No ${name}: ${shortfall === undefined ? `no ${event} beacon was accepted` : acceptMeanings[shortfall]}.`
+}
+
+type Explained = Pick<PlacementDetail, 'status' | 'no_fill_reason' | 'billing' | 'beacons' | 'first_frame_at_ms'>
+
+/** Returns the step that is missing for a placement to be billed; null when it would be billed, or nothing can be done. */
+export function billingFix({ status, no_fill_reason, billing, beacons, first_frame_at_ms }: Explained): string | null {
+  if (no_fill_reason !== null) return noFillFixes[noFillReasons[no_fill_reason].retry]
+  if (billing === null) return 'Poll GET /v1/decisions/{slot_id} until it is decided: svc decisions get --wait'
+  if (billing.would_bill) return null
+  const shortfall = shortfallOf(billing.metric, beacons)
+  if (shortfall !== undefined) return beaconFix(shortfall.reason_code)
+  if (beacons.length > 0) {
+    return billing.metric === 'viewable_impression'
+      ? 'Bring the frame into view: it may be hidden, below the fold, or removed too soon. svc doctor finds frames without pixels and beacons that were lost; svc beacons list --verdict rejected has those that cannot be read.'
+      : null
+  }
+  if (first_frame_at_ms !== null) {
+    return 'Send a render beacon. render.js does; if the page uses it, its console says why not: its CSP, an origin that is not allowed, or a page that was left. A beacon that was refused for its credential or asset token has no slot: svc requests list --path /v1/beacons'
+  }
+  return status === 'expired'
+    ? 'It expired before it was shown. Request a placement when there is room for it, and mount placement.render.frame_url at once.'
+    : 'Mount placement.render.frame_url. A page that does has its reason on the console: frame-src of its CSP, or a blocker. A beacon that was refused for its credential or asset token has no slot: svc requests list --path /v1/beacons'
+}
+
+const noFillFixes: Readonly<Record<(typeof noFillReasons)[NoFillReason]['retry'], string>> = {
+  'next turn': 'Show nothing, and ask again with the next turn.',
+  'after change': 'Change the request or the project: the trace has the rule that removed each campaign.',
+  'after consent': 'Show nothing, and ask again when consent is granted.',
+  'next topic': 'Show nothing. A turn about another topic may fill.',
+  later: 'Show nothing, and ask again later.',
+  no: 'Show nothing. The same request is not filled again.',
+  yes: 'Leave out test_outcome.',
+}
+
+/** Returns the newest beacon that explains why nothing counted; one of the metric first, since the explanation is about it. */
+function shortfallOf(metric: Metric, beacons: readonly BeaconItem[]): BeaconItem | undefined {
+  const shortfalls = beacons.filter(({ reason_code, verdict }) => verdict !== 'duplicate' && reason_code !== 'OK')
+  const ofRender = shortfalls.findLast(({ event }) => event === null || event === 'render')
+  const ofMetric = shortfalls.findLast(({ event }) => event !== null && metricOf[event] === metric)
+  // What waits for the render beacon is not to be corrected where that one was refused.
+  return ofMetric === undefined || (ofMetric.reason_code === 'AWAITING_RENDER' && ofRender !== undefined)
+    ? ofRender
+    : ofMetric
+}
+
+/** Returns what to do about a beacon that does not count, whether it was accepted or refused. */
+function beaconFix(code: BeaconItem['reason_code']): string | null {
+  if (code === 'OK') return null
+  if (code in acceptHints) return acceptHints[code as keyof typeof acceptHints]
+  const { hint } = reasonCodes[code as keyof typeof reasonCodes]
+  return hint.includes('listed fields') ? `${hint} They are in the response: svc requests list --reason ${code}` : hint
 }
 
 type Reason = BillingReport['not_counted']['reasons'][number]['reason_code']

@@ -9,7 +9,7 @@ import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { Decision } from '../../src/contract/resources/placements.ts'
 import { funnelPlacements, type PartnerRequest, type PlacementItem } from '../../src/contract/resources/placements.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
-import { billingVerdict } from '../domain/billing.ts'
+import { billingFix, billingVerdict } from '../domain/billing.ts'
 import { explainTrace } from '../domain/decisions.ts'
 import { opportunityOf } from '../runtime/decisions.ts'
 import { nextTurn } from '../runtime/pending-decisions.ts'
@@ -157,21 +157,25 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
     ...unaccepted.map((beacon) => ({ id: beacon.id, item: unacceptedItem(project.client_id, slot, beacon) })),
   ].sort((a, b) => a.id - b.id)
   const { billing_model, viewability } = project.settings
-  return {
+  const explained = {
     ...placementItem(slot, now_ms),
+    first_frame_at_ms: slot.first_frame_at_ms,
+    beacons: beacons.map(({ item }) => item),
+    billing:
+      decision?.outcome.status === 'filled'
+        ? billingVerdict(billing_model, decision.outcome, viewability, accepted)
+        : null,
+  }
+  return {
+    ...explained,
     topic: decision?.topic ?? null,
     prompt_length: slot.job.facts.prompt_length ?? null,
     decision: decision === null ? null : await redactedDecision(services, slot, now_ms),
     trace: decision === null || market === null ? [] : explainTrace(market, decision.trace),
     partner_request: decision === null || decision.trace === '' ? null : partnerRequest(slot, decision),
     consent: decision?.consent ?? null,
-    first_frame_at_ms: slot.first_frame_at_ms,
-    beacons: beacons.map(({ item }) => item),
     evidence: (await store.evidenceOf(slot.id)).map(entryItem),
-    billing:
-      decision?.outcome.status === 'filled'
-        ? billingVerdict(billing_model, decision.outcome, viewability, accepted)
-        : null,
+    fix: billingFix(explained),
   }
 }
 

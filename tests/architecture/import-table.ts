@@ -163,8 +163,15 @@ export const importTable: readonly ImportRule[] = [
   },
   {
     path: 'sandbox/inspector',
-    // One product with the demo: its tokens and icons are those of the inspector.
-    modules: ['src/foundation', 'src/contract/ids.ts', 'fixtures/demo', 'sandbox/demo'],
+    // One product with the demo: its tokens and icons are those of the inspector. Of the contract what needs no schema.
+    modules: [
+      'src/foundation',
+      'src/contract/ids.ts',
+      'src/contract/error-codes.ts',
+      'src/contract/no-fill.ts',
+      'fixtures/demo',
+      'sandbox/demo',
+    ],
     types: ['src/contract', 'sandbox/renderer'],
     packages: [
       'react',

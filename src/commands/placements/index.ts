@@ -6,8 +6,6 @@ import type { Style } from '../../cli/output/terminal.ts'
 import { alignPairs, describeValue, formatValue, plural, timeText } from '../../cli/output/text.ts'
 import type { Noun } from '../../cli/run/command.ts'
 import { lastPlacement } from '../../cli/settings/state-directory.ts'
-import { metricOf } from '../../contract/beacon-verdict.ts'
-import { acceptHints, reasonCodes } from '../../contract/error-codes.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import type { PlacementDetail, PlacementFunnel } from '../../contract/resources/placements.ts'
 import { create } from './create.ts'
@@ -114,7 +112,7 @@ function explanation(detail: PlacementDetail, style: Style, isEach: boolean): st
         ['first frame', first_frame_at_ms === null ? null : timeText(first_frame_at_ms, style)],
         ['evidence', plural(detail.evidence.length, 'entry', 'entries')],
         ['billing', billingText(detail)],
-        ['fix', billingFix(detail)],
+        ['fix', detail.fix],
       ],
       style,
     ),
@@ -135,33 +133,6 @@ function billingText({ billing }: PlacementDetail): string | null {
   if (billing === null) return null
   const price = billing.gross_cpm === null ? '' : `, ${billing.gross_cpm} ${billing.currency ?? ''} CPM`
   return `${billing.would_bill ? 'would bill' : 'would not bill'} a ${billing.metric}${price}. ${billing.explanation}`
-}
-
-/** Returns the step that is missing for a fill to be billed; null when it would be billed, or nothing can be done. */
-function billingFix({ billing, beacons, first_frame_at_ms }: PlacementDetail): string | null {
-  if (billing === null || billing.would_bill) return null
-  const shortfalls = beacons.filter(({ reason_code, verdict }) => verdict !== 'duplicate' && reason_code !== 'OK')
-  // One of the metric first: billing.explanation speaks of that.
-  const shortfall =
-    shortfalls.findLast(({ event }) => event !== null && metricOf[event] === billing.metric) ??
-    shortfalls.findLast(({ event }) => event === null || event === 'render')
-  if (shortfall !== undefined) return hintOf(shortfall.reason_code)
-  if (beacons.length > 0) {
-    return billing.metric === 'viewable_impression'
-      ? 'Bring the frame into view: it may be hidden, below the fold, or removed too soon. svc doctor finds frames without pixels and beacons that were lost; svc beacons list --verdict rejected has those that cannot be read.'
-      : null
-  }
-  return first_frame_at_ms === null
-    ? 'Mount placement.render.frame_url. A page that does has its reason on the console: frame-src of its CSP, or a blocker.'
-    : 'Send a render beacon. render.js does; if the page uses it, its console says why not: its CSP, an origin that is not allowed, or a page that was left.'
-}
-
-/** Returns what to do about a beacon that does not count, whether it was accepted or refused. */
-function hintOf(code: PlacementDetail['beacons'][number]['reason_code']): string | null {
-  if (code === 'OK') return null
-  return code in acceptHints
-    ? acceptHints[code as keyof typeof acceptHints]
-    : reasonCodes[code as keyof typeof reasonCodes].hint
 }
 
 const outcomes = { won: 0, outbid: 1, removed: 2 }

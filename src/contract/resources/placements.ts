@@ -308,6 +308,11 @@ export const PlacementDetail = assumedObject('A52', () => ({
     'A75',
     'The verdict over the set of accepted beacons; null without a fill.',
   ),
+  fix: assumed(
+    z.string().nullable(),
+    'A75',
+    'What to do for a placement to be billed; null when this one would be, or nothing can be done.',
+  ),
 }))
 export type PlacementDetail = z.infer<typeof PlacementDetail>
 

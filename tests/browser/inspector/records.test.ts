@@ -96,6 +96,30 @@ test('a placement: its timeline, its trace as a funnel, its frame, consent, evid
   await page.getByText('There is no such placement').waitFor()
 })
 
+test('a placement begins with why it would not be billed and what to do, and a beacon says why it does not count', async () => {
+  await using inspector = await openStaged()
+  const { here: on, page, go } = inspector
+  const firstPanel = () => page.locator('.panel').first().innerText()
+  const none = await on.api.accept('placements.create', { as: key, body: asked({ overrides: { bidfloor: 9_999 } }) })
+  await go(`/placements/${none.body.slot_id}`)
+  await page.getByRole('heading', { name: 'What is missing' }).waitFor()
+  expect(await firstPanel()).toMatch(/All offers are under the floor\.\s+Change the request/)
+  await page.getByText('Only a fill has a frame, and beacons.').waitFor()
+  const filled = await fill(on.api, { format: 'banner' })
+  await go(`/placements/${filled.slot_id}`)
+  await expect.poll(firstPanel).toMatch(/no visible beacon was accepted\.\s+Mount placement\.render\.frame_url/)
+  await on.api.accept('beacons.send', { as: key, body: beacon(on.clock, filled, 'render') })
+  const unmeasured = beacon(on.clock, filled, 'visible')
+  await on.api.accept('beacons.send', { as: key, body: unmeasured })
+  await expect.poll(firstPanel).toContain('Send measurements.visible_ratio and measurements.visible_ms with visible.')
+  expect(await violations(page)).toEqual([])
+  await go(`/beacons/${unmeasured.beacon_id}`)
+  await page.getByText('the visible beacon has no measurements.visible_ratio or visible_ms').waitFor()
+  await page.getByText('Send measurements.visible_ratio and measurements.visible_ms with visible.').waitFor()
+  await go('/billing')
+  await page.getByLabel('Did not count').getByText('VISIBILITY_UNMEASURED 1').waitFor()
+})
+
 test('beacons: what one bills is not cut off in a window of 1,100 px', async () => {
   await using inspector = await openStaged({ width: 1_100 })
   const { here: on, page, go } = inspector

@@ -3,6 +3,7 @@
  * one beacon.
  */
 import { Link } from 'wouter'
+import { acceptHints, acceptMeanings } from '../../../../src/contract/error-codes.ts'
 import type { BeaconItem } from '../../../../src/contract/resources/beacons.ts'
 import type { ListedRequest } from '../../../../src/contract/resources/requests.ts'
 import { isObject, parseJson } from '../../../../src/foundation/json.ts'
@@ -275,6 +276,7 @@ function Beacon({ item }: { item: BeaconItem }) {
           </p>
           <KeyValues
             pairs={[
+              ...shortfallPairs(item),
               ['Received', dateAndTime(received_at_ms)],
               [
                 'Happened',
@@ -292,6 +294,19 @@ function Beacon({ item }: { item: BeaconItem }) {
       </div>
     </div>
   )
+}
+
+/** Why an accepted beacon does not count, and what to do. The response to a refused one says it below. */
+function shortfallPairs({ reason_code: code }: BeaconItem): [name: string, value: string][] {
+  if (code === 'OK' || !isAcceptCode(code)) return []
+  return [
+    ['Not counted', acceptMeanings[code]],
+    ['Fix', acceptHints[code]],
+  ]
+}
+
+function isAcceptCode(code: string): code is keyof typeof acceptMeanings {
+  return Object.hasOwn(acceptMeanings, code)
 }
 
 /** The exchange of the journal in which it was received. */

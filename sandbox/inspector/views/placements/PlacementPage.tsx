@@ -1,6 +1,7 @@
 /** One slot, from its request to its billing verdict. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
+import { noFillReasons } from '../../../../src/contract/no-fill.ts'
 import type { PlacementDetail, TraceStep } from '../../../../src/contract/resources/placements.ts'
 import { linkTo } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
@@ -33,9 +34,26 @@ export function PlacementPage({ id }: { id: string }) {
           </Empty>
         }
       >
-        {(placement) => <Placement placement={placement} />}
+        {(placement) => (
+          <>
+            <Missing placement={placement} />
+            <Placement placement={placement} />
+          </>
+        )}
       </Shown>
     </Page>
+  )
+}
+
+/** Why the placement would not be billed, and what to do: before everything else. */
+function Missing({ placement: { fix, billing, no_fill_reason } }: { placement: PlacementDetail }) {
+  if (fix === null) return null
+  const why = no_fill_reason === null ? billing?.explanation : noFillReasons[no_fill_reason].meaning
+  return (
+    <Panel title="What is missing" className="missing">
+      {why !== undefined && <p>{why}</p>}
+      <p className="soft">{fix}</p>
+    </Panel>
   )
 }
 
@@ -52,8 +70,10 @@ function Placement({ placement }: { placement: PlacementDetail }) {
         </Panel>
         <Panel title={`Beacons (${beacons.length})`}>
           {beacons.length === 0 ? (
-            <Empty icon="beacons" title="No beacons yet">
-              The renderer sends them when the frame is shown.
+            <Empty icon="beacons" title={placement.fill === true ? 'No beacons yet' : 'No beacons'}>
+              {placement.fill === true
+                ? 'The renderer sends them when the frame is shown.'
+                : 'Only a fill has a frame, and beacons.'}
             </Empty>
           ) : (
             <BeaconList beacons={beacons} since_ms={placement.created_at_ms} />

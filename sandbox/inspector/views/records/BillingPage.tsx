@@ -71,6 +71,11 @@ function Totals({ report: { totals, not_counted } }: { report: BillingReport }) 
         <h2>Did not count</h2>
         <p className="figure">{not_counted.count.toLocaleString('en')}</p>
         <p className="soft">beacons, accepted, repeated or rejected</p>
+        <p className="bar wrapping">
+          {not_counted.reasons.slice(0, 3).map(({ reason_code, count }) => (
+            <Chip key={reason_code} tone="warn">{`${reason_code} ${count.toLocaleString('en')}`}</Chip>
+          ))}
+        </p>
       </section>
     </div>
   )
