@@ -89,7 +89,10 @@ async function showAd(page: Page, firstTurn = 1): Promise<number> {
       (turns) => {
         const events = window.SponsoredPlacement?.getEvents().filter(({ turn_id }) => turn_id === `turn-${turns}`) ?? []
         const last = events.find(({ type }) => type === 'rendered' || type === 'error' || type === 'no_fill')
-        return last && { ...last }
+        if (last) return { ...last }
+        // A turn that had ended before the key was exchanged has requested nothing.
+        const turn = window.SponsoredPlacement?.state().turns.find(({ id }) => id === `turn-${turns}`)
+        return turn?.state === 'cleared' && { type: 'error', code: 'late_decision' }
       },
       turns,
       polled,

@@ -540,6 +540,41 @@ describe.concurrent('a browser integration', () => {
     expect((await host.types()).filter((type) => type === 'decision')).toHaveLength(1)
   })
 
+  test.concurrent('may start a turn while its key is still exchanged: the ad comes after that, and none to a turn that has ended', async () => {
+    await using host = await stage.open()
+    const exchange = Promise.withResolvers<void>()
+    await host.context.route('**/v1/browser/activate', async (route) => {
+      await exchange.promise
+      await route.continue()
+    })
+    const activated = activate(host, stage.sandbox.keys.publishable_key)
+    await startTurn(host, direct())
+    await endTurn(host)
+    await startTurn(host, direct())
+    exchange.resolve()
+    expect(await activated).toBe(true)
+    await host.waitForEvent('beacon', { event: 'render', accepted: true })
+    expect(await calls(host)).toEqual(['activate 200', 'placements 200'])
+    expect(await host.types()).not.toContain('error')
+  })
+
+  test.concurrent('whose key is refused during a turn gets no ad', async () => {
+    await using host = await stage.open()
+    const exchange = Promise.withResolvers<void>()
+    await host.context.route('**/v1/browser/activate', async (route) => {
+      await exchange.promise
+      await route.continue()
+    })
+    const activated = activate(host, 'pk_test_unknown')
+    await startTurn(host, direct())
+    exchange.resolve()
+    expect(await activated).toBe(false)
+    await host.waitForEvent('error', { code: 'endpoint_missing' })
+    const errors = (await host.events()).flatMap((event) => (event.type === 'error' ? [event.code] : []))
+    expect(errors).toEqual(['activation_failed', 'endpoint_missing'])
+    await expectNothing(host)
+  })
+
   test.concurrent.each([
     ['an unknown key', 'pk_test_unknown', 401, 'key_unknown'],
     ['an empty key', '', 401, 'credential_missing'],

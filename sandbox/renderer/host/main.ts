@@ -161,16 +161,22 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
       activation: renderer.activation && describeActivation(renderer.activation),
     }),
     getEvents: () => renderer.events.list(),
-    activate: async (options) => {
-      try {
-        if (script_origin === null) throw new Error('render.js was not loaded by a script element')
-        const activation = await activate(script_origin, String(options?.publishableKey ?? ''), renderer.clock)
-        renderer.activation = activation
-        return browserActivation(activation)
-      } catch (problem) {
-        return refuse('activation_failed', describeProblem(problem))
-      }
+    activate: (options) => {
+      const activation = tryToActivate(options)
+      renderer.activating = activation
+      return activation
     },
+  }
+
+  async function tryToActivate(options: { publishableKey: string }): Promise<BrowserActivation | null> {
+    try {
+      if (script_origin === null) throw new Error('No script element')
+      const activation = await activate(script_origin, String(options?.publishableKey ?? ''), renderer.clock)
+      renderer.activation = activation
+      return browserActivation(activation)
+    } catch (problem) {
+      return refuse('activation_failed', describeProblem(problem))
+    }
   }
 
   /** Returns everything but the token. */

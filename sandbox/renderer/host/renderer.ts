@@ -93,6 +93,8 @@ export function openRenderer() {
     consents: openConsentMemory(clock.now),
     occupants,
     activation: null as Activation | null,
+    /** The last exchange of a key that was begun: resolves once `activation` is set, or has failed. Never rejects. */
+    activating: null as Promise<unknown> | null,
     /** Reports that consent blocks an ad, on the console too. */
     block: (reason: ConsentReason, emitBlocked = emit): void => {
       console.warn(`[sponsored placement] blocked: ${reason}`)

@@ -25,7 +25,7 @@ import {
 export interface TurnOptions {
   /** The element for the ad, or its selector. */
   target: Element | string
-  /** The host's own backend route, which returns the v1 placement response unchanged. Not needed after `activate`. */
+  /** The host's own backend route, which returns the v1 placement response unchanged. Not needed once `activate` was called. */
   endpoint?: string
   body?: Record<string, unknown>
   /** Sent to the endpoint: the host's CSRF token, for example. */
@@ -125,6 +125,8 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
   const isOver = (): boolean => isLast(state)
 
   async function run(): Promise<unknown> {
+    // The host's work need not wait for the exchange of a key: the ad does.
+    if (!options.endpoint) await renderer.activating
     if (isOver()) return null
     if (!target) return fail('target_not_found')
     state = 'consent_check'
@@ -141,9 +143,9 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     handle(response, target)
     return response
   }
-  function request(): Promise<unknown> | undefined {
+  function request(): Promise<unknown> {
     const { endpoint, body = {}, headers, signal } = options
-    if (!endpoint) return renderer.activation?.requestPlacement(body, signal, over.signal)
+    if (!endpoint) return renderer.activation!.requestPlacement(body, signal, over.signal)
     const more = { headers, signal, credentials: 'same-origin' } as const
     return requestDecision({
       request: () => requestJson(endpoint, { ...more, body }),
