@@ -54,16 +54,15 @@ export async function inLanes<One extends { words: string }>(
   await Promise.all([work(true), work(false)])
 }
 
-/** Runs a command line, and interrupts it when it goes on. */
+/** Runs a command line, and interrupts it when it goes on: some time after it listens for that, however long it takes to load. */
 export async function runExample(words: string, options: RunOptions): Promise<Result> {
   if (!endless.test(words)) return svc(words, { ...options, host: { ...stoppable(), ...options.host } })
-  let interrupt = (_signal: Signal) => {}
-  const timer = setTimeout(() => interrupt('SIGINT'), /^start/.test(words) ? 1_500 : 400)
+  let timer: NodeJS.Timeout | undefined
   const host = {
     ...options.host,
     onSignal: (handler: (signal: Signal) => void) => {
-      interrupt = handler
-      return () => {}
+      timer = setTimeout(() => handler('SIGINT'), /^start/.test(words) ? 1_500 : 400)
+      return () => clearTimeout(timer)
     },
   }
   try {
