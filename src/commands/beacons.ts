@@ -6,6 +6,7 @@ import { Argument, Option } from 'commander'
 import { endpointCommand, projectFilter } from '../cli/endpoint/endpoint-command.ts'
 import { endpoints } from '../cli/endpoint/facts.ts'
 import { type Body, fieldOptions, flagValues, parseTime } from '../cli/endpoint/input.ts'
+import { lastPlacement } from '../cli/endpoint/last-placement.ts'
 import { paintDim, paintReason, paintWord } from '../cli/output/table.ts'
 import type { Style } from '../cli/output/terminal.ts'
 import { alignPairs, formatValue, timeText } from '../cli/output/text.ts'
@@ -19,7 +20,6 @@ import {
 } from '../cli/run/command.ts'
 import { CliError, exitCodes, unreadable, untilCtrlC } from '../cli/run/errors.ts'
 import { type Host, readStdin } from '../cli/run/host.ts'
-import { lastPlacement } from '../cli/settings/state-directory.ts'
 import { acceptHints, acceptMeanings } from '../contract/error-codes.ts'
 import { parseSince } from '../foundation/duration.ts'
 import { lintBeacons, lintLines, lintSummary } from '../journal/lint.ts'
@@ -169,7 +169,7 @@ export const beacons: Noun = {
   commands: [
     endpointCommand('beacons.send', {
       details:
-        'By default asset_token is that of your last fill, beacon_id a new one, and occurred_at_ms the current time.',
+        'By default asset_token is that of your last fill, else of the newest of the project, beacon_id a new one, and occurred_at_ms the current time.',
       examples: [
         'beacons send --event render',
         'beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=1000',

@@ -1,8 +1,8 @@
 import { Option } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { lastPlacement, savePlacement } from '../cli/endpoint/last-placement.ts'
 import { placementSummary } from '../cli/output/placement-summary.ts'
 import type { Command, CommandInput, Noun, Session } from '../cli/run/command.ts'
-import { lastPlacement, savePlacement } from '../cli/settings/state-directory.ts'
 import { limits } from '../contract/limits.ts'
 
 export const jobs: Noun = {
@@ -22,7 +22,8 @@ export const jobs: Noun = {
 }
 
 const poll = endpointCommand('decisions.get', {
-  details: 'Without slot_id: your last placement. With --wait it returns once the slot is decided.',
+  details:
+    'Without slot_id: your last placement, else the newest of the project. With --wait it returns once the slot is decided.',
   examples: ['decisions get', 'decisions get --wait -o json'],
   defaultParam: (session) => lastPlacement(session, 'slot_id'),
   after: savePlacement,

@@ -2,17 +2,17 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { endpoints } from '../cli/endpoint/facts.ts'
+import { lastPlacement } from '../cli/endpoint/last-placement.ts'
 import { openPage } from '../cli/process/open-url.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
-import { lastPlacement } from '../cli/settings/state-directory.ts'
 import { buildRequest } from '../client/exchange.ts'
 import { parseToken } from '../contract/ids.ts'
 import { packageRoot } from '../scaffold/templates.ts'
 
 const fetchFrame = endpointCommand('render.frame', {
   name: 'fetch',
-  details: 'Without asset_token: your last fill. Counts as a load of the frame.',
+  details: 'Without asset_token: your last fill, else the newest of the project. Counts as a load of the frame.',
   examples: ['render fetch', 'render fetch -q'],
   defaultParam: (session) => lastPlacement(session, 'asset_token'),
 })
@@ -21,7 +21,7 @@ const open: Command = {
   name: 'open',
   summary: 'Open the hosted frame in a browser',
   details:
-    'Without asset_token: your last fill. Outside a page the frame is a preview: it renders, and sends no beacons. Always prints the URL; without a browser or a terminal it does only that.',
+    'Without asset_token: your last fill, else the newest of the project. Outside a page the frame is a preview: it renders, and sends no beacons. Always prints the URL; without a browser or a terminal it does only that.',
   arguments: fetchFrame.arguments ?? [],
   examples: ['render open', 'render open -o json'],
   async run(session, { args }) {

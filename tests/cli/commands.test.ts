@@ -275,6 +275,43 @@ request     req_*
     expect(third).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no last fill.\n') })
   })
 
+  test('where you have made no placement, or it is gone, the newest of the project stands in for it', async () => {
+    await using cli = await startTestCli()
+    await cli.svc('placements create --format banner --session-id s_own')
+    await cli.svc('sandbox reset')
+    const { url, keys } = cli.sandbox
+    const headers = { authorization: `Bearer ${keys.secret_key}`, 'content-type': 'application/json' }
+    const post = async (path: string, fields: object) => {
+      const body = JSON.stringify({ client_id: keys.client_id, session_id: 's_app', job_type: 'chat', ...fields })
+      const response = await fetch(url + path, { method: 'POST', headers, body })
+      return (await response.json()) as { slot_id: string; slot_ids: string[]; request_id: string }
+    }
+    const none = await cli.svc('placements explain')
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no last placement.\n')])
+    const { slot_id } = await post('/v1/placements', { overrides: { allowed_formats: ['banner'] } })
+    const note = (field: string) => `You have made no ${field} of the newest one of proj_demo`
+    const explained = await cli.svc('placements explain')
+    expect([explained.code, explained.stderr]).toEqual([0, `${note('placement here. slot_id')}: ${slot_id}\n`])
+    expect(explained.stdout).toMatch(new RegExp(`^slot +${slot_id}$`, 'm'))
+    const shown = await cli.svc('requests show')
+    expect(masked(shown.stderr)).toBe(`${note('placement here. request_id')}, slot_*: req_*\n`)
+    expect(shown.stdout).toMatch(/^session id +s_app$/m)
+    for (const command of ['render open -o json', 'render fetch', 'beacons send --event render']) {
+      const { code, stderr } = await cli.svc(command)
+      expect([command, code, masked(stderr)]).toEqual([
+        command,
+        0,
+        expect.stringContaining(`${note('fill here. asset_token')}, slot_*: ast_*\n`),
+      ])
+    }
+    const job = await post('/v1/jobs', { slots_requested: 1 })
+    expect((await cli.svc('requests show -q')).stdout).toMatch(/^path +\/v1\/jobs$/m)
+    const polled = await cli.svc('decisions get')
+    expect([polled.code, polled.stderr]).toEqual([0, `${note('placement here. slot_id')}: ${job.slot_ids[0]}\n`])
+    await cli.svc('placements create --client-id proj_other')
+    expect((await cli.svc('placements explain')).stderr).toMatch(/^slot_id of the last placement: /)
+  })
+
   test('explain says what to do about a fill that is not billed, by what came last', async () => {
     const fix = async () => /\nfix +(.*)\n/.exec((await cli.svc('placements explain -q')).stdout)?.[1]
     await cli.svc('placements create --format banner')

@@ -1,18 +1,13 @@
 /**
- * The state directory: its path, the error when it cannot be used, and two kinds of files in it that only their owner can read.
- * By a locator, `sandboxes/<pid>.json`, commands find a running sandbox and its keys without any setting. By the last placement
- * the next command can leave its identifiers out: `svc placements create`, then `svc beacons send --event render`.
+ * The state directory: its path, the error when it cannot be used, and the locators in it, `sandboxes/<pid>.json`, which only
+ * their owner can read. By them commands find a running sandbox and its keys without any setting.
  */
 import { accessSync, constants } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ResponseMeta } from '../../client/client.ts'
-import type { PlacementResponse } from '../../contract/resources/placements.ts'
 import { createFolder, ownerOnly, replaceFile } from '../../foundation/file-system.ts'
-import { isSameService } from '../../foundation/http.ts'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
-import type { Output } from '../output/output.ts'
-import { CliError, noSandbox, unwritable } from '../run/errors.ts'
+import { CliError, unwritable } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 
 /** A path that never exists and cannot be created: in its place where no home directory is known. */
@@ -183,72 +178,4 @@ function directoryOf(home: string): string {
 
 function locatorPath(home: string, pid: number): string {
   return join(directoryOf(home), `${pid}.json`)
-}
-
-/** The identifiers of the last placement that later commands use. */
-interface PlacementSession {
-  host: Host
-  out: Pick<Output, 'note'>
-  settings: { base_url: string; source: { base_url: string } }
-}
-
-interface LastPlacement {
-  base_url: string
-  slot_id: string
-  /** Of the last fill, which may be an earlier placement. */
-  asset_token: string | null
-  request_id: string | null
-}
-
-const lastTypes = { base_url: 'string', slot_id: 'string', asset_token: 'string|null', request_id: 'string|null' }
-
-export async function savePlacement(
-  { host, settings: { base_url }, out }: PlacementSession,
-  { slot_id, decision }: Pick<PlacementResponse, 'slot_id' | 'decision'>,
-  { request_id }: Pick<ResponseMeta, 'request_id'>,
-): Promise<void> {
-  const asset_token = decision?.asset_token ?? (await readSaved(host, base_url))?.asset_token ?? null
-  const last: LastPlacement = { base_url, slot_id, asset_token, request_id }
-  try {
-    replaceFile(lastPath(host), `${JSON.stringify(last)}\n`, ownerOnly)
-  } catch (error) {
-    // There is a placement, so that the command has succeeded.
-    out.note(`Not saved as the last placement: ${error instanceof Error ? error.message : error}`)
-  }
-}
-
-/** Returns a field of the last placement of this service, and notes it. Throws CliError when there is none. */
-export async function lastPlacement(
-  { host, settings, out }: PlacementSession,
-  field: 'slot_id' | 'asset_token' | 'request_id',
-): Promise<string> {
-  if (settings.source.base_url === 'default') throw noSandbox()
-  const last = await readSaved(host, settings.base_url)
-  const value = last?.[field] ?? null
-  if (value !== null) {
-    out.note(`${field} of the last ${field === 'asset_token' ? 'fill' : 'placement'}: ${value}`)
-    return value
-  }
-  const reason = last === null ? 'there is no last placement' : 'there is no last fill'
-  const hint = `Give it${sources[field]}, or get a placement first: svc placements create`
-  throw new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)
-}
-
-/** Where an identifier is found that another program received. */
-const sources = {
-  slot_id: ' (svc placements list shows them)',
-  request_id: ' (svc requests list shows them)',
-  asset_token: '',
-}
-
-/** Returns the saved placement of a service; null when there is none, or it is of another service. */
-async function readSaved(host: Host, base_url: string): Promise<LastPlacement | null> {
-  const saved = parseJson(await readFile(lastPath(host), 'utf8').catch(() => ''))
-  if (!hasTypes(saved, lastTypes)) return null
-  const last = saved as unknown as LastPlacement
-  return URL.canParse(last.base_url) && isSameService(last.base_url, base_url) ? last : null
-}
-
-function lastPath(host: Host): string {
-  return join(stateDirectory(host), 'last-placement.json')
 }

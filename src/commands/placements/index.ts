@@ -1,11 +1,11 @@
 import { Option } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { lastPlacement } from '../../cli/endpoint/last-placement.ts'
 import { consentLine } from '../../cli/output/placement-summary.ts'
 import { type Column, paintDim, paintReason, paintWord, tableLines } from '../../cli/output/table.ts'
 import type { Style } from '../../cli/output/terminal.ts'
 import { alignPairs, describeValue, formatValue, plural, timeText } from '../../cli/output/text.ts'
 import type { Noun } from '../../cli/run/command.ts'
-import { lastPlacement } from '../../cli/settings/state-directory.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import type { PlacementDetail, PlacementFunnel } from '../../contract/resources/placements.ts'
 import { create } from './create.ts'
@@ -75,7 +75,8 @@ export const placements: Noun = {
       text: (funnel, _meta, style) => funnelTables(funnel, style),
     }),
     endpointCommand('placements.explain', {
-      details: 'Without slot_id: your last placement. The campaigns that were removed are grouped by rule.',
+      details:
+        'Without slot_id: your last placement, else the newest of the project. The campaigns that were removed are grouped by rule.',
       examples: ['placements explain', 'placements explain --all', 'placements explain -o json'],
       options: [new Option('--all', 'show each removed campaign')],
       tables: [offerColumns, ruleColumns, campaignColumns, beaconColumns],

@@ -5,11 +5,11 @@
 import { Argument, Option } from 'commander'
 import { callEndpoint, describeRecord, endpointCommand, printPage } from '../../cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues, readAssignment, repeatable, variantOf } from '../../cli/endpoint/input.ts'
+import { lastPlacement } from '../../cli/endpoint/last-placement.ts'
 import { type Column, paintDim, paintReason, paintStatus } from '../../cli/output/table.ts'
 import { alignPairs, describeValue } from '../../cli/output/text.ts'
 import type { Command, CommandInput, Noun, Session } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
-import { lastPlacement } from '../../cli/settings/state-directory.ts'
 import { nextCursor } from '../../client/client.ts'
 import { ServiceError } from '../../client/errors.ts'
 import type { RequestDetail, RequestItem } from '../../contract/resources/requests.ts'
@@ -35,7 +35,7 @@ import {
 import { tail } from './tail.ts'
 
 const showDetail = endpointCommand('requests.show', {
-  details: 'Without request_id: the request of your last placement.',
+  details: 'Without request_id: the request of your last placement, else of the newest of the project.',
   examples: ['requests show', 'requests show --curl', 'requests show -o json'],
   defaultParam: (session) => lastPlacement(session, 'request_id'),
   text: ({ request_headers, request_body, response_headers, response_body, ...detail }, _, style) => [
@@ -83,7 +83,7 @@ async function showCurl(session: Session, { args }: CommandInput): Promise<numbe
 }
 
 const replay = endpointCommand('requests.replay', {
-  details: 'Without request_id: the request of your last placement.',
+  details: 'Without request_id: the request of your last placement, else of the newest of the project.',
   arguments: [new Argument('[request_id]', 'Identifier of the request.')],
   options: [
     repeatable('--set <path=value>', 'set any field of the body, dotted: overrides.bidfloor=2'),

@@ -1,0 +1,129 @@
+/**
+ * The last placement, by which commands can leave its identifiers out: `svc placements create`, then `svc beacons send --event
+ * render`. It is yours, the one that this command line made or polled last; where you have none in a running sandbox, it is
+ * the newest of the project there, which your app has made.
+ */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ResponseMeta } from '../../client/client.ts'
+import { ServiceError } from '../../client/errors.ts'
+import type { PlacementItem, PlacementResponse } from '../../contract/resources/placements.ts'
+import { ownerOnly, replaceFile } from '../../foundation/file-system.ts'
+import { isSameService } from '../../foundation/http.ts'
+import { hasTypes, parseJson } from '../../foundation/json.ts'
+import type { Session } from '../run/command.ts'
+import { CliError, noSandbox } from '../run/errors.ts'
+import type { Host } from '../run/host.ts'
+import { stateDirectory } from '../settings/state-directory.ts'
+import { callEndpoint } from './endpoint-command.ts'
+
+interface LastPlacement {
+  base_url: string
+  slot_id: string
+  /** Of the last fill, which may be an earlier placement. */
+  asset_token: string | null
+  request_id: string | null
+}
+
+type Field = 'slot_id' | 'asset_token' | 'request_id'
+
+const lastTypes = { base_url: 'string', slot_id: 'string', asset_token: 'string|null', request_id: 'string|null' }
+
+export async function savePlacement(
+  { host, settings: { base_url }, out }: Session,
+  { slot_id, decision }: Pick<PlacementResponse, 'slot_id' | 'decision'>,
+  { request_id }: Pick<ResponseMeta, 'request_id'>,
+): Promise<void> {
+  const asset_token = decision?.asset_token ?? (await readSaved(host, base_url))?.asset_token ?? null
+  const last: LastPlacement = { base_url, slot_id, asset_token, request_id }
+  try {
+    replaceFile(lastPath(host), `${JSON.stringify(last)}\n`, ownerOnly)
+  } catch (error) {
+    // There is a placement, so that the command has succeeded.
+    out.note(`Not saved as the last placement: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+/**
+ * Returns a field of your last placement at this service, else of the newest of the project in a running sandbox, and notes
+ * which. Throws CliError when there is none.
+ */
+export async function lastPlacement(session: Session, field: Field): Promise<string> {
+  const { host, settings, out } = session
+  if (settings.source.base_url === 'default') throw noSandbox()
+  const noun = field === 'asset_token' ? 'fill' : 'placement'
+  const saved = await readSaved(host, settings.base_url)
+  const last = saved !== null && (await isStored(session, saved.slot_id)) ? saved : null
+  const own = last?.[field] ?? null
+  if (own !== null) {
+    out.note(`${field} of the last ${noun}: ${own}`)
+    return own
+  }
+  const newest = settings.sandbox === null ? null : await newestPlacement(session, field)
+  const value = newest === null ? null : await fieldOf(session, newest, field)
+  if (newest !== null && value !== null) {
+    const named = field === 'slot_id' ? '' : `, ${newest.slot_id}`
+    out.note(`You have made no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
+    return value
+  }
+  const reason = last === null ? 'there is no last placement' : 'there is no last fill'
+  const hint = `Give it${sources[field]}, or get a placement first: svc placements create`
+  throw new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)
+}
+
+/** Where an identifier is found that another program received. */
+const sources = {
+  slot_id: ' (svc placements list shows them)',
+  request_id: ' (svc requests list shows them)',
+  asset_token: '',
+}
+
+/** Whether the service still has a slot: a sandbox may have been reset, or started again in memory. */
+async function isStored({ settings, client, signal }: Session, slot_id: string): Promise<boolean> {
+  if (settings.sandbox === null) return true
+  try {
+    await client().placements.explain({ params: { slot_id } }, { signal })
+    return true
+  } catch (error) {
+    if (error instanceof ServiceError && error.status === 404) return false
+    throw error
+  }
+}
+
+async function newestPlacement({ settings, client, signal }: Session, field: Field): Promise<PlacementItem | null> {
+  const { client_id } = settings
+  const query = {
+    limit: 1,
+    ...(client_id === null ? {} : { client_id }),
+    ...(field === 'asset_token' ? { fill: 'true' as const } : {}),
+  }
+  return (await client().placements.list({ query }, { signal })).items[0] ?? null
+}
+
+async function fieldOf(session: Session, placement: PlacementItem, field: Field): Promise<string | null> {
+  const { slot_id, session_id, created_at_ms } = placement
+  if (field === 'slot_id') return slot_id
+  if (field === 'asset_token') {
+    return (await callEndpoint(session, 'decisions.get', { params: { slot_id } })).data.decision?.asset_token ?? null
+  }
+  const at = String(created_at_ms)
+  const { client, signal } = session
+  const { items } = await client().requests.list(
+    { query: { method: 'POST', path: '/v1/', since: at, until: at } },
+    { signal },
+  )
+  const request = items.find((item) => item.slot_id === slot_id) ?? items.find((item) => item.session_id === session_id)
+  return request?.request_id ?? null
+}
+
+/** Returns the saved placement of a service; null when there is none, or it is of another service. */
+async function readSaved(host: Host, base_url: string): Promise<LastPlacement | null> {
+  const saved = parseJson(await readFile(lastPath(host), 'utf8').catch(() => ''))
+  if (!hasTypes(saved, lastTypes)) return null
+  const last = saved as unknown as LastPlacement
+  return URL.canParse(last.base_url) && isSameService(last.base_url, base_url) ? last : null
+}
+
+function lastPath(host: Host): string {
+  return join(stateDirectory(host), 'last-placement.json')
+}
