@@ -26,7 +26,7 @@ const poll = endpointCommand('decisions.get', {
     'Without slot_id: your last placement, else the newest of the project. With --wait it returns once the slot is decided.',
   examples: ['decisions get', 'decisions get --wait -o json'],
   defaultParam: (session) => lastPlacement(session, 'slot_id'),
-  after: savePlacement,
+  after: (session, decision) => savePlacement(session, decision, null),
   text: placementSummary,
 })
 

@@ -147,6 +147,17 @@ request_id        req_*
     expect(refused.stderr).toContain('job_type')
   })
 
+  test('takes the request that made the last placement, not the one that polled its decision', async () => {
+    await using cli = await startTestCli()
+    await cli.svc('placements create --session s1')
+    const made = (await cli.svc('requests list --path /v1/placements --jq .items[0].request_id')).stdout
+    await cli.svc('decisions get')
+    expect(JSON.parse((await cli.svc('requests replay -o json')).stdout)).toMatchObject({ replayed: made.trim() })
+    const other = await cli.svc('jobs create --slots-requested 2 --jq .slot_ids[1]')
+    await cli.svc(`decisions get ${other.stdout.trim()}`)
+    expect((await cli.svc('requests replay')).stderr).toContain('that of the last placement is not known')
+  })
+
   test('notes what could not be restored', async () => {
     await using cli = await startTestCli()
     await cli.svc('placements create --prompt hello')

@@ -29,12 +29,18 @@ type Field = 'slot_id' | 'asset_token' | 'request_id'
 
 const lastTypes = { base_url: 'string', slot_id: 'string', asset_token: 'string|null', request_id: 'string|null' }
 
+/**
+ * Saves a placement as the last one. A decision that was polled has no `meta`: the request of its placement was another one,
+ * which is kept if it is known.
+ */
 export async function savePlacement(
   { host, settings: { base_url }, out }: Session,
   { slot_id, decision }: Pick<PlacementResponse, 'slot_id' | 'decision'>,
-  { request_id }: Pick<ResponseMeta, 'request_id'>,
+  meta: Pick<ResponseMeta, 'request_id'> | null,
 ): Promise<void> {
-  const asset_token = decision?.asset_token ?? (await readSaved(host, base_url))?.asset_token ?? null
+  const before = await readSaved(host, base_url)
+  const asset_token = decision?.asset_token ?? before?.asset_token ?? null
+  const request_id = meta?.request_id ?? (before?.slot_id === slot_id ? before.request_id : null)
   const last: LastPlacement = { base_url, slot_id, asset_token, request_id }
   try {
     replaceFile(lastPath(host), `${JSON.stringify(last)}\n`, ownerOnly)
@@ -66,7 +72,8 @@ export async function lastPlacement(session: Session, field: Field): Promise<str
     out.note(`You have made no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
     return value
   }
-  const reason = last === null ? 'there is no last placement' : 'there is no last fill'
+  const unknown = field === 'request_id' ? 'that of the last placement is not known' : 'there is no last fill'
+  const reason = last === null ? 'there is no last placement' : unknown
   const hint = `Give it${sources[field]}, or get a placement first: svc placements create`
   throw new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)
 }
