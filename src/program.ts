@@ -75,7 +75,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
   }
   const name = commandName(host)
   if (args.length === 0 || (args.length === 1 && ['--help', '-h', 'help'].includes(first))) {
-    host.stdout.write(rootHelp(name, boldOf(host)))
+    host.stdout.write(rootHelp(name, host.stdout.columns, boldOf(host)))
     return 0
   }
   if (args.length === 2 && first === 'help' && args[1] === 'commands') {
@@ -83,7 +83,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
     return 0
   }
   const { runCommand } = await import('./cli/run/command-line.ts')
-  return runCommand(commands, () => rootHelp(name), args, host)
+  return runCommand(commands, () => rootHelp(name, host.stdout.columns), args, host)
 }
 
 /** Bold on a terminal that has it, without loading what styles other output. */
@@ -95,32 +95,43 @@ function boldOf({ stdout, env }: Host): Paint {
 type Paint = (text: string) => string
 
 const plain: Paint = (text) => text
-const width = 80
+const widest = 80
 /** The column in which names, commands and flags begin. */
 const textColumn = 13
 
-/** Returns `svc --help`, which fits a terminal of 80 by 24. `bold` is for its headings. */
-function rootHelp(command_name: string, bold = plain): string {
-  const width = Math.max(28, `${command_name} <command> --help  `.length)
-  const step = (command: string, text: string) => `  ${`${command_name} ${command}`.padEnd(width)}${text}`
-  const nouns = (section: Section) => commands.filter((entry) => entry.section === section).map(({ name }) => name)
+/** Returns `svc --help`, which fits a terminal of 80 by 24, and a narrower one. `bold` is for its headings. */
+function rootHelp(command_name: string, columns = widest, bold = plain): string {
+  const width = Math.min(widest, columns || widest)
+  const stepWidth = Math.max(28, `${command_name} <command> --help  `.length)
+  const steps = [
+    ['start --detach', 'start the sandbox in the background'],
+    ['trigger', 'play a whole turn: placement, frame, beacons'],
+    ['<command> --help', 'show flags and examples'],
+    ['help commands', 'list all commands'],
+    ['help settings', 'list settings: flags, variables, files'],
+  ].map(([command, text = '']) => ({ command: `${command_name} ${command}`, text }))
+  const isNarrow = steps.some(({ text }) => 2 + stepWidth + text.length > width)
+  const labelled = (label: string, words: readonly string[]) => labelledLines(bold(label), label.length, words, width)
   return [
     `svc ${version}: sponsored placements, API v1, on your own machine`,
     '',
     `${bold('Usage')}  ${command_name} <command> [options]`,
     '',
-    ...sections.flatMap((section) => labelled(section, nouns(section), bold)),
+    ...sections.flatMap((section) =>
+      labelled(
+        section,
+        commands.filter((entry) => entry.section === section).map(({ name }) => name),
+      ),
+    ),
     '',
     bold('First steps'),
-    step('start --detach', 'start the sandbox in the background'),
-    step('trigger', 'play a whole turn: placement, frame, beacons'),
-    step('<command> --help', 'show flags and examples'),
-    step('help commands', 'list all commands'),
-    step('help settings', 'list settings: flags, variables, files'),
+    ...steps.map(({ command, text }) =>
+      isNarrow ? `  ${command}\n      ${text}` : `  ${command.padEnd(stepWidth)}${text}`,
+    ),
     '',
-    ...labelled('All take', ['-o text|json|jsonl|none', '--jq EXPR', '--template TEXT'], bold),
-    ...labelled('', ['--base-url URL', '--client-id ID', '--secret-key KEY', '--profile NAME'], bold),
-    ...labelled('', ['--time absolute|relative|ms', '--color WHEN', '-q'], bold),
+    ...labelled('All take', ['-o text|json|jsonl|none', '--jq EXPR', '--template TEXT']),
+    ...labelled('', ['--base-url URL', '--client-id ID', '--secret-key KEY', '--profile NAME']),
+    ...labelled('', ['--time absolute|relative|ms', '--color WHEN', '-q']),
     '',
   ].join('\n')
 }
@@ -135,7 +146,7 @@ function commandList(bold: Paint): string {
 }
 
 /** Returns words after a label, two blanks between them, on as many lines as they take. */
-function labelled(label: string, words: readonly string[], bold: Paint): string[] {
+function labelledLines(label: string, length: number, words: readonly string[], width: number): string[] {
   const lines: string[] = []
   for (const word of words) {
     const last = lines.at(-1)
@@ -143,6 +154,6 @@ function labelled(label: string, words: readonly string[], bold: Paint): string[
     else lines[lines.length - 1] = `${last}  ${word}`
   }
   return lines.map((line, index) =>
-    index === 0 ? `${bold(label)}${' '.repeat(textColumn - label.length)}${line}` : ' '.repeat(textColumn) + line,
+    index === 0 ? `${label}${' '.repeat(textColumn - length)}${line}` : ' '.repeat(textColumn) + line,
   )
 }

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { Option } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plainStyle } from '../../src/cli/output/terminal.ts'
@@ -9,7 +10,7 @@ import { settingNames, settingsTable } from '../../src/cli/settings/table.ts'
 import { errorCodes } from '../../src/contract/errors.ts'
 import { commands } from '../../src/program.ts'
 import { builtinNames } from '../../src/qa/suite/builtin.ts'
-import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
+import { keptStream, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli
 beforeAll(async () => {
@@ -384,4 +385,14 @@ test('a file that cannot be read is reported in words', async () => {
   for (const line of ['beacons lint nowhere', 'evidence verify nowhere', 'evidence tamper nowhere copy'])
     expect((await cli.svc(line)).stderr).toBe(`error: ${cli.home}/nowhere cannot be read: there is no such file.\n`)
   expect((await cli.svc('jobs create --data @.')).stderr).toContain('cannot be read: it is a folder.')
+})
+
+test.each([54, 60, 79])('svc --help fits a terminal of %i columns, with all of its words', async (columns) => {
+  const stdout = { ...keptStream(true), columns }
+  await svc('--help', { isTerminal: true, host: { stdout } })
+  const wide = await svc('--help', { isTerminal: true })
+  const words = (text: string) => text.split(/\s+/).filter((word) => word !== '')
+  expect(words(stdout.text)).toEqual(words(wide.stdout))
+  const [, ...lines] = stripVTControlCharacters(stdout.text).split('\n')
+  expect(lines.filter((line) => line.length > columns)).toEqual([])
 })
