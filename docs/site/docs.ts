@@ -30,6 +30,7 @@ input.addEventListener('input', show)
 input.addEventListener('focus', show)
 input.addEventListener('keydown', (event) => {
   const links = [...list.querySelectorAll('a')]
+  if (event.isComposing) return
   if (event.key === 'Escape') {
     hide()
     input.blur()
@@ -40,12 +41,17 @@ input.addEventListener('keydown', (event) => {
     const step = event.key === 'ArrowDown' ? 1 : -1
     selected = Math.min(links.length - 1, Math.max(0, selected + step))
     for (const [at, link] of links.entries()) link.setAttribute('aria-selected', String(at === selected))
+    links[selected]?.scrollIntoView({ block: 'nearest' })
   }
 })
 document.addEventListener('keydown', (event) => {
   if (event.key !== '/' || event.ctrlKey || event.metaKey || document.activeElement === input) return
   event.preventDefault()
   input.focus()
+})
+// Tab goes on past the last link. A link that is clicked takes no focus in Safari.
+search.addEventListener('focusout', ({ relatedTarget }) => {
+  if (relatedTarget !== null && !search.contains(relatedTarget as Node)) hide()
 })
 document.addEventListener('click', (event) => {
   if (!search.contains(event.target as Node)) hide()
@@ -59,11 +65,17 @@ async function show(): Promise<void> {
   const text = input.value.trim().toLowerCase()
   if (text === '') return hide()
   entries ??= fetch(`${root}index.json`).then((response) => response.json() as Promise<Entry[]>)
-  const found = findIn(await entries, text)
+  const pages = await entries.catch(() => null)
   if (text !== input.value.trim().toLowerCase()) return
   selected = -1
-  list.replaceChildren(...(found.length === 0 ? [nothing()] : found.map(item)))
   list.hidden = false
+  if (pages === null) {
+    entries = undefined
+    list.replaceChildren(note('The sandbox does not respond, so nothing can be searched.'))
+    return
+  }
+  const found = findIn(pages, text)
+  list.replaceChildren(...(found.length === 0 ? [note('No title or heading has these words.')] : found.map(item)))
 }
 
 /** Titles that begin with the text come first, then other titles, headings, and summaries with all of its words. */
@@ -102,10 +114,10 @@ function item({ href, title, detail }: Found): HTMLLIElement {
   return line
 }
 
-function nothing(): HTMLLIElement {
+function note(text: string): HTMLLIElement {
   const line = document.createElement('li')
   line.className = 'none'
-  line.textContent = 'Nothing found'
+  line.textContent = text
   return line
 }
 

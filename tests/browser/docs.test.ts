@@ -45,6 +45,31 @@ test.each([
   },
 )
 
+test.each([320, 390, 1280])('at %i pixels the results of a search are within the window', async (width) => {
+  const { page } = await open('getting-started', width, 'dark')
+  await page.fill('search input', 'beacon')
+  await page.waitForSelector('#found a')
+  const { left, right } = await page.$eval('#found', (list) => list.getBoundingClientRect().toJSON())
+  expect(left).toBeGreaterThan(0)
+  expect(right).toBeLessThan(width)
+  await page.context().close()
+})
+
+test('a search that finds nothing says what it looked in, Tab closes it, and without a sandbox it says so', async () => {
+  const { page } = await open('getting-started', 1280, 'light')
+  const notes = () => page.$$eval('#found .none', (lines) => lines.map(({ textContent }) => textContent))
+  await page.route('**/index.json', (route) => route.abort())
+  await page.fill('search input', 'consent')
+  await page.waitForSelector('#found .none')
+  expect(await notes()).toEqual(['The sandbox does not respond, so nothing can be searched.'])
+  await page.unroute('**/index.json')
+  await page.fill('search input', 'über')
+  await page.waitForFunction(() => document.querySelector('#found .none')?.textContent?.startsWith('No title') === true)
+  await page.keyboard.press('Tab')
+  expect(await page.isVisible('#found')).toBe(false)
+  await page.context().close()
+})
+
 test('search finds pages before codes, and Enter opens the first', async () => {
   const { page, log } = await open('', 1280, 'light')
   await page.keyboard.press('/')
