@@ -65,7 +65,8 @@ export async function lastPlacement(session: Session, field: Field): Promise<str
     out.note(`${field} of the last ${noun}: ${own}`)
     return own
   }
-  const newest = settings.sandbox === null ? null : await newestPlacement(session, field)
+  const isMissing = last === null || field !== 'request_id'
+  const newest = settings.sandbox !== null && isMissing ? await newestPlacement(session, field) : null
   const value = newest === null ? null : await fieldOf(session, newest, field)
   if (newest !== null && value !== null) {
     const named = field === 'slot_id' ? '' : `, ${newest.slot_id}`
