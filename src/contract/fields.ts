@@ -89,7 +89,24 @@ export const SlotHint = strictObject(() => ({
 }))
 export type SlotHint = z.infer<typeof SlotHint>
 
-export const Currency = z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code, such as USD')
+const currencyForm = 'must be an ISO 4217 code, such as USD'
+export const Currency = z.string().regex(/^[A-Z]{3}$/, currencyForm)
+/** The codes of ISO 4217, with funds, metals and those that were replaced in the last years. */
+const currencies: ReadonlySet<string> = new Set(
+  `
+  AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD
+  CDF CHE CHF CHW CLF CLP CNY COP COU CRC CUC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS
+  GIP GMD GNF GTQ GYD HKD HNL HRK HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD
+  KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR
+  NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SLL SOS SRD SSP STN
+  SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND VUV WST XAD XAF
+  XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA XXX YER ZAR ZMW ZWG ZWL
+`
+    .trim()
+    .split(/\s+/),
+)
+/** A currency in a request: a code that ISO 4217 does not have is a typing error (A39). */
+export const FloorCurrency = Currency.refine((code) => currencies.has(code), currencyForm)
 const iabCategory = /^IAB[0-9]{1,2}(-[0-9]{1,2})?$/
 export const IabCategory = z.string().regex(iabCategory, 'must be an IAB category, such as IAB8-5')
 /** A category in a request. A text that is no IAB category is accepted, and matches nothing (C02). */
@@ -165,7 +182,7 @@ export const Overrides = strictObject(() => ({
   ),
   timing: documented(Timing.optional(), 'When the placement shows, relative to the generation.', 'A39'),
   bidfloor: documented(cpm.optional(), 'Lowest price, CPM.', 'A39'),
-  bidfloor_currency: documented(Currency.optional(), 'Currency of the floors; USD when absent.', 'A39'),
+  bidfloor_currency: documented(FloorCurrency.optional(), 'Currency of the floors; USD when absent.', 'A39'),
   bidfloors: observed(Bidfloors.optional(), 'A39', 'Lowest price per format, CPM. Takes precedence over bidfloor.'),
   publisher: documented(Publisher.optional(), 'The product that shows the placement.', 'A39'),
   blocked_categories: documented(

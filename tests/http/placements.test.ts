@@ -433,6 +433,8 @@ describe('overrides', () => {
       { bidfloor: -1 },
       { bidfloor: '1' },
       { bidfloor_currency: 'usd' },
+      { bidfloor_currency: 'QQQ' },
+      { bidfloor: 1, bidfloor_currency: 'EUU' },
       { bidfloors: { banner: -1 } },
     ]) {
       expect(await refusal(on.api, { overrides: bad })).toBe('schema_invalid')

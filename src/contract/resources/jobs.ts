@@ -7,8 +7,8 @@ import {
   Category,
   ClientId,
   ContractVersion,
-  Currency,
   Domain,
+  FloorCurrency,
   FrequencyCap,
   JobId,
   JobType,
@@ -48,7 +48,7 @@ export const SlotConfig = strictObject(() => ({
   ),
   bidfloors: observed(Bidfloors.optional(), 'C02', 'As overrides.bidfloors.'),
   bidfloor: observed(z.number().min(0).optional(), 'A35', 'As overrides.bidfloor.'),
-  bidfloorcur: observed(Currency.optional(), 'A35', 'As overrides.bidfloor_currency.'),
+  bidfloorcur: observed(FloorCurrency.optional(), 'A35', 'As overrides.bidfloor_currency.'),
   timing: observed(Timing.optional(), 'A35', 'As overrides.timing.'),
 }))
 
