@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { BeaconRequest } from '../../src/contract/resources/beacons.ts'
 import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
-import { attempts, expose, scrollable } from './exposure.ts'
-import { type Host, openStage, type Stage } from './stage.ts'
+import { expose, scrollable } from './exposure.ts'
+import { type Host, openStage, type Stage, withSlowClips } from './stage.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
@@ -72,49 +72,51 @@ describe.concurrent('a clip', () => {
   })
 
   test('is paused and played by its viewer; a pause in mid-dwell starts the dwell again', async () => {
-    await attempts(async () => {
-      await using host = await stage.open()
-      await host.show(place)
-      const frame = await frameOf(host)
-      await host.waitForEvent('play_started')
-      await frame.getByRole('button', { name: 'Pause' }).click()
-      await isPaused(frame)
-      if ((await host.types()).includes('visible')) return 'viewed before the pause'
-      // In view all the time, and reported again, which must not start it.
-      await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
-      await pass(host.page, 300)
-      expect((await stateOf(frame)).paused).toBe(true)
-      await host.page.evaluate(() => {
-        window.SponsoredPlacement!.on('visible', () => {
-          document.documentElement.dataset.at = `${Date.now()}`
-        })
+    await using host = await stage.open({ before: withSlowClips })
+    await holdDwell(host.page)
+    await host.show(place)
+    const frame = await frameOf(host)
+    await host.waitForEvent('play_started')
+    await frame.getByRole('button', { name: 'Pause' }).click()
+    await isPaused(frame)
+    await host.page.evaluate(() => window.releaseDwell!())
+    expect(await host.types()).not.toContain('visible')
+    // In view all the time, and reported again, which must not start it.
+    await host.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
+    await pass(host.page, 300)
+    expect((await stateOf(frame)).paused).toBe(true)
+    await host.page.evaluate(() => {
+      window.SponsoredPlacement!.on('visible', () => {
+        document.documentElement.dataset.at = `${Date.now()}`
       })
-      await frame.evaluate(() => {
-        document.querySelector('video')!.addEventListener('play', () => {
-          document.documentElement.dataset.at = `${Date.now()}`
-        })
-      })
-      await frame.getByRole('button', { name: 'Play' }).click()
-      await host.waitForEvent('beacon', { event: 'visible' })
-      const timeOf = (where: Page | Frame): Promise<number> =>
-        where.evaluate(() => Number(document.documentElement.dataset.at))
-      expect((await timeOf(host.page)) - (await timeOf(frame))).toBeGreaterThanOrEqual(1_990)
-      expect(await recordedBy(host)).toEqual([
-        'render accepted OK',
-        'play_started accepted OK',
-        'visible accepted OK +viewable_impression',
-      ])
-      return null
     })
+    await frame.evaluate(() => {
+      document.querySelector('video')!.addEventListener('play', () => {
+        document.documentElement.dataset.at = `${Date.now()}`
+      })
+    })
+    await frame.getByRole('button', { name: 'Play' }).click()
+    await host.waitForEvent('beacon', { event: 'visible' })
+    const timeOf = (where: Page | Frame): Promise<number> =>
+      where.evaluate(() => Number(document.documentElement.dataset.at))
+    expect((await timeOf(host.page)) - (await timeOf(frame))).toBeGreaterThanOrEqual(1_990)
+    expect(await recordedBy(host)).toEqual([
+      'render accepted OK',
+      'play_started accepted OK',
+      'visible accepted OK +viewable_impression',
+    ])
   })
 
   test('is unmuted and muted by its viewer, as its beacons report', async () => {
-    await using host = await stage.open()
+    await using host = await stage.open({ before: withSlowClips })
     await host.show(place)
     const frame = await frameOf(host)
     await host.waitForEvent('play_started')
     await frame.getByRole('button', { name: 'Unmute' }).click()
     expect(await stateOf(frame)).toMatchObject({ muted: false, paused: false })
+    await frame.locator('video').evaluate((video: HTMLVideoElement) => {
+      video.playbackRate = 1
+    })
     await host.waitForEvent('beacon', { event: 'play_completed' })
     const mutedAt = sentBy(host).flatMap(({ event, measurements }) =>
       event === 'visible' ? [] : [[event, measurements?.muted]],
@@ -346,6 +348,12 @@ describe.concurrent('a clip that cannot play', () => {
   }
 })
 
+declare global {
+  interface Window {
+    releaseDwell?: () => void
+  }
+}
+
 const oneView = ['viewable_impression', true, 'One viewable impression counted.']
 const noView = ['viewable_impression', false, 'No viewable impression: no visible beacon was accepted.']
 const uncompleted = ['completed_view', false, 'No completed view: no completion beacon was accepted.']
@@ -367,6 +375,25 @@ async function refuseAutoplay(page: Page): Promise<void> {
     HTMLMediaElement.prototype.play = function () {
       if (navigator.userActivation.hasBeenActive) return play.call(this)
       return Promise.reject(new DOMException('play() was refused', 'NotAllowedError'))
+    }
+  })
+}
+
+/**
+ * Stops the clock by which the page measures its dwell, one second after the clip has started, until `releaseDwell`: a busy host
+ * needs seconds to pause it.
+ */
+async function holdDwell(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const now = performance.now.bind(performance)
+    let held_ms = Number.POSITIVE_INFINITY
+    let released_ms = Number.POSITIVE_INFINITY
+    performance.now = () => Math.min(now(), held_ms) + Math.max(0, now() - Math.max(held_ms, released_ms))
+    window.SponsoredPlacement!.on('play_started', () => {
+      held_ms = now() + 1_000
+    })
+    window.releaseDwell = () => {
+      released_ms = now()
     }
   })
 }

@@ -6,7 +6,7 @@ import { type NativeTemplateId, nativeTemplates } from '../../src/contract/field
 import { violations } from './axe.ts'
 import { about } from './catalogue.ts'
 import { framesCatalogue, type Topic, texts } from './frames-catalogue.ts'
-import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
+import { type Host, openStage, type PlaceOptions, type Stage, withSlowClips } from './stage.ts'
 import { until } from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 4 })
@@ -330,11 +330,12 @@ describe.concurrent('clips', () => {
   })
 
   test('that have ended offer to play again, and a jump to the end is no completion', async () => {
-    await using host = await openSlots([slot])
+    await using host = await openSlots([slot], { before: withSlowClips })
     const frame = await frameIn(host.page, '#slot')
     await host.waitForEvent('play_started')
     await frame.locator('video').evaluate((video: HTMLVideoElement) => {
       video.currentTime = video.duration - 0.3
+      video.playbackRate = 1
     })
     await appears(frame, 'Replay')
     expect(await host.types()).not.toContain('play_completed')

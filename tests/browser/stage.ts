@@ -106,6 +106,28 @@ declare global {
   }
 }
 
+/**
+ * For `before`: the renderer waits twenty times as long for a frame before it gives the ad up. A busy host needs that; that it
+ * gives up in time is tested elsewhere.
+ */
+export async function withPatience(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const start = window.setTimeout.bind(window)
+    const isLimit = (ms = 0): boolean => ms === 3_000 || ms === 5_000
+    Object.assign(window, {
+      setTimeout: (work: () => void, ms?: number) => start(work, isLimit(ms) ? 20 * ms! : ms),
+    })
+  })
+}
+
+/** For `before`: clips play at a tenth of their speed, so that a test can act before the end, however busy the host is. */
+export async function withSlowClips(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const slowDown = ({ target }: Event): void => void Object.assign(target!, { playbackRate: 0.1 })
+    document.addEventListener('play', slowDown, { capture: true, once: true })
+  })
+}
+
 let sessions = 0
 
 /** Starts an emulator and an integrator's app. */
