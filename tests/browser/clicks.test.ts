@@ -5,9 +5,8 @@ import { SandboxError, startSandbox } from '../../sandbox/index.ts'
 import type { BeaconRequest } from '../../src/contract/resources/beacons.ts'
 import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
-import { attempts } from './exposure.ts'
 import { openSponsor, type Sponsor } from './sponsor.ts'
-import { type Host, openStage, type PlaceOptions, type Stage } from './stage.ts'
+import { type Host, openStage, type PlaceOptions, type Stage, withPatience } from './stage.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
@@ -147,74 +146,45 @@ describe.concurrent('a click', () => {
 
 describe.concurrent('a click before the creative is rendered', () => {
   test('waits for the render, and counts with it', async () => {
-    await attempts(async () => {
-      await using host = await stage.open({ before: holdPaint })
-      const { slot_id } = await host.show(kinds.banner)
-      const frame = (await (await host.page.waitForSelector('iframe')).contentFrame())!
-      const isHeld = await frame
-        .waitForFunction(() => window.isConnected && window.paint)
-        .then(
-          () => true,
-          () => false,
-        )
-      if (!isHeld || !(await isClicked(host))) return 'cleared before it was painted'
-      expect(await host.waitForEvent('beacon', { event: 'click' })).toMatchObject({ reason_code: 'AWAITING_RENDER' })
-      const waiting = [await host.ledger(), await billOf(slot_id)]
-      await frame.evaluate(() => window.paint!()).catch(() => undefined)
-      const rendered = await Promise.race([
-        host.waitForEvent('beacon', { event: 'render' }),
-        host.waitForEvent('cleared'),
-      ])
-      if (rendered.type === 'cleared') return rendered.reason
-      expect(waiting).toEqual([
-        ['click accepted AWAITING_RENDER'],
-        ['click', false, 'No click: no render beacon has arrived yet.'],
-      ])
-      expect(await host.ledger()).toEqual(['click accepted OK +click', 'render accepted OK'])
-      expect((await host.types()).slice(0, 4)).toEqual(['click', 'beacon', 'rendered', 'beacon'])
-      expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
-      return null
-    })
+    await using host = await stage.open({ before: holdPaint })
+    const { slot_id } = await host.show(kinds.banner)
+    const frame = (await (await host.page.waitForSelector('iframe')).contentFrame())!
+    await frame.waitForFunction(() => window.isConnected && window.paint)
+    await linkOf(host).click()
+    expect(await host.waitForEvent('beacon', { event: 'click' })).toMatchObject({ reason_code: 'AWAITING_RENDER' })
+    expect(await host.ledger()).toEqual(['click accepted AWAITING_RENDER'])
+    expect(await billOf(slot_id)).toEqual(['click', false, 'No click: no render beacon has arrived yet.'])
+    await frame.evaluate(() => window.paint!())
+    await host.waitForEvent('beacon', { event: 'render' })
+    expect(await host.ledger()).toEqual(['click accepted OK +click', 'render accepted OK'])
+    expect((await host.types()).slice(0, 4)).toEqual(['click', 'beacon', 'rendered', 'beacon'])
+    expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
   })
 
   test('while its image still loads: one click beacon is sent in the end', async () => {
-    await attempts(async () => {
-      const image = Promise.withResolvers<void>()
-      await using host = await stage.open({
-        before: (page) =>
-          page.route('**/v1/test-assets/banner?**', async (route) => {
-            await image.promise
-            await route.continue()
-          }),
-      })
-      const { slot_id } = await host.show(kinds.banner)
-      if (!(await isClicked(host))) return 'cleared before the click'
-      image.resolve()
-      const rendered = await Promise.race([
-        host.waitForEvent('beacon', { event: 'render' }),
-        host.waitForEvent('cleared'),
-      ])
-      if (rendered.type === 'cleared') return rendered.reason
-      await linkOf(host).click()
-      await host.waitForEvent('beacon', { event: 'click' })
-      expect(await clicksOf(host)).toEqual(oneClick(true))
-      expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
-      return null
+    const image = Promise.withResolvers<void>()
+    await using host = await stage.open({
+      before: async (page) => {
+        await withPatience(page)
+        await page.route('**/v1/test-assets/banner?**', async (route) => {
+          await image.promise
+          await route.continue()
+        })
+      },
     })
+    const { slot_id } = await host.show(kinds.banner)
+    await linkOf(host).click()
+    image.resolve()
+    await host.waitForEvent('beacon', { event: 'render' })
+    await linkOf(host).click()
+    await host.waitForEvent('beacon', { event: 'click' })
+    expect(await clicksOf(host)).toEqual(oneClick(true))
+    expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
   })
-
-  /** Clicks the ad. Resolves to false when a busy host made the renderer give up before. */
-  async function isClicked(host: Host): Promise<boolean> {
-    const clicked = linkOf(host)
-      .click()
-      .then(() => true)
-    const cleared = host.waitForEvent('cleared').then(() => false)
-    for (const outcome of [clicked, cleared]) outcome.catch(() => {})
-    return Promise.race([clicked, cleared])
-  }
 
   /** Connects the frame, and delays the painting of its image until `paint` is called. */
   async function holdPaint(page: Page): Promise<void> {
+    await withPatience(page)
     await page.addInitScript(() => {
       if (parent === window) return
       HTMLImageElement.prototype.decode = () =>
