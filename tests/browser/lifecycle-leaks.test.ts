@@ -214,6 +214,7 @@ describe.concurrent('nothing is left', () => {
       )
       await expectNothingOpen(host, before)
     }
+    await host.waitForEvent('beacon', { event: 'render' }, 3)
     expect(await host.ledger()).toEqual(Array(3).fill('render accepted OK'))
   })
 })
