@@ -186,7 +186,7 @@ describe.concurrent('steps', () => {
   test.each([
     ['- click: text=Agree', 'ask.yaml:1:3: Nothing on the page matches text=Agree.'],
     [
-      "- run: 'document.querySelector(`button`).click()'\n- press: Tab\n  fill: { field: '#reply', text: x }",
+      "- run: 'while (!document.querySelector(`button`)) await new Promise(requestAnimationFrame)'\n- press: Tab\n  fill: { field: '#reply', text: x }",
       'ask.yaml:3:3: Nothing on the page',
     ],
     ["- run: throw new Error('mine')", 'ask.yaml:1:3: run failed: mine'],
