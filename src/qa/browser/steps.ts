@@ -74,10 +74,25 @@ async function act(
   context: StepContext,
   field: string,
   list: Action | readonly Action[] | undefined,
-): Promise<StepResponse> {
+): Promise<StepResponse | null> {
   const started = performance.now()
-  if (list !== undefined) await perform(list, field, host, context)
-  return { status: 200, headers: {}, body: await observe(host), duration_ms: performance.now() - started }
+  const hasPassed = list === undefined || (await perform(list, field, host, context))
+  // A failed check is reported in time, also when the page hangs after it.
+  const inTime = () =>
+    Promise.race([
+      observe(host),
+      untilSpare(context).then(
+        () => null,
+        () => null,
+      ),
+    ])
+  const body = await (hasPassed ? observe(host) : inTime())
+  return body === null ? null : { status: 200, headers: {}, body, duration_ms: performance.now() - started }
+}
+
+/** Resolves shortly before the time of a step is up. */
+function untilSpare(context: Pick<StepContext, 'ends_at_ms' | 'signal'>): Promise<void> {
+  return pause(Math.max(0, context.ends_at_ms - performance.now() - spare_ms), context)
 }
 
 /** Turns errors of the driver, which describe its own calls, into what happened to the page. */
@@ -141,13 +156,13 @@ const spare_ms = 300
 /** The same for a missing event, which also reads what the page has seen. */
 const eventSpare_ms = 1_500
 
-/** Runs actions in order, up to the first with a failed check. The checks are recorded in the context. */
+/** Runs actions in order, up to the first with a failed check. Resolves with whether all passed. The checks are in the context. */
 async function perform(
   list: Action | readonly Action[],
   field: string,
   host: HostPage,
   context: StepContext,
-): Promise<void> {
+): Promise<boolean> {
   const isList = Array.isArray(list)
   for (const [index, action] of [list].flat().entries()) {
     for (const [name, value] of Object.entries(action)) {
@@ -155,9 +170,11 @@ async function perform(
       context.signal.throwIfAborted()
       const place = context.placeOf(isList ? [field, index, name] : [field, name])
       if (await runAction(name as keyof Action, value, host, context, place)) continue
-      return screenshotOfFailure(host, context)
+      await screenshotOfFailure(host, context)
+      return false
     }
   }
+  return true
 }
 
 /** Resolves with whether every check of the action passed. */
@@ -178,8 +195,8 @@ async function runAction(
   }
   const run = actions[name] as Run<unknown>
   const done = new AbortController()
-  const left_ms = Math.max(0, context.ends_at_ms - performance.now() - spare_ms)
-  const late = pause(left_ms, { signal: AbortSignal.any([context.signal, done.signal]) }).then(() => {
+  const signal = AbortSignal.any([context.signal, done.signal])
+  const late = untilSpare({ ends_at_ms: context.ends_at_ms, signal }).then(() => {
     throw new Error(`The action ${name} did not end: the page hangs, or waits for something. More time: timeout.`)
   })
   await Promise.race([run(value, host, actionContext), late]).finally(() => done.abort())
@@ -287,9 +304,9 @@ async function waitForEvent(wanted: WantedPageEvent, { page }: HostPage, context
   const subject = `event ${type}`
   const expected = wanted as Json
   const left_ms = Math.max(0, context.ends_at_ms - performance.now() - eventSpare_ms)
-  const hasCome = await page.evaluate(waitInPage, { type, fields: fields as object, left_ms })
-  if (hasCome) return context.check({ subject, passed: true, expected, actual: expected })
-  const actual = (await page.evaluate(eventsInPage)).map(eventText)
+  const instead = await page.evaluate(waitInPage, { type, fields: fields as object, left_ms })
+  if (instead === null) return context.check({ subject, passed: true, expected, actual: expected })
+  const actual = instead.map(eventText)
   const hint = `The renderer did not emit it within ${Math.round(left_ms)} ms.`
   context.check({ subject, passed: false, expected, actual, hint })
 }
@@ -327,23 +344,31 @@ export function eventsInPage(): PageEvent[] {
   return (window as RendererWindow).SponsoredPlacement?.getEvents() ?? []
 }
 
-/** Runs in the page. Resolves with true as soon as the renderer has emitted the event, with false when time is up. */
-function waitInPage({ type, fields, left_ms }: { type: string; fields: object; left_ms: number }): Promise<boolean> {
+/** Runs in the page. Resolves with null as soon as the renderer has emitted the event, with all that it emitted when time is up. */
+function waitInPage({
+  type,
+  fields,
+  left_ms,
+}: {
+  type: string
+  fields: object
+  left_ms: number
+}): Promise<PageEvent[] | null> {
   const { SponsoredPlacement: renderer } = window as RendererWindow
   const isThere = () =>
     (renderer?.getEvents() ?? []).some(
       (event) => event.type === type && Object.entries(fields).every(([name, value]) => event[name] === value),
     )
   return new Promise((resolve) => {
-    if (isThere()) return resolve(true)
+    if (isThere()) return resolve(null)
     const off = renderer?.on('*', () => {
-      if (isThere()) end(true)
+      if (isThere()) end(null)
     })
-    const timer = setTimeout(() => end(false), left_ms)
-    const end = (hasCome: boolean) => {
+    const timer = setTimeout(() => end(renderer?.getEvents() ?? []), left_ms)
+    const end = (instead: PageEvent[] | null) => {
       off?.()
       clearTimeout(timer)
-      resolve(hasCome)
+      resolve(instead)
     }
   })
 }
