@@ -152,7 +152,7 @@ function shell(page: { title: string; topic: string; contents: string; content: 
 <a class="skip" href="#content">Skip to the content</a>
 <header class="top">
 <a class="brand" href="${docsPath}"><span class="logo">${logo}</span><b>svc</b> <span class="faint">docs</span></a>
-<search hidden><input type="search" placeholder="Search" aria-label="Search titles and headings" aria-controls="found" autocomplete="off"><kbd>/</kbd><ol id="found" hidden></ol></search>
+<search hidden><input type="search" placeholder="Search" aria-label="Search titles and headings" role="combobox" aria-expanded="false" aria-autocomplete="list" aria-controls="found" autocomplete="off"><kbd>/</kbd><ol id="found" role="listbox" aria-label="Results" hidden></ol></search>
 <a class="to-demo" href="/_sandbox/demo">Demo</a>
 <a class="menu" href="#pages">Menu</a>
 </header>

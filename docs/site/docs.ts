@@ -41,7 +41,10 @@ input.addEventListener('keydown', (event) => {
     const step = event.key === 'ArrowDown' ? 1 : -1
     selected = Math.min(links.length - 1, Math.max(0, selected + step))
     for (const [at, link] of links.entries()) link.setAttribute('aria-selected', String(at === selected))
-    links[selected]?.scrollIntoView({ block: 'nearest' })
+    const link = links[selected]
+    if (link === undefined) return
+    link.scrollIntoView({ block: 'nearest' })
+    input.setAttribute('aria-activedescendant', link.id)
   }
 })
 document.addEventListener('keydown', (event) => {
@@ -58,7 +61,13 @@ document.addEventListener('click', (event) => {
 })
 
 function hide(): void {
-  list.hidden = true
+  open(false)
+}
+
+function open(isOpen: boolean): void {
+  list.hidden = !isOpen
+  input.setAttribute('aria-expanded', String(isOpen))
+  input.removeAttribute('aria-activedescendant')
 }
 
 async function show(): Promise<void> {
@@ -68,7 +77,7 @@ async function show(): Promise<void> {
   const pages = await entries.catch(() => null)
   if (text !== input.value.trim().toLowerCase()) return
   selected = -1
-  list.hidden = false
+  open(true)
   if (pages === null) {
     entries = undefined
     list.replaceChildren(note('The sandbox does not respond, so nothing can be searched.'))
@@ -101,11 +110,15 @@ function anchorOf(heading: string): string {
     .replace(/\s/g, '-')
 }
 
-function item({ href, title, detail }: Found): HTMLLIElement {
+function item({ href, title, detail }: Found, at: number): HTMLLIElement {
   const line = document.createElement('li')
+  line.role = 'presentation'
   const link = document.createElement('a')
   const small = document.createElement('small')
   link.href = href
+  link.id = `found-${at}`
+  link.role = 'option'
+  link.setAttribute('aria-selected', 'false')
   link.textContent = title
   small.textContent = detail.replace(/[*`]/g, '')
   link.append(small)
@@ -117,6 +130,8 @@ function item({ href, title, detail }: Found): HTMLLIElement {
 function note(text: string): HTMLLIElement {
   const line = document.createElement('li')
   line.className = 'none'
+  line.role = 'option'
+  line.ariaDisabled = 'true'
   line.textContent = text
   return line
 }

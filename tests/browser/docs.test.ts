@@ -52,6 +52,13 @@ test.each([320, 390, 1280])('at %i pixels the results of a search are within the
   const { left, right } = await page.$eval('#found', (list) => list.getBoundingClientRect().toJSON())
   expect(left).toBeGreaterThan(0)
   expect(right).toBeLessThan(width)
+  // Screen readers announce the result that the arrow keys reach.
+  await page.keyboard.press('ArrowDown')
+  const active = await page.getAttribute('search input', 'aria-activedescendant')
+  expect(await page.getAttribute(`#${active}`, 'aria-selected')).toBe('true')
+  expect(await violations(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  expect(await page.getAttribute('search input', 'aria-expanded')).toBe('false')
   await page.context().close()
 })
 
