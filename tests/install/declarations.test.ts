@@ -5,13 +5,13 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, inject, test } from 'vitest'
 import { checkout, unpack } from '../package/unpack.ts'
 
 let project: string
 
 beforeAll(() => {
-  ;({ project } = unpack())
+  ;({ project } = unpack(inject('archive')))
   copyFileSync(join(checkout, 'tests/package/placement.test.ts.txt'), join(project, 'placement.test.ts'))
   writeFileSync(join(project, 'wrong.ts'), wrong)
 })

@@ -18,11 +18,10 @@ export interface Unpacked {
   project: string
 }
 
-export function unpack(): Unpacked {
+/** @param packed the archive of a run that has packed the checkout already */
+export function unpack(packed?: string): Unpacked {
   const directory = temporaryDirectory()
-  run('node', ['build.ts', '--if-stale', '--types'], checkout)
-  const packed = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', directory], checkout)
-  const archive = join(directory, nameOf(packed))
+  const archive = packed ?? pack(directory)
   run('tar', ['-xzf', archive], directory)
   const root = join(directory, 'package')
   const { dependencies = {} } = readManifest(root)
@@ -34,6 +33,13 @@ export function unpack(): Unpacked {
   link(project, ['vitest', 'typescript', '@types/node'])
   symlinkSync(root, join(project, 'node_modules/svc-sandbox'))
   return { directory, archive, root, project }
+}
+
+/** Packs the checkout, built, and returns the archive. */
+function pack(directory: string): string {
+  run('node', ['build.ts', '--if-stale', '--types'], checkout)
+  const report = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', directory], checkout)
+  return join(directory, nameOf(report))
 }
 
 export function readManifest(root: string): {
@@ -52,8 +58,8 @@ function link(root: string, names: string[]): void {
   }
 }
 
-function nameOf(packed: string): string {
-  const report = JSON.parse(packed) as { filename: string }[] | Record<string, { filename: string }>
+function nameOf(text: string): string {
+  const report = JSON.parse(text) as { filename: string }[] | Record<string, { filename: string }>
   return Object.values(report)[0]!.filename
 }
 
