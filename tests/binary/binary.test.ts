@@ -51,7 +51,7 @@ test('does what the package does, in an empty folder without Node on the path an
 test('has what is loaded only when it is asked for: jq, templates, the driver of --store, the inspector', async () => {
   const program: Program = { command: [binary], cwd: folder, env }
   await withSandbox(program, ['--ephemeral'], async (url) => {
-    const create = ['placements', 'create', '--format', 'banner', '--base-url', url]
+    const create = ['placements', 'create', '--format', 'banner', '--base-url', url, '--quiet']
     expect(await svc(program, [...create, '--jq', '.decision | [.fill, .format] | @csv'])).toEqual({
       code: 0,
       output: 'true,"banner"\n',

@@ -59,7 +59,8 @@ export async function withSandbox(
 export async function placesEachFormat(program: Program): Promise<void> {
   await withSandbox(program, ['--db', 'sandbox.db'], async (url) => {
     for (const format of ['banner', 'clip', 'native']) {
-      const words = ['placements', 'create', '--format', format, '--base-url', url, '-o', 'json']
+      // Quiet, since a command that takes more than a second notes on stderr what it waits for.
+      const words = ['placements', 'create', '--format', format, '--base-url', url, '-o', 'json', '--quiet']
       const { output } = await svc(program, words)
       expect(JSON.parse(output)).toMatchObject({ status: 'ready', decision: { fill: true, format } })
       const sent = await svc(program, ['beacons', 'send', '--event', 'render', '--base-url', url])
