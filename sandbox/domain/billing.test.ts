@@ -297,6 +297,7 @@ describe('what to do', () => {
   } as const
   const facts: Parameters<typeof billingFix>[0] = {
     status: 'ready',
+    format: 'banner',
     no_fill_reason: null,
     billing: none,
     beacons: [],
@@ -317,6 +318,14 @@ describe('what to do', () => {
 
   test('about a fill that expired unseen is not to mount its frame, which is refused by now', () => {
     expect(billingFix({ ...facts, status: 'expired' })).toMatch(/^It expired before it was shown\./)
+  })
+
+  test('about a clip that never played names its play button', () => {
+    const rendered = { ...facts, beacons: [sent('render', 'accepted', 'OK')] }
+    expect(billingFix(rendered)).toMatch(/^Bring the frame into view/)
+    expect(billingFix({ ...rendered, format: 'clip' })).toMatch(
+      /^Bring at least half of the clip into view: .*reduced motion/,
+    )
   })
 
   test('about a no-fill follows from its reason', () => {

@@ -69,15 +69,29 @@ function explain(metric: Metric, format: Format, codes: ReadonlySet<AcceptCode>)
   return `No ${name}: ${shortfall === undefined ? `no ${event} beacon was accepted` : acceptMeanings[shortfall]}.`
 }
 
-type Explained = Pick<PlacementDetail, 'status' | 'no_fill_reason' | 'billing' | 'beacons' | 'first_frame_at_ms'>
+type Explained = Pick<
+  PlacementDetail,
+  'status' | 'format' | 'no_fill_reason' | 'billing' | 'beacons' | 'first_frame_at_ms'
+>
 
 /** Returns the step that is missing for a placement to be billed; null when it would be billed, or nothing can be done. */
-export function billingFix({ status, no_fill_reason, billing, beacons, first_frame_at_ms }: Explained): string | null {
+export function billingFix({
+  status,
+  format,
+  no_fill_reason,
+  billing,
+  beacons,
+  first_frame_at_ms,
+}: Explained): string | null {
   if (no_fill_reason !== null) return noFillFixes[noFillReasons[no_fill_reason].retry]
   if (billing === null) return 'Poll GET /v1/decisions/{slot_id} until it is decided: svc decisions get --wait'
   if (billing.would_bill) return null
   const shortfall = shortfallOf(billing.metric, beacons)
   if (shortfall !== undefined) return beaconFix(shortfall.reason_code)
+  const isStarted = beacons.some(({ event }) => event === 'play_started')
+  if (format === 'clip' && beacons.length > 0 && !isStarted && billing.metric !== 'click') {
+    return 'Bring at least half of the clip into view: it plays there, and time counts while it does. With reduced motion, or where autoplay is blocked, it waits for its play button, and render.js emits autoplay_blocked.'
+  }
   if (beacons.length > 0) {
     return billing.metric === 'viewable_impression'
       ? 'Bring the frame into view: it may be hidden, below the fold, or removed too soon. svc doctor finds frames without pixels and beacons that were lost; svc beacons list --verdict rejected has those that cannot be read.'
