@@ -217,7 +217,9 @@ const linger_ms = 1_000
 function respondToBroken(services: Services, error: Error & { code?: string }, socket: Socket): void {
   // A failed handshake has no one who could read a response.
   const isHandshake = /^(ERR_SSL|ERR_TLS|EPROTO)/.test(error.code ?? '')
-  if (error.code === 'ECONNRESET' || isHandshake || !socket.writable) {
+  // A browser opens connections in advance: a response before the request would be taken for its own.
+  const isUnused = socket.bytesRead === 0
+  if (error.code === 'ECONNRESET' || isHandshake || isUnused || !socket.writable) {
     socket.destroy()
     return
   }

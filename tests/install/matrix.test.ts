@@ -1,7 +1,6 @@
 /**
  * The packed package under each installer and each Node that it supports. Each installer and each Node comes once;
- * `INSTALL_MATRIX=full` tries all pairs. Each pair starts and places. Commands and imports depend on the layout that an
- * installer makes and on the Node, types on the layout: otherwise they are tried once for each.
+ * `INSTALL_MATRIX=full` tries all pairs. Types depend on the layout that an installer makes: they are tried once for each.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -73,23 +72,20 @@ const all = Object.keys(installers).flatMap((installer) =>
 const isFull = process.env.INSTALL_MATRIX === 'full'
 const pairs = isFull ? all : once
 
-/** Whether no pair before this one has its layout, and its Node if that matters. */
-function isFirst(installer: Installer, node: Node | null = null): boolean {
-  const { layout } = installers[installer]
-  const same = pairs.find((pair) => installers[pair[0]].layout === layout && (node === null || pair[1] === node))
+/** Whether no pair before this one has the layout of its installer. */
+function isFirst(installer: Installer): boolean {
+  const same = pairs.find((pair) => installers[pair[0]].layout === installers[installer].layout)
   return isFull || same?.[0] === installer
 }
 
 describe.concurrent.each(pairs)('installed by %s, on Node %s', (installer, node) => {
-  const runs = isFirst(installer, node)
   const hasTypes = installer !== 'yarn with pnp' && isFirst(installer)
-  const more = [runs && ', runs commands and suites, also in the process of its user', hasTypes && ', with its types']
-  test(`starts, places, counts${more.filter(Boolean).join('')}`, async () => {
+  const types = hasTypes ? ', with its types' : ''
+  test(`starts, places, counts, runs commands and suites, also in the process of its user${types}`, async () => {
     const { project, env } = await (installer === 'npm' && node === '22.19' ? shared() : install(installer))
     const path = `${dirname(nodes[node])}:/usr/bin:/bin`
     const program: Program = { command: installers[installer].command, cwd: project, env: { ...env, PATH: path } }
     await placesEachFormat(program)
-    if (!runs) return
     await runsCommands(program, version)
 
     writeFileSync(join(project, 'own.mjs'), own)

@@ -203,3 +203,7 @@ test.concurrent('a body that stalls after its response brings no second one', as
   const all = await Promise.all(requests.map((request) => statusesOf(sandbox.url, [request])))
   expect(all).toEqual([[413], [404]])
 })
+
+test.concurrent('a connection on which nothing is sent is closed without a response', async () => {
+  expect(await statusesOf(sandbox.url, [''])).toEqual([])
+})
