@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { root, spawnSvc } from './process.ts'
@@ -124,9 +124,9 @@ async function isGone({ home, pid, npm, url }: Started): Promise<void> {
   const listed = await spawnSvc(['sandbox', 'ps', '-o', 'json'], { SVC_HOME: home }).ended
   expect(listed).toMatchObject({ code: 0, stdout: '[]\n' })
   expect(readdirSync(join(home, 'sandboxes'))).toEqual([])
-  const server = createServer().listen(Number(new URL(url).port), '127.0.0.1')
-  await once(server, 'listening')
-  server.close()
+  // Not by listening there: a connection of another test may have the port as its own end.
+  const [error] = await once(connect(Number(new URL(url).port), '127.0.0.1'), 'error')
+  expect(error).toMatchObject({ code: 'ECONNREFUSED' })
 }
 
 function parentOf(pid: number): number {
