@@ -68,3 +68,16 @@ test('a terminal shows that a command waits for events, and a pipe does not', as
   interruptAt(1000)
   expect(await running).toEqual({ code: 130, stdout: '', stderr: 'Following events. Ctrl-C ends it.\n' })
 })
+
+test.for(['start --port 0 --ephemeral', 'qa observe', 'exec -- sleep 60'])(
+  'a Ctrl-C that comes while svc %s is loaded ends it too',
+  async (line) => {
+    await using cli = await startTestCli()
+    const onSignal = (handler: (signal: Signal) => void) => {
+      handler('SIGINT')
+      return () => {}
+    }
+    const { code } = await cli.svc(line, { host: { onSignal, keepHeapSmall: () => {}, optimizeSooner: () => {} } })
+    expect(code).toBe({ start: 0, qa: 0, exec: 130 }[line.split(' ')[0]!])
+  },
+)

@@ -79,6 +79,8 @@ export async function runSession(
       signal: interrupt.signal,
       onInterrupt: (handler) => {
         onInterrupt = handler
+        // It came while the command was loaded.
+        if (interrupt.signal.aborted) handler((interrupt.signal.reason as InterruptError).signal)
       },
       client: ({ credential } = {}) => {
         if (settings.source.base_url === 'default') throw noSandbox()
