@@ -79,6 +79,14 @@ test('a curl command hides nothing, and a shell reads it as the same bytes in an
   expect(read.split('|')).toEqual(['-sS', '-X', 'POST', url, '-H', 'x-a: b\nc\u2066', '--data-raw', body, ''])
 })
 
+test('hidden characters of a JSON body are escapes of JSON, which need no bash', () => {
+  const body = JSON.stringify({ "it's": 'b\u202ec\u2028\u{e0041}\u009b\\' })
+  const command = curlCommand({ method: 'POST', url: 'http://127.0.0.1/', headers: {}, body })
+  expect(command).toContain('b\\u202ec\\u2028\\udb40\\udc41\\u009b')
+  const read = execFileSync('sh', ['-c', `curl() { printf '%s' "$6"; }\n${command}`], { encoding: 'utf8' })
+  expect(parseJson(read)).toEqual(parseJson(body))
+})
+
 describe('paths into JSON', () => {
   const body = { decision: { assets: { title: 'Tea' } }, slot_ids: ['a', 'b'] }
 

@@ -81,7 +81,7 @@ export function curlCommand({ method, url, headers, body }: CurlRequest, variabl
     ...Object.entries(headers)
       .filter(([name]) => name !== 'accept')
       .map(([name, value]) => `-H ${quote(`${name}: ${value}`, [secretKeyVariable, ...variables])}`),
-    ...(typeof body === 'string' ? [`--data-raw ${quote(body, variables, true)}`] : []),
+    ...(typeof body === 'string' ? [`--data-raw ${quote(shownBody(body), variables, true)}`] : []),
   ].join(' \\\n  ')
 }
 
@@ -91,6 +91,18 @@ export function curlCommand({ method, url, headers, body }: CurlRequest, variabl
  */
 const hidden = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const hiddenInBody = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** Those that a string of JSON may have as they are. */
+const hiddenInJson = /(?![\u200c\u200d])[\p{Cf}\p{Zl}\p{Zp}\u007f-\u009f]/gu
+
+/** Returns a body with hidden characters as escapes of JSON, so that any shell reads it. Another body is returned unchanged. */
+function shownBody(body: string): string {
+  return parseJson(body) === undefined ? body : body.replace(hiddenInJson, jsonEscapes)
+}
+
+function jsonEscapes(text: string): string {
+  return Array.from(text.split(''), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+}
 
 /**
  * Quotes a text for a shell, except for variables, which the shell replaces. A hidden character is written as the escapes
