@@ -150,7 +150,7 @@ describe.concurrent('the cause is named', () => {
     expect(findingOf(cases, 'page-errors')).toContain(message)
   })
 
-  test('the directive of a policy and the origin that it lacks, once; a policy that only reports blocks nothing', async () => {
+  test('the directive of a policy and the missing origin, once; a policy that only reports blocks nothing', async () => {
     const { cases } = await judged(wrongPages['frame-blocked'])
     expect(findingOf(cases, 'frame-blocked')).toContain(
       `Add ${shared.url} to frame-src of the Content-Security-Policy of the page.`,

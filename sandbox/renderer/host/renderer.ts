@@ -93,7 +93,7 @@ export function openRenderer() {
     consents: openConsentMemory(clock.now),
     occupants,
     activation: null as Activation | null,
-    /** The last exchange of a key that was begun: resolves once `activation` is set, or has failed. Never rejects. */
+    /** The newest exchange of a key: resolves once `activation` is set, or has failed. Never rejects. */
     activating: null as Promise<unknown> | null,
     /** Reports that consent blocks an ad, on the console too. */
     block: (reason: ConsentReason, emitBlocked = emit): void => {

@@ -36,7 +36,7 @@ export const requestRules = ruleSet('journal', {
         return {
           message: `There is no ${route}: ${group[0]!.status}, ${times(group.length)}.`,
           ...(near === null ? {} : { fix: fixOfPath(group[0]!.path, near) }),
-          // Only a strict sandbox lacks the routes of old clients.
+          // Only a strict sandbox has no routes of old clients.
           ...(group[0]!.alias === undefined ? {} : { fix: strictFix }),
           requests: group,
         }
