@@ -20,6 +20,7 @@ import { noFillReasons } from '../../src/contract/no-fill.ts'
 import { observeRules } from '../../src/journal/rules/index.ts'
 import { commands } from '../../src/program.ts'
 import { root } from '../cli/process.ts'
+import { mutations } from '../mutations/mutations.ts'
 import { blocksOf, docFiles, linkedFiles, textOf } from './markdown.ts'
 
 /** The text without its code blocks. */
@@ -273,6 +274,8 @@ test('what the README states of the checkout is so', () => {
   expect(readme).toContain(`${campaigns.length} campaigns`)
   expect(readme).toContain(`Node ${engines.node.replace('>=', '')} or later`)
   expect(readme).toContain(`by [${Object.keys(observeRules).length} rules](docs/qa-observe.md)`)
+  expect(readme).toContain(`${globSync('fixtures/scenarios/*.json', { cwd: root }).length} scenarios`)
+  expect(readme).toContain(`breaks the emulator in ${mutations.length} ways`)
 })
 
 test('nobody is sent to the package of a stranger: npx svc works in the checkout alone, and only its README says so', () => {
