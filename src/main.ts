@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isSea } from 'node:sea'
 import type { Host, HostStream, Signal } from './cli/run/host.ts'
 import { run } from './program.ts'
 
@@ -27,7 +26,7 @@ const host: Host = {
   platform: process.platform,
   pid: process.pid,
   // A program in one file, with its runtime inside, has no script.
-  program: isSea() ? [process.execPath] : [process.execPath, ...process.argv.slice(1, 2)],
+  program: isSingleFile() ? [process.execPath] : [process.execPath, ...process.argv.slice(1, 2)],
   node_version: process.versions.node,
   get stdin() {
     return process.stdin
@@ -106,6 +105,12 @@ function hostStream(stream: NodeJS.WriteStream): HostStream {
       return stream.rows
     },
   }
+}
+
+/** Whether this is the single binary. Bun has no module that would tell. */
+function isSingleFile(): boolean {
+  const sea: typeof import('node:sea') | undefined = process.getBuiltinModule('node:sea')
+  return sea?.isSea() ?? false
 }
 
 /** Returns the current directory. Ends the process when it was deleted: every path would be relative to nothing. */

@@ -171,7 +171,7 @@ async function create(
     if (!project.package.has_types) out.note(typesMissing)
   }
   const manager = packageManager(host.env.npm_config_user_agent)
-  const next = nextSteps(manager, place.shown, template.scripts)
+  const next = nextSteps(host.env.npm_config_user_agent, place.shown, template.scripts)
   const created = {
     template: template.name,
     name: place.name,
@@ -196,13 +196,20 @@ export function packageManager(user_agent: string | undefined): PackageManager {
 }
 
 /** Returns the commands to type next, in order: enter the directory, install, test, and run it if it has a dev script. */
-function nextSteps(manager: PackageManager, directory: string, scripts: Readonly<Record<string, string>>): string[] {
+function nextSteps(
+  user_agent: string | undefined,
+  directory: string,
+  scripts: Readonly<Record<string, string>>,
+): string[] {
+  const manager = packageManager(user_agent)
   const enter = directory === '.' ? [] : [`cd ${quoted(directory)}`]
   const run = (script: string) =>
     manager === 'npm' || manager === 'bun' ? `${manager} run ${script}` : `${manager} ${script}`
   // `bun test` is bun's own runner, not the script.
   const test = manager === 'bun' ? run('test') : `${manager} test`
-  return [...enter, `${manager} install`, test, ...(scripts.dev === undefined ? [] : [run('dev')])]
+  // Yarn 1 would compile the database driver, whose package has it compiled.
+  const install = user_agent?.startsWith('yarn/1.') ? 'yarn install --ignore-scripts' : `${manager} install`
+  return [...enter, install, test, ...(scripts.dev === undefined ? [] : [run('dev')])]
 }
 
 /** Returns a path quoted for every kind of shell. */

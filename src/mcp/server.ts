@@ -314,7 +314,7 @@ const toolOf = new Map(
 )
 /** A command as advice names it, and its page if it is `docs`. One with options of its own is left to the command line. */
 const named = new RegExp(
-  `\\b(?:npx svc-sandbox|svc) (?:docs ([a-z-]+)|(${[...toolOf.keys()].join('|')})(?: -o json)?)(?! --?[a-z])\\b`,
+  `\\b(?:(?:npx|yarn|bunx) svc-sandbox|svc) (?:docs ([a-z-]+)|(${[...toolOf.keys()].join('|')})(?: -o json)?)(?! --?[a-z])\\b`,
   'g',
 )
 

@@ -346,12 +346,14 @@ describe('package managers', () => {
     npm: 'npm/11.19.1 node/v26.10.0 linux x64 workspaces/false',
     pnpm: 'pnpm/10.20.0 npm/? node/v26.10.0 linux x64',
     yarn: 'yarn/4.10.3 npm/? node/v26.10.0 linux x64',
+    'yarn 1, which would compile what has its binaries': 'yarn/1.22.22 npm/? node/v26.10.0 linux x64',
     bun: 'bun/1.3.1 npm/? node/v24.3.0 linux x64',
   }
   test.each([
     ['npm', ['npm install', 'npm test', 'npm run dev']],
     ['pnpm', ['pnpm install', 'pnpm test', 'pnpm dev']],
     ['yarn', ['yarn install', 'yarn test', 'yarn dev']],
+    ['yarn 1, which would compile what has its binaries', ['yarn install --ignore-scripts', 'yarn test', 'yarn dev']],
     ['bun', ['bun install', 'bun run test', 'bun run dev']],
   ] as const)('%s', async (manager, commands) => {
     const env = { npm_config_user_agent: agents[manager] }

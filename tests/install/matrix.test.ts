@@ -3,12 +3,12 @@
  * `INSTALL_MATRIX=full` tries all pairs. Types depend on the layout that an installer makes: they are tried once for each.
  */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { installTools } from '../interop/tools.ts'
 import { temporaryDirectory } from '../temporary.ts'
-import { type Ended, type Program, placesEachFormat, runsCommands } from './program.ts'
+import { type Ended, type Program, placesEachFormat, runsCommands, svc } from './program.ts'
 
 /** The installers, old Nodes and examiners of the `package.json` beside this file; other files need not wait for them. */
 const tools = join(
@@ -87,6 +87,8 @@ describe.concurrent.each(pairs)('installed by %s, on Node %s', (installer, node)
     const program: Program = { command: installers[installer].command, cwd: project, env: { ...env, PATH: path } }
     await placesEachFormat(program)
     await runsCommands(program, version)
+    const hint = installer === 'yarn with pnp' ? 'yarn svc-sandbox start' : 'svc start'
+    expect((await svc(program, ['placements', 'list'])).output).toContain(`Start one: ${hint}.`)
 
     writeFileSync(join(project, 'own.mjs'), own)
     const inProcess =
@@ -162,6 +164,16 @@ test('the command on Node 20 refuses with a sentence', async () => {
     /^svc needs Node 22\.19 or later; this is Node 20\.[\d.]+\.\nInstall a current Node from \S+, or with .+\n$/,
   )
   expect(code).toBe(1)
+})
+
+test('the command runs on Bun too, and names what Bun has', async () => {
+  const { project, env } = await shared()
+  const bun = installers.bun.add[0]
+  const program: Program = { command: [bun, 'x', '--bun', 'svc-sandbox'], cwd: project, env }
+  // The database of the first pair is in the same project.
+  for (const file of globSync('sandbox.db*', { cwd: project })) rmSync(join(project, file))
+  await placesEachFormat(program)
+  expect((await svc(program, ['placements', 'list'])).output).toContain('Start one: bunx svc-sandbox start.')
 })
 
 test('publint and are-the-types-wrong find nothing', async () => {

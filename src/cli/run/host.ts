@@ -87,7 +87,13 @@ export const version = typeof __SVC_VERSION__ === 'string' ? __SVC_VERSION__ : '
 export function commandName({ env, program }: Pick<Host, 'env' | 'program'>): string {
   const isBinary = program.length === 1
   if (isBinary || (env.npm_execpath === undefined && env.npm_lifecycle_event === undefined)) return 'svc'
-  return isCheckout() ? 'npx svc' : 'npx svc-sandbox'
+  return isCheckout() ? 'npx svc' : `${packageRunner(env)} svc-sandbox`
+}
+
+/** Returns what finds an installed command: npx does not where yarn keeps packages in archives, and bun may be there without it. */
+function packageRunner({ NODE_OPTIONS = '', npm_config_user_agent = '' }: Host['env']): 'yarn' | 'bunx' | 'npx' {
+  if (NODE_OPTIONS.includes('.pnp.')) return 'yarn'
+  return npm_config_user_agent.startsWith('bun/') ? 'bunx' : 'npx'
 }
 
 /** Whether this is a checkout, run from its sources or from `dist`: a package has no sources. */
