@@ -171,7 +171,7 @@ test('the command runs on Bun too, and names what Bun has', async () => {
   const bun = installers.bun.add[0]
   const program: Program = { command: [bun, 'x', '--bun', 'svc-sandbox'], cwd: project, env }
   // The database of the first pair is in the same project.
-  for (const file of globSync('sandbox.db*', { cwd: project })) rmSync(join(project, file))
+  for (const file of globSync('sandbox.db*', { cwd: project })) rmSync(join(project, file), { recursive: true })
   await placesEachFormat(program)
   expect((await svc(program, ['placements', 'list'])).output).toContain('Start one: bunx svc-sandbox start.')
 })
