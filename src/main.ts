@@ -2,7 +2,7 @@
  * The real Host. The only file in src/ that touches `process`. Modules of Node that few commands need are loaded by the
  * functions that need them, because `svc --help` is to start quickly.
  */
-import { readFileSync } from 'node:fs'
+import { fstatSync, readFileSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { Host, HostStream, Signal } from './cli/run/host.ts'
 import { run } from './program.ts'
@@ -10,11 +10,20 @@ import { run } from './program.ts'
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /** Codes of a write to a pipe that nothing reads any more; EOF is that of Windows. */
 const readerGone = ['EPIPE', 'ECONNRESET', 'EOF']
+/** Why a file does not have all that was written to it, by the code of the error. */
+const fullReasons: Readonly<Record<string, string>> = {
+  EDQUOT: 'your disk quota is used up',
+  EFBIG: 'the file is too large',
+  ENOSPC: 'the disk is full',
+}
 /** The young generation grows by doubling while `svc start` runs, and stops above this: each of its halves has 4 MB then. */
 const enoughYoungBytes = 3 * 2 ** 20
 /** Calls after which the engine optimizes a function for good. Its own 3,000 are more requests than most sandboxes ever receive. */
 const callsUntilOptimized = 1_000
 const letters = 'abcdefghijklmnopqrstuvwxyz234567'
+
+/** The exit code of output that a full disk has cut off: nothing but it says that a file is not whole. */
+let incomplete: number | undefined
 
 /** Opened when something is printed there. */
 let stderr: HostStream | undefined
@@ -32,9 +41,9 @@ const host: Host = {
     return process.stdin
   },
   closeInput: () => void process.stdin.destroy(),
-  stdout: hostStream(process.stdout),
+  stdout: hostStream(process.stdout, 1),
   get stderr() {
-    stderr ??= hostStream(process.stderr)
+    stderr ??= hostStream(process.stderr, 2)
     return stderr
   },
   get stdin_is_terminal() {
@@ -90,13 +99,24 @@ const host: Host = {
   },
 }
 
-process.exitCode = await run(process.argv.slice(2), host)
+process.stdout.on('error', onWriteError)
+const exit_code = await run(process.argv.slice(2), host)
+process.exitCode = incomplete ?? exit_code
+
+function onWriteError({ code = '' }: NodeJS.ErrnoException): void {
+  const reason = fullReasons[code]
+  if (reason === undefined || incomplete !== undefined) return
+  incomplete = 2
+  process.exitCode = incomplete
+  process.stderr.write(`error: The output cannot be written: ${reason}.\n`)
+}
 
 /** Ignores errors of a stream: a reader that stops early (`svc ... | head -1`) or a closed terminal is no failure. */
-function hostStream(stream: NodeJS.WriteStream): HostStream {
+function hostStream(stream: NodeJS.WriteStream, fd: 1 | 2): HostStream {
   stream.on('error', () => {})
+  const isFile = stream.isTTY !== true && fstatSync(fd).isFile()
   return {
-    write: (text) => void stream.write(text),
+    write: (text) => (isFile ? writeToFile(fd, text) : void stream.write(text)),
     is_terminal: stream.isTTY === true,
     get columns() {
       return stream.columns
@@ -111,6 +131,15 @@ function hostStream(stream: NodeJS.WriteStream): HostStream {
 function isSingleFile(): boolean {
   const sea: typeof import('node:sea') | undefined = process.getBuiltinModule('node:sea')
   return sea?.isSea() ?? false
+}
+
+/** Writes all of a text. The streams of Node drop what a nearly full disk does not take of a write, without an error. */
+function writeToFile(fd: 1 | 2, text: string): void {
+  try {
+    for (let rest = Buffer.from(text); rest.length > 0; ) rest = rest.subarray(writeSync(fd, rest))
+  } catch (error) {
+    if (fd === 1) onWriteError(error as NodeJS.ErrnoException)
+  }
 }
 
 /** Returns the current directory. Ends the process when it was deleted: every path would be relative to nothing. */
