@@ -239,6 +239,11 @@ test('the beacon requests of a HAR file are judged at their own time', async () 
   expect(await lint(har(request('https://api.test/v1/jobs', {})))).toMatchObject({ code: 2 })
 })
 
+test('no column counts the byte order mark', async () => {
+  const { stdout } = await lint('\ufeff{"beacon_id":"b"}')
+  expect(stdout).toMatch(/^stdin:1:14 {2}error {2}schema_invalid {2}beacon_id is malformed\./m)
+})
+
 test('an empty file, a missing file, and bytes that are not text', async () => {
   for (const empty of ['[]', '', ' \n\n']) {
     expect(await lint(empty)).toEqual({

@@ -212,7 +212,8 @@ function offsetAt(root: Node, path: readonly PropertyKey[], isName = false): num
 
 /** Returns a function from offsets in a text to line and column. */
 function createLocator(text: string): (offset: number) => Place {
-  const starts = [0]
+  // No editor counts the byte order mark.
+  const starts = [text.startsWith('\uFEFF') ? 1 : 0]
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
   return (offset) => {
     let low = 0
