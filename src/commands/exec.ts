@@ -55,7 +55,7 @@ export const exec: Command = {
   async run(session, { options, args, passthrough }) {
     const words = args.flat()
     if (!passthrough?.length || words.length > 0) {
-      throw commandMissing(`svc exec -- ${words.length === 0 ? 'npm test' : shownCommand(words)}`)
+      throw commandMissing(`svc exec -- ${words.length === 0 ? 'npm test' : shownCommand(words)}`, session.host)
     }
     const setup = { interrupt: interruptOf(session), options: flagValues(flags, options) }
     return runWithSandbox(session, passthrough, setup, ({ group }) => group.ended)
@@ -107,8 +107,16 @@ function dotenvValue(name: string, value: string): string {
   return `${quote}${value}${quote}`
 }
 
-export function commandMissing(example: string): CliError {
-  return new CliError('usage', 'command_missing', 'Write the command to run after --.', `Try: ${example}`)
+export function commandMissing(example: string, { platform }: Pick<Host, 'platform'>): CliError {
+  // The .ps1 that npm writes for a command receives its arguments without the first --.
+  const inPowerShell =
+    platform === 'win32' ? `. PowerShell drops --, so there: ${example.replace(' -- ', " '--' ")}` : ''
+  return new CliError(
+    'usage',
+    'command_missing',
+    'Write the command to run after --.',
+    `Try: ${example}${inPowerShell}`,
+  )
 }
 
 /** Returns a signal that the first SIGINT, SIGTERM, SIGHUP or SIGPIPE aborts, with its name as the reason. */

@@ -150,6 +150,12 @@ describe('the exit code', () => {
       expect(stderr).toMatch(/^error: Write the command to run after --\.\nhint: Try: svc exec -- npm/)
     },
   )
+
+  test('is 2 on Windows with what to type in PowerShell, which drops --', async () => {
+    const { code, stderr } = await svc('exec npm test', { host: { platform: 'win32' } })
+    expect(code).toBe(2)
+    expect(stderr).toContain("hint: Try: svc exec -- npm test. PowerShell drops --, so there: svc exec '--' npm test\n")
+  })
 })
 
 describe.concurrent('signals', () => {

@@ -182,6 +182,39 @@ describe('a state directory that cannot be written', () => {
     })
   })
 
+  test('output that a full disk cuts off is a failure', () => {
+    const home = temporaryDirectory()
+    const words = [
+      '-c',
+      'ulimit -f 1; exec "$@" > openapi.json',
+      'sh',
+      process.execPath,
+      join(root, 'bin/svc.js'),
+      'openapi',
+    ]
+    const { status, stderr } = spawnSync('sh', words, {
+      encoding: 'utf8',
+      cwd: home,
+      env: { PATH: process.env.PATH, SVC_HOME: home },
+    })
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: 'error: The output cannot be written: the file is too large.\n',
+    })
+  })
+
+  test.each([
+    ['qa run utf16.yaml', 'utf16.yaml:1:1: The file is not UTF-8.'],
+    ['qa observe --url http://localhost:3000 --steps utf16.yaml', 'utf16.yaml is not UTF-8.'],
+    ['placements create --base-url http://127.0.0.1:9 --data @utf16.yaml', '--data is not UTF-8.'],
+  ])('a file in UTF-16 is named as one: %s', async (line, message) => {
+    const cwd = temporaryDirectory()
+    writeFileSync(join(cwd, 'utf16.yaml'), Buffer.from('\ufeffsuite: mine\r\n', 'utf16le'))
+    const { code, stderr } = await spawnSvc(line.split(' '), { SVC_HOME: cwd }, cwd).ended
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(`error: ${message}`) })
+    expect(stderr).toContain('Save it as UTF-8.')
+  })
+
   test('a place without folders: /proc says that a parent is missing', async () => {
     const { code, stderr } = await spawnSvc(['config', 'use', 'other'], { SVC_HOME: '/proc/no-such-folder/svc' }).ended
     expect(code, stderr).toBe(2)

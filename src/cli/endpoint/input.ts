@@ -7,7 +7,7 @@ import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { EndpointId } from '../../contract/index.ts'
 import { parseDuration, parseSince } from '../../foundation/duration.ts'
-import { isObject, parseJson, setValue, withoutByteOrderMark } from '../../foundation/json.ts'
+import { isObject, isUtf16, parseJson, saveAsUtf8, setValue, withoutByteOrderMark } from '../../foundation/json.ts'
 import { formatTime } from '../output/text.ts'
 import { suggestValues, withProvenance } from '../run/command.ts'
 import { CliError, unreadable } from '../run/errors.ts'
@@ -234,6 +234,7 @@ function parseData(text: string): unknown {
   try {
     return JSON.parse(withoutByteOrderMark(text))
   } catch (error) {
+    if (isUtf16(text)) throw new CliError('usage', 'data_malformed', '--data is not UTF-8.', saveAsUtf8)
     throw new CliError(
       'usage',
       'data_malformed',

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { requirementOf } from '../../contract/errors.ts'
-import { withoutByteOrderMark } from '../../foundation/json.ts'
+import { isUtf16, saveAsUtf8, withoutByteOrderMark } from '../../foundation/json.ts'
 import { CliError, unreadable } from '../run/errors.ts'
 import { settingRules } from './settings.ts'
 import { StartSection } from './start-options.ts'
@@ -94,10 +94,7 @@ function parseText(text: string, path: string): unknown {
   try {
     return JSON.parse(withoutByteOrderMark(text))
   } catch (error) {
-    if (/\0|^\ufffd/.test(text)) {
-      const hint = 'Save it as UTF-8. Windows PowerShell writes UTF-16 with > and Out-File.'
-      throw new CliError('usage', 'file_invalid', `${path} is not UTF-8.`, hint)
-    }
+    if (isUtf16(text)) throw new CliError('usage', 'file_invalid', `${path} is not UTF-8.`, saveAsUtf8)
     // Some messages quote the text around the mistake, where a key or a password may be.
     const [, reason] = /^(.*?)(?:, (?:\.{3})?".*is not valid JSON)?$/s.exec((error as Error).message) ?? []
     throw new CliError('usage', 'file_invalid', `${path} is not JSON: ${reason}.`)

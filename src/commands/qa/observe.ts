@@ -10,6 +10,7 @@ import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
 import { curlCommand, isLoopback } from '../../foundation/http.ts'
+import { isUtf16, saveAsUtf8 } from '../../foundation/json.ts'
 import { shownCommand } from '../../foundation/redaction.ts'
 import { findService, type Machine } from '../../journal/facts/machine.ts'
 import type { PageSeen, WatchOptions } from '../../journal/facts/page.ts'
@@ -102,6 +103,7 @@ async function loadDrive({ host }: Session, file: string | undefined): Promise<W
   const text = await readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
     throw unreadable(file, error)
   })
+  if (isUtf16(text)) throw new CliError('usage', 'file_invalid', `${file} is not UTF-8.`, saveAsUtf8)
   try {
     const steps = loadPageSteps(text, file)
     return (page, signal) =>
@@ -309,7 +311,7 @@ function checkFlags(
   command: readonly string[],
 ): void {
   const problem = (code: string, message: string, hint: string) => new CliError('usage', code, message, hint)
-  if (words.length > 0) throw commandMissing(`svc qa observe -- ${shownCommand(words)}`)
+  if (words.length > 0) throw commandMissing(`svc qa observe -- ${shownCommand(words)}`, host)
   if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
     throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
   }

@@ -1,6 +1,7 @@
 /** The built-in suites, and suites by file: loading them, and printing one as written. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isUtf16, saveAsUtf8 } from '../../foundation/json.ts'
 import { expand } from '../run/plan.ts'
 import { loadSuite } from './load.ts'
 import { SuiteError, type SuiteProblem, suggestion } from './problems.ts'
@@ -62,6 +63,7 @@ function loadFile(name: string, path: string): LoadedSuite {
     const message = code === 'ENOENT' ? 'There is no such file.' : `The file cannot be read: ${code}.`
     throw unreadable(name, message, 'Check the path.')
   }
+  if (isUtf16(text)) throw unreadable(name, 'The file is not UTF-8.', saveAsUtf8)
   return loadSuite(text, name, path.replace(/[^/\\]*$/, ''))
 }
 
