@@ -40,7 +40,7 @@ export async function buildDocs(outDir: string): Promise<void> {
     texts[topic] = terminalText(markdown, (href) => linkTopic(page, href, files))
     return { topic, title, summary, section, headings: isCode(page) ? [] : headingsOf(markdown) }
   })
-  html[''] = shell({ title: 'There is no such page', topic: '', contents, content: missing, links: '' })
+  html[''] = shell({ title: 'Page not found', topic: '', contents, content: missing, links: '' })
   mkdirSync(outDir, { recursive: true })
   const write = (name: string, text: string) => writeFileSync(join(outDir, name), text)
   write('index.json', JSON.stringify(index))
@@ -54,7 +54,7 @@ export async function buildDocs(outDir: string): Promise<void> {
   write('docs.js', (await transformWithOxc(readFileSync(script, 'utf8'), script)).code)
 }
 
-const missing = `<h1>There is no such page</h1><p>Search above, or go to the <a href="${docsPath}">contents</a>.</p>`
+const missing = `<h1>Page not found</h1><p>Search above, or go to the <a href="${docsPath}">contents</a>.</p>`
 
 function isCode({ file, topic }: Page): boolean {
   return isGroup(file) && topic.includes('/')

@@ -31,7 +31,7 @@ function App() {
   useEffect(() => {
     if (session === 'open') void followEvents()
   }, [session])
-  if (session === 'opening') return <Loading label="Opening the inspector" />
+  if (session === 'opening') return <Loading label="Loading the inspector" />
   if (session === 'locked') return <LockedPage />
   if (session === 'unreachable') return <UnreachablePage />
   return (
@@ -53,7 +53,7 @@ function Frame() {
   return (
     <div className="app">
       <a className="skip" href="#view">
-        Skip to the view
+        Skip to content
       </a>
       <Navigation current={current?.id ?? null} openPalette={() => setOpened('palette')} />
       <ConnectionBanner />
@@ -73,7 +73,7 @@ function Frame() {
               </Route>
               <Route>
                 <Page title="Not found">
-                  <Empty title="There is no such page">
+                  <Empty title="Page not found">
                     <p>
                       Nothing is at <code>{base + location}</code>.
                     </p>
@@ -152,13 +152,13 @@ class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
     // Each browser says in its own words which script could not be loaded.
     const isScript = error instanceof TypeError && /dynamically imported|module script/.test(error.message)
     const message =
-      'This view could not be loaded. Either the sandbox does not respond, or svc was updated while it ran: start it again.'
+      'This view could not be loaded. Either the sandbox does not respond, or svc was updated while it was running: restart it.'
     return { error: isScript ? new Error(message) : error }
   }
   override render() {
     if (this.state.error === null) return this.props.children
     return (
-      <Page title="This view has failed">
+      <Page title="This view failed">
         <Problem problem={problemOf(this.state.error)} retry={() => location.reload()} />
         <ReloadOnRecovery />
       </Page>
@@ -179,8 +179,8 @@ function Shortcuts({ isOpen, close }: { isOpen: boolean; close: () => void }) {
     [['/'], 'Search this list'],
     [['j'], 'Next row'],
     [['k'], 'Previous row'],
-    [['Enter'], 'Open the row'],
-    [['?'], 'These keys'],
+    [['Enter'], 'Open row'],
+    [['?'], 'Show these shortcuts'],
     ...views.map(({ shortcut, label }) => [['g', shortcut], label] as const),
   ]
   return (
@@ -239,7 +239,7 @@ function LockedPage() {
           <Input className="field-box" autoComplete="off" spellCheck="false" placeholder="sbx_..." />
         </TextField>
         <p className="wrong" role="alert">
-          {isWrong ? 'That is not the token of this sandbox.' : ''}
+          {isWrong ? 'This is not the admin token of this sandbox.' : ''}
         </p>
         <Button type="submit" className="small primary" isDisabled={token.trim() === ''}>
           Open the inspector
@@ -264,7 +264,7 @@ function UnreachablePage() {
         </span>
         <h1>The sandbox does not respond</h1>
         <p className="soft">
-          Start it: <code>svc start</code>. This page opens when it is there.
+          Start it: <code>svc start</code>. This page opens once it responds.
         </p>
       </div>
     </main>

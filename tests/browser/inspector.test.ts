@@ -56,7 +56,7 @@ test('every identifier has a page, and the palette leads to it', async () => {
   const { page } = inspector
   await page.getByRole('row').nth(1).waitFor()
   await page.keyboard.press('Control+k')
-  await page.getByRole('searchbox', { name: 'A view, an action' }).fill(slot_id)
+  await page.getByRole('searchbox', { name: 'Search views, actions' }).fill(slot_id)
   await page.getByRole('menuitem').first().waitFor()
   await page.keyboard.press('Enter')
   await page.waitForURL(`**/_sandbox/placements/${slot_id}`)

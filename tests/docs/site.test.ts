@@ -56,7 +56,7 @@ test.each(['nothing', 'errors/nothing', 'constructor', 'index', '..%2f..%2fpacka
     await using sandbox = await startSandbox()
     const response = await fetch(`${sandbox.url}/_sandbox/docs/${topic}`)
     expect(response.status).toBe(404)
-    expect(await response.text()).toContain('There is no such page')
+    expect(await response.text()).toContain('Page not found')
   },
 )
 

@@ -79,15 +79,18 @@ function Version() {
   return <p className="faint tiny version only-wide">svc {version}</p>
 }
 
-/** The sandbox clock, where it is not the system's. */
+/** Milliseconds off system time that still count as system time: `svc trigger expired` moves the clock by two. */
+const negligibleOffset_ms = 1_000
+
+/** The sandbox time, while it differs from system time. */
 function Clock() {
   const { state } = useResource('clock.show', {}, ({ type }) => type === 'clock.changed')
   const now_ms = useSandboxTime(state.data)
   if (state.status !== 'ready' || now_ms === null) return null
   const { offset_ms, frozen } = state.data
-  if (offset_ms === 0 && !frozen) return null
+  if (Math.abs(offset_ms) < negligibleOffset_ms && !frozen) return null
   return (
-    <span className="chip bar" data-tone="warn" title="The sandbox clock is not that of the system">
+    <span className="chip bar" data-tone="warn" title="The sandbox clock differs from system time">
       <Icon name="clock" />
       {frozen ? `stopped at ${dateAndTime(now_ms)}` : `clock moved, ${dateAndTime(now_ms)}`}
     </span>
@@ -138,7 +141,7 @@ export function ConnectionBanner() {
         <p className="banner bar" data-tone="bad">
           <Icon name="close" />
           <span>
-            <b>Connection lost.</b> The sandbox does not respond; this page goes on when it does.
+            <b>Connection lost.</b> The sandbox does not respond; this page reconnects when it does.
           </span>
         </p>
       )}
@@ -146,7 +149,7 @@ export function ConnectionBanner() {
         <p className="banner bar" data-tone="good">
           <Icon name="check" />
           <span>
-            <b>Connected again.</b> Everything shown was read again.
+            <b>Connected again.</b> Everything on this page was reloaded.
           </span>
         </p>
       )}

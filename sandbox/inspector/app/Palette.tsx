@@ -96,7 +96,7 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
     ...projects.slice(0, 1).map(
       ({ client_id, secret_key }): Command => ({
         id: 'copy-key',
-        label: `Copy the secret key of ${client_id}`,
+        label: `Copy the secret key for ${client_id}`,
         summary: secret_key,
         icon: 'copy',
         run: () => void navigator.clipboard?.writeText(secret_key),
@@ -125,9 +125,9 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
     )
   return (
     <Autocomplete inputValue={text} onInputChange={setText} filter={contains}>
-      <SearchField className="palette-field bar" aria-label="A view, an action or an identifier" autoFocus>
+      <SearchField className="palette-field bar" aria-label="Search views, actions and identifiers" autoFocus>
         <Icon name="search" />
-        <Input placeholder="A view, an action or an identifier" spellCheck="false" />
+        <Input placeholder="Search views, actions and identifiers" spellCheck="false" />
         <kbd>Esc</kbd>
       </SearchField>
       <Menu
@@ -137,7 +137,7 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
           close()
           all.get(String(key))?.run()
         }}
-        renderEmptyState={() => <p className="faint palette-empty">Nothing has this name.</p>}
+        renderEmptyState={() => <p className="faint palette-empty">No matches.</p>}
       >
         {section('Open', found)}
         {section('Views', places)}
@@ -162,12 +162,12 @@ export function FindPage({ id }: { id: string }) {
       <Shown resource={search}>
         {(found) =>
           found === null ? (
-            <Empty title="Nothing here has this identifier">{elsewhere}</Empty>
+            <Empty title="Nothing found for this identifier">{elsewhere}</Empty>
           ) : 'token' in found ? (
             <Empty icon="key" title={`This is ${tokenNames[found.token]}`}>
               The sandbox stores its hash alone.{' '}
               <Link className="link" href={`/requests?key=${found.token}`}>
-                Requests that carried such a token
+                Requests with such a token
               </Link>
             </Empty>
           ) : null

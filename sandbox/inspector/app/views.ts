@@ -39,7 +39,7 @@ export const views: readonly View[] = [
     icon: 'overview',
     href: '/',
     shortcut: 'o',
-    summary: 'keys, first placement, rates, what happened last',
+    summary: 'keys, first placement, rates, recent activity',
     routes: [{ path: '/', page: page(() => import('../views/overview/OverviewPage.tsx'), 'OverviewPage') }],
   },
   {
@@ -59,7 +59,7 @@ export const views: readonly View[] = [
     icon: 'placements',
     href: '/placements',
     shortcut: 's',
-    summary: 'every slot, and why it was decided so',
+    summary: 'every slot and why it was decided that way',
     routes: [
       { path: '/placements', page: page(() => import('../views/placements/PlacementsPage.tsx'), 'PlacementsPage') },
       { path: '/placements/:id', page: page(() => import('../views/placements/PlacementPage.tsx'), 'PlacementPage') },
@@ -98,7 +98,7 @@ export const views: readonly View[] = [
     icon: 'callbacks',
     href: '/callbacks',
     shortcut: 'k',
-    summary: 'decisions posted to the callback_url of their job',
+    summary: 'decisions posted to callback URLs',
     routes: [
       { path: '/callbacks', page: page(() => import('../views/requests/CallbackPages.tsx'), 'CallbacksPage') },
       { path: '/callbacks/:id', page: page(() => import('../views/requests/CallbackPages.tsx'), 'CallbackPage') },
@@ -122,7 +122,7 @@ export const views: readonly View[] = [
     icon: 'chain',
     href: '/evidence',
     shortcut: 'e',
-    summary: 'the chains, and whether they hold',
+    summary: 'the evidence chains, and whether they verify',
     routes: [
       { path: '/evidence', page: evidencePage },
       { path: '/evidence/:id', page: evidencePage },

@@ -199,7 +199,7 @@ export async function request(
     if (signal?.aborted) throw error
     throw new ApiProblem(
       0,
-      { hint: 'Start it: svc start. This page goes on by itself.' },
+      { hint: 'Start it: svc start. This page reconnects automatically.' },
       'The sandbox does not respond.',
     )
   }

@@ -95,7 +95,7 @@ export const slotFilter: FilterText = {
   label: 'Slot',
   kind: 'text',
   isSearch: true,
-  whole: { is: (text) => kindOf(text) === 'placement', hint: 'A whole slot_id: slot_ and 11 characters' },
+  whole: { is: (text) => kindOf(text) === 'placement', hint: 'A full slot_id: slot_ and 11 characters' },
 }
 
 /** The filter of a list that only has what is newer. */

@@ -149,7 +149,7 @@ export function Empty({ icon = 'search', title, children }: EmptyProps) {
 }
 
 /** Where an identifier may be from that nothing here has. */
-export const elsewhere = 'It may belong to another sandbox, or to the state before a reset.'
+export const elsewhere = 'It may belong to another sandbox or to a state before a reset.'
 
 export function Problem({ problem, retry }: { problem: ApiProblem; retry?: () => void }) {
   const { status, reason_code, message, hint, docs_url, fields } = problem

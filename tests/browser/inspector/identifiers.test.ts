@@ -31,15 +31,15 @@ test('each kind of identifier leads to its page', async () => {
     req: [request!.request_id, 'Exchange'],
     key: [first!.key_id, 'Requests with this key'],
     cns: [stored!.consent_id, 'Revision 1'],
-    ten: [wrapper_tenant_id, 'Every setting'],
+    ten: [wrapper_tenant_id, 'All settings'],
     ast: [asset_token, 'Timeline'],
     at: [await activate(api), 'This is an activation token'],
     bt: [`bt_00000000001_${'x'.repeat(43)}`, 'This is a beacon token'],
   }
   const others = [
     ['sess_1', slot_id],
-    ['proj_demo', 'Every setting'],
-    ['proj_demo~1', 'Entry 1 of the chain of proj_demo'],
+    ['proj_demo', 'All settings'],
+    ['proj_demo~1', 'Entry 1 of the proj_demo chain'],
     ['flt_1', 'matched 0, applied to 0'],
     ['banner_ok', 'Every fill is a banner'],
     ['before-launch', 'Snapshots'],
@@ -62,7 +62,7 @@ test('a key is shown, and revoked after a question; one that is gone is said to 
   await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click()
   await page.getByText(`${item!.key_id} is revoked.`).waitFor()
   await go('/keys/key_00000000zzz')
-  await page.getByText('There is no such key').waitFor()
+  await page.getByText('No such key').waitFor()
 })
 
 test('projects are listed, and a project shows its settings and keys', async () => {
@@ -74,7 +74,7 @@ test('projects are listed, and a project shows its settings and keys', async () 
   const [first] = (await here.api.accept('keys.list', { params: { client_id: 'proj_strict' } })).body.items
   await page.getByRole('link', { name: first!.key_id }).waitFor()
   await expectAccessibleInBoth(page)
-  await page.getByRole('link', { name: 'Change its settings' }).click()
+  await page.getByRole('link', { name: 'Change settings' }).click()
   await page.waitForURL('**/controls?part=settings&project=proj_strict')
 })
 
@@ -90,15 +90,15 @@ test('a callback shows its attempts and is sent again', async () => {
   try {
     const callback_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/decided`
     await go('/callbacks')
-    await page.getByText('No callback yet').waitFor()
+    await page.getByText('No callbacks yet').waitFor()
     await here.api.accept('jobs.create', { as: key, body: asked({ callback_url }) })
     await page.getByRole('row').nth(1).getByText('delivered').waitFor()
     await expectAccessibleInBoth(page)
     const [callback] = (await here.api.accept('callbacks.list')).body.items
     await go(`/callbacks/${callback!.slot_id}`)
     await page.getByRole('region', { name: 'Attempts' }).getByRole('link').first().waitFor()
-    await page.getByRole('button', { name: 'Send it again' }).click()
-    await page.getByText('Sent: it responded 204.').waitFor()
+    await page.getByRole('button', { name: 'Send again' }).click()
+    await page.getByText('Sent: the endpoint responded 204.').waitFor()
     expect(received).toBe(2)
     await page.getByRole('region', { name: 'Attempts' }).getByRole('link').nth(1).waitFor()
     await expectAccessibleInBoth(page)

@@ -94,7 +94,7 @@ test('a refusal shows its cause, and what cannot be sent is said before', async 
   await page.locator('.playground-result').getByText('"schema_invalid"').waitFor()
   await go('/playground?overrides=%5B1%5D')
   await page.getByRole('button', { name: 'Overrides and waiting' }).click()
-  await page.getByText('Write a JSON object, such as').waitFor()
+  await page.getByText('Enter a JSON object, such as').waitFor()
   expect(await page.locator('form').getByRole('button', send).first().isDisabled()).toBe(true)
 })
 

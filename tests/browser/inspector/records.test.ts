@@ -104,7 +104,7 @@ test('a placement begins with why it would not be billed and what to do, and a b
   await go(`/placements/${none.body.slot_id}`)
   await page.getByRole('heading', { name: 'What is missing' }).waitFor()
   expect(await firstPanel()).toMatch(/All offers are under the floor\.\s+Change the request/)
-  await page.getByText('Only a fill has a frame, and beacons.').waitFor()
+  await page.getByText('Only a fill has a frame and beacons.').waitFor()
   const filled = await fill(on.api, { format: 'banner' })
   await go(`/placements/${filled.slot_id}`)
   await expect.poll(firstPanel).toMatch(/no visible beacon was accepted\.\s+Mount placement\.render\.frame_url/)
@@ -190,9 +190,9 @@ test('a filter that the API takes whole waits for it, and says so in the field',
     if (response.status() === 400) refused.push(response.url())
   })
   for (const [path, name, whole, hint] of [
-    ['/evidence', 'Slot', slot_id, 'A whole slot_id: slot_ and 11 characters'],
-    ['/callbacks', 'Slot', slot_id, 'A whole slot_id: slot_ and 11 characters'],
-    ['/requests', 'Reason code', 'schema_invalid', 'A whole code, such as key_unknown'],
+    ['/evidence', 'Slot', slot_id, 'A full slot_id: slot_ and 11 characters'],
+    ['/callbacks', 'Slot', slot_id, 'A full slot_id: slot_ and 11 characters'],
+    ['/requests', 'Reason code', 'schema_invalid', 'A full code, such as key_unknown'],
   ] as const) {
     await go(path)
     const field = page.getByRole('searchbox', { name, exact: true })
@@ -213,7 +213,7 @@ test('evidence: verified on demand, and the first broken entry is named and show
   for (let index = 0; index < 5; index++) await fill(connect(first))
   await using inspector = await openInspector(first, '/evidence')
   const { page } = inspector
-  await page.getByRole('button', { name: 'Verify every chain' }).click()
+  await page.getByRole('button', { name: 'Verify all chains' }).click()
   await page.locator('.verification').getByText('proj_demo, 5 entries').waitFor()
   expect(await page.locator('.verification .chip[data-tone=bad]').count()).toBe(0)
   const { port } = first
@@ -224,7 +224,7 @@ test('evidence: verified on demand, and the first broken entry is named and show
   const second = await startSandbox({ database, port })
   try {
     await page.getByText('Connected again.').waitFor()
-    await page.getByRole('button', { name: 'Verify every chain' }).click()
+    await page.getByRole('button', { name: 'Verify all chains' }).click()
     await page.getByRole('link', { name: 'first broken entry: 3' }).click()
     await page.waitForURL('**/evidence/proj_demo~3')
     await page.locator('.chain-row').nth(2).waitFor()

@@ -47,12 +47,12 @@ test('new requests come by themselves; two are picked and compared', async () =>
   await using inspector = await openStaged()
   const { here, page, go } = inspector
   await go('/requests')
-  await page.getByText('No request yet').waitFor()
+  await page.getByText('No requests yet').waitFor()
   await fill(here.api, { format: 'banner' })
   await fill(here.api, { format: 'clip' })
   await page.locator('[data-row]').nth(1).waitFor()
   for (const row of [0, 1]) await page.locator('[data-row]').nth(row).locator('.check').click()
-  await page.getByRole('link', { name: 'Compare the two' }).click()
+  await page.getByRole('link', { name: 'Compare both' }).click()
   const body = page.getByRole('region', { name: 'Request body' })
   await body.getByText('overrides.allowed_formats.0').waitFor()
   expect(await body.locator('del').textContent()).toBe('banner')
@@ -101,7 +101,7 @@ test('a request that is gone is said to be', async () => {
   await using inspector = await openStaged()
   const { page, go } = inspector
   await go('/requests/req_00000000zzz')
-  await page.getByText('There is no such request in the journal').waitFor()
+  await page.getByText('No such request in the journal').waitFor()
 })
 
 test('hostile text stays text, and axe finds nothing', async () => {

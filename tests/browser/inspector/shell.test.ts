@@ -128,7 +128,7 @@ test('beyond loopback it asks for the admin token once, and has it in no address
   const field = page.getByLabel('Admin token')
   await field.fill('sbx_wrong')
   await page.getByRole('button', { name: 'Open the inspector' }).click()
-  await page.getByText('That is not the token').waitFor()
+  await page.getByText('This is not the admin token').waitFor()
   expect(await violations(page)).toEqual([])
   await field.fill(on.sandbox.admin_token)
   await page.getByRole('button', { name: 'Open the inspector' }).click()

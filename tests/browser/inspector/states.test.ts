@@ -58,7 +58,7 @@ const views = [
   ['Placements', 'sess_1'],
   ['Beacons', 'schema_invalid'],
   ['Requests', '/v1/placements'],
-  ['Callbacks', 'No callback yet'],
+  ['Callbacks', 'No callbacks yet'],
   ['Consent', 'sess_1'],
   ['Evidence', 'proj_demo 1'],
   ['Billing', 'Did not count'],
@@ -141,7 +141,7 @@ test('a view that is opened while the sandbox is gone says so, and is read when 
   cut.end()
   await page.getByText('Connection lost.').waitFor()
   await page.getByText(slot_id).click()
-  await page.locator('main').getByRole('alert').getByText('start it again').waitFor()
+  await page.locator('main').getByRole('alert').getByText('restart it').waitFor()
   expect(await violations(page)).toEqual([])
   cut.lead(on.sandbox.port)
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()

@@ -93,15 +93,15 @@ function FormatFunnel({ query }: { query: FunnelQuery }) {
   return (
     <>
       <p className="label soft funnel-range">
-        {!is_complete && 'The newest '}
+        {!is_complete && 'Newest '}
         {placements.toLocaleString('en')} {placements === 1 ? 'placement' : 'placements'}
-        {query.client_id !== undefined && ` of ${query.client_id}`}
+        {query.client_id !== undefined && ` in ${query.client_id}`}
         {query.session_id !== undefined && ` in session ${query.session_id}`}
-        {query.since !== undefined && ` of the last ${query.since}`}
+        {query.since !== undefined && ` in the last ${query.since}`}
         {!is_complete && '. Older ones are not counted: filter by project, session or time.'}
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone it scrolls, which the keyboard must reach */}
-      <section className="format-funnels" aria-label="Funnel of each format" tabIndex={0}>
+      <section className="format-funnels" aria-label="Funnel by format" tabIndex={0}>
         {formats.map((format) => (
           <article key={format.format} className="panel format-funnel">
             <h2 className="bar spread">
@@ -245,16 +245,14 @@ export function BeaconPage({ id }: { id: string }) {
   })
   return (
     <Page
-      title={at_ms === null ? id : 'A beacon without an identifier'}
+      title={at_ms === null ? id : 'Beacon without an ID'}
       {...(at_ms === null ? { copies: 'beacon_id' } : {})}
-      lead={
-        at_ms === null ? 'A beacon, as it was received' : `Received ${dateAndTime(at_ms)}: its body could not be read`
-      }
+      lead={at_ms === null ? 'Beacon, as received' : `Received ${dateAndTime(at_ms)}: its body could not be read`}
     >
       <Shown resource={resource}>
         {({ items }) => {
           const found = at_ms === null ? items : items.filter((item) => item.received_at_ms === at_ms)
-          if (found.length === 0) return <Empty icon="beacons" title="There is no such beacon" />
+          if (found.length === 0) return <Empty icon="beacons" title="No such beacon" />
           return found.map((item) => <Beacon key={`${item.received_at_ms} ${item.verdict}`} item={item} />)
         }}
       </Shown>
@@ -329,7 +327,9 @@ function Received({ item }: { item: BeaconItem }) {
         if (own.length === 0) {
           return (
             <Panel title="Body">
-              <p className="soft">The journal no longer has the request: it is limited, and a reset empties it.</p>
+              <p className="soft">
+                The request is no longer in the journal, which is limited in size and emptied by a reset.
+              </p>
             </Panel>
           )
         }
@@ -368,7 +368,7 @@ function Body({ exchange }: { exchange: ListedRequest }) {
           </p>
         ))}
         {body === undefined ? (
-          <pre className="scroller raw">{request_body ?? 'The journal has no body of it.'}</pre>
+          <pre className="scroller raw">{request_body ?? 'The body was not recorded.'}</pre>
         ) : (
           <Json value={body} endpoint="beacons.send" part="body" marks={marks} label="the body" />
         )}

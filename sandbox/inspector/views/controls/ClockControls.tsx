@@ -70,7 +70,7 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
             className="small"
             isDisabled={clock.offset_ms === 0 && !clock.frozen}
             onPress={() =>
-              action.run(() => call('clock.set', { body: { to_ms: null } }), 'The clock is that of the system.')
+              action.run(() => call('clock.set', { body: { to_ms: null } }), 'The clock follows system time again.')
             }
           >
             Back to system time
@@ -81,14 +81,11 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
           value={speed}
           onChange={setSpeed}
           values={speeds}
-          hint="Moved forward twice a second for as long as this page is open."
+          hint="Moved forward twice a second while this page is open."
         />
         <Outcome action={action} />
       </Panel>
-      <Panel
-        title="Move"
-        lead="Everything that becomes due is done before the response: decisions, expiries, callbacks."
-      >
+      <Panel title="Move" lead="Whatever becomes due happens before the response: decisions, expiries, callbacks.">
         <fieldset className="bar wrap-line">
           <legend className="label soft">Advance by</legend>
           {steps.map(([label, ms]) => (
@@ -109,11 +106,11 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
           }
         >
           <TextInput
-            label="Another span"
+            label="Custom duration"
             value={by}
             onChange={setBy}
             placeholder="90s, 15m, 2h, 3d"
-            problem={by !== '' && by_ms === null ? 'Write a span such as 90s, 15m, 2h or 3d.' : undefined}
+            problem={by !== '' && by_ms === null ? 'Enter a duration such as 90s, 15m, 2h or 3d.' : undefined}
           />
           <Button type="submit" className="small" isDisabled={by_ms === null}>
             Advance
@@ -127,12 +124,12 @@ function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
           }
         >
           <TextInput
-            label="A time"
+            label="Set to a time"
             value={to}
             onChange={setTo}
             placeholder="2027-01-31T12:00:00Z or epoch milliseconds"
-            hint="Backward too: that undoes nothing."
-            problem={to !== '' && to_ms === null ? 'Write a time such as 2027-01-31T12:00:00Z.' : undefined}
+            hint="May be in the past; nothing is undone."
+            problem={to !== '' && to_ms === null ? 'Enter a time such as 2027-01-31T12:00:00Z.' : undefined}
           />
           <Button type="submit" className="small" isDisabled={to_ms === null}>
             Set

@@ -24,9 +24,9 @@ export function ControlsPage() {
   const [params, setParams] = useSearchParams()
   const asked = params.get('part')
   return (
-    <Page title="Controls" lead="Changes apply to the whole sandbox at once, for every client of it.">
+    <Page title="Controls" lead="Changes apply at once to the whole sandbox and all of its clients.">
       <TabSet
-        label="Parts of the sandbox"
+        label="Controls"
         className="control-tabs"
         selectedKey={parts.find(({ id }) => id === asked)?.id ?? 'clock'}
         onSelect={(part) => setParams({ part }, { replace: true })}

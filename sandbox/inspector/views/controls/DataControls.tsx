@@ -62,7 +62,7 @@ function Snapshots() {
       <Shown resource={resource}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty icon="image" title="No snapshot yet" />
+            <Empty icon="image" title="No snapshots yet" />
           ) : (
             <ul className="cards">
               {items.map((snapshot) => (
@@ -108,17 +108,17 @@ function SnapshotCard({ snapshot, action }: { snapshot: Snapshot; action: Action
 function Reset() {
   const action = useAction()
   return (
-    <Panel title="Reset" lead="Back to the seeded projects, keys and demand, and to the system time.">
+    <Panel title="Reset" lead="Back to the seeded projects, keys and demand, and to system time.">
       <ConfirmButton
         title="Reset the sandbox?"
         text="Placements, beacons, consent, evidence, the journal, faults and the scenario are lost. Snapshots stay."
         confirm="Reset"
-        again={{ text: 'There is no way back without a snapshot. Reset it now?', confirm: 'Yes, reset everything' }}
+        again={{ text: 'Without a snapshot this cannot be undone. Reset now?', confirm: 'Yes, reset everything' }}
         isDisabled={action.isRunning}
         onConfirm={() =>
           action.run(async () => {
             await call('sandbox.reset', { body: {} })
-            return 'The sandbox is as new.'
+            return 'The sandbox was reset.'
           })
         }
       >
@@ -167,7 +167,7 @@ function Export() {
       }
     })
   return (
-    <Panel title="Export" lead="Everything as one file: hashes of keys, never a key, and no prompt text.">
+    <Panel title="Export" lead="The whole state as one file: key hashes but no keys, and no prompt text.">
       <div className="bar">
         <Button className="small bar" isDisabled={action.isRunning} onPress={run}>
           <Icon name="download" /> Export
@@ -185,7 +185,7 @@ function Import() {
   const [share, setShare] = useState<number | null>(null)
   const upload = useRef<XMLHttpRequest>(null)
   return (
-    <Panel title="Import" lead="Replaces everything with an export. A file that does not hold changes nothing.">
+    <Panel title="Import" lead="Replaces the whole state with an export. A file that fails its checks changes nothing.">
       <div className="bar wrap-line">
         <FileTrigger
           acceptedFileTypes={['.svc', '.gz', 'application/gzip']}
@@ -200,7 +200,7 @@ function Import() {
             </span>
             <ConfirmButton
               title={`Import ${file.name}?`}
-              text="The state of this sandbox is replaced by that of the file."
+              text="The state of this sandbox is replaced by the file."
               confirm="Import"
               isDisabled={action.isRunning}
               onConfirm={() => void importFile(file)}

@@ -23,9 +23,9 @@ const effects: readonly (readonly [effect: FaultEffect, label: string])[] = [
 
 /** Fields of a rule that are texts, with the example that they show. */
 const texts = [
-  ['path', 'Path', '/v1/beacons', 'Begins with this; with a *, matches completely.'],
+  ['path', 'Path', '/v1/beacons', 'Matches as a prefix; with a *, as the whole path.'],
   ['session_id', 'Session', 'any', undefined],
-  ['key', 'Key or token begins with', 'sk_test_', undefined],
+  ['key', 'Key or token starts with', 'sk_test_', undefined],
 ] as const
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, method] as const)
@@ -34,9 +34,9 @@ const numbers = [
   ['status', 'Status', '503', 'error'],
   ['retry_after_s', 'Retry-After, seconds', '1', 'error'],
   ['latency_ms', 'Wait before the response, ms', '0', ''],
-  ['rate', 'Share of the requests', '1', ''],
-  ['after', 'Let through first', '0', ''],
-  ['times', 'At most so many', 'no limit', ''],
+  ['rate', 'Share of requests', '1', ''],
+  ['after', 'Let pass first', '0', ''],
+  ['times', 'Maximum number', 'no limit', ''],
   ['ttl_ms', 'Ends after, ms', 'never', ''],
 ] as const
 
@@ -54,10 +54,10 @@ export function FaultControls() {
           resource.state.status === 'ready' &&
           resource.state.data.items.length > 0 && (
             <ConfirmButton
-              title="Remove every fault rule?"
-              text="The rules of a scenario go as well; its other changes stay in force."
+              title="Remove all fault rules?"
+              text="This includes the rules of a scenario; its other changes stay in effect."
               confirm="Remove all"
-              onConfirm={() => action.run(() => call('faults.clear'), 'Every fault rule is removed.')}
+              onConfirm={() => action.run(() => call('faults.clear'), 'All fault rules were removed.')}
             />
           )
         }
@@ -66,8 +66,8 @@ export function FaultControls() {
         <Shown resource={resource}>
           {({ items }) =>
             items.length === 0 ? (
-              <Empty icon="shield" title="No fault rule: every request is served">
-                Add one, or use a scenario that has some.
+              <Empty icon="shield" title="No fault rules: all requests are served">
+                Add one, or use a scenario that adds them.
               </Empty>
             ) : (
               <ul className="cards">
@@ -79,7 +79,7 @@ export function FaultControls() {
           }
         </Shown>
       </Panel>
-      <AddRule add={(draft) => action.run(() => call('faults.add', { body: draft }), 'The rule is added.')} />
+      <AddRule add={(draft) => action.run(() => call('faults.add', { body: draft }), 'The rule was added.')} />
     </div>
   )
 }
@@ -132,7 +132,7 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
   const set = (name: string) => (value: string) => setDraft((before) => ({ ...before, [name]: value }))
   const rewrite = parseJson(draft.rewrite ?? '')
   const problem =
-    effect === 'rewrite' && !isObject(rewrite) ? 'Write a JSON object: {"decision.fill": "yes"}' : undefined
+    effect === 'rewrite' && !isObject(rewrite) ? 'Enter a JSON object: {"decision.fill": "yes"}' : undefined
   const submit = async () => {
     const body = {
       effect,
@@ -155,7 +155,7 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
         <SelectInput label="The client gets" value={effect} onChange={setEffect} values={effects} />
         {effect === 'rewrite' && (
           <TextInput
-            label="Fields and their new values"
+            label="Fields and new values"
             value={draft.rewrite ?? ''}
             onChange={set('rewrite')}
             rows={3}
@@ -201,7 +201,7 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
                 onChange={set(name)}
                 placeholder={placeholder}
                 isNumeric
-                problem={Number.isNaN(Number(draft[name] ?? 0)) ? 'Write a number.' : undefined}
+                problem={Number.isNaN(Number(draft[name] ?? 0)) ? 'Enter a number.' : undefined}
               />
             ))}
         </div>
@@ -212,14 +212,14 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
           onChange={setServed}
         />
         <Button type="submit" className="small primary" isDisabled={problem !== undefined}>
-          Add the rule
+          Add rule
         </Button>
       </SubmitForm>
     </Panel>
   )
 }
 
-/* The catalogue of scenarios, one of which may be in use. */
+/* The catalogue of scenarios, one of which may be active. */
 
 export function ScenarioControls() {
   const resource = useResource('scenario.list', {})
@@ -228,7 +228,7 @@ export function ScenarioControls() {
   return (
     <Panel
       title="Scenarios"
-      lead="Named cases that an integration must handle. One is in use at a time; it survives a restart and ends with a reset."
+      lead="Named cases that an integration must handle. One at a time is active; it survives a restart and ends with a reset."
     >
       <div className="form-line">
         <TextInput label="Search" value={search} onChange={setSearch} placeholder="consent, timeout, beacon" />
@@ -263,18 +263,18 @@ function matches({ name, title, purpose }: ScenarioItem, search: string): boolea
 
 function Scenario({ item, action }: { item: ScenarioItem; action: Action }) {
   const { name, title, purpose, steps, expect, active } = item
-  const use = () => action.run(() => call('scenario.use', { params: { name }, body: {} }), `${name} is in use.`)
-  const end = () => action.run(() => call('scenario.clear'), `${name} has ended.`)
+  const use = () => action.run(() => call('scenario.use', { params: { name }, body: {} }), `${name} is active.`)
+  const end = () => action.run(() => call('scenario.clear'), `${name} ended.`)
   return (
     <li className="box scenario" data-active={active || undefined}>
       <div className="bar spread">
         <code>{name}</code>
-        {active && <Chip tone="good">in use</Chip>}
+        {active && <Chip tone="good">active</Chip>}
       </div>
       <h3>{title}</h3>
       <p className="soft">{purpose}</p>
       <details>
-        <summary className="label soft">What to do and what to see</summary>
+        <summary className="label soft">What to do and what to expect</summary>
         <ol>
           {steps.map((step) => (
             <li key={step}>{step}</li>

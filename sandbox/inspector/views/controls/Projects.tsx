@@ -49,8 +49,8 @@ const table: Table<ProjectItem> = {
 
 export function ProjectsPage() {
   return (
-    <Page title="Projects" lead="Those of the seed, and those created later: svc projects create" isFull>
-      <LiveTable table={table} query={{}} empty={<Empty title="There is no project" />} />
+    <Page title="Projects" lead="Seeded projects and your own: svc projects create" isFull>
+      <LiveTable table={table} query={{}} empty={<Empty title="No projects" />} />
     </Page>
   )
 }
@@ -63,14 +63,14 @@ export function ProjectPage({ id }: { id: string }) {
     <Page
       title={id}
       copies="client_id"
-      lead="A project: what it may show, how it is limited and billed"
+      lead="What the project may show, its limits and its billing"
       actions={
         <Link className="small primary" href={`/controls?part=settings&project=${name}`}>
-          Change its settings
+          Change settings
         </Link>
       }
     >
-      <Shown resource={project} missing={<Empty title="There is no such project">svc projects list</Empty>}>
+      <Shown resource={project} missing={<Empty title="No such project">svc projects list</Empty>}>
         {({ wrapper_tenant_id, config_revision, settings }) => (
           <div className="columns even">
             <div className="column">
@@ -78,7 +78,7 @@ export function ProjectPage({ id }: { id: string }) {
                 <KeyValues
                   pairs={[
                     ['Tenant', <code key="tenant">{wrapper_tenant_id}</code>],
-                    ['Revision of its settings', config_revision],
+                    ['Settings revision', config_revision],
                     ['Placements', settings.enabled ? 'may fill' : 'never fill: policy_block'],
                     ['Consent', settings.consent.required ? 'required' : 'optional'],
                     ['Billing model', settings.billing_model],
@@ -114,7 +114,7 @@ export function ProjectPage({ id }: { id: string }) {
                 </Shown>
               </Panel>
             </div>
-            <Panel title="Every setting">
+            <Panel title="All settings">
               <Json value={settings} endpoint="projects.show" prefix="settings" label="the settings" />
             </Panel>
           </div>
@@ -146,7 +146,7 @@ export function KeyControls({ client_id }: { client_id: string }) {
         <Shown resource={resource}>
           {({ items }) =>
             items.length === 0 ? (
-              <Empty icon="key" title="This project has no key" />
+              <Empty icon="key" title="This project has no keys" />
             ) : (
               <ul className="cards">
                 {items.map((item) => (
@@ -234,7 +234,7 @@ function SeededKeys({ client_id }: { client_id: string }) {
   if (seeded === undefined) return null
   const { secret_key, live_secret_key, publishable_key } = seeded
   return (
-    <Panel title="Keys of the seed" lead="The same in every sandbox: they protect nothing.">
+    <Panel title="Seeded keys" lead="The same in every sandbox: they protect nothing.">
       <ul className="cards">
         {[secret_key, publishable_key, live_secret_key].map((key) => (
           <li key={key} className="bar box">
@@ -297,11 +297,11 @@ export function KeyPage({ id }: { id: string }) {
   const resource = useLoaded(id, () => findKey(id))
   const action = useAction(resource.reload)
   return (
-    <Page title={id} copies="key_id" lead="A key of a project: the sandbox stores its hash, so its text is not here">
+    <Page title={id} copies="key_id" lead="The sandbox stores only a hash of the key, so its text is not shown">
       <Shown resource={resource}>
         {(key) =>
           key === null ? (
-            <Empty icon="key" title="There is no such key">
+            <Empty icon="key" title="No such key">
               {elsewhere}
             </Empty>
           ) : (
@@ -325,7 +325,7 @@ export function KeyPage({ id }: { id: string }) {
                 />
                 <p>
                   <Link className="link" href={`/controls?part=keys&project=${encodeURIComponent(key.client_id)}`}>
-                    Every key of this project
+                    All keys of this project
                   </Link>
                   {' · '}
                   <Link className="link" href={`/requests?key=${id}`}>

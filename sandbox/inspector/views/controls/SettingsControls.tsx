@@ -68,7 +68,7 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
           onChange={set('enabled')}
         />
         <Segments
-          label="Latency of decisions"
+          label="Decision latency"
           value={form.latency}
           onChange={set('latency')}
           values={[
@@ -76,7 +76,7 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
             ['uniform', 'Between'],
             ['lognormal', 'Log-normal'],
           ]}
-          hint="By the sandbox clock. Longer than a request waits: it is pending."
+          hint="In sandbox time. Longer than the request waits: the decision is pending."
         />
         <div className="form-grid">
           <TextInput label={first} value={form.latency_ms} onChange={set('latency_ms')} isNumeric />
@@ -113,7 +113,7 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
             values={billingModels.map((model) => [model, model] as const)}
           />
         </div>
-        <Toggle label="A placement needs consent" isOn={form.consent_required} onChange={set('consent_required')} />
+        <Toggle label="Placements require consent" isOn={form.consent_required} onChange={set('consent_required')} />
         <div className="bar">
           <Button type="submit" className="small primary" isDisabled={changes === 0}>
             {changes === 0 ? 'Save' : `Save ${changes} ${changes === 1 ? 'setting' : 'settings'}`}
@@ -138,7 +138,7 @@ function SettingsJson({ project: { settings }, save }: PartProps) {
   const patch = 'settings' in read ? patchBetween(settings as unknown as JsonObject, read.settings) : {}
   const changes = Object.keys(patch).length
   return (
-    <Panel title="Every setting" lead="A setting that you remove returns to its default.">
+    <Panel title="All settings" lead="Settings that you remove return to their defaults.">
       <SubmitForm className="form" onSubmit={() => save(patch)}>
         <TextInput
           label="Settings as JSON"
@@ -253,5 +253,5 @@ function patch(before: JsonObject, after: JsonObject): JsonObject {
 /** Returns the settings of a JSON text, or what is wrong with it. */
 export function readSettings(text: string): { settings: JsonObject } | { problem: string } {
   const settings = parseJson(text)
-  return isObject(settings) ? { settings } : { problem: 'Write a JSON object: the settings as they are to be.' }
+  return isObject(settings) ? { settings } : { problem: 'Enter a JSON object with the new settings.' }
 }

@@ -74,7 +74,7 @@ export function OverviewPage() {
                 onChange={setClientId}
               />
             }
-            lead="Seeded keys: they work only here, and are no secret."
+            lead="Seeded keys: they work only here and are not secret."
           >
             <Keys project={project} />
           </Panel>
@@ -135,7 +135,7 @@ function Facts({ info }: { info: SandboxInfo }) {
           [
             'Clock',
             `${dateAndTime(clock.now_ms)}${clock.frozen ? ', stopped' : ''}${
-              clock.offset_ms === 0 ? ', as the system' : `, ${duration(clock.offset_ms)} from the system`
+              clock.offset_ms === 0 ? ', system time' : `, ${duration(clock.offset_ms)} off system time`
             }`,
           ],
           [
@@ -159,7 +159,7 @@ function LastEvents() {
   const last = useMemo(() => recent.slice(-shownEvents).reverse(), [recent])
   return (
     <Panel
-      title="What happened last"
+      title="Recent activity"
       actions={
         <Link className="link" href="/requests">
           All requests

@@ -73,7 +73,7 @@ function Placement({ placement }: { placement: PlacementDetail }) {
             <Empty icon="beacons" title={placement.fill === true ? 'No beacons yet' : 'No beacons'}>
               {placement.fill === true
                 ? 'The renderer sends them when the frame is shown.'
-                : 'Only a fill has a frame, and beacons.'}
+                : 'Only a fill has a frame and beacons.'}
             </Empty>
           ) : (
             <BeaconList beacons={beacons} since_ms={placement.created_at_ms} />
@@ -84,7 +84,7 @@ function Placement({ placement }: { placement: PlacementDetail }) {
         </Panel>
         <Panel title="Partner request" lead="What demand partners would have received.">
           {partner_request === null ? (
-            <p className="soft">None was made.</p>
+            <p className="soft">No request was made.</p>
           ) : (
             <Json
               value={partner_request}
@@ -151,9 +151,9 @@ function Placement({ placement }: { placement: PlacementDetail }) {
             <FramePreview slot_id={placement.slot_id} {...decision.dimensions} />
           </Panel>
         )}
-        <Panel title="Consent of the decision">
+        <Panel title="Consent at decision">
           {consent === null ? (
-            <p className="soft">None was bound.</p>
+            <p className="soft">No consent was bound.</p>
           ) : (
             <Json value={consent} endpoint="placements.explain" prefix="consent" label="the consent snapshot" />
           )}

@@ -67,7 +67,7 @@ export function PlaygroundForm({ state, change, problems, publishable }: Playgro
       {(state.format === 'native' || state.format === 'any') && (
         <SelectInput label="Native template" {...choice('template')} />
       )}
-      <TextInput label="Topic" {...text('topic')} placeholder="none" hint="Takes part in matching with consent." />
+      <TextInput label="Topic" {...text('topic')} placeholder="none" hint="Used for matching when there is consent." />
       <TextInput
         label="Prompt text"
         {...text('text')}
@@ -75,7 +75,7 @@ export function PlaygroundForm({ state, change, problems, publishable }: Playgro
         placeholder="none"
         hint="Processed only when the prompt may be shared, and never stored."
       />
-      <SelectInput label="Consent of the request" {...choice('consent')} />
+      <SelectInput label="Consent in the request" {...choice('consent')} />
       <Toggle
         label="Force a no-fill"
         hint="test_outcome: needs a test key."
@@ -84,8 +84,8 @@ export function PlaygroundForm({ state, change, problems, publishable }: Playgro
       />
       <More title="Size and place">
         <div className="form-grid">
-          <TextInput label="Width at most" {...text('max_width')} placeholder="of the slot" isNumeric />
-          <TextInput label="Height at most" {...text('max_height')} placeholder="any" isNumeric />
+          <TextInput label="Maximum width" {...text('max_width')} placeholder="of the slot" isNumeric />
+          <TextInput label="Maximum height" {...text('max_height')} placeholder="any" isNumeric />
         </div>
         <SelectInput label="Position" {...choice('position')} />
       </More>
@@ -96,7 +96,7 @@ export function PlaygroundForm({ state, change, problems, publishable }: Playgro
           rows={3}
           isCode
           placeholder='{"bidfloor": 2}'
-          hint="As JSON; they win over the choices above."
+          hint="JSON; overrides the choices above."
         />
         <TextInput label="Wait for the decision, ms" {...text('wait_ms')} placeholder="1500" isNumeric />
       </More>
@@ -144,7 +144,7 @@ function ProjectFields({
         label="Session"
         value={state.session}
         onChange={(session) => change({ session })}
-        placeholder="a new one for this page"
+        placeholder="new for this page"
         isCode
       />
       <SelectInput
@@ -152,11 +152,11 @@ function ProjectFields({
         value={state.scenario}
         onChange={(scenario) => change({ scenario })}
         values={[
-          ['', 'as it is'],
-          ['none', 'none: end the one in use'],
-          ...names.map(({ name, active }) => [name, active ? `${name}, in use` : name] as const),
+          ['', 'unchanged'],
+          ['none', 'none: end the active one'],
+          ...names.map(({ name, active }) => [name, active ? `${name}, active` : name] as const),
         ]}
-        hint="Used when you send, for the whole sandbox."
+        hint="Activated when you send, for the whole sandbox."
       />
     </>
   )

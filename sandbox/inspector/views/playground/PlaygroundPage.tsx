@@ -105,7 +105,7 @@ export function PlaygroundPage() {
         if (isThere === false)
           throw new ApiProblem(
             0,
-            { hint: 'A blocker of this browser may have stopped it.' },
+            { hint: 'An ad blocker in this browser may have stopped it.' },
             'render.js was not loaded.',
           )
       }
@@ -115,7 +115,7 @@ export function PlaygroundPage() {
   return (
     <Page
       title="Playground"
-      lead="Requests go over the wire, as your server or as a page would send them, and are in the journal like any other."
+      lead="Requests go over the wire, as your server or a page would send them, and appear in the journal like any other."
       actions={
         <>
           <CopyButton
@@ -185,7 +185,7 @@ export function PlaygroundPage() {
           {run?.slot_id != null && (
             <p className="label">
               <Link className="link" href={`/placements/${run.slot_id}`}>
-                The whole placement: trace, partner request, evidence
+                Placement details: trace, partner request, evidence
               </Link>
             </p>
           )}
@@ -206,7 +206,7 @@ async function pageWithToken(publishable_key: string) {
   if (publishable_key === '') {
     throw new ApiProblem(
       0,
-      { hint: 'The sandbox stores no key: paste the publishable key of the project.' },
+      { hint: 'The sandbox does not store keys: paste the publishable key of the project.' },
       'Which page is it?',
     )
   }
@@ -226,7 +226,7 @@ function sentenceOf({ status, broken }: Sent, response: PlacementResponse | null
   if (broken !== null) return `No response: ${broken}.`
   if (status !== 200) return `Refused with ${status}.`
   const decision = response?.decision
-  if (decision?.fill === true) return `A ${decision.format} of ${decision.sponsor_name}.`
+  if (decision?.fill === true) return `A ${decision.format} from ${decision.sponsor_name}.`
   return decision?.fill === false ? `No fill: ${decision.no_fill_reason}.` : 'Pending.'
 }
 

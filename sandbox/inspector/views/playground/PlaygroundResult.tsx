@@ -39,7 +39,7 @@ export function PlaygroundResult({ state, run, timeline, body }: PlaygroundResul
       <Panel title="Response" actions={last !== null && <Summary sent={last} polls={run?.polls.length ?? 0} />}>
         {last === null ? (
           <Empty icon="send" title="Nothing sent yet">
-            Hover over a field of the response to see where the contract has it from.
+            Hover over a response field to see its provenance in the contract.
           </Empty>
         ) : (
           <Message
@@ -53,7 +53,7 @@ export function PlaygroundResult({ state, run, timeline, body }: PlaygroundResul
       <div className="column">
         <Panel title="Beacons and events" actions={<Chip>{timeline.length === 0 ? null : timeline.length}</Chip>}>
           {timeline.length === 0 ? (
-            <Empty icon="beacons" title="Events of the frame appear here as they happen" />
+            <Empty icon="beacons" title="Frame events appear here as they happen" />
           ) : (
             <ol className="events">
               {timeline.map((entry, index) => (
@@ -76,7 +76,7 @@ export function PlaygroundResult({ state, run, timeline, body }: PlaygroundResul
         title="Export"
         lead={
           <>
-            The state as it is now. Keys come from the environment: <code>svc env</code>
+            The current state as code. Keys come from the environment: <code>svc env</code>
           </>
         }
         className="export"

@@ -105,10 +105,10 @@ export interface FieldProblem {
 export function problemsOf(state: PlaygroundState): FieldProblem[] {
   const problems: FieldProblem[] = []
   for (const field of ['max_width', 'max_height', 'wait_ms'] as const) {
-    if (!/^\d{0,9}$/.test(state[field])) problems.push({ field, message: 'Write a whole number.' })
+    if (!/^\d{0,9}$/.test(state[field])) problems.push({ field, message: 'Enter a whole number.' })
   }
   if (state.overrides.trim() !== '' && !isObject(parseJson(state.overrides))) {
-    problems.push({ field: 'overrides', message: 'Write a JSON object, such as {"bidfloor": 2}.' })
+    problems.push({ field: 'overrides', message: 'Enter a JSON object, such as {"bidfloor": 2}.' })
   }
   return problems
 }

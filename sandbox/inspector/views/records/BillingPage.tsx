@@ -32,7 +32,7 @@ export function BillingPage() {
         {(data) =>
           data.lines.length === 0 && data.not_counted.count === 0 ? (
             <Empty icon="billing" title="Nothing to bill yet">
-              Beacons that are accepted appear here with what they count for.
+              Accepted beacons appear here with what they count for.
             </Empty>
           ) : (
             <div className="column">
@@ -56,7 +56,7 @@ function Totals({ report: { totals, not_counted } }: { report: BillingReport }) 
   return (
     <div className="totals">
       {totals.map(({ client_id, billing_model, currency, count, amount, publisher_amount }) => (
-        <section key={`${client_id} ${currency}`} className="panel" aria-label={`Total of ${client_id}`}>
+        <section key={`${client_id} ${currency}`} className="panel" aria-label={`Total for ${client_id}`}>
           <h2 className="bar spread">
             {client_id}
             <Chip tone="plain">{billing_model}</Chip>
@@ -127,7 +127,7 @@ function Days({ values, report }: { values: Readonly<Record<string, string>>; re
     values: days.map(({ counts }) => counts[format] ?? 0),
   }))
   return (
-    <Panel title="Billed by day" lead="Of the last two weeks, by the sandbox clock.">
+    <Panel title="Billed by day" lead="The last two weeks, in sandbox time.">
       <Chart
         label={`Billed by day and format: ${days.map(({ start_ms, counts }) => `${new Date(start_ms).toISOString().slice(0, 10)} ${JSON.stringify(counts)}`).join(', ')}`}
         times_ms={days.map(({ start_ms }) => start_ms)}
@@ -143,10 +143,10 @@ function Lines({ report: { lines } }: { report: BillingReport }) {
   return (
     <Panel title="By format and price">
       {lines.length === 0 ? (
-        <p className="soft">Nothing has counted.</p>
+        <p className="soft">Nothing counted yet.</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-        <section className="scroller" aria-label="Lines of the report" tabIndex={0}>
+        <section className="scroller" aria-label="Report lines" tabIndex={0}>
           <table className="plain-table">
             <thead>
               <tr>
@@ -193,7 +193,7 @@ function NotCounted({ report: { not_counted } }: { report: BillingReport }) {
   const most = Math.max(...reasons.map((reason) => reason.count))
   return (
     <div className="columns">
-      <Panel title="Why they did not count">
+      <Panel title="Why beacons did not count">
         <ul className="reasons">
           {reasons.map((reason) => (
             <li key={reason.reason_code}>
@@ -206,7 +206,7 @@ function NotCounted({ report: { not_counted } }: { report: BillingReport }) {
           ))}
         </ul>
       </Panel>
-      <Panel title="The newest of them">
+      <Panel title="Newest">
         <BeaconList beacons={beacons.slice(0, 20)} />
       </Panel>
     </div>

@@ -25,7 +25,7 @@ function ConsentHistory() {
       filters={filters}
       noun="consent"
       empty={
-        <Empty icon="consent" title="No consent is stored">
+        <Empty icon="consent" title="No consent stored">
           <code>svc consent set --session-id first --decision granted</code>
         </Empty>
       }
@@ -40,11 +40,11 @@ function ConsentRecord({ id }: { id: string }) {
   const query = { limit: 1, ...(number !== null && { cursor: encodeInteger(number + 1) }) }
   const resource = useResource('consent.list', { query }, ({ type }) => type === 'consent.changed')
   return (
-    <Page title={id} copies="consent_id" lead="A revision of the consent of a session">
+    <Page title={id} copies="consent_id" lead="One consent revision of a session">
       <Shown resource={resource}>
         {({ items }) => {
           const record = items.find(({ consent_id }) => consent_id === id)
-          if (record === undefined) return <Empty icon="consent" title="There is no such consent" />
+          if (record === undefined) return <Empty icon="consent" title="No such consent revision" />
           return (
             <Panel title={`Revision ${record.revision}`} actions={<Id kind="session" id={record.session_id} />}>
               <Json value={record} endpoint="consent.list" prefix="items" label="the consent" />

@@ -88,7 +88,7 @@ function Verification() {
     <div className="verification" role="status">
       <Button className="small primary bar" onPress={verify} isDisabled={isRunning}>
         <Icon name="shield" />
-        {isRunning ? 'Verifying' : 'Verify every chain'}
+        {isRunning ? 'Verifying' : 'Verify all chains'}
       </Button>
       {problem !== null && <Problem problem={problem} retry={verify} />}
       {result !== null && (
@@ -125,12 +125,8 @@ function Entry({ id }: { id: string }) {
     query: { after_seq, limit: 2 * around + 1 },
   })
   return (
-    <Page
-      title={id}
-      copies="name of this entry"
-      lead={`Entry ${seq} of the chain of ${client_id}, with those beside it`}
-    >
-      <Shown resource={resource} missing={<Empty icon="chain" title="There is no such project" />}>
+    <Page title={id} copies="name of this entry" lead={`Entry ${seq} of the ${client_id} chain, with its neighbors`}>
+      <Shown resource={resource} missing={<Empty icon="chain" title="No such project" />}>
         {({ entries, checkpoint }) =>
           entries.some((entry) => entry.seq === seq) ? (
             <Panel
@@ -140,7 +136,7 @@ function Entry({ id }: { id: string }) {
               <EvidenceEntries entries={entries} client_id={client_id} />
             </Panel>
           ) : (
-            <Empty icon="chain" title="The chain has no such entry" />
+            <Empty icon="chain" title="No such entry in the chain" />
           )
         }
       </Shown>

@@ -142,7 +142,7 @@ function Codes({ title, codes, name, search, group }: CodesProps) {
   return (
     <Panel title={title} actions={<Chip>{shown.length}</Chip>}>
       {shown.length === 0 ? (
-        <p className="faint">None matches.</p>
+        <p className="faint">No matches.</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
         <section className="scroller code-list" tabIndex={0} aria-label={title}>
@@ -214,7 +214,7 @@ async function readPages(): Promise<DocsPage[]> {
   const response = await request('GET', '/_sandbox/docs/index.json')
   if (!response.ok) throw new Error(`The list of pages responded ${response.status}.`)
   const pages: unknown = await response.json()
-  if (!Array.isArray(pages)) throw new Error('The list of pages is no list.')
+  if (!Array.isArray(pages)) throw new Error('Expected a list of pages.')
   const listed = pages.filter((page) => isObject(page) && typeof page.topic === 'string') as unknown as DocsPage[]
   // Summaries are Markdown.
   return listed.map((page) => ({ ...page, summary: page.summary.replace(/[`*]/g, '') }))

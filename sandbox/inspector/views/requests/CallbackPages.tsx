@@ -62,11 +62,11 @@ export function CallbacksPage() {
   return (
     <ListPage
       title="Callbacks"
-      lead="Decisions that are posted to the callback_url of their job, newest first."
+      lead="Decisions posted to each job's callback_url, newest first."
       filters={filters}
       noun="callback"
       empty={
-        <Empty icon="requests" title="No callback yet">
+        <Empty icon="requests" title="No callbacks yet">
           A job with a <code>callback_url</code> has one for each slot. To receive them:{' '}
           <code>svc callbacks listen</code>
         </Empty>
@@ -81,7 +81,7 @@ export function CallbackPage({ id }: { id: string }) {
   const resource = useResource('callbacks.list', { query: { slot_id: id, limit: 1 } }, isAffected)
   return (
     <Page
-      title={`Callback of ${id}`}
+      title={`Callback for ${id}`}
       heading={
         <span className="bar">
           <span className="clipped">
@@ -90,7 +90,7 @@ export function CallbackPage({ id }: { id: string }) {
           <CopyButton text={id} label="Copy the slot_id" />
         </span>
       }
-      lead="The decision of this slot, posted to the callback_url of its job"
+      lead="The slot's decision, posted to the job's callback_url"
     >
       <Shown resource={resource}>
         {({ items: [callback] }) =>
@@ -120,7 +120,7 @@ function Delivery({ callback, reload }: { callback: CallbackItem; reload: () => 
       const sent = await call('callbacks.resend', { params: { slot_id }, body })
       return sent.http_status === null
         ? `Sent: ${sent.problem ?? 'no response'}.`
-        : `Sent: it responded ${sent.http_status}.`
+        : `Sent: the endpoint responded ${sent.http_status}.`
     })
   return (
     <Panel title="Delivery" actions={<Chip tone={tones[status]}>{status}</Chip>}>
@@ -139,15 +139,15 @@ function Delivery({ callback, reload }: { callback: CallbackItem; reload: () => 
       <div className="form">
         {status === 'key_lost' && (
           <TextInput
-            label="Secret key that created the job"
+            label="Secret key used to create the job"
             value={secret_key}
             onChange={setSecretKey}
             isCode
-            hint="The sandbox was started again since, and knows only its hash. Not stored."
+            hint="The sandbox has restarted since and knows only its hash. Not stored."
           />
         )}
         <Button className="small primary" isDisabled={action.isRunning} onPress={resend}>
-          Send it again
+          Send again
         </Button>
         <Outcome action={action} />
       </div>
@@ -160,7 +160,7 @@ function Attempts({ callback: { url, slot_id, attempts } }: { callback: Callback
   const resource = useResource('requests.list', attempts === 0 ? null : { query: { path: url, limit: 1_000 } })
   const isOfSlot = (request: ListedRequest) => request.slot_id === slot_id
   return (
-    <Panel title="Attempts" lead="As they are in the journal, newest first.">
+    <Panel title="Attempts" lead="From the journal, newest first.">
       {attempts === 0 ? (
         <p className="soft">None yet.</p>
       ) : (

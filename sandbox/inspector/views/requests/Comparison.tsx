@@ -29,7 +29,7 @@ export function Comparison({ entry, other_id, close }: ComparisonProps) {
           <Switch className="switch bar label" isSelected={isWhole} onChange={setWhole}>
             <span className="switch-track" /> What is equal too
           </Switch>
-          <Button className="copy soft" aria-label="Close the differences" onPress={close}>
+          <Button className="copy soft" aria-label="Close differences" onPress={close}>
             <Icon name="close" />
           </Button>
         </>
@@ -37,7 +37,7 @@ export function Comparison({ entry, other_id, close }: ComparisonProps) {
     >
       <Shown
         resource={resource}
-        missing={<Empty icon="requests" title={`There is no request ${other_id} in the journal`} />}
+        missing={<Empty icon="requests" title={`Request ${other_id} is not in the journal`} />}
       >
         {(other) => (
           <>
@@ -151,7 +151,7 @@ function Candidates({ entry, choose }: CandidatesProps) {
       <Shown resource={resource}>
         {({ items }) => {
           const others = items.filter(({ request_id }) => request_id !== entry.request_id)
-          if (others.length === 0) return <Empty title={`No other ${entry.method} of this path`} />
+          if (others.length === 0) return <Empty title={`No other ${entry.method} to this path`} />
           return (
             <ul className="picks scroller">
               {others.map((item) => (

@@ -41,7 +41,7 @@ const filters: readonly Filter[] = [
     name: 'reason',
     label: 'Reason code',
     kind: 'text',
-    whole: { is: isReasonCode, hint: 'A whole code, such as key_unknown' },
+    whole: { is: isReasonCode, hint: 'A full code, such as key_unknown' },
   },
   { name: 'session_id', label: 'Session', kind: 'text' },
   { name: 'client_id', label: 'Project', kind: 'text' },
@@ -135,21 +135,21 @@ export function RequestList() {
   return (
     <ListPage
       title="Requests"
-      lead="Every exchange of the API as sent, without keys, tokens and prompt text."
+      lead="Every API exchange as sent, without keys, tokens and prompt text."
       actions={
         picked.length === 0 ? undefined : picked.length === 2 ? (
           <Link className="small primary" href={`${routeTo('request', later ?? '')}?with=${earlier}`}>
-            Compare the two
+            Compare both
           </Link>
         ) : (
-          <span className="faint label">Pick another one to compare</span>
+          <span className="faint label">Pick another request to compare</span>
         )
       }
       filters={filters}
       isPausable
       noun="request"
       empty={
-        <Empty icon="requests" title="No request yet">
+        <Empty icon="requests" title="No requests yet">
           Send one from the{' '}
           <Link className="link" href="/playground">
             playground

@@ -28,10 +28,10 @@ export function RequestPage({ id }: { id: string }) {
   const resource = useResource('requests.show', { params: { request_id: id } })
   if (resource.state.status === 'ready') return <Entry key={id} entry={resource.state.data} />
   const missing = (
-    <Empty icon="requests" title="There is no such request in the journal">
+    <Empty icon="requests" title="No such request in the journal">
       The journal is bounded and drops its oldest requests.{' '}
       <Link className="link" href="/requests">
-        The newest ones
+        Newest requests
       </Link>
     </Empty>
   )
@@ -161,7 +161,7 @@ function Suite({ entry, endpoints }: SaveSuiteProps) {
     <Shown resource={suite}>
       {(text) => (
         <>
-          <p className="soft">A suite of one case. Session, project, slots and tokens are those of the run.</p>
+          <p className="soft">A suite with one case. The run fills in session, project, slots and tokens.</p>
           <Code code={text} label="Suite" />
           <div className="bar dialog-actions">
             <Button
@@ -203,7 +203,7 @@ function Replay({ entry }: { entry: RequestDetail }) {
   return (
     <Panel
       title="Replay"
-      lead="The sandbox sends the request again, for the same key and with new tokens. Prompt text is never stored and is left out."
+      lead="The sandbox sends the request again with the same key and new tokens. Prompt text is never stored, so it is left out."
     >
       <div className="replay pad">
         {isObject(sent) && (
@@ -213,7 +213,7 @@ function Replay({ entry }: { entry: RequestDetail }) {
             onChange={setText}
             rows={Math.min(16, Math.max(4, text.split('\n').length))}
             isCode
-            hint="Change values or add fields. A field that is removed here is sent all the same."
+            hint="Change values or add fields. Fields that you remove are still sent."
             problem={edits.problem}
           />
         )}
@@ -229,7 +229,7 @@ function Replay({ entry }: { entry: RequestDetail }) {
           </Button>
           {text !== original && (
             <Button className="small quiet" onPress={() => setText(original)}>
-              Undo the edits
+              Undo edits
             </Button>
           )}
         </div>
@@ -281,7 +281,7 @@ function KeyChoice({ client_id, value, onChange }: KeyChoiceProps) {
 function editsOf(sent: JsonObject, text: string): { set: Record<string, Json>; problem: string | undefined } {
   if (text.trim() === '') return { set: {}, problem: undefined }
   const edited = parseJson(text)
-  if (!isObject(edited)) return { set: {}, problem: 'Write a JSON object.' }
+  if (!isObject(edited)) return { set: {}, problem: 'Enter a JSON object.' }
   const set = Object.fromEntries(
     differences(sent, edited).flatMap(({ path, kind, after }) =>
       kind === 'same' || kind === 'removed' || after === undefined ? [] : [[path, after]],

@@ -184,7 +184,7 @@ function originOf({ key, origin }: Credential, status = 200): JsonObject {
 
 function expectOf({ status, reason_code }: SavedEntry, notes: string[]): JsonObject {
   if (status === 0) {
-    notes.push('A fault rule prevented the response: the suite expects none of its own.')
+    notes.push('A fault rule prevented the response, so the suite expects none.')
     return {}
   }
   if (reason_code === 'injected_fault') notes.push('A fault rule made this response: add a fault step before it.')
