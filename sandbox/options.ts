@@ -149,7 +149,7 @@ function readStoreAddress({ store, namespace }: SandboxOptions, database: string
   if (store !== undefined)
     return { kind: 'postgres', url: store, namespace: namespace === 'default' ? null : (namespace ?? null), isSeeded }
   if (namespace !== undefined) {
-    const hint = 'Give it a PostgreSQL database: --store postgres://..., or start it with a file of its own: --db FILE.'
+    const hint = 'Give it a PostgreSQL database: --store postgres://..., or start it with its own file: --db FILE.'
     throw new SandboxError('option_invalid', 'A namespace is a part of a shared database, and there is none.', hint)
   }
   return { kind: 'file', path: database === ':memory:' ? database : readPath(database) }

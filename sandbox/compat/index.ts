@@ -49,7 +49,7 @@ function isMeasurement(name: string, value: unknown): boolean {
 const reportGeneration: Operation<Contract['generation.report']> = async (services, context, { params }) => {
   if (!(generationEvents as readonly string[]).includes(params.event)) {
     throw new ApiError('not_found', {
-      message: 'There is no such generation event.',
+      message: 'Unknown generation event.',
       hint: `Report one of ${generationEvents.join(', ')}.`,
     })
   }
@@ -74,7 +74,7 @@ async function recordGeneration(services: Services, context: Context, job_id: st
   const job = id === null ? null : await services.store.findJob(id)
   if (job === null || job.project_id !== caller.project.id || job.mode !== caller.mode) {
     throw new ApiError('not_found', {
-      message: 'There is no such job for this project and mode.',
+      message: 'No such job for this project and mode.',
       hint: 'Use a job_id of this project, with a key of the same mode (test or live) that created it.',
     })
   }

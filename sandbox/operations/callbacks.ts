@@ -55,7 +55,7 @@ export const resendCallback: Operation<Contract['callbacks.resend']> = async (se
   const row = id === null ? null : await services.store.findCallback(id)
   if (row === null) {
     throw new ApiError('not_found', {
-      message: 'There is no callback for such a slot.',
+      message: 'No callback exists for this slot.',
       hint: 'List them: svc callbacks list. A job has callbacks when it is created with a callback_url.',
     })
   }

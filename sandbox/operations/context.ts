@@ -196,7 +196,7 @@ export async function projectOf({ store }: Services, client_id: string): Promise
   const project = await store.findProject(client_id)
   if (project !== null) return project
   throw new ApiError('not_found', {
-    message: 'There is no such project in this sandbox.',
+    message: 'No such project in this sandbox.',
     hint: 'List them: svc projects list.',
   })
 }

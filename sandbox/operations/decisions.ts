@@ -46,7 +46,7 @@ export async function slotOfCaller(services: Services, context: Context, slot_id
   const slot = id === null ? null : await services.store.findSlot(id)
   if (slot === null || slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) {
     throw new ApiError('not_found', {
-      message: 'There is no such slot for this project and mode.',
+      message: 'No such slot for this project and mode.',
       hint: 'Use a slot_id of this project, with a key of the same mode (test or live) that created it.',
     })
   }

@@ -20,7 +20,7 @@ export const removeFault: Operation<Contract['faults.remove']> = async ({ faults
   const cleared = await faults.remove(({ fault_id }) => fault_id === params.fault_id)
   if (cleared > 0) return { cleared }
   throw new ApiError('not_found', {
-    message: 'There is no such fault rule.',
+    message: 'No such fault rule.',
     hint: 'List them: svc sandbox faults list.',
   })
 }
@@ -36,7 +36,7 @@ export const useScenario: Operation<Contract['scenario.use']> = async ({ scenari
   const names = scenarios.list().map(({ name }) => name)
   const near = nearestName(params.name, names)
   throw new ApiError('not_found', {
-    message: 'There is no such scenario.',
+    message: 'No such scenario.',
     hint: near === null ? 'List them: svc sandbox scenario list.' : `Did you mean ${near}?`,
   })
 }

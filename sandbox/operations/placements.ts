@@ -146,7 +146,7 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
   const { store, markets } = services
   const id = decodeId('slot', params.slot_id)
   const slot = id === null ? null : await store.findSlot(id)
-  if (slot === null) throw new ApiError('not_found', { message: 'There is no such slot in this sandbox.' })
+  if (slot === null) throw new ApiError('not_found', { message: 'No such slot in this sandbox.' })
   const { decision, project } = slot
   const market = decision === null ? null : await markets.at(decision.catalogue)
   const accepted = await store.beaconsOf(slot.id)

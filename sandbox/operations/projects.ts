@@ -179,7 +179,7 @@ export const revokeKey: Operation<Contract['keys.revoke']> = async ({ store }, {
   const row = id === null ? null : await store.revokeKey(id, now_ms)
   if (row !== null) return keyItem(row)
   throw new ApiError('not_found', {
-    message: 'There is no such key in this sandbox.',
+    message: 'No such key in this sandbox.',
     hint: 'Send its key_id, which svc keys list shows, not the key itself.',
   })
 }

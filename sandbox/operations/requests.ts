@@ -69,7 +69,7 @@ async function findExchange({ store }: Services, request_id: string): Promise<Ex
   const row = id === null ? null : await store.findExchange(id)
   if (row !== null) return row
   throw new ApiError('not_found', {
-    message: 'There is no such request in the journal.',
+    message: 'No such request in the journal.',
     hint: 'The journal is bounded and drops its oldest requests. svc sandbox info shows how many it keeps.',
   })
 }

@@ -68,7 +68,7 @@ export function createRoutes(): Routes {
 }
 
 const strictly = {
-  message: 'There is no such path: this sandbox is strict, and has no routes for old clients.',
+  message: 'No such path: this sandbox is strict and has no routes for old clients.',
   hint: 'Use the route of v1: svc docs migrating. Or start the sandbox without --strict and SVC_STRICT.',
 }
 
@@ -88,7 +88,7 @@ export function missingRoute(routes: Routes, { method, url }: Request, isLeftOut
 
 export function unknownPath(hint: string | null = null): ApiError {
   return new ApiError('not_found', {
-    message: 'There is no such path.',
+    message: 'No such path.',
     hint: hint ?? 'See svc contract show for the paths there are.',
   })
 }

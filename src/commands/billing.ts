@@ -43,7 +43,7 @@ export const billing: Noun = {
 }
 
 function countedTables({ lines, totals }: BillingReport, style: Style): string[][] {
-  if (lines.length === 0) return [['Nothing has counted.']]
+  if (lines.length === 0) return [['Nothing counted yet.']]
   const counted = lines.map((line) => ({
     ...line,
     amount: line.is_billed ? line.amount : 'not billed',

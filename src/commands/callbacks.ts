@@ -104,7 +104,7 @@ function keysOf({ settings }: Session): string[] {
   if (secret_key === null) {
     if (source.base_url === 'default') throw noSandbox('Start one: svc start. Or give --secret-key KEY.')
     const hint = 'Set SVC_SECRET_KEY, or give --secret-key KEY.'
-    throw new CliError('credentials', 'secret_key_missing', 'There is no secret key to verify signatures with.', hint)
+    throw new CliError('credentials', 'secret_key_missing', 'No secret key is set to verify signatures with.', hint)
   }
   return [secret_key, ...(sandbox?.projects ?? []).flatMap((project) => [project.secret_key, project.live_secret_key])]
 }
@@ -248,7 +248,7 @@ export const callbacks: Noun = {
   commands: [
     listen,
     endpointCommand('callbacks.list', {
-      empty: 'There is no callback yet. Create one: svc jobs create --callback-url URL',
+      empty: 'No callbacks yet. Create one: svc jobs create --callback-url URL',
       examples: ['callbacks list', 'callbacks list --status failed -o json'],
       columns: [
         { name: 'slot', field: 'slot_id', kind: 'id' },
@@ -278,7 +278,7 @@ async function newest(session: Session): Promise<string> {
   const { items } = (await callEndpoint(session, 'callbacks.list', { query: { limit: 1 } })).data
   if (items[0] !== undefined) return items[0].slot_id
   const hint = 'Create a job that has some: svc jobs create --callback-url http://localhost:4020'
-  throw new CliError('usage', 'callback_missing', 'There is no callback to send again.', hint)
+  throw new CliError('usage', 'callback_missing', 'There are no callbacks to send again.', hint)
 }
 
 /** Resends with the key that the sandbox has, or else with the key in use. */

@@ -260,7 +260,7 @@ async function checkedFiles({ host, flags }: Session): Promise<{ file: string; p
   const config = await findConfig(host, flags)
   const profiles = profilesPath(host)
   const found = new Map<string, string[]>()
-  if (config !== null) found.set(config, (await problemsIn(config, ConfigFile)) ?? ['There is no such file.'])
+  if (config !== null) found.set(config, (await problemsIn(config, ConfigFile)) ?? ['No such file.'])
   const problems = await problemsIn(profiles, ProfilesFile)
   if (problems !== null) found.set(profiles, problems)
   if ([...found.values()].every((problems) => problems.length === 0)) {

@@ -115,7 +115,7 @@ function subjectOf(settings: Settings, mayBeLive: boolean): Subject {
   }
   if (client_id === null) {
     const hint = 'Give --client-id ID or SVC_CLIENT_ID.'
-    throw new CliError('usage', 'client_id_missing', `There is no project for ${base_url}.`, hint)
+    throw new CliError('usage', 'client_id_missing', `No project is set for ${base_url}.`, hint)
   }
   if (isProductionKey(secret_key) && !mayBeLive) {
     const hint = 'Use a key that begins with sk_test_, or add --allow-live: then nothing is sent that makes traffic.'
@@ -212,7 +212,7 @@ async function checkOpenapi(
     const { compareOpenapi } = await import('../qa/contract-check/openapi.ts')
     return { openapi: { url, not_compared: null }, differences: compareOpenapi(document) }
   }
-  const not_compared = response.ok ? 'is no OpenAPI document in JSON' : `responded with ${response.status}`
+  const not_compared = response.ok ? 'is not an OpenAPI document in JSON' : `responded with ${response.status}`
   if (given === undefined) return { openapi: { url, not_compared }, differences: [] }
   const hint = 'Give the address of an OpenAPI 3 document in JSON.'
   throw new CliError('service', 'openapi_unreadable', `${url} ${not_compared}.`, hint)

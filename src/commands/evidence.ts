@@ -235,7 +235,8 @@ function createEvidenceReader({ sha256Hex, isSigned }: EvidenceChecks, public_ke
     finish() {
       if (chains.size === 0 && expected_chains !== 0) fail(chainOf('-'), 1, 'There is nothing in it.')
       for (const chain of chains.values()) {
-        if (!signed.has(chain.client_id)) fail(chain, chain.entries + 1, 'The end is cut off: there is no checkpoint.')
+        if (!signed.has(chain.client_id))
+          fail(chain, chain.entries + 1, 'The end is cut off: the checkpoint is missing.')
       }
       const present = chains.size
       if (current !== null && expected_chains === null)
@@ -267,7 +268,7 @@ export const evidence: Noun = {
   summary: 'Check and export the evidence that billing is based on',
   commands: [
     endpointCommand('evidence.list', {
-      empty: 'There is no evidence yet. Create a placement: svc placements create',
+      empty: 'No evidence yet. Create a placement: svc placements create',
       examples: ['evidence list', 'evidence list --kind consent -o jsonl'],
       columns: [
         { name: 'when', field: 'at_ms', kind: 'time', paint: paintDim },

@@ -14,7 +14,7 @@ export const projects: Noun = {
       defaultParam: projectInUse,
     }),
     endpointCommand('projects.list', {
-      empty: 'There is no project. Create one: svc projects create proj_mine',
+      empty: 'No projects. Create one: svc projects create proj_mine',
       examples: ['projects list', 'projects list -o jsonl'],
       columns: [
         { name: 'project', field: 'client_id' },
@@ -77,7 +77,7 @@ export const keys: Noun = {
   summary: 'List, create and revoke the keys of a project',
   commands: [
     endpointCommand('keys.list', {
-      empty: 'The project has no key. Create one: svc keys create',
+      empty: 'The project has no keys. Create one: svc keys create',
       details: 'Without client_id: the project in use.',
       examples: ['keys list', 'keys list proj_other -o jsonl'],
       defaultParam: projectInUse,

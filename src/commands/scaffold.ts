@@ -31,7 +31,7 @@ export const scaffold: Command = {
   name: 'scaffold',
   summary: 'Create a project from a template',
   details: [
-    'Copies a small, complete integration. Its test passes after an install, against a sandbox of its own. On a terminal it asks for what is missing; without one TEMPLATE and DIR are required.',
+    'Copies a small, complete integration. Its test passes after an install, against its own sandbox. On a terminal it asks for what is missing; without one TEMPLATE and DIR are required.',
     'svc is not published on a registry, so the project gets a copy of this package in vendor/. svc init is short for svc scaffold.',
   ].join('\n\n'),
   arguments: [

@@ -134,7 +134,7 @@ export const reasonCodes = {
     expires_at_past: ['expires_at_ms has passed.', 'Send a later time; to end consent send decision: withdrawn.'],
     origin_missing: [
       'The Origin header is absent.',
-      'Activate from a browser page; its fetch sends Origin by itself. From a script, send Origin: http://localhost:3000.',
+      'Activate from a browser page; its fetch sends Origin automatically. From a script, send Origin: http://localhost:3000.',
     ],
     publishable_key_malformed: [
       'publishable_key is missing or not a publishable key.',
@@ -234,7 +234,7 @@ export const reasonCodes = {
     activation_token_invalid: ['The activation token is not valid.', 'Activate again with POST /v1/browser/activate.'],
     activation_token_expired: [
       'The activation token has expired.',
-      'Activate again before expires_at_ms; render.js does so by itself.',
+      'Activate again before expires_at_ms; render.js does this automatically.',
     ],
     ticket_invalid: [
       'The ticket is missing, used, expired, or of another slot, surface or origin.',
@@ -279,7 +279,7 @@ export const reasonCodes = {
   }),
   ...causes('not_found', {
     not_found: [
-      'There is nothing here for this project.',
+      'Not found for this project.',
       'Check the path and the identifier. What belongs to another project looks the same.',
     ],
   }),

@@ -440,7 +440,7 @@ describe('frames', () => {
   test.each([
     ['image', [], 'A frame was loaded as an image and no beacon came', 'not a picture'],
     ['empty', [], 'A frame was loaded by a script of the page and no beacon came', 'Its HTML does nothing'],
-    ['document', [], 'A frame was loaded as a page of its own and no beacon came', 'That is a preview'],
+    ['document', [], 'A frame was loaded as its own page and no beacon came', 'That is a preview'],
     ['iframe', [], 'A frame was loaded in a page that loaded no render.js and no beacon came', 'An iframe alone sends'],
     ['iframe', ['script'], 'A frame was loaded and no beacon came', 'connect-src of its CSP'],
   ])('how a silent frame was loaded is named: %s %j', (destination, others, message, fix) => {

@@ -232,7 +232,7 @@ Steps:
         throw new CliError(
           'usage',
           'placement_missing',
-          'There is no placement yet.',
+          'No placements yet.',
           'Create one with create_placement, or use the app.',
         )
       }

@@ -93,6 +93,6 @@ function refusalOf(error: unknown): string {
   const [code, message] =
     error instanceof SyntaxError
       ? [ErrorCode.ParseError, 'The line is not JSON.']
-      : [ErrorCode.InvalidRequest, 'The line is no message of JSON-RPC 2.0: one object of at most 10 MB, no batch.']
+      : [ErrorCode.InvalidRequest, 'The line is not a JSON-RPC 2.0 message: one object of at most 10 MB, no batch.']
   return `${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })}\n`
 }

@@ -81,7 +81,7 @@ export const tools: readonly Tool[] = [
   run_qa,
   doctor,
   lint_beacons,
-  endpointTool('add_fault', 'faults.add', 'changes', 'Use times, so that it ends by itself.'),
+  endpointTool('add_fault', 'faults.add', 'changes', 'Use times, so that it ends automatically.'),
   endpointTool('list_faults', 'faults.list', 'reads', ''),
   endpointTool('clear_faults', 'faults.clear', 'destroys', ''),
   endpointTool('list_scenarios', 'scenario.list', 'reads', ''),

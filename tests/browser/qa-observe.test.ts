@@ -201,7 +201,7 @@ describe.concurrent('steps', () => {
     expect(() => steps('- clik: text=Accept\n- fill: Hello')).toThrow(
       /^ask\.yaml:1:3: Unknown field clik\. Did you mean click\?\nask\.yaml:2:9: /,
     )
-    expect(() => steps('click: text=Accept')).toThrow('ask.yaml:1:1: This is no list of steps.')
+    expect(() => steps('click: text=Accept')).toThrow('ask.yaml:1:1: This is not a list of steps.')
   })
 })
 

@@ -223,7 +223,7 @@ describe('a missing browser', () => {
 
   test('a path to nothing', async () => {
     expect(await refused('/nowhere/chrome')).toMatch(
-      /There is no browser at \/nowhere\/chrome\.\nhint: Install one \(npx playwright install chromium\), or name it/,
+      /No browser found at \/nowhere\/chrome\.\nhint: Install one \(npx playwright install chromium\), or name it/,
     )
   })
 

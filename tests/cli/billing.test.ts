@@ -10,7 +10,7 @@ afterAll(async () => {
 })
 
 test('svc billing report shows what counted, the sum, and why the rest did not', async () => {
-  expect((await cli.svc('billing report')).stdout).toBe('Nothing has counted.\n')
+  expect((await cli.svc('billing report')).stdout).toBe('Nothing counted yet.\n')
   await cli.svc('placements create --format banner --topic coffee')
   await cli.svc('beacons send --event render')
   await cli.svc('sandbox clock advance 2s')

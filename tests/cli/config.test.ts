@@ -210,7 +210,7 @@ describe('svc config validate', () => {
     const { code, stdout } = await run('config validate --config gone.json')
     expect({ code, stdout }).toEqual({
       code: 2,
-      stdout: `wrong  ${join(project, 'gone.json')}\n  There is no such file.\n`,
+      stdout: `wrong  ${join(project, 'gone.json')}\n  No such file.\n`,
     })
   })
 

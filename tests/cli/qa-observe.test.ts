@@ -178,7 +178,7 @@ describe('how it runs', () => {
 
   test('a command that sends nothing reads which variable it has to use', async () => {
     expect((await run(command('-e', '0'))).stderr).toMatch(
-      /No request came to http:\S+ Does the app read SVC_BASE_URL\?\n$/,
+      /http:\S+ received no requests. Does the app read SVC_BASE_URL\?\n$/,
     )
   })
 
@@ -217,7 +217,7 @@ describe('how it runs', () => {
       code: 0,
       stderr: `\
 watching ${cli.sandbox.url}: use the integration; it is judged after 0.001 s
-No request came to ${cli.sandbox.url}. Does the app read SVC_BASE_URL?
+${cli.sandbox.url} received no requests. Does the app read SVC_BASE_URL?
 `,
     })
     expect(stdout).not.toContain('✗')
@@ -273,7 +273,7 @@ No request came to ${cli.sandbox.url}. Does the app read SVC_BASE_URL?
     ['--steps ask.yaml', 2, '--steps needs a page.'],
     ['--url http://localhost:9 --steps nowhere.yaml', 2, 'nowhere.yaml cannot be read'],
     ['--for soon', 2, 'It must be a duration such as 20s or 2m.'],
-    ['--since 10m -- true', 2, 'A command runs against a sandbox of its own, which has no earlier requests.'],
+    ['--since 10m -- true', 2, 'A command runs against its own sandbox, which has no earlier requests.'],
     ['--for 1s --base-url http://127.0.0.1:9', 7, 'No sandbox responds at http://127.0.0.1:9.'],
     [`--url http://localhost:9 -- ${process.execPath} -e 0`, 7, 'ended with 0 before http://localhost:9 responded.'],
   ])('%s', async (args, expected, message) => {
@@ -288,13 +288,13 @@ No request came to ${cli.sandbox.url}. Does the app read SVC_BASE_URL?
     })
     expect(code).toBe(7)
     expect(stderr).toBe(
-      'error: There is no display for the window of --interactive: neither DISPLAY nor WAYLAND_DISPLAY is set.\nhint: Use the page by a file of steps instead: --steps FILE. Or run it on a desktop.\n',
+      'error: --interactive opens a window, and there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set.\nhint: Drive the page with a file of steps instead: --steps FILE. Or run it on a desktop.\n',
     )
   })
 
   test('without a browser nothing is judged: 7', async () => {
     const { code, stderr } = await cli.svc('qa observe --url http://localhost:3000 --browser-path nowhere')
-    expect({ code, stderr }).toEqual({ code: 7, stderr: expect.stringContaining('There is no browser at nowhere.') })
+    expect({ code, stderr }).toEqual({ code: 7, stderr: expect.stringContaining('No browser found at nowhere.') })
     expect(stderr).toContain('Without --url only the requests are judged.')
   })
 

@@ -267,7 +267,7 @@ describe('targets', () => {
     expect(dead.stderr).toContain('http://127.0.0.1:9 cannot be reached')
     const noBrowser = await svc('qa run --fresh --browser-path /nowhere/chrome', { env: { SVC_HOME: home } })
     expect(noBrowser).toMatchObject({ code: 7, stdout: '' })
-    expect(noBrowser.stderr).toContain('There is no browser at /nowhere/chrome.')
+    expect(noBrowser.stderr).toContain('No browser found at /nowhere/chrome.')
   })
 
   test('--fresh needs nothing, and --seed makes the same sessions', async () => {

@@ -226,7 +226,7 @@ describe('a state directory that cannot be written', () => {
     const path = stateDirectory({ env: {}, home: '', platform: 'linux' })
     expect(stateFailure(path, Object.assign(new Error('x'), { syscall: 'mkdir' }))).toMatchObject({
       category: 'usage',
-      message: 'There is no home directory, so svc has no place for its state.',
+      message: 'There is no home directory, so svc has nowhere to keep its state.',
     })
     const folder = temporaryDirectory()
     const { code, stdout } = await spawnSvc(['start', '--port', '0'], { HOME: '' }, folder).ended

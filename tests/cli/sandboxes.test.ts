@@ -151,7 +151,7 @@ describe('sandbox stop', () => {
     const { code, stderr, ended } = await stop(cli)
     expect({ code, ended }).toEqual({ code: 2, ended: [] })
     expect(stderr).toContain('2 sandboxes are running: ')
-    expect(stderr).toContain('Or every one: svc sandbox stop --all.')
+    expect(stderr).toContain('Or stop all: svc sandbox stop --all.')
     const { port } = new URL(cli.sandbox.url)
     expect(await stop(cli, `--base-url http://localhost:${port}`)).toMatchObject({ code: 0, ended: [process.pid] })
   })
@@ -185,7 +185,7 @@ test('every name of loopback finds the sandbox, and its keys are used', async ()
   expect(JSON.parse(other.stdout)).toEqual({ SVC_BASE_URL: `http://localhost:${port + 1}` })
 })
 
-const nothingToStop = 'error: No sandbox is running.\nhint: There is nothing to stop.\n'
+const nothingToStop = 'error: No sandbox is running.\nhint: Nothing to stop.\n'
 const noSandboxText = 'error: No sandbox is running.\nhint: Start one: svc start. Or name a service: --base-url URL.\n'
 
 test.each([

@@ -21,8 +21,8 @@ Expect
   })
   expect((await cli.svc('placements create')).stdout).toContain('timeout')
   expect((await cli.svc('placements explain')).stdout).toContain('Its offer came too late')
-  expect((await cli.svc('sandbox scenario clear')).stdout).toBe('no_fill_timeout is no longer in use.\n')
-  expect((await cli.svc('sandbox scenario clear')).stdout).toBe('No scenario was in use.\n')
+  expect((await cli.svc('sandbox scenario clear')).stdout).toBe('no_fill_timeout is no longer active.\n')
+  expect((await cli.svc('sandbox scenario clear')).stdout).toBe('No scenario was active.\n')
   expect((await cli.svc('placements create')).stdout).toContain('ready, fill')
 })
 

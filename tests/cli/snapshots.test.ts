@@ -37,7 +37,7 @@ describe('sandbox snapshot', () => {
     expect(await cli.svc('sandbox snapshot list')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'No snapshot is saved. Save one: svc sandbox snapshot save NAME\n',
+      stderr: 'No snapshots yet. Save one: svc sandbox snapshot save NAME\n',
     })
     const saved = await cli.svc('sandbox snapshot save one')
     expect(saved.code).toBe(0)

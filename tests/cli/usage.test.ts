@@ -221,7 +221,7 @@ describe('a usage error', () => {
     [
       'qa show',
       "Missing required argument 'suite-or-case'.",
-      `There are: ${builtinNames().join(', ')}. The cases of one: svc qa list NAME`,
+      `Built-in suites: ${builtinNames().join(', ')}. To list the cases of one: svc qa list NAME`,
     ],
     ['--verison', "Unknown option '--verison'.", 'Did you mean --version?'],
     [
@@ -283,7 +283,7 @@ describe('a usage error', () => {
     ['qa observe --browser-path x', '--browser-path needs a page.', 'Name it: --url http://localhost:3000'],
     [
       'qa run nowhere.yaml',
-      'nowhere.yaml:1:1: There is no such file. Check the path.',
+      'nowhere.yaml:1:1: No such file. Check the path.',
       'For an example of a suite: svc qa show formats',
     ],
     ['placements list -o yaml', '--output: must be one of text, json, jsonl, none.', 'See svc help settings.'],
@@ -383,7 +383,7 @@ test('without a sandbox that is said before anything that only a sandbox can mak
 
 test('a file that cannot be read is reported in words', async () => {
   for (const line of ['beacons lint nowhere', 'evidence verify nowhere', 'evidence tamper nowhere copy'])
-    expect((await cli.svc(line)).stderr).toBe(`error: ${cli.home}/nowhere cannot be read: there is no such file.\n`)
+    expect((await cli.svc(line)).stderr).toBe(`error: ${cli.home}/nowhere cannot be read: no such file.\n`)
   expect((await cli.svc('jobs create --data @.')).stderr).toContain('cannot be read: it is a folder.')
 })
 

@@ -540,7 +540,7 @@ describe('strict', () => {
   test('a path that nobody has is not blamed on it', async () => {
     await using on = await stage({ strict: true })
     const { body } = await on.api.send('GET', '/v1/nothing')
-    expect(body).toMatchObject({ reason_code: 'not_found', message: 'There is no such path.' })
+    expect(body).toMatchObject({ reason_code: 'not_found', message: 'No such path.' })
   })
 
   test('an old client is a client like any other: the document wins', async () => {
@@ -636,7 +636,7 @@ describe('strict', () => {
     for (const { id, method, path } of Object.values(v1)) {
       if (id === 'render.frame') continue
       const { status, body } = await on.api.send(method, path.replaceAll(/\{\w+\}/g, 'x'), { headers: old })
-      expect([path, status, (body as { message?: string }).message]).not.toEqual([path, 404, 'There is no such path.'])
+      expect([path, status, (body as { message?: string }).message]).not.toEqual([path, 404, 'No such path.'])
     }
   })
 })

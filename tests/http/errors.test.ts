@@ -183,7 +183,7 @@ describe('paths and methods', () => {
     ] as const) {
       const { status, body } = await on.api.send('POST', path)
       const hint = `Leave /v1 out of the base URL, and send it to ${right}.`
-      expect([status, body]).toMatchObject([404, { message: 'There is no such path.', hint }])
+      expect([status, body]).toMatchObject([404, { message: 'No such path.', hint }])
     }
   })
 

@@ -36,7 +36,7 @@ test.each([
     '--reporter json= names no file.',
     'Name one, as in --reporter json=qa.json, or leave the = out for stdout.',
   ],
-  [['json=a', 'html=a'], 'reporter_file_taken', 'Two reporters would write to a.', 'Give each a file of its own.'],
+  [['json=a', 'html=a'], 'reporter_file_taken', 'Two reporters would write to a.', 'Give each its own file.'],
 ] as const)('%j is refused before anything is written', (specs, code, message, hint) => {
   const tools = testTools()
   let error: unknown

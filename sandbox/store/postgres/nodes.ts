@@ -257,7 +257,7 @@ async function claimNumber(
       throw new SandboxError(
         'database_in_use',
         `Another node uses ${location} (schema ${schema}), and a sandbox with a seed must be alone: it gives the same identifiers in every run.`,
-        'Start it without --seed, or with a --namespace of its own.',
+        'Start it without --seed, or with its own --namespace.',
       )
     }
     await new Promise((resolve) => setTimeout(resolve, 500))

@@ -69,8 +69,8 @@ export function unreadable(file: string, error: Error & { code?: unknown }): Cli
 }
 
 const readFailures: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
+  ENOENT: 'no such file',
+  ENOTDIR: 'no such file',
   EISDIR: 'it is a folder',
   EACCES: 'permission denied',
 }

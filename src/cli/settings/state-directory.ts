@@ -50,7 +50,7 @@ export function stateFailure(path: string, error: unknown, alternative = without
   const failure = unwritable(path, error, `Set SVC_HOME to a directory that you own.${alternative}`)
   if (!(failure instanceof CliError) || failure === error) return failure
   const message = path.startsWith(nowhere)
-    ? 'There is no home directory, so svc has no place for its state.'
+    ? 'There is no home directory, so svc has nowhere to keep its state.'
     : failure.message
   return new CliError('usage', 'state_unwritable', message, failure.hint)
 }

@@ -56,7 +56,7 @@ export const placements: Noun = {
   commands: [
     create,
     endpointCommand('placements.list', {
-      empty: 'There is no placement yet. Create one: svc placements create',
+      empty: 'No placements yet. Create one: svc placements create',
       examples: ['placements list', 'placements list --fill false --since 10m -o jsonl'],
       columns: [
         { name: 'when', field: 'created_at_ms', kind: 'time', paint: paintDim },
@@ -156,7 +156,7 @@ function traceByRule(detail: PlacementDetail, style: Style): string[] {
   return [
     ...tableSection('Offers', offerColumns, offers, style),
     ...tableSection(title, ruleColumns, sorted, style),
-    ...(removed.length === 0 ? [] : ['', style.dim('  Each of them: --all')]),
+    ...(removed.length === 0 ? [] : ['', style.dim('  Show all: --all')]),
   ]
 }
 

@@ -217,7 +217,7 @@ async function lastRun(host: Host): Promise<LastRun> {
   const found = (await runs(host)).find(({ directory }) => directory === host.cwd)
   if (found !== undefined) return found
   const hint = 'Run the suites first: svc qa run --fresh'
-  throw new CliError('usage', 'last_run_missing', `There was no run in ${host.cwd} yet.`, hint)
+  throw new CliError('usage', 'last_run_missing', `No suite has run in ${host.cwd} yet.`, hint)
 }
 
 /** Stores what failed. Of a run of `again`, the cases that failed last, those that did not run again stay. */

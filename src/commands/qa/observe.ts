@@ -53,7 +53,7 @@ export const observe: Command = {
   name: 'observe',
   summary: 'Judge an integration by its requests and its page',
   details: [
-    'With a command after --: runs it against a sandbox of its own, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is used by the steps of a file (--steps: click, fill, press, wait, wait_for, run), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
+    'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is used by the steps of a file (--steps: click, fill, press, wait, wait_for, run), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
     "Exit code: the command's own unless that is 0; 5 when there is an error, or with --strict a warning; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],
@@ -291,12 +291,12 @@ function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: Ob
     const isUsed = steps !== undefined || headedFlag(flags) !== null
     const early = page.is_idle ? ' Does it look for SponsoredPlacement before render.js has run?' : ''
     return isUsed
-      ? `The page requested no ad of ${base_url}. Is that the base URL of the app?${early}`
-      : `The page requested no ad. Does it wait for consent or a question?${early} Use it by a file of steps: --steps FILE. Or use it yourself: --interactive`
+      ? `The page requested no ad from ${base_url}. Is that the base URL of the app?${early}`
+      : `The page requested no ad. Does it wait for consent or a question?${early} Drive it with a file of steps: --steps FILE. Or use it yourself: --interactive`
   }
   if (exchanges.length > 0) return null
-  if (since !== undefined) return `The journal of ${base_url} has no request since then.`
-  return `No request came to ${base_url}. Does the app read SVC_BASE_URL?`
+  if (since !== undefined) return `${base_url} has received no requests since then.`
+  return `${base_url} received no requests. Does the app read SVC_BASE_URL?`
 }
 
 /** Returns the flag that shows the browser, or null. */
@@ -322,12 +322,12 @@ function checkFlags(
     throw problem('url_missing', `${needsPage} needs a page.`, 'Name it: --url http://localhost:3000')
   }
   if (headed !== null && host.platform === 'linux' && !host.env.DISPLAY && !host.env.WAYLAND_DISPLAY) {
-    const message = `There is no display for the window of ${headed}: neither DISPLAY nor WAYLAND_DISPLAY is set.`
-    const hint = 'Use the page by a file of steps instead: --steps FILE. Or run it on a desktop.'
+    const message = `${headed} opens a window, and there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set.`
+    const hint = 'Drive the page with a file of steps instead: --steps FILE. Or run it on a desktop.'
     throw new CliError('unreachable', 'display_missing', message, hint)
   }
   if (command.length > 0 && since !== undefined) {
-    const message = 'A command runs against a sandbox of its own, which has no earlier requests.'
+    const message = 'A command runs against its own sandbox, which has no earlier requests.'
     throw problem('since_of_fresh', message, 'Leave out --since, or the command.')
   }
 }

@@ -71,12 +71,12 @@ export const list: Command = {
 export const show: Command = {
   name: 'show',
   summary: 'Print the source of a suite, or of one case',
-  details: 'To start a suite of your own: svc qa show formats > mine.yaml',
+  details: 'To start your own suite: svc qa show formats > mine.yaml',
   arguments: [new Argument('<suite-or-case>', 'name or file of a suite, or the id of a case: formats/NAME')],
   examples: ['qa show formats', "qa show 'consent/another session is not bound by it'"],
   argumentHint: async () => {
     const { builtinNames } = await import('../../qa/suite/builtin.ts')
-    return `There are: ${builtinNames().join(', ')}. The cases of one: svc qa list NAME`
+    return `Built-in suites: ${builtinNames().join(', ')}. To list the cases of one: svc qa list NAME`
   },
   async run({ host, out }, { args }) {
     const { showText } = await import('../../qa/suite/builtin.ts')

@@ -92,7 +92,7 @@ async function startFresh(
 function chosenService({ settings }: Session, { allowLive }: TargetFlags): TargetChoice {
   const { base_url, sandbox, secret_key, publishable_key, client_id, origin, source } = settings
   if (sandbox === null && source.base_url === 'default') {
-    throw noSandbox('Let the run start one: svc qa run --fresh. Or: svc start, or --base-url URL.')
+    throw noSandbox('Use a fresh one: svc qa run --fresh. Or start one (svc start), or name one (--base-url URL).')
   }
   if (allowLive !== true && [secret_key, publishable_key].some((key) => /^[sp]k_live_/.test(key ?? ''))) {
     throw new CliError(
@@ -109,7 +109,7 @@ function chosenService({ settings }: Session, { allowLive }: TargetFlags): Targe
 
 export const browserPathOption = new Option(
   '--browser-path <file>',
-  'the Chrome or Chromium to use; default: the one that is found',
+  'Chrome or Chromium to use; default: the first one found',
 )
 
 /** Returns the program of the browser. Throws CliError when there is none: cases are never skipped for that. */
@@ -128,7 +128,7 @@ export async function browserProgram(
     'browser_missing',
     given === null
       ? `No Chrome or Chromium${is_headed ? ' with a window' : ''} was found.`
-      : `There is no browser at ${path}.`,
+      : `No browser found at ${path}.`,
     `Install one (npx playwright install chromium), or name it: --browser-path FILE. ${alternative}`,
   )
 }

@@ -27,7 +27,7 @@ const columns: readonly Column[] = [
 ]
 
 function removed({ cleared }: { cleared: number }): string[] {
-  return [cleared === 0 ? 'There was no rule to remove.' : `Removed ${plural(cleared, 'rule')}.`]
+  return [cleared === 0 ? 'There were no rules to remove.' : `Removed ${plural(cleared, 'rule')}.`]
 }
 
 export const faults: CommandGroup = {
@@ -49,7 +49,7 @@ export const faults: CommandGroup = {
       ],
     }),
     endpointCommand('faults.list', {
-      empty: 'No fault yet. Add one: svc sandbox faults add --path /v1/placements --times 2',
+      empty: 'No faults yet. Add one: svc sandbox faults add --path /v1/placements --times 2',
       examples: ['sandbox faults list', 'sandbox faults list -o json'],
       columns,
     }),
@@ -124,7 +124,7 @@ export const scenario: CommandGroup = {
   summary: 'Use a scenario of the catalogue',
   commands: [
     endpointCommand('scenario.list', {
-      empty: 'The catalogue has no scenario.',
+      empty: 'The catalogue has no scenarios.',
       examples: ['sandbox scenario list', 'sandbox scenario list -o json'],
       columns: [
         { name: 'name', kind: 'id' },
@@ -151,7 +151,7 @@ export const scenario: CommandGroup = {
     }),
     endpointCommand('scenario.clear', {
       examples: ['sandbox scenario clear', 'sandbox scenario clear -o json'],
-      text: ({ cleared }) => [cleared === null ? 'No scenario was in use.' : `${cleared} is no longer in use.`],
+      text: ({ cleared }) => [cleared === null ? 'No scenario was active.' : `${cleared} is no longer active.`],
     }),
   ],
 }

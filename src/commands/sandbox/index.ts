@@ -48,10 +48,10 @@ const migrate: Command = {
   name: 'migrate',
   summary: 'Create or migrate the schema of a shared PostgreSQL database',
   details:
-    'svc start does the same by itself, under a lock: of several nodes that start together one migrates. Use it where the nodes may not change the schema, or to see beforehand that it works. A schema of a newer version is refused with exit code 2, and nothing is changed. A database file needs no command: it is migrated, and copied before, when it is opened.',
+    'svc start migrates automatically, under a lock: when several nodes start together, one of them migrates. Use this command where nodes may not change the schema, or to check beforehand that the migration works. A schema from a newer version is refused with exit code 2, and nothing is changed. Database files are backed up and migrated when they are opened.',
   options: [
     startFlags().get('store')!,
-    new Option('--namespace <name>', 'the namespace to migrate; default: the one that all share'),
+    new Option('--namespace <name>', 'namespace to migrate; default: the shared one'),
   ],
   examples: [
     'sandbox migrate --store postgres://svc@db.internal:5432/svc',
@@ -190,7 +190,7 @@ const snapshot: CommandGroup = {
       tables: [columns],
       text: ({ items }, _meta, style) => (items.length === 0 ? [] : tableLines(columns, items, style)),
       after: async ({ out }, { items }) => {
-        if (items.length === 0) out.note('No snapshot is saved. Save one: svc sandbox snapshot save NAME')
+        if (items.length === 0) out.note('No snapshots yet. Save one: svc sandbox snapshot save NAME')
       },
     }),
     endpointCommand('snapshots.restore', {

@@ -279,12 +279,12 @@ function chooseOne({ settings: { source, base_url } }: Session, running: readonl
   const urls = running.map(({ url }) => url).join(', ')
   if (chosen === undefined) {
     const message = isNamed ? `No sandbox is running at ${base_url}.` : 'No sandbox is running.'
-    const hint = urls === '' ? 'There is nothing to stop.' : `Running: ${urls}.`
+    const hint = urls === '' ? 'Nothing to stop.' : `Running: ${urls}.`
     throw new CliError('unreachable', 'sandbox_missing', message, hint)
   }
   if (others.length === 0) return chosen
   const message = `${running.length} sandboxes are running: ${urls}.`
-  const hint = `Stop one: svc sandbox stop --base-url ${chosen.url}. Or every one: svc sandbox stop --all.`
+  const hint = `Stop one: svc sandbox stop --base-url ${chosen.url}. Or stop all: svc sandbox stop --all.`
   throw new CliError('usage', 'sandbox_ambiguous', message, hint)
 }
 

@@ -46,7 +46,7 @@ export const BillingReport = assumedObject('A78', () => ({
           })),
         )
         .describe('Most frequent first.'),
-      beacons: z.array(BeaconItem).describe(`The newest of them, at most ${notCountedAtMost}.`),
+      beacons: z.array(BeaconItem).describe(`The newest, at most ${notCountedAtMost}.`),
     })),
     'A75',
     'Beacons that did not count, and why.',

@@ -80,7 +80,7 @@ export const control = declareEndpoints({
         provenance: 'assumed',
         decision: 'A93',
         required: false,
-        description: 'Resume after this sequence number. EventSource sends it by itself.',
+        description: 'Resume after this sequence number. EventSource sends it automatically.',
       },
     },
     response: { media_type: 'text/event-stream' },

@@ -110,7 +110,7 @@ export const FaultRule = assumedObject('A96', () => ({
   rate: share.describe(descriptions.rate),
   seed: whole.describe(descriptions.seed),
   after: whole.describe(descriptions.after),
-  scenario: z.string().nullable().describe('The scenario that it belongs to; null for a rule added by itself.'),
+  scenario: z.string().nullable().describe('The scenario that it belongs to; null for a rule added individually.'),
   created_at_ms: EpochMs.describe('When it was added.'),
   expires_at_ms: EpochMs.nullable().describe('When it expires; null for never.'),
   matched: z.int().describe('Requests that matched.'),

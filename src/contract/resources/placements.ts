@@ -241,7 +241,7 @@ const item = assumedFields('A93', () => ({
   format: Format.nullable().describe('Format of the fill; null otherwise.'),
   status: assumed(SlotStatus, 'A30', 'pending, ready or expired.'),
   fill: z.boolean().nullable().describe('null while pending.'),
-  no_fill_reason: assumed(NoFillReasonCode.nullable(), 'A31', 'Why there is no fill.'),
+  no_fill_reason: assumed(NoFillReasonCode.nullable(), 'A31', 'Reason for the no-fill.'),
   campaign_id: assumed(z.string().nullable(), 'A43', 'Campaign that filled it.'),
   created_at_ms: EpochMs.describe('When the job was created.'),
   decided_at_ms: EpochMs.nullable().describe('When it was decided.'),
@@ -329,7 +329,7 @@ const steps = assumedFields('A93', () => ({
 
 export const PlacementFunnel = assumedObject('A93', () => ({
   placements: z.int().describe(`Placements that were counted, at most the newest ${funnelPlacements}.`),
-  is_complete: z.boolean().describe('Whether there are no older ones.'),
+  is_complete: z.boolean().describe('True when there are no older placements.'),
   pending: z.int().describe('Not decided yet, or never.'),
   fills: z.int().describe('Filled.'),
   no_fills: z.int().describe('Not filled.'),

@@ -189,7 +189,7 @@ function problemOf({ error, offset, length }: ParseError, text: string): string 
     CloseBraceExpected: 'A } is missing here.',
     CloseBracketExpected: 'A ] is missing here.',
     EndOfFileExpected: 'There is more text after the JSON value.',
-    InvalidCommentToken: 'JSON has no comments.',
+    InvalidCommentToken: 'JSON does not allow comments.',
     UnexpectedEndOfString: 'This string does not end on its line.',
     InvalidCharacter: 'This string has a control character: escape it.',
     InvalidEscapeCharacter: 'This string has an unknown escape.',

@@ -309,7 +309,7 @@ const silences: Readonly<Record<string, { how: string; fix?: string }>> = {
     how: ' by a program, not a browser,',
     fix: 'Do not fetch it on the server: give frame_url to the page, and mount it in an iframe there, with render.js.',
   },
-  preview: { how: ' as a page of its own', fix: 'That is a preview: mount it in an iframe, with render.js.' },
+  preview: { how: ' as its own page', fix: 'That is a preview: mount it in an iframe, with render.js.' },
   alone: {
     how: ' in a page that loaded no render.js',
     fix: 'An iframe alone sends nothing: mount it with render.js, which reports that it was rendered and seen.',
@@ -504,7 +504,7 @@ export const fillCheckRules = ruleSet('journal', {
   },
   'fills-never-shown': {
     severity: 'warning',
-    fix: 'Mount placement.render.frame_url in an iframe; a creative drawn by hand needs beacons of its own.',
+    fix: 'Mount placement.render.frame_url in an iframe; a creative that you draw yourself needs its own beacons.',
     judge(observed) {
       const { fills, unused } = decidedFills(observed)
       const [ready = 0, missed = 0] = [fills, unused].map(

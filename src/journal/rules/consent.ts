@@ -211,7 +211,7 @@ export const sessionRules = ruleSet('journal', {
     title: 'an activation token belongs to one session',
     severity: 'warning',
     costs: 'A token that many share is refused for all of them at once, and hides whose request it was.',
-    fix: 'Let each page activate by itself; never hand out a token from a server or a cache.',
+    fix: 'Let each page activate on its own; never hand out a token from a server or a cache.',
     needs: 'an activation, and all requests since the sandbox was started',
     judge({ exchanges, is_whole }) {
       const activations = exchanges.filter(isActivated)
@@ -230,7 +230,7 @@ export const sessionRules = ruleSet('journal', {
     title: 'every token is used where it was issued',
     severity: 'error',
     costs: 'The request is refused: the event of this slot or page is lost.',
-    fix: 'Keep each placement with its asset token, and let each origin activate by itself.',
+    fix: 'Keep each placement with its asset token, and let each origin activate on its own.',
     needs: 'a beacon or a request of a page',
     judge: refusedFor(
       ['slot_mismatch', 'asset_token_invalid', 'origin_mismatch'],

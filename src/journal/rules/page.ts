@@ -129,7 +129,7 @@ export const pageRules = ruleSet('page', {
       const shared = new Set(mounts.flatMap(({ shared_id }) => shared_id ?? []))
       const empty = [...shared].map((id) => ({
         message: `Several slots have the id ${id}: one shows the ad, another stays empty.`,
-        fix: 'Give each slot an id of its own, or pass the element as target: a selector finds only the first one.',
+        fix: 'Give each slot its own id, or pass the element as target: a selector finds only the first one.',
       }))
       return { looked_at: blank.looked_at + empty.length, findings: [...blank.findings, ...empty] }
     },

@@ -41,7 +41,7 @@ export function loadPageSteps(
     : [
         {
           place: places.of([]),
-          message: 'This is no list of steps.',
+          message: 'This is not a list of steps.',
           hint: 'Begin each with a dash: - click: text=Accept',
         },
       ]

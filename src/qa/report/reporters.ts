@@ -143,7 +143,7 @@ function parseReporterSpecs(given: readonly string[]): ReporterSpec[] {
   const files = specs.flatMap(({ file }) => (file === null ? [] : [file]))
   const twice = files.find((file, index) => files.indexOf(file) !== index)
   if (twice !== undefined) {
-    throw new QaError('reporter_file_taken', `Two reporters would write to ${twice}.`, 'Give each a file of its own.')
+    throw new QaError('reporter_file_taken', `Two reporters would write to ${twice}.`, 'Give each its own file.')
   }
   return specs
 }

@@ -74,8 +74,8 @@ export async function openTarget(options: TargetOptions) {
     http.close()
     throw new QaError(
       'target_missing',
-      `${base_url} is no sandbox, so it needs ${client_id === undefined ? 'a project and ' : ''}a secret key.`,
-      'Set SVC_CLIENT_ID and SVC_SECRET_KEY, or --client-id and --secret-key. For a sandbox of its own: svc qa run --fresh',
+      `${base_url} is not a sandbox, so it needs ${client_id === undefined ? 'a project and ' : ''}a secret key.`,
+      'Set SVC_CLIENT_ID and SVC_SECRET_KEY, or --client-id and --secret-key. To use a fresh sandbox: svc qa run --fresh',
     )
   }
   const has_control = info !== null

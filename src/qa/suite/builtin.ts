@@ -60,7 +60,7 @@ function loadFile(name: string, path: string): LoadedSuite {
     text = readFileSync(path, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const message = code === 'ENOENT' ? 'There is no such file.' : `The file cannot be read: ${code}.`
+    const message = code === 'ENOENT' ? 'No such file.' : `The file cannot be read: ${code}.`
     throw unreadable(name, message, 'Check the path.')
   }
   if (isUtf16(text)) throw unreadable(name, 'The file is not UTF-8.', saveAsUtf8)

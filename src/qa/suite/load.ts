@@ -237,7 +237,7 @@ class Reader {
 function actionProblem(names: readonly string[], actions: readonly string[]): [message: string, hint: string] {
   if (actions.length > 1) {
     const message = `A step has one action, this one has ${actions.length}: ${actions.join(', ')}.`
-    return [message, 'Make each a step of its own.']
+    return [message, 'Make each its own step.']
   }
   const kinds = stepKinds.map((kind) => kind.name)
   const others = names.filter((name) => !(name in commonFields) && !(name in requestFields))

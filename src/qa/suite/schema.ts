@@ -74,7 +74,7 @@ export const Case = z.strictObject({
   matrix: z
     .union([z.array(z.string()).min(1), z.record(Name, Axis)])
     .optional()
-    .describe('Names of axes of the suite, or axes of its own: one case for each combination.'),
+    .describe("Names of the suite's axes, or axes of the case: one case for each combination."),
   except: z.array(z.record(z.string(), AnyJson)).optional().describe('Combinations that are left out.'),
   project: Project.optional().describe('A project by its id, or settings of a new one for this case only.'),
   variables: variables.optional(),
@@ -143,7 +143,7 @@ export function qaSuiteSchema(): object {
       cases: z
         .array(Case.extend({ setup: steps.optional(), steps: steps.min(1), teardown: steps.optional() }))
         .min(1)
-        .describe('What the suite shows, each by itself.'),
+        .describe('The cases of the suite, each independent of the others.'),
     }),
     { io: 'input', reused: 'ref', unrepresentable: 'any' },
   )
