@@ -9,7 +9,7 @@ test('a placement is sent as a server, rendered on the surface, and its beacons 
   const { here, page, go } = inspector
   await go('/playground?format=banner')
   await page.locator('form').getByRole('button', send).first().click()
-  await page.getByText(/^A banner of /).waitFor()
+  await page.getByText(/^A banner from /).waitFor()
   await page.locator('.surface iframe').waitFor()
   await page.locator('.events').getByText('visible', { exact: true }).first().waitFor()
   const { items } = (await here.api.accept('placements.list')).body
@@ -39,7 +39,7 @@ test('as a browser it activates with the publishable key, from this origin', asy
   const { here, page, go } = inspector
   await go('/playground?as=browser&format=native&job_type=agent')
   await page.locator('form').getByRole('button', send).first().click()
-  await page.getByText(/^A native of /).waitFor()
+  await page.getByText(/^A native from /).waitFor()
   await page.locator('.surface iframe').waitFor()
   const { items } = (await here.api.accept('requests.list', { query: { path: '/v1/placements', details: 'true' } }))
     .body
@@ -82,7 +82,7 @@ test('a scenario is used with the send; a decision that is late is polled', asyn
   const { items } = (await here.api.accept('scenario.list')).body
   expect(items.find(({ active }) => active)?.name).toBe('pending_then_ready')
   here.clock.advance(600_000)
-  await page.getByText(/^An? \w+ of /).waitFor()
+  await page.getByText(/^An? \w+ from /).waitFor()
 })
 
 test('a refusal shows its cause, and what cannot be sent is said before', async () => {
@@ -111,7 +111,7 @@ test('hostile text is text in every field, and axe finds nothing', async () => {
   await expectAccessibleInBoth(page)
   await go(`/playground?${new URLSearchParams({ topic: hostile.slice(0, 180), text: hostile })}`)
   await page.locator('form').getByRole('button', send).first().click()
-  await page.getByText(/^(A \w+ of|No fill)/).waitFor()
+  await page.getByText(/^(A \w+ from|No fill)/).waitFor()
   await page.getByRole('tab', { name: 'QA step' }).click()
   await expectAccessibleInBoth(page)
 })
