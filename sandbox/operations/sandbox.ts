@@ -166,7 +166,7 @@ export const createToken: Operation<Contract['tokens.create']> = async ({ access
   const isOwn = body.name === startName
   throw new ApiError('token_exists', {
     message: isOwn
-      ? `The name ${startName} is that of the token of svc start.`
+      ? `The name ${startName} belongs to the token of svc start.`
       : `There is a token named ${body.name}, or there was one.`,
   })
 }

@@ -196,7 +196,7 @@ function isStream(endpoint: SentEndpoint): boolean {
  */
 export function nextCursor({ next_cursor }: { next_cursor: string | null }, cursor?: string | null): string | null {
   if (next_cursor === null || (typeof next_cursor === 'string' && next_cursor !== cursor)) return next_cursor
-  const wrong = next_cursor === cursor ? 'is that of the page itself' : 'is neither text nor null'
+  const wrong = next_cursor === cursor ? 'is the cursor of this page' : 'is neither text nor null'
   throw new ContractError('a list', 200, [`next_cursor: ${wrong}`], null)
 }
 

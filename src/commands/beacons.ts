@@ -169,7 +169,7 @@ export const beacons: Noun = {
   commands: [
     endpointCommand('beacons.send', {
       details:
-        'By default asset_token is that of your last fill, else of the newest of the project, beacon_id a new one, and occurred_at_ms the current time.',
+        'By default asset_token is taken from your last fill, else from the newest fill of the project, beacon_id is new, and occurred_at_ms the current time.',
       examples: [
         'beacons send --event render',
         'beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=1000',

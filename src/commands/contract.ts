@@ -54,7 +54,7 @@ export const check: Command = {
   summary: 'Compare a live service with the contract',
   details:
     'Sends harmless requests with the configured test key: test traffic in a session of its own, and requests that must be refused. Compares status, headers, fields and errors with the contract, and the OpenAPI document if the service publishes one. A difference from what is documented is exit code 5; other differences are only reported. A production key is refused without --allow-live, and then no traffic is sent with it. Also: svc contract --check URL.',
-  arguments: [new Argument('[url]', 'base URL of the service; default: that of the settings')],
+  arguments: [new Argument('[url]', 'base URL of the service; default: base_url of the settings')],
   options: [
     new Option(
       '--openapi <url>',

@@ -28,7 +28,7 @@ const open: Command = {
     const asset_token = args[0] ?? (await lastPlacement(session, 'asset_token'))
     // A page is opened without a look at its response.
     if (parseToken(asset_token)?.kind !== 'ast') {
-      const hint = 'It begins with ast_; that of a slot: svc decisions get SLOT_ID --jq .decision.asset_token'
+      const hint = "It begins with ast_; to read a slot's: svc decisions get SLOT_ID --jq .decision.asset_token"
       throw new CliError('usage', 'asset_token_malformed', `'${asset_token}' is no asset token.`, hint)
     }
     const { base_url } = session.settings

@@ -277,7 +277,7 @@ function expectedOf(issue: Issue): string {
     case 'too_big':
       return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${unitOf(issue.origin, issue.maximum)}`
     default:
-      return issue.message.replace(/^Invalid input: /, '')
+      return issue.message.replace(/^(Invalid input: |must be )/, '')
   }
 }
 

@@ -40,7 +40,9 @@ export const NoFillReasonCode = z.enum(Object.keys(noFillReasons) as [NoFillReas
 /** `proj_` and a name (A01). */
 export const ClientId = z.string().regex(/^proj_[a-z0-9_-]{1,64}$/, 'must be proj_ and a name, such as proj_demo')
 /** Chosen by the caller, 1 to 128 characters (A01). */
-export const SessionId = z.string().regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ : -')
+export const SessionId = z
+  .string()
+  .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 characters of A-Z, a-z, 0-9 and . _ : -')
 
 /** The pattern of an identifier that the service creates (A01). */
 const idPattern = (prefix: IdPrefix) => ({ pattern: `^${prefix}_[0-9a-hjkmnp-tv-z]{11}$` })

@@ -85,7 +85,7 @@ export const tools: readonly Tool[] = [
   endpointTool('list_faults', 'faults.list', 'reads', ''),
   endpointTool('clear_faults', 'faults.clear', 'destroys', ''),
   endpointTool('list_scenarios', 'scenario.list', 'reads', ''),
-  endpointTool('use_scenario', 'scenario.use', 'changes', 'Names are those of list_scenarios.'),
+  endpointTool('use_scenario', 'scenario.use', 'changes', 'list_scenarios has the names.'),
   endpointTool('clear_scenario', 'scenario.clear', 'changes', ''),
   endpointTool('show_clock', 'clock.show', 'reads', ''),
   endpointTool('advance_clock', 'clock.advance', 'changes', ''),
@@ -162,7 +162,7 @@ function ownTools() {
       name: 'send_beacon',
       command: 'beacons send',
       title: contract['beacons.send'].summary,
-      description: `${contract['beacons.send'].description} The asset token is that of the slot. Defaults: a beacon_id of slot and event, and the time of the sandbox clock.`,
+      description: `${contract['beacons.send'].description} Send the slot's own asset token. Defaults: a beacon_id made of slot and event, and the time of the sandbox clock.`,
       effect: 'changes',
       isIdempotent: true,
       input: z.strictObject({

@@ -164,7 +164,7 @@ describe.concurrent('the cause is named', () => {
   test('the id that several slots have: all but one stay empty', async () => {
     const { cases, violated } = await judged(twinPage)
     expect(violated).toEqual(['slot-blank'])
-    expect(findingOf(cases, 'slot-blank')).toMatch(/Several slots have the id slot: one shows the ad.*an id of its own/)
+    expect(findingOf(cases, 'slot-blank')).toMatch(/Several slots have the id slot: one shows the ad.*its own id/)
   })
 
   test('the route of the page that refused, and the page of a code', async () => {

@@ -143,7 +143,7 @@ const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
   ],
   'a page without the renderer': [
     `${banner}- browser: { policy: "script-src 'none'" }`,
-    /^(What run does.*)?(Error: )?render\.js has not come/i,
+    /^The page has no SponsoredPlacement: render\.js did not load\.$/,
   ],
 }
 

@@ -155,7 +155,9 @@ request_id        req_*
     expect(JSON.parse((await cli.svc('requests replay -o json')).stdout)).toMatchObject({ replayed: made.trim() })
     const other = await cli.svc('jobs create --slots-requested 2 --jq .slot_ids[1]')
     await cli.svc(`decisions get ${other.stdout.trim()}`)
-    expect((await cli.svc('requests replay')).stderr).toContain('that of the last placement is not known')
+    expect((await cli.svc('requests replay')).stderr).toContain(
+      'request_id is missing, and the last placement has none.',
+    )
   })
 
   test('notes what could not be restored', async () => {

@@ -205,7 +205,7 @@ describe('a usage error', () => {
     [
       'render open slot_00000000007',
       "'slot_00000000007' is no asset token.",
-      'It begins with ast_; that of a slot: svc decisions get SLOT_ID --jq .decision.asset_token',
+      "It begins with ast_; to read a slot's: svc decisions get SLOT_ID --jq .decision.asset_token",
     ],
     ['beacons lint /dev/null', 'There is no beacon in /dev/null.', 'It is empty.'],
     ['status', "Unknown command 'status'.", 'It is svc sandbox status.'],

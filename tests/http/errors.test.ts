@@ -410,6 +410,13 @@ describe('bodies', () => {
     expect(fields).toMatchObject([{ path: 'asset_token', expected: 'at least 1 character' }])
   })
 
+  test('what a pattern expects follows the word expected', async () => {
+    await using on = await stage()
+    const body = { beacon_id: 'a b', asset_token: 'ast_', event: 'render', occurred_at_ms: on.clock.now() }
+    const { fields } = (await on.api.refuse('beacons.send', { as: key, body })).body
+    expect(fields).toMatchObject([{ path: 'beacon_id', expected: '8 to 128 characters of A-Z, a-z, 0-9 and . _ : -' }])
+  })
+
   test('JSON that is no object is 400 at every endpoint that takes a body', async () => {
     await using on = await stage()
     for (const raw of ['null', '[]', '"text"', '5', 'true']) {

@@ -73,7 +73,7 @@ export async function lastPlacement(session: Session, field: Field): Promise<str
     out.note(`You have made no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
     return value
   }
-  const unknown = field === 'request_id' ? 'that of the last placement is not known' : 'there is no last fill'
+  const unknown = field === 'request_id' ? 'the last placement has none' : 'there is no last fill'
   const reason = last === null ? 'there is no last placement' : unknown
   const hint = `Give it${sources[field]}, or get a placement first: svc placements create`
   throw new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)

@@ -239,7 +239,7 @@ async function settingsTopic(style: Style): Promise<string[]> {
   })
   return [
     ...prose(
-      'A setting is taken from the first of these that has it: flag, environment, svc.config.json, profile, running sandbox, default. In a file its name is that of the flag, with _ for -: base_url. SVC_HOME, --profile and --config cannot stand in a file.',
+      'A setting is taken from the first of these that has it: flag, environment, svc.config.json, profile, running sandbox, default. In a file it has the name of the flag, with _ for -: base_url. SVC_HOME, --profile and --config cannot stand in a file.',
     ),
     '',
     ...tableLines(settingColumns, rows, style),

@@ -42,7 +42,7 @@ export const settingRules: Readonly<Record<SettingName, Rule>> = {
     pattern: new RegExp(`^(${outputFormats.join('|')})$`),
     problem: `must be one of ${outputFormats.join(', ')}`,
   },
-  profile: { pattern: /^[A-Za-z0-9._-]{1,64}$/, problem: 'must be 1 to 64 of A-Z a-z 0-9 . _ -' },
+  profile: { pattern: /^[A-Za-z0-9._-]{1,64}$/, problem: 'must be 1 to 64 characters of A-Z, a-z, 0-9 and . _ -' },
   config: file,
   home: file,
 }

@@ -48,7 +48,8 @@ export const settingsTable = {
     env: 'SVC_CONTROL_TOKEN',
     flag: '--control-token <token>',
     isFileSetting: true,
-    description: 'token of the control plane, from svc tokens create; default: that of the sandbox on this computer',
+    description:
+      'token of the control plane, from svc tokens create; default: the token of the sandbox on this computer',
   },
   origin: {
     env: 'SVC_ORIGIN',

@@ -42,7 +42,7 @@ export const AuditItem = assumedObject('A97', () => ({
   token: z
     .string()
     .nullable()
-    .describe('Name of the token; null on loopback without one, start for that of svc start.'),
+    .describe('Name of the token; null on loopback without one, start for the token of svc start.'),
   namespace: z.string().nullable().describe('Namespace of a shared store; null without one.'),
   action: z.string().describe('What was done: the id of an endpoint, such as clock.advance.'),
   path: z.string().describe('Path of the request, without its query.'),
@@ -104,7 +104,7 @@ export const control = declareEndpoints({
       'Newest first: every request that changes something, with the name of its token and its outcome. The newest 10 000 are kept; a sandbox without named tokens keeps those of this run.',
     query: strictObject(() => ({
       ...pageQuery(),
-      token: assumed(TokenName.optional(), 'A97', 'Only those of this token.'),
+      token: assumed(TokenName.optional(), 'A97', 'Only changes made with this token.'),
     })),
     response: page(AuditItem),
   },

@@ -106,7 +106,7 @@ const Rfc3339 = z.stringFormat('date-time', new RegExp(rfc3339), {
 
 const beaconFields = () => ({
   beacon_id: observed(
-    z.string().regex(/^[A-Za-z0-9._:-]{8,128}$/, 'must be 8 to 128 of A-Z a-z 0-9 . _ : -'),
+    z.string().regex(/^[A-Za-z0-9._:-]{8,128}$/, 'must be 8 to 128 characters of A-Z, a-z, 0-9 and . _ : -'),
     'A70',
     'Idempotency key: repeat it only to retry the same beacon.',
   ),
@@ -119,7 +119,7 @@ const beaconFields = () => ({
   occurred_at: observed(
     Rfc3339.optional(),
     'A70',
-    'When it happened, RFC 3339. Either this or occurred_at_ms; both must be the same time.',
+    'When it happened, RFC 3339. Send this or occurred_at_ms; if you send both, they must agree.',
   ),
   occurred_at_ms: assumed(EpochMs.optional(), 'A70', 'When it happened, Unix epoch milliseconds.'),
   slot_id: observed(SlotId.max(64).optional(), 'A70', 'Must be the slot of the asset token.'),

@@ -333,7 +333,7 @@ export const control = declareEndpoints({
     ...reading,
     path: '/_sandbox/projects/{client_id}',
     summary: 'Show the settings of a project',
-    description: 'Every setting of the project, including those of the emulator. Never a key.',
+    description: "Every setting of the project, including the emulator's own. Never a key.",
     params,
     response: ProjectDetail,
     errors: ['not_found'],

@@ -47,7 +47,7 @@ export const Open = z.strictObject({
     .describe(
       'Instead: the page starts a turn with this body, activated with the publishable key, or by its endpoint.',
     ),
-  publishable_key: z.string().optional().describe('For the activation; default: that of the project.'),
+  publishable_key: z.string().optional().describe("For the activation; default: the project's key."),
   endpoint: z
     .string()
     .startsWith('/', 'must begin with /')

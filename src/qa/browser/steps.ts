@@ -212,7 +212,7 @@ async function mount({ page }: HostPage, { state }: StepContext, { of, ...change
   await page.evaluate(
     ({ response, session_id }) => {
       const { SponsoredPlacement: renderer } = window as RendererWindow
-      if (renderer === undefined) throw new Error('render.js did not load: the page has no SponsoredPlacement.')
+      if (renderer === undefined) throw new Error('The page has no SponsoredPlacement: render.js did not load.')
       renderer.renderPlacement({ target: '#slot', response, session_id })
     },
     { response: changedBody(body, changes) as object, session_id: state.session },
@@ -228,7 +228,7 @@ async function startTurn(
     async ({ body, endpoint, publishable_key }) => {
       const here = window as RendererWindow
       const renderer = here.SponsoredPlacement
-      if (renderer === undefined) throw new Error('render.js did not load: the page has no SponsoredPlacement.')
+      if (renderer === undefined) throw new Error('The page has no SponsoredPlacement: render.js did not load.')
       if (publishable_key !== null && (await renderer.activate({ publishableKey: publishable_key })) === null) return
       here.turn = renderer.startTurn({ target: '#slot', body, ...(endpoint === null ? {} : { endpoint }) })
     },
@@ -339,7 +339,7 @@ export function eventText(event: PageEvent): string {
   return words.join(' ')
 }
 
-/** Runs in the page. Returns nothing where render.js has not come. */
+/** Runs in the page. Returns nothing where render.js did not load. */
 export function eventsInPage(): PageEvent[] {
   return (window as RendererWindow).SponsoredPlacement?.getEvents() ?? []
 }

@@ -200,7 +200,7 @@ function requestIdDifferences(json: Json, headers: SeenResponse['headers']): Dif
   const id = isObject(json) ? json.request_id : undefined
   const header = headers['x-request-id']
   if (id === undefined || header === undefined || id === header) return []
-  return [difference('observed', 'response request_id', `that of the header, ${header}`, id)]
+  return [difference('observed', 'response request_id', `${header}, as in the header`, id)]
 }
 
 /** The config is for browsers, where a secret key must never be. */

@@ -225,7 +225,7 @@ export const Expect = z.strictObject({
       }),
     ])
     .optional()
-    .describe('The body equals that of an earlier step; request_id is not compared.'),
+    .describe('The body equals the body of an earlier step; request_id is not compared.'),
   answer: z
     .literal('none')
     .optional()

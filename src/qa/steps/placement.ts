@@ -33,7 +33,7 @@ const Job = z.strictObject({
   position: orVariable(Position, 'a position').optional(),
   max_width: Whole.optional(),
   max_height: Whole.optional(),
-  session: Text.optional().describe('Another session than that of the case.'),
+  session: Text.optional().describe("Another session than the case's own."),
   slots: Whole.optional().describe('How many slots.'),
 })
 const Placement = z.strictObject({

@@ -12,7 +12,7 @@ const Consent = z.strictObject({
   semantic_targeting: orVariable(z.boolean(), 'true or false').optional(),
   prompt_shared: orVariable(z.boolean(), 'true or false').optional(),
   source: z.string().optional(),
-  session: z.string().optional().describe('Another session than that of the case.'),
+  session: z.string().optional().describe("Another session than the case's own."),
   expires_at_ms: AnyJson.optional(),
   expected_revision: AnyJson.optional(),
 })
@@ -43,7 +43,7 @@ export const consent = stepKind({
 export const activate = stepKind({
   name: 'activate',
   summary: 'exchanges the publishable key for an activation token, which later steps use by key: activation',
-  shape: { activate: z.string().nullable().describe('The publishable key; default: that of the project.') },
+  shape: { activate: z.string().nullable().describe("The publishable key; default: the project's.") },
   isRequest: true,
   needs: (step) => ['publishable_key', ...needsOfRequest(step)],
   title: () => 'activate',
@@ -57,7 +57,7 @@ export const activate = stepKind({
 export const config = stepKind({
   name: 'config',
   summary: 'reads the runtime configuration of the project',
-  shape: { config: z.string().nullable().describe('A project; default: that of the case.') },
+  shape: { config: z.string().nullable().describe("A project; default: the case's own.") },
   isRequest: true,
   title: () => 'config',
   run: ({ config, ...fields }, { call, state }) =>

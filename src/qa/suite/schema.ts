@@ -70,7 +70,7 @@ type ProjectChoice = z.infer<typeof Project>
 
 export const Case = z.strictObject({
   name: z.string().min(1).max(200).describe('What it shows, as a sentence; may contain {{variables}} of the matrix.'),
-  tags: z.array(Tag).optional().describe('For --tag, in addition to those of the suite.'),
+  tags: z.array(Tag).optional().describe("For --tag, in addition to the suite's tags."),
   matrix: z
     .union([z.array(z.string()).min(1), z.record(Name, Axis)])
     .optional()
@@ -79,7 +79,7 @@ export const Case = z.strictObject({
   project: Project.optional().describe('A project by its id, or settings of a new one for this case only.'),
   variables: variables.optional(),
   timeout: Duration.optional().describe('How long the whole case may take; default 60s.'),
-  setup: z.array(z.unknown()).optional().describe('Steps before it, after those of the suite.'),
+  setup: z.array(z.unknown()).optional().describe("Steps before it, after the suite's own."),
   steps: z.array(z.unknown()).min(1).describe('Steps, in order.'),
   teardown: z.array(z.unknown()).optional().describe('Steps after it, also after a failure.'),
 })

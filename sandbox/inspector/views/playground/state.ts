@@ -24,7 +24,7 @@ export const choices = {
     ['native', 'Native'],
   ],
   template: [
-    ['default', 'that of the project'],
+    ['default', 'Project default'],
     ['card', 'Card'],
     ['list_item', 'List item'],
     ['featured', 'Featured'],
@@ -37,7 +37,7 @@ export const choices = {
     ['none', 'left out: what is stored counts'],
   ],
   position: [
-    ['default', 'that of the project'],
+    ['default', 'Project default'],
     ['inline', 'Inline'],
     ['above', 'Above'],
     ['below', 'Below'],

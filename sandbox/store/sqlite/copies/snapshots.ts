@@ -242,7 +242,7 @@ async function openReceived(path: string, receiver: Receiver): Promise<ReceivedS
   try {
     const { db: migrated, close } = openDatabase(path, receiver.pid)
     const isSame = schemaOf(migrated) === ownSchema(receiver.pid)
-    const problem = isSame ? stateProblem(migrated, false) : 'its tables are not those of a sandbox'
+    const problem = isSame ? stateProblem(migrated, false) : 'it has other tables than a sandbox'
     close()
     const rowProblem = problem ?? (await findRowProblem(path))
     if (rowProblem !== null) return invalid(rowProblem)
