@@ -49,14 +49,17 @@ export function findTemplate(name: string, templates: readonly Template[] = list
   const found = templates.find((template) => template.name === name)
   if (found !== undefined) return found
   const all = templates.map((template) => template.name)
-  const containing = all.filter((each) => name !== '' && each.includes(name.toLowerCase()))
+  // A letter or two are in most names: `x` means a directory rather than next-chat.
+  const containing = all.filter((each) => name.length > 2 && each.includes(name.toLowerCase()))
   const misspelt = nearestName(name, all)
   const near = containing.length === 0 && misspelt !== null ? [misspelt] : containing
   const names = (near.length === 0 ? all : near).join(', ')
   throw new ScaffoldError(
     'template_unknown',
     `There is no template ${JSON.stringify(name)}.`,
-    near.length === 1 ? `Did you mean ${names}? All of them: svc init --list` : `There are: ${names}.`,
+    near.length === 1
+      ? `Did you mean ${names}? All of them: svc init --list`
+      : `Name one of ${names} first, then the directory. svc init --list describes them.`,
   )
 }
 

@@ -242,6 +242,18 @@ describe('names', () => {
       )
   })
 
+  test('a word that is near to no template is answered with all of them, as it may be a directory', async () => {
+    for (const name of ['x', 'my', 'shop-frontend']) {
+      const { code, stderr } = await svc(`init ${name}`)
+      expect(code, name).toBe(2)
+      expect(stderr, name).toBe(
+        `error: There is no template "${name}".\nhint: Name one of ${listTemplates()
+          .map((template) => template.name)
+          .join(', ')} first, then the directory. svc init --list describes them.\n`,
+      )
+    }
+  })
+
   test.each(['nothing-like-it', '../agent-cli', 'agent-cli/src', 'AGENT', '__proto__'])(
     'there is no template %s',
     async (name) => {
