@@ -9,7 +9,7 @@ const billboard = { width: 970, height: 250 }
 const clip = { width: 640, height: 360 }
 
 describe('a banner or native', () => {
-  test('is viewable from 50 % for 1000 ms on, both at equality', () => {
+  test('is viewable at 50 % for 1000 ms, equality included', () => {
     expect(isViewable('banner', { visible_ratio: 0.5, visible_ms: 1_000 }, medium, thresholds)).toBe(true)
     expect(isViewable('banner', { visible_ratio: 0.499, visible_ms: 1_000 }, medium, thresholds)).toBe(false)
     expect(isViewable('native', { visible_ratio: 0.5, visible_ms: 999 }, medium, thresholds)).toBe(false)
@@ -47,7 +47,7 @@ test('the hint about a view below the threshold names the default thresholds', (
     expect(acceptHints.BELOW_THRESHOLD).toContain(text)
 })
 
-test('what was not measured counts as met', () => {
+test('a missing measurement counts as met', () => {
   expect(isViewable('banner', {}, medium, thresholds)).toBe(true)
   expect(isViewable('banner', { visible_ms: 200 }, medium, thresholds)).toBe(false)
 })

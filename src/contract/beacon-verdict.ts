@@ -2,8 +2,8 @@
  * Decides what production would bill (A75, A76, A78): a verdict over the SET of accepted beacons of one asset token.
  *
  * Beacons arrive late, twice and in any order, so nothing here depends on arrival. Each beacon either qualifies for the
- * metric of its event or has the reason why not; of those that qualify, the earliest by (occurred_at_ms, id) counts.
- * A beacon that does not qualify never uses up its metric.
+ * metric of its event or has a reason why not; the earliest qualifying beacon by (occurred_at_ms, id) counts. A beacon
+ * that does not qualify never uses up its metric.
  */
 
 import type { Format } from './fields.ts'
@@ -98,8 +98,8 @@ export function judgeBeacons(
 }
 
 /**
- * Returns the verdict of one of the beacons, the one that `judgeBeacons` has for it. For the response to a beacon, which needs
- * no other: nothing is sorted, and no set is made.
+ * Returns the verdict that `judgeBeacons` has for one of the beacons, without sorting or building a set: the response
+ * to a beacon needs no other.
  */
 export function judgeBeacon(
   model: BillingModel,
@@ -165,10 +165,13 @@ function qualifyVisible(
   return isPossible ? 'OK' : 'MEASUREMENT_IMPLAUSIBLE'
 }
 
-/** How far the clock that stamps beacons and the one that measures a dwell may differ, milliseconds. */
+/** How far the clock that stamps beacons and the one that measures dwell time may differ, milliseconds. */
 const clockTolerance_ms = 50
 
-/** How much later than stated a view may have been: a time in whole seconds means any millisecond of them (A73). */
+/**
+ * How much later than stated a view may have happened: a time in whole seconds means any millisecond of that second
+ * (A73).
+ */
 function slackOf(occurred_at_ms: number): number {
   return occurred_at_ms % 1_000 === 0 ? 999 : clockTolerance_ms
 }
@@ -186,8 +189,8 @@ interface Size {
 type Seen = Readonly<Pick<Measurements, 'visible_ratio' | 'visible_ms' | 'width_px' | 'height_px'>>
 
 /**
- * Whether the measurements make a viewable impression (A76): of a clip, by its own ratio and time; of other formats, by
- * the ratio of their area, large or not, and the common time. Equality meets a threshold.
+ * Whether the measurements make a viewable impression (A76). A clip has its own ratio and time; other formats have the
+ * ratio for their area, large or not, and the common time. Equality meets a threshold.
  *
  * The area is the rendered one where it was measured, else the creative's; a creative without area is never viewable. A
  * missing ratio or time counts as met here.
@@ -208,5 +211,5 @@ function requirement(format: Format, area: number, thresholds: ViewabilityThresh
   return { ratio: isLarge ? thresholds.large_ratio : thresholds.ratio, duration_ms: thresholds.duration_ms }
 }
 
-/** The most accepted beacons of one slot that are judged together, and shown with it: its first. */
+/** The maximum number of accepted beacons of one slot that are judged together and shown with it: the first ones. */
 export const maxJudged = 500

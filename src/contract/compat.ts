@@ -37,7 +37,7 @@ export const legacyDecisionVersion = 'csl_wrapper_decision/v1'
 const LegacyCreative = strictObject(() => ({
   url: observed(url, 'C03', 'The creative; the main image of a native fill.'),
   type: observed(Format, 'C03', 'banner, clip or native.'),
-  duration_ms: observed(z.number(), 'C03', 'Length of a clip, milliseconds; 3000 for what does not play.'),
+  duration_ms: observed(z.number(), 'C03', 'Length of a clip, milliseconds; 3000 for formats that do not play.'),
   width: observed(z.int().min(1), 'C03', 'CSS pixels.'),
   height: observed(z.int().min(1), 'C03', 'CSS pixels.'),
   mime_type: observed(absentOrText, 'C03', 'Media type of the creative.'),
@@ -62,7 +62,7 @@ const LegacyRevenue = strictObject(() => ({
   currency: observed(Currency.optional(), 'C03', 'ISO 4217.'),
 }))
 
-/** All eleven fields are always there. Of no-fills and pending slots most are null. */
+/** All eleven fields are always present; most are null for no-fills and pending slots. */
 export const LegacyDecision = strictObject(() => ({
   contract_version: observed(z.literal(legacyDecisionVersion), 'C03', 'Contract of this decision.'),
   slot_id: observed(z.string(), 'C03', 'Slot identifier.'),
@@ -72,7 +72,7 @@ export const LegacyDecision = strictObject(() => ({
   no_fill_reason: observed(z.string().min(1).nullable(), 'C03', 'Stable reason code of a no-fill.'),
   creative: observed(LegacyCreative.nullable(), 'C03', 'The creative of a fill.'),
   asset_token: observed(z.string().nullable(), 'C03', 'Token of the fill, sent with beacons.'),
-  constraints: observed(Constraints.nullable(), 'C03', 'Bounds of rendering.'),
+  constraints: observed(Constraints.nullable(), 'C03', 'Rendering constraints.'),
   cs_declaration: observed(z.string().nullable(), 'C03', 'Consent of the decision; null while pending.'),
   revenue_estimate: observed(LegacyRevenue.nullable(), 'C03', 'The value of the fill.'),
   metadata: observed(
@@ -88,7 +88,7 @@ const decision = {
   provenance: 'observed',
   rate: 'default',
   description:
-    'The decision in the shape that old clients read. A slot that is unknown or of another project gets a 404; an expired one is a ready no-fill slot_expired. Use GET /v1/decisions/{slot_id}.',
+    'The decision in the shape that old clients read. A slot that is unknown or belongs to another project gets a 404; an expired one is a ready no-fill slot_expired. Use GET /v1/decisions/{slot_id}.',
   params: slotParams,
   query: strictObject(() => ({
     wait_ms: observed(WaitMsQuery.optional(), 'C03', 'Long-poll wait, milliseconds; 0 when absent, clamped to 5000.'),
@@ -110,7 +110,7 @@ export type DecisionTicket = z.infer<typeof DecisionTicket>
 const ticket = {
   method: 'POST',
   description:
-    'A handshake cannot carry an Authorization header in a browser: a ticket takes its place. The request has no body. A slot that is unknown or of another project gets a 404. Use GET /v1/decisions/{slot_id} with wait_ms.',
+    'A handshake cannot carry an Authorization header in a browser: a ticket takes its place. The request has no body. A slot that is unknown or belongs to another project gets a 404. Use GET /v1/decisions/{slot_id} with wait_ms.',
   params: slotParams,
   response: DecisionTicket,
   errors: ['not_found'],
@@ -119,7 +119,7 @@ const ticket = {
 const socket = {
   method: 'GET',
   description:
-    'The handshake of a WebSocket, version 13 (RFC 6455), without a subprotocol. Exactly one text frame follows, when the slot is decided, at once when it is already: the decision as GET .../decision returns it, never pending. The client closes the socket. The ticket is the only credential: a bad, missing, used or foreign one gets a 401, a request that is no handshake a 426.',
+    'The handshake of a WebSocket, version 13 (RFC 6455), without a subprotocol. Exactly one text frame follows as soon as the slot is decided: the decision as GET .../decision returns it, never pending. The client closes the socket. The ticket is the only credential: a bad, missing, used or foreign one gets a 401, a request that is not a handshake a 426.',
   credentials: [],
   rate: null,
   status: 101,
@@ -137,7 +137,7 @@ export type GenerationEvent = (typeof generationEvents)[number]
 
 const text = z.string().max(256)
 
-/** The path of the report of a generation, which replaces those of old clients. */
+/** The path for reporting a generation, which replaces the paths of old clients. */
 const reportPath = '/v1/jobs/{job_id}/generation/{event}'
 
 const jobIdParam = observed(z.string(), 'C05', 'Job identifier, as returned by POST /v1/jobs.')
@@ -211,7 +211,7 @@ const sent = beacons['beacons.send']
 const beacon = {
   method: 'POST',
   rate: 'beacons',
-  description: 'Records a beacon of the shape that old clients send. Use POST /v1/beacons.',
+  description: 'Records a beacon in the shape that old clients send. Use POST /v1/beacons.',
   body_limit_bytes: limits.beacon_body_bytes,
   body: LegacyBeacon,
   misplaced: () => ({ places: {}, ignoresOthers: true }),
@@ -225,7 +225,7 @@ export const endpoints = declareEndpoints({
     ...onWrapper('/v1/jobs'),
     method: job.method,
     path: '/public/wrapper/v1/jobs',
-    summary: 'Create a job, as an old client of a server',
+    summary: 'Create a job, as an old server client',
     description: 'The same as POST /v1/jobs, which replaces it.',
     body: job.body,
     branch: job.branch,
@@ -239,37 +239,37 @@ export const endpoints = declareEndpoints({
     ...onWrapper('/v1/decisions/{slot_id}'),
     ...decision,
     path: '/public/wrapper/v1/slots/{slot_id}/decision',
-    summary: 'Poll a slot for its decision, as an old client of a server',
+    summary: 'Poll a slot for its decision, as an old server client',
   },
   'browser.decision': {
     ...onBrowser('/v1/decisions/{slot_id}'),
     ...decision,
     path: '/public/browser/v1/slots/{slot_id}/decision',
-    summary: 'Poll a slot for its decision, as an old client of a browser',
+    summary: 'Poll a slot for its decision, as an old browser client',
   },
   'wrapper.ticket': {
     ...onWrapper('/v1/decisions/{slot_id}'),
     ...ticket,
     path: '/public/wrapper/v1/slots/{slot_id}/decision-ticket',
-    summary: 'Get a ticket for the decision socket of a slot, as an old client of a server',
+    summary: 'Get a ticket for the decision socket of a slot, as an old server client',
   },
   'browser.ticket': {
     ...onBrowser('/v1/decisions/{slot_id}'),
     ...ticket,
     path: '/public/browser/v1/slots/{slot_id}/decision-ticket',
-    summary: 'Get a ticket for the decision socket of a slot, as an old client of a browser',
+    summary: 'Get a ticket for the decision socket of a slot, as an old browser client',
   },
   'wrapper.socket': {
     ...onWrapper('/v1/decisions/{slot_id}'),
     ...socket,
     path: '/public/wrapper/v1/slots/{slot_id}/decision/ws',
-    summary: 'Have the decision of a slot pushed, as an old client of a server',
+    summary: 'Have the decision of a slot pushed, as an old server client',
   },
   'browser.socket': {
     ...onBrowser('/v1/decisions/{slot_id}'),
     ...socket,
     path: '/public/browser/v1/slots/{slot_id}/decision/ws',
-    summary: 'Have the decision of a slot pushed, as an old client of a browser',
+    summary: 'Have the decision of a slot pushed, as an old browser client',
   },
   'generation.report': {
     ...publicApi,
@@ -277,7 +277,7 @@ export const endpoints = declareEndpoints({
     path: reportPath,
     summary: 'Report that a generation started, finished or failed',
     description:
-      'Records in the journal what happens to a generation of a job. The API document does not have it; clients that exist send it. Off with --strict.',
+      'Records in the journal what happens to a generation of a job. Not in the API document; existing clients send it. Off with --strict.',
     stability: 'advanced',
     provenance: 'observed',
     params: strictObject(() => ({
@@ -291,24 +291,24 @@ export const endpoints = declareEndpoints({
     ...onWrapper(reportPath),
     ...aliased,
     path: '/public/wrapper/v1/jobs/{job_id}/generation',
-    summary: 'Report a generation, as an old client of a server',
+    summary: 'Report a generation, as an old server client',
   },
   'browser.generation': {
     ...onBrowser(reportPath),
     ...aliased,
     path: '/public/browser/v1/jobs/{job_id}/generation',
-    summary: 'Report a generation, as an old client of a browser',
+    summary: 'Report a generation, as an old browser client',
   },
   'wrapper.beacon': {
     ...onWrapper('/v1/beacons'),
     ...beacon,
     path: '/public/wrapper/v1/beacons',
-    summary: 'Record a beacon, as an old client of a server',
+    summary: 'Record a beacon, as an old server client',
   },
   'browser.beacon': {
     ...onBrowser('/v1/beacons'),
     ...beacon,
     path: '/public/browser/v1/beacons',
-    summary: 'Record a beacon, as an old client of a browser',
+    summary: 'Record a beacon, as an old browser client',
   },
 })

@@ -43,7 +43,7 @@ describe('causes of failure follow from the declaration', () => {
   })
 })
 
-/** What is read of a schema: what it consists of, and the checks of a text. */
+/** The parts of a schema that are read: its components, and the checks of a text. */
 interface Definition {
   shape?: Record<string, z.core.$ZodType>
   options?: readonly z.core.$ZodType[]
@@ -54,7 +54,7 @@ interface Definition {
   [part: string]: unknown
 }
 
-/** Returns the paths of texts with a form that zod words when it is wrong. */
+/** Returns the paths of texts for which zod would word the error of a wrong form. */
 function unworded(schema: z.core.$ZodType, path: string): string[] {
   const definition = schema._zod.def as unknown as Definition
   const { shape = {}, options = [], checks = [] } = definition

@@ -44,7 +44,7 @@ export interface EndpointEntry {
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
   /**
-   * Top-level fields of the body in which a key or token belongs, or has an error of its own. In any other, and in any
+   * Top-level fields of the body where a key or token belongs, or has its own error. In any other field, and in any
    * query, a secret key, an activation token or a beacon token is a 400 (A94). An asset token belongs in `asset_token`.
    */
   readonly credential_fields?: readonly string[]
@@ -57,17 +57,19 @@ export interface EndpointEntry {
    * whether other unknown fields are ignored with a warning (A14).
    */
   readonly misplaced?: (body: unknown) => { places: Readonly<Record<string, string>>; ignoresOthers: boolean }
-  /** Request headers beside Authorization and Content-Type. */
+  /** Request headers other than Authorization and Content-Type. */
   readonly request_headers?: Readonly<Record<string, RequestHeader>>
   /** 101: the request is the handshake of a WebSocket. */
   readonly status: 101 | 200 | 201
-  /** The JSON of a success, or the media type of a response that is not JSON, and whether a part of it can be asked for. */
+  /**
+   * The JSON of a success, or the media type of a response that is not JSON, and whether a part of it can be requested.
+   */
   readonly response: z.ZodType | { readonly media_type: string; readonly has_ranges?: boolean }
-  /** Headers of a success, beside x-request-id. */
+  /** Headers of a success, other than x-request-id. */
   readonly response_headers?: readonly ResponseHeader[]
-  /** Its own causes of failure, beside those that follow from the rest of the declaration (`failuresOf`). */
+  /** Its own causes of failure, in addition to those that follow from the rest of the declaration (`failuresOf`). */
   readonly errors: readonly ReasonCode[]
-  /** Of the control plane: the role that its token must have. Default: read for GET, else write (`roleOf`). */
+  /** Control plane only: the role that its token must have. Default: read for GET, else write (`roleOf`). */
   readonly role?: Role
   /** Whether the response needs no database, so that none can fail it. */
   readonly is_constant?: boolean
@@ -192,7 +194,7 @@ export function isControlPlane({ path }: Pick<Endpoint, 'path'>): boolean {
   return path.startsWith('/_sandbox/')
 }
 
-/** The query of a handshake is its credential, and is judged as one. */
+/** The query of a handshake is its credential, and is checked as one. */
 function isQueryChecked({ query, response, status }: Endpoint): boolean {
   return status !== 101 && (query !== undefined || response instanceof z.ZodType)
 }
@@ -201,7 +203,7 @@ function hasBody({ body, body_media_type }: Endpoint): boolean {
   return body !== undefined || body_media_type !== undefined
 }
 
-/** Whether a path parameter can be invalid: most may be any text. */
+/** Whether a path parameter can be invalid: most accept any text. */
 function hasRules(params: z.ZodObject | undefined): boolean {
   return Object.values(params?.shape ?? {}).some((schema) => !isAnyText(schema))
 }
@@ -210,7 +212,7 @@ function isAnyText(schema: z.core.$ZodType): boolean {
   return schema instanceof z.ZodString && (schema.def.checks ?? []).length === 0
 }
 
-/** A field of a query can be sent twice, which none allows. */
+/** A query field can be sent twice, which no endpoint allows. */
 function hasFields(query: z.ZodObject | undefined): boolean {
   return Object.keys(query?.shape ?? {}).length > 0
 }
@@ -228,7 +230,7 @@ interface RequestHeader extends HeaderRow {
   required: boolean
 }
 
-/** Response headers. Those that exist in the sandbox only are named `x-sandbox-*`. */
+/** Response headers. Sandbox-only headers are named `x-sandbox-*`. */
 export const responseHeaders = {
   'x-request-id': header('observed', 'A10', 'Support identifier, on every response; equal to request_id in the body.'),
   date: header(
@@ -240,7 +242,7 @@ export const responseHeaders = {
   ratelimit: header('assumed', 'A20', 'The remaining quota of the key, and when it is full again.'),
   'ratelimit-policy': header('assumed', 'A20', 'The rate limit of the key: burst and window.'),
   allow: header('assumed', 'A11', 'The methods that the path supports, on 405.'),
-  upgrade: header('observed', 'C04', 'websocket, on 426: what a request of the path must become.'),
+  upgrade: header('observed', 'C04', 'websocket, on 426: the protocol that requests for this path must upgrade to.'),
   etag: header('assumed', 'A80', 'Changes with the content. A request with it as If-None-Match gets a 304.'),
   'accept-ranges': header('assumed', 'A91', 'bytes: a request with Range gets a part of the file.'),
   'content-range': header('assumed', 'A91', 'Which part of the file this is, and its length.'),
@@ -256,7 +258,7 @@ export const responseHeaders = {
     '* for render.js and assets; the allowed origin of the caller elsewhere.',
   ),
   'cross-origin-resource-policy': header('assumed', 'A91', 'cross-origin, so that any host page may embed it.'),
-  deprecation: header('observed', 'C08', 'true on routes that are there for old clients.'),
+  deprecation: header('observed', 'C08', 'true on routes kept for old clients.'),
   link: header('observed', 'C08', 'The route that replaces a deprecated one, with rel="successor-version".'),
   'x-sandbox-warning': header(
     'assumed',
@@ -283,7 +285,7 @@ function header(
 
 export type ResponseHeader = keyof typeof responseHeaders
 
-/** Headers of a failure, beside x-request-id, by status. */
+/** Headers of a failure, other than x-request-id, by status. */
 export const failureHeaders = {
   405: ['allow'],
   426: ['upgrade'],
@@ -291,7 +293,7 @@ export const failureHeaders = {
   503: ['retry-after'],
 } as const satisfies Record<number, readonly ResponseHeader[]>
 
-/** Headers of a file, whole or in part, beside x-request-id, by status. */
+/** Headers of a file, whole or in part, other than x-request-id, by status. */
 export const fileHeaders = {
   200: ['accept-ranges'],
   206: ['accept-ranges', 'content-range'],
@@ -322,7 +324,7 @@ export const fileRequestHeaders = {
  */
 export const contractCheckClient = { user_agent: 'svc-contract-check', session_prefix: 'svc_contract_check_' } as const
 
-/** In the journal, among the response headers of a callback that got no response: why. */
+/** Says why a callback got no response; in the journal, among its response headers. */
 export const problemHeader = 'x-sandbox-problem'
 
 /** Requests with this header, whatever its value, come from an old client (C08). No WebSocket handshake has it. */

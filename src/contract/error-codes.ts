@@ -20,13 +20,7 @@ export const errorCodes = {
   validation_error: code(400, 3, 'final', 'documented', 'The request fails validation.'),
   unauthorized: code(401, 4, 'final', 'documented', 'The credential is missing, unknown or expired.'),
   forbidden: code(403, 4, 'final', 'documented', 'The credential may not do this.'),
-  not_found: code(
-    404,
-    3,
-    'final',
-    'assumed',
-    'Unknown to this project: what belongs to another project looks the same.',
-  ),
+  not_found: code(404, 3, 'final', 'assumed', 'Unknown to this project. Resources of other projects look the same.'),
   method_not_allowed: code(405, 3, 'final', 'assumed', 'The path does not support this method; see the Allow header.'),
   payload_too_large: code(413, 3, 'final', 'assumed', 'The body is over the limit of its endpoint.'),
   unsupported_media_type: code(
@@ -43,7 +37,7 @@ export const errorCodes = {
     3,
     'retryable',
     'documented',
-    'Over the rate limit of the key. Retry after as many seconds as Retry-After says.',
+    'Over the rate limit of the key. Retry after the number of seconds in Retry-After.',
   ),
   internal_error: code(500, 3, 'retryable', 'assumed', 'The service failed.'),
   unavailable: code(
@@ -51,7 +45,7 @@ export const errorCodes = {
     7,
     'retryable',
     'assumed',
-    'Temporarily unavailable. Retry after as many seconds as Retry-After says.',
+    'Temporarily unavailable. Retry after the number of seconds in Retry-After.',
   ),
 }
 
@@ -67,7 +61,7 @@ function code(
 
 export type ErrorCode = keyof typeof errorCodes
 
-/** A precise cause: its error code, and what an error body says unless its thrower knows better. */
+/** A precise cause: its error code, and what an error body says unless the thrower is more specific. */
 interface ReasonRow<Code extends ErrorCode = ErrorCode> {
   error: Code
   message: string
@@ -191,14 +185,14 @@ export const reasonCodes = {
     ],
     token_exists: [
       'A token with this name exists.',
-      'Choose another name: the audit list names tokens, so that a revoked one keeps its own.',
+      'Choose another name: the audit list identifies tokens by name, so a revoked token keeps its name.',
     ],
     namespace_in_use: [
       'A node serves this namespace.',
       'Stop its nodes first: svc sandbox info at one of them lists all. A namespace that serves this request cannot be deleted from here.',
     ],
     replay_incomplete: [
-      'Nothing was sent: the journal does not hold all of this request.',
+      'Nothing was sent: the journal does not have all of this request.',
       'Give the listed fields with set (svc requests replay --set path=value), and another credential with key_id.',
     ],
     archive_invalid: [
@@ -224,7 +218,7 @@ export const reasonCodes = {
     ],
     http_malformed: [
       'The request is not well-formed HTTP, or its head is too large.',
-      'Check the request line, the headers (at most 16 KiB together) and the encoding of the path.',
+      'Check the request line, the headers (at most 16 KiB in total) and the encoding of the path.',
     ],
   }),
   ...causes('unauthorized', {
@@ -237,7 +231,7 @@ export const reasonCodes = {
       'Activate again before expires_at_ms; render.js does this automatically.',
     ],
     ticket_invalid: [
-      'The ticket is missing, used, expired, or of another slot, surface or origin.',
+      'The ticket is missing, used, expired, or for another slot, surface or origin.',
       'Get a new one with POST .../decision-ticket, from the same origin, and open one socket with it within 60 seconds.',
     ],
     token_in_wrong_place: [
@@ -280,7 +274,7 @@ export const reasonCodes = {
   ...causes('not_found', {
     not_found: [
       'Not found for this project.',
-      'Check the path and the identifier. What belongs to another project looks the same.',
+      'Check the path and the identifier. Resources of other projects look the same.',
     ],
   }),
   ...causes('method_not_allowed', {
@@ -314,19 +308,19 @@ export const reasonCodes = {
     ],
     role_missing: [
       'The role of this token does not include this.',
-      'Send a token with the role that is named: svc tokens create --name NAME --role ROLE makes one.',
+      'Send a token with the required role. Create one: svc tokens create --name NAME --role ROLE.',
     ],
   }),
   ...causes('rate_limited', {
     rate_limited: [
       'Over the rate limit of this key.',
-      'Wait as many seconds as the header Retry-After says, then try again. Do not retry at once.',
+      'Wait for the number of seconds in the Retry-After header, then try again. Do not retry immediately.',
     ],
   }),
   ...causes('internal_error', {
     internal_error: [
       'The sandbox failed.',
-      'This is a bug of the sandbox. Its log has the details under this request_id.',
+      'This is a bug in the sandbox. Its log has the details under this request_id.',
     ],
   }),
   ...causes('unavailable', {
@@ -334,8 +328,11 @@ export const reasonCodes = {
       'This node is about to stop.',
       'Send requests to another node, or wait until this one has been started again.',
     ],
-    too_many_sockets: ['Too many sockets are open.', 'Close sockets that have their decision, or poll instead.'],
-    injected_fault: ['The service is not available.', 'Retry after as many seconds as the header Retry-After says.'],
+    too_many_sockets: [
+      'Too many sockets are open.',
+      'Close sockets that have received their decision, or poll instead.',
+    ],
+    injected_fault: ['The service is not available.', 'Retry after the number of seconds in the Retry-After header.'],
     storage_unavailable: [
       'The sandbox cannot write its database.',
       'Free disk space or make the database file writable, then try again.',
@@ -368,5 +365,5 @@ export const acceptHints: Readonly<Record<Exclude<keyof typeof acceptMeanings, '
   COMPLETED_TOO_FAST: 'Stamp play_started and play_completed when they happen.',
   PAGE_HIDDEN: 'Count time in view only while document.visibilityState is visible.',
   VISIBILITY_UNMEASURED: 'Send measurements.visible_ratio and measurements.visible_ms with visible.',
-  MEASUREMENT_IMPLAUSIBLE: 'Count time in view from the render on, and stamp visible when that time has passed.',
+  MEASUREMENT_IMPLAUSIBLE: 'Count time in view from the render, and stamp visible when that time has passed.',
 }

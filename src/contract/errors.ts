@@ -39,7 +39,7 @@ export const ErrorBody = assumedObject('A10', () => ({
 }))
 export type ErrorBody = z.infer<typeof ErrorBody>
 
-/** A mistake of the caller, thrown by operations and by the request pipeline, which responds with its error body. */
+/** A caller's mistake, thrown by operations and by the request pipeline, which responds with its error body. */
 export class ApiError extends Error {
   readonly reason_code: ReasonCode
   readonly hint: string
@@ -95,7 +95,7 @@ export interface LocatedFieldError extends FieldError {
 }
 
 const longestPath = 160
-/** Unknown names that are compared with the known ones: a body may hold thousands. */
+/** The maximum number of unknown names compared with the known ones: a body can have thousands. */
 const mostCompared = 20
 const fieldName = /^[\w.:$@-]{1,64}$/
 
@@ -158,8 +158,9 @@ export function unknownField(at: readonly PropertyKey[], meant: string | null = 
 }
 
 /**
- * Returns the path of the field that an unknown name was probably meant for, or null: one in another case or with a typing
- * mistake (`clientId`), or one of this name inside an object beside it (`allowed_formats`, which belongs in `overrides`).
+ * Returns the path of the field that an unknown name was probably meant for, or null: one in another case or with a
+ * typing mistake (`clientId`), or one of this name inside an object next to it (`allowed_formats`, which belongs in
+ * `overrides`).
  */
 function fieldMeant(schema: z.core.$ZodType, place: readonly PropertyKey[], wrong: string): string | null {
   const beside = fieldsAt(schema, place)
@@ -180,7 +181,7 @@ interface Definition {
   out?: z.core.$ZodType
 }
 
-/** Returns the fields that a schema knows in a place; of a union, those of each variant. */
+/** Returns the fields that a schema has in a place; for a union, the fields of every variant. */
 function fieldsAt(schema: z.core.$ZodType, [name, ...rest]: readonly PropertyKey[]): Map<string, z.core.$ZodType> {
   const { shape, element, options, innerType, in: input, out } = schema._zod.def as Definition
   const within = [...(options ?? []), innerType, input, out].filter((inner) => inner !== undefined)
@@ -200,7 +201,7 @@ function mayBeAbsent(path: readonly PropertyKey[], schema?: z.core.$ZodType): bo
   return fieldsAt(schema, path.slice(0, -1)).get(name)?._zod.optin === 'optional'
 }
 
-/** A union has issues for each of its variants. Keeps those of the variant that came closest. */
+/** A union has issues for each variant. Keeps only the issues of the variant that came closest. */
 function flatten(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
   const closest = issue.errors.find((branch) => !branch.some((inner) => isOtherType(inner))) ?? null
@@ -246,7 +247,7 @@ function pathOf(path: readonly PropertyKey[]): string {
 
 function messageOf(issue: Issue, schema?: z.core.$ZodType): string {
   if ('input' in issue && issue.input === null) {
-    return mayBeAbsent(issue.path, schema) ? 'is null; leave it out when there is none' : 'is null'
+    return mayBeAbsent(issue.path, schema) ? 'is null; leave it out instead' : 'is null'
   }
   switch (issue.code) {
     case 'invalid_type':
@@ -281,7 +282,7 @@ function expectedOf(issue: Issue): string {
   }
 }
 
-/** Whether a limit is one of characters or items. */
+/** Whether a limit counts characters or items. */
 function isLength(origin: string): boolean {
   return origin === 'string' || origin === 'array'
 }

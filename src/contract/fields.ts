@@ -93,7 +93,7 @@ export type SlotHint = z.infer<typeof SlotHint>
 
 const currencyForm = 'must be an ISO 4217 code, such as USD'
 export const Currency = z.string().regex(/^[A-Z]{3}$/, currencyForm)
-/** The codes of ISO 4217, with funds, metals and those that were replaced in the last years. */
+/** The codes of ISO 4217, including funds, metals and recently replaced currencies. */
 const currencies: ReadonlySet<string> = new Set(
   `
   AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD
@@ -111,7 +111,7 @@ const currencies: ReadonlySet<string> = new Set(
 export const FloorCurrency = Currency.refine((code) => currencies.has(code), currencyForm)
 const iabCategory = /^IAB[0-9]{1,2}(-[0-9]{1,2})?$/
 export const IabCategory = z.string().regex(iabCategory, 'must be an IAB category, such as IAB8-5')
-/** A category in a request. A text that is no IAB category is accepted, and matches nothing (C02). */
+/** A category in a request. Text that is not an IAB category is accepted, and matches nothing (C02). */
 export const Category = z.string().min(1).max(256)
 /** Whether a text has the form of an IAB category. */
 export function isIabCategory(text: string): boolean {
@@ -144,13 +144,13 @@ export type FrequencyCap = z.infer<typeof FrequencyCap>
 
 /**
  * An object whose fields are accepted and journalled, and not acted on (A34). Its values are any JSON; a recursive
- * schema would check that too, at the price of a walk for cycles in every body.
+ * schema would check that too, at the cost of searching every body for cycles.
  */
 export const Opaque = z
   .record(z.string().max(128), z.unknown())
-  .refine(hasFiniteNumbers, 'must hold numbers that a double can hold')
+  .refine(hasFiniteNumbers, 'must contain only numbers that fit in a double')
 
-/** JSON text may hold 1e999, which is no number. */
+/** JSON text can contain 1e999, which is not a finite number. */
 function hasFiniteNumbers(value: unknown): boolean {
   const open: unknown[] = [value]
   while (open.length > 0) {
@@ -161,7 +161,7 @@ function hasFiniteNumbers(value: unknown): boolean {
   return true
 }
 
-/** Formats that a request allows. An empty array has a reason code of its own. */
+/** Formats that a request allows. An empty array has its own reason code. */
 export const AllowedFormats = withKeywords(z.array(Format), { minItems: 1, uniqueItems: true })
 
 /** Lowest price per format, CPM. */
@@ -209,12 +209,12 @@ const consentString = z.string().max(4096)
 export const RequestConsent = strictObject(() => ({
   semantic_targeting: documented(
     z.boolean().optional(),
-    'Whether the topic may take part in matching; absent, the stored value stays.',
+    'Whether the topic may take part in matching; when absent, the stored value stays.',
     'A61',
   ),
   prompt_shared: documented(
     z.boolean().optional(),
-    'Whether prompt text may be processed; absent, the stored value stays.',
+    'Whether prompt text may be processed; when absent, the stored value stays.',
     'A61',
   ),
   gdpr_applies: documented(z.boolean().optional(), 'Whether the GDPR applies.'),
@@ -267,7 +267,7 @@ export const clientIdField = documented(ClientId, 'Project ID.')
 export const sessionIdField = documented(SessionId, 'Stable publisher session identifier.', 'A01')
 export const jobTypeField = documented(JobType, 'Workload category.')
 export const promptField = documented(Prompt.optional(), 'Optional context, as { topic, text } or a string.')
-/** Out of range has a reason code of its own. */
+/** Out of range has its own reason code. */
 export const slotsRequested = withKeywords(z.int(), {
   minimum: limits.slots_requested.min,
   maximum: limits.slots_requested.max,

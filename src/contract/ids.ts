@@ -1,9 +1,9 @@
 /**
  * One codec for every identifier on the wire (A01): a prefix, an underscore, and a time-ordered integer in base 32.
  *
- * The integer is what the database holds as its primary key, so that rows insert at the end of their table. It fits a
- * JavaScript number (53 bits), hence eleven characters, zero-padded, so that identifiers sort like the integers do.
- * The alphabet is Crockford's, lower case: no i, l, o, u.
+ * The integer is the primary key in the database, so that rows are inserted at the end of their table. It fits in a
+ * JavaScript number (53 bits), hence eleven characters, zero-padded, so that identifiers sort like the integers do. The
+ * alphabet is Crockford's, lower case: no i, l, o, u.
  */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const length = 11
@@ -14,8 +14,8 @@ export type IdPrefix = 'job' | 'slot' | 'req' | 'key' | 'ten' | 'cns' | 'ast' | 
 const values = new Map([...alphabet].map((character, value) => [character, value]))
 
 /**
- * The wire form of `id`: 7 becomes `slot_00000000007`. Joined, so that it is in one piece: JSON.stringify takes twice as
- * long for an object that holds a text which is a chain of pieces.
+ * The wire form of `id`: 7 becomes `slot_00000000007`. Joined, so that it is in one piece: JSON.stringify takes twice
+ * as long for an object with a string that is a chain of pieces.
  */
 export function encodeId(prefix: IdPrefix, id: number): string {
   return [prefix, encodeInteger(id)].join('_')

@@ -44,7 +44,7 @@ const controlFiles = [
 ] as const
 
 export const v1 = merged(v1Files.map(({ v1 }) => v1))
-/** The routes for clients that exist, which the document does not list. Off with --strict. */
+/** The routes for existing clients, which the document does not list. Off with --strict. */
 export const compat = oldClients.endpoints
 export const control = merged(controlFiles.map(({ control }) => control))
 export const contract = { ...v1, ...compat, ...control } as const
@@ -63,8 +63,8 @@ function merged<Group extends object>(groups: readonly Group[]): Merged<Group> {
 let names: Map<unknown, string> | null = null
 
 /**
- * Returns the name that the file of a schema exports it by, or null when it exports none. OpenAPI components and the
- * variants of a body have these names. The form that a value has in a query is named after the value.
+ * Returns the name that a schema's file exports it by, or null when it is not exported. OpenAPI components and the
+ * variants of a body have these names. The query form of a value is named after the value.
  */
 export function schemaName(schema: unknown): string | null {
   names ??= new Map([errors, fields, ...v1Files, oldClients, ...controlFiles].flatMap(namedSchemas))

@@ -37,7 +37,7 @@ test('a field has its type, its values and its provenance', () => {
   expect(field('placements.list', 'response', 'items[].created_at_ms')?.required).toBe(true)
 })
 
-test('the limits of a field are in words: range, length and items, those of a union and of each item too', () => {
+test('the limits of a field are in words: range, length and items, including those of a union and of each item', () => {
   const limits = (endpoint: string, path: string, where = 'body') => field(endpoint, where, path)?.limits
   expect(limits('placements.create', 'slot_hint.max_width')).toBe('1 to 4,096')
   expect(limits('placements.create', 'prompt.text')).toBe('at most 8,000 characters')

@@ -179,14 +179,14 @@ interface Bounds {
   max: number | null
 }
 
-/** Returns the bounds of an array: those of the parser, or those that are checked with a reason code of their own. */
+/** Returns the bounds of an array: from the parser, or from a check with its own reason code. */
 function countOf(array: z.ZodArray): Bounds {
   const checks = (array._zod.def.checks ?? []).map(({ _zod }) => _zod.def as { minimum?: number; maximum?: number })
   const min = array.meta()?.keywords?.minItems ?? checks.find(({ minimum }) => minimum !== undefined)?.minimum
   return { min: min ?? null, max: checks.find(({ maximum }) => maximum !== undefined)?.maximum ?? null }
 }
 
-/** Returns bounds in words. Those of an integer that a number cannot pass are none. */
+/** Returns bounds in words. The limits of safe integers do not count as bounds. */
 function range({ min, max }: Bounds, unit: 'item' | 'character' | null): string | null {
   const least = min === null || min <= Number.MIN_SAFE_INTEGER || (unit !== null && min === 0) ? null : min
   const most = max === null || max >= Number.MAX_SAFE_INTEGER ? null : max

@@ -93,7 +93,7 @@ export const noFillReasons = {
     'core_policy',
     0,
     'next turn',
-    'The lifetime of the decision is over; for old clients, which know no such status.',
+    'The lifetime of the decision is over; for old clients, which have no such status.',
     'The decision of an expired slot, requested by an old client.',
   ),
   internal_error: row('core_policy', 1, 'next turn', 'The service failed.', 'The scenario no_fill_internal_error.'),

@@ -19,7 +19,7 @@ test('the fields of an object are built by its first use, once for all of its co
   expect(built).toBe(1)
 })
 
-test('the first parse builds the objects inside, also of fields that the value does not have', () => {
+test('the first parse builds the objects inside, even in fields that the value does not have', () => {
   const built: string[] = []
   const named = (name: string) =>
     strictObject(() => {
@@ -37,7 +37,7 @@ test('the first parse builds the objects inside, also of fields that the value d
   expect(built.toSorted()).toEqual(['deepest', 'option', 'optional', 'prepared', 'value'])
 })
 
-test('fields that several objects share are the same in each, and keep a source of their own', () => {
+test('fields that several objects share are the same in each, and keep their own source', () => {
   const shared = assumedFields('A01', () => ({
     own: documented(z.string(), 'Own.'),
     taken: z.string().describe('Taken.'),

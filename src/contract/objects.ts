@@ -1,9 +1,9 @@
 /**
  * The objects of the contract, and the source of every field: documented, observed or assumed.
  *
- * A function returns their fields and is called when the object is first used: parsed with,
- * listed or written as JSON Schema. So a start builds no fields, and a request those of its own endpoint. Built, they are two
- * thousand schemas, a fifth of the time of a start.
+ * A function returns their fields and is called when the object is first used: to parse, list or write it as JSON
+ * Schema. So startup builds no fields, and a request only the fields of its endpoint. All of them are two thousand
+ * schemas, a fifth of the startup time.
  */
 import { z } from 'zod'
 
@@ -17,7 +17,7 @@ export function looseObject<Shape extends z.ZodRawShape>(fields: () => Shape): z
   return object(fields, unknown) as z.ZodObject<Shape, z.core.$loose>
 }
 
-/** A strict object whose described fields are assumed by `decision`, but for those with a source of their own. */
+/** A strict object whose described fields are assumed by `decision`, except those with their own source. */
 export function assumedObject<Shape extends z.ZodRawShape>(decision: string, fields: () => Shape) {
   return strictObject(assumedFields(decision, fields))
 }
@@ -52,8 +52,8 @@ function object<Shape extends z.ZodRawShape>(fields: () => Shape, catchall: z.Zo
 }
 
 /**
- * Builds the objects inside a schema. The parser looks for cycles in its first parses, takes fields that are not built for
- * one, and is slower from then on.
+ * Builds the objects inside a schema. On its first parses the parser looks for cycles, mistakes unbuilt fields for one,
+ * and is slower from then on.
  */
 function buildNested(schema: z.core.$ZodType): void {
   const { def } = (schema as z.core.$ZodTypes)._zod
@@ -115,7 +115,7 @@ export function assumed<S extends z.ZodType>(schema: S, decision: string, descri
   return mark(schema, { provenance: 'assumed', decision, description })
 }
 
-/** Marks a described field as chosen here, unless it has a source of its own. */
+/** Marks a described field as chosen here, unless it has its own source. */
 function markAssumed(schema: z.ZodType, decision: string): void {
   const meta = z.globalRegistry.get(schema)
   if (meta?.description !== undefined && meta.provenance === undefined) {
@@ -124,8 +124,8 @@ function markAssumed(schema: z.ZodType, decision: string): void {
 }
 
 /**
- * Adds what the parser leaves to others: to a rule that has a reason code of its own, or to the look-up of an identifier,
- * which responds with a 404 to any other text.
+ * Adds constraints that the parser leaves to others: to a rule with its own reason code, or to the lookup of an
+ * identifier, which responds with a 404 to any other text.
  */
 export function withKeywords<S extends z.ZodType>(schema: S, keywords: Keywords): S {
   return schema.meta({ keywords }) as S

@@ -65,7 +65,7 @@ class NamedSchemas extends z.core.$ZodRegistry<z.core.GlobalMeta> {
   }
 }
 
-/** A described copy of a named schema refers to it, and needs no name of its own. */
+/** A described copy of a named schema refers to it, and needs no separate name. */
 function hasNamedOrigin(schema: z.core.$ZodType): boolean {
   const parent = schema._zod.parent
   return parent !== undefined && (schemaName(parent) !== null || hasNamedOrigin(parent))
@@ -76,7 +76,7 @@ function isAnyJson(name: string): boolean {
   return name.startsWith('__schema')
 }
 
-/** Returns a schema of zod as OpenAPI writes it, at every level. */
+/** Returns a zod schema in the form that OpenAPI uses, at every level. */
 function openapiSchema(schema: JsonObject): JsonObject {
   const { provenance, decision, keywords, ...own } = schema
   const isMarked = typeof provenance === 'string'
@@ -105,12 +105,12 @@ function writeKeyword(schema: JsonObject, key: string, value: Json): [string, Js
     return [[key, `#/components/schemas/${isAnyJson(name) ? 'Json' : name}`]]
   }
   if (key === 'pattern' && schema.format === 'date-time') return []
-  // A format that only zod knows is beside the pattern that says the same.
+  // A format that only zod knows comes with a pattern that says the same.
   if (key === 'format' && value !== 'date-time') return []
   return [[key, openapiValue(value)]]
 }
 
-/** Writes a plain type that may be null as one schema, as generators like it, and null once. */
+/** Writes a nullable plain type as one schema, as generators prefer, with null only once. */
 function withNull(schema: JsonObject): JsonObject {
   const { anyOf, ...others } = schema
   if (!Array.isArray(anyOf)) return schema
@@ -123,7 +123,7 @@ function withNull(schema: JsonObject): JsonObject {
   return { ...first, ...others, type: [first.type, 'null'] }
 }
 
-/** An integer that may exceed 32 bits says so. Bounds that only JavaScript has are left out. */
+/** Marks an integer that can exceed 32 bits. Bounds that only JavaScript has are left out. */
 function withInt64(schema: JsonObject): JsonObject {
   const isInteger = schema.type === 'integer' || (Array.isArray(schema.type) && schema.type.includes('integer'))
   if (!isInteger) return schema

@@ -46,7 +46,7 @@ test('every endpoint is there, with its parameters, body, credentials and respon
   )
 })
 
-test('every cause is named under its status, with an example; there is no example of another', () => {
+test('every cause is named under its status, with an example; no other cause has one', () => {
   for (const { endpoint, operation } of operations) {
     const named = Object.values(operation.responses as Record<string, Node>).flatMap(
       (row) => row['x-reason-codes'] ?? [],
@@ -104,7 +104,7 @@ test('every tag is described and used', () => {
 })
 
 describe('components', () => {
-  test('every shape that occurs twice is one of them', () => {
+  test('include every shape that occurs twice', () => {
     const inline = new Map<string, number>()
     for (const schema of schemaNodes(document)) {
       if (!isNameworthy(schema)) continue
@@ -124,7 +124,7 @@ describe('components', () => {
     }
   })
 
-  test('have names that the contract declares, or those of an operation', () => {
+  test('have names declared by the contract, or named after an operation', () => {
     const declared = operations.flatMap(({ endpoint: { id } }) =>
       ['Request', 'Response'].map(
         (part) => `${id.replace(/(^|[._])([a-z])/g, (_, __, letter: string) => letter.toUpperCase())}${part}`,
@@ -148,7 +148,7 @@ describe('what the parser leaves to rules', () => {
     expect(components.schemas?.BeaconRequest?.allOf).toEqual([{ anyOf: either }])
   })
 
-  test('identifiers and keys have patterns that theirs match', () => {
+  test('identifiers and keys have patterns that real ones match', () => {
     const patternOf = (name: string) => new RegExp(String(components.schemas?.[name]?.pattern))
     expect(encodeId('slot', 1_234_567_890_123)).toMatch(patternOf('SlotId'))
     expect(encodeId('job', Number.MAX_SAFE_INTEGER)).toMatch(patternOf('JobId'))

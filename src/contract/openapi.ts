@@ -15,7 +15,7 @@ import { examples, openapiSchemas, pascalCase, type Schemas } from './openapi-co
 
 type Part = 'v1' | 'sandbox'
 
-/** The groups of operations. Generators make a class of each. */
+/** The groups of operations. Generators make a class from each. */
 const tags = {
   v1: 'The public API.',
   deprecated: 'Aliases for old clients, which name the route that replaces each. Off with svc start --strict.',
@@ -36,9 +36,9 @@ const tags = {
 } as const
 
 /**
- * Returns the OpenAPI 3.1 document of the contract, or of only v1 or the control plane, with the components that it refers
- * to. Every field has `x-provenance` with `provenance` and `decision`, every failure `x-reason-codes`. A handshake of a
- * WebSocket is no operation that a client of paths could call: they are under `x-websockets`, in the same shape.
+ * Returns the OpenAPI 3.1 document of the contract, or of only v1 or the control plane, with the components that it
+ * refers to. Every field has `x-provenance` with `provenance` and `decision`, every failure `x-reason-codes`. WebSocket
+ * handshakes are not operations that a generated client could call: they are under `x-websockets`, in the same shape.
  */
 export function openapiDocument({ server_url, only }: { server_url: string; only?: Part | undefined }): JsonObject {
   const endpoints = Object.values<Endpoint>(contract).filter((endpoint) => isPartOf(only, endpoint))
@@ -93,7 +93,9 @@ function tagOf(endpoint: Endpoint): string {
 
 type Components = Readonly<Record<string, Readonly<Record<string, JsonObject>>>>
 
-/** Returns the handshakes with what only they refer to in its place: linters do not look for references there. */
+/**
+ * Returns the handshakes with the components that only they refer to inlined: linters do not look for references there.
+ */
 function withInlined(value: Json, used: Components, components: Components): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => withInlined(item, used, components))
@@ -206,7 +208,7 @@ function requestBody(endpoint: Endpoint, schema: JsonObject | undefined): JsonOb
   return { requestBody: { required: !isBodyOptional(endpoint), content, 'x-body-limit-bytes': body_limit_bytes } }
 }
 
-/** An empty body of the control plane means `{}`, which some endpoints take for an answer. */
+/** An empty body in the control plane means `{}`, which is enough for some endpoints. */
 function isBodyOptional(endpoint: Endpoint): boolean {
   return isControlPlane(endpoint) && endpoint.body?.safeParse({}).success === true
 }
@@ -255,7 +257,7 @@ function headerParameters({ request_headers = {} }: Endpoint): Json[] {
   }))
 }
 
-/** Returns the success and, of files and what has an ETag, the other ways in which a request can succeed. */
+/** Returns the success and, for files and responses with an ETag, the other ways in which a request can succeed. */
 function successes(endpoint: Endpoint, schema: JsonObject | undefined): JsonObject {
   const { id, summary, status, response, response_headers = [] } = endpoint
   const isFile = 'media_type' in response && response.has_ranges === true
@@ -291,7 +293,7 @@ function successes(endpoint: Endpoint, schema: JsonObject | undefined): JsonObje
   }
 }
 
-/** Returns one response per status: the causes with the error body, and those with a page. */
+/** Returns one response per status: the causes with the error body, and the causes with a page. */
 function failures(endpoint: Endpoint): JsonObject {
   const { pages = {}, response } = endpoint
   const headersOf: Readonly<Record<string, readonly ResponseHeader[]>> = failureHeaders
@@ -346,7 +348,7 @@ const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', descr
 
 const securitySchemes: Record<Credential | 'admin_token', JsonObject> = {
   secret_key: bearer(
-    'Secret key of a server: sk_test_ (Server Test Key, non-billable) or sk_live_. Never together with an Origin header.',
+    'Secret key of a server: sk_test_ (Server Test Key, non-billable) or sk_live_. Never sent with an Origin header.',
   ),
   activation_token: bearer(
     'Browser activation token, from POST /v1/browser/activate. Short-lived; bound to a project and an origin.',

@@ -391,7 +391,7 @@ describe('bodies', () => {
       const { fields } = (await on.api.refuse('placements.create', { as: key, raw })).body
       return fields?.map(({ path, message }) => `${path} ${message}`)
     }
-    const leftOut = 'is null; leave it out when there is none'
+    const leftOut = 'is null; leave it out instead'
     const given = (extra: Record<string, unknown>) => JSON.stringify(asked(extra))
     expect(await messageOf('null')).toEqual([' is null'])
     expect(await messageOf(given({ job_type: null }))).toEqual(['job_type is null'])

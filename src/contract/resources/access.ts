@@ -8,7 +8,7 @@ import { assumed, assumedFields, assumedObject, strictObject } from '../objects.
 export const NamespaceName = z
   .string()
   .max(40)
-  .regex(/^[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?$/, 'must be lower-case letters and digits, with - and _ inside')
+  .regex(/^[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?$/, 'must be lower-case letters and digits, with - and _ in between')
 
 /** Letters, digits, dots, hyphens and underscores. */
 export const TokenName = z
@@ -37,7 +37,7 @@ export const TokenCreated = assumedObject('A97', () => ({
 export type TokenCreated = z.infer<typeof TokenCreated>
 
 export const AuditItem = assumedObject('A97', () => ({
-  audit_id: z.int().describe('Number of the entry; grows.'),
+  audit_id: z.int().describe('Number of the entry; increasing.'),
   at_ms: EpochMs.describe('When it was done, by the system clock.'),
   token: z
     .string()
@@ -101,7 +101,7 @@ export const control = declareEndpoints({
     path: '/_sandbox/audit',
     summary: 'List who changed what through the control plane',
     description:
-      'Newest first: every request that changes something, with the name of its token and its outcome. The newest 10 000 are kept; a sandbox without named tokens keeps those of this run.',
+      'Newest first: every request that changes something, with the name of its token and its outcome. The newest 10 000 are kept; a sandbox without named tokens keeps only entries of this run.',
     query: strictObject(() => ({
       ...pageQuery(),
       token: assumed(TokenName.optional(), 'A97', 'Only changes made with this token.'),

@@ -76,7 +76,7 @@ export function beaconEventMeant(word: string): (typeof eventInputs)[number] | n
   return foreignWords.get(word.toLowerCase()) ?? eventInputs.find((event) => event === near) ?? null
 }
 
-/** A longer word is near to no event. */
+/** A longer word is not close to any event. */
 const longestWord = 30
 
 export const acceptCodes = Object.keys(acceptMeanings) as (keyof typeof acceptMeanings)[]
@@ -128,14 +128,14 @@ const beaconFields = () => ({
   consent_revision: assumed(
     z.int().min(1).optional(),
     'A70',
-    'Revision that the decision has bound; another is refused.',
+    'Consent revision that the decision is bound to; any other is refused.',
   ),
   measurements: assumed(Measurements.optional(), 'A70', 'What was measured at that time.'),
   metadata: observed(Opaque.optional(), 'A70', "The integrator's own data; stored, not acted on."),
   contract_version: assumed(ContractVersion.optional(), 'A70', '<name>/v1.'),
 })
 
-/** Generators make a type of it that needs one of the two times. */
+/** Generators turn this into a type that requires one of the two times. */
 const oneTime = ['occurred_at', 'occurred_at_ms'].map((name) => ({ required: [name], properties: { [name]: {} } }))
 
 export const BeaconRequest = withKeywords(strictObject(beaconFields), { allOf: [{ anyOf: oneTime }] })
@@ -202,7 +202,8 @@ const beforeDecision_ms = 1_000
 
 /**
  * Whether a beacon is stamped before its decision, by more than a second. Times are compared at the precision they were
- * sent with: an `occurred_at` in whole seconds, the default of several languages, means any millisecond of them (A73).
+ * sent with: an `occurred_at` in whole seconds, the default of several languages, means any millisecond of that second
+ * (A73).
  */
 export function isBeforeDecision(
   { occurred_at, occurred_at_ms }: StatedTimes,

@@ -43,7 +43,7 @@ export const v1 = declareEndpoints({
         provenance: 'documented',
         decision: 'A07',
         required: true,
-        description: 'Must match an allowed origin of the key. Browsers send it by themselves.',
+        description: 'Must match an allowed origin of the key. Browsers send it automatically.',
       },
     },
     response: ActivationResult,

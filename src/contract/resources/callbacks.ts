@@ -42,7 +42,7 @@ export const control = declareEndpoints({
     path: '/_sandbox/callbacks/{slot_id}/resend',
     summary: 'Post the decision of a slot to its callback URL again',
     description:
-      'One attempt, now, also after a delivery that succeeded. The body is the decision as a poll would return it now; it is signed with the secret key that created the job, which is only in memory: after a restart, send it.',
+      'Makes one attempt now, even after a successful delivery. The body is the decision as a poll would return it now, signed with the secret key that created the job. That key is only in memory: after a restart, send it.',
     params: assumedObject('C07', () => ({ slot_id: z.string().describe('Slot of the callback.') })),
     body: assumedObject('C07', () => ({
       secret_key: z

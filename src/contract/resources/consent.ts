@@ -101,12 +101,12 @@ export const control = declareEndpoints({
     path: '/_sandbox/consent',
     summary: 'Show the consent history of sessions',
     description:
-      'Every revision, including superseded ones. Sending the same consent again adds none: after 60 s it renews the revision, before it changes nothing.',
+      'Every revision, including superseded ones. Sending the same consent again adds no revision: after 60 s it renews the current one, earlier it changes nothing.',
     query: assumedObject('A93', () => ({
       ...pageQuery(),
       client_id: z.string().optional().describe('Only this project.'),
       session_id: z.string().optional().describe('Only this session.'),
-      since: Since.optional().describe('Only what was stored or renewed since then.'),
+      since: Since.optional().describe('Only revisions stored or renewed since then.'),
     })),
     response: page(ConsentItem),
   },

@@ -60,7 +60,7 @@ export const control = declareEndpoints({
     path: '/_sandbox/events',
     summary: 'Follow events',
     description:
-      'Server-sent events, from now or after a sequence number. Their number is limited: when events after that number have been dropped, the stream begins with events.dropped, regardless of the filters, with the seq of the last dropped event.',
+      'Server-sent events, from now or after a sequence number. Only a limited number is kept: when events after that sequence number have been dropped, the stream begins with events.dropped, regardless of the filters, with the seq of the last dropped event.',
     query: assumedObject('A93', () => ({
       since_seq: queryNumber(z.int().min(0))
         .optional()

@@ -52,7 +52,7 @@ export const SlotConfig = strictObject(() => ({
   timing: observed(Timing.optional(), 'A35', 'As overrides.timing.'),
 }))
 
-/** An open object: what else public clients send in it is journalled. */
+/** An open object: other fields that public clients send in it are journalled. */
 export const BrandSafety = looseObject(() => ({
   blocked_categories: observed(z.array(Category).max(256).optional(), 'A35', 'As overrides.blocked_categories.'),
   blocked_domains: observed(z.array(Domain).max(256).optional(), 'A35', 'As overrides.blocked_domains.'),
@@ -65,7 +65,7 @@ export const CallbackUrl = z.string().max(2048)
 
 export const Delivery = strictObject(() => ({
   mode: observed(DeliveryMode.optional(), 'A35', 'The requested delivery of the decision.'),
-  callback_url: observed(CallbackUrl.nullable().optional(), 'C07', 'Where the decision of each slot is sent to.'),
+  callback_url: observed(CallbackUrl.nullable().optional(), 'C07', 'Where the decision of each slot is sent.'),
 }))
 
 const latency_ms = z.number().min(0)
@@ -98,7 +98,7 @@ export const JobPromptObject = strictObject(() => ({
 export const JobPrompt = z.union([JobPromptObject, PromptText], { error: promptError })
 const jobPromptField = documented(JobPrompt.optional(), 'Optional context, as { topic, text } or a string.')
 
-/** Fields that both forms of a job have, each form by a choice of its own. */
+/** Fields that both forms of a job have, each form by its own choice. */
 const surfaceFields = (choice: string) => ({
   publisher: observed(Publisher.optional(), choice, 'As overrides.publisher.'),
   slot_config: observed(SlotConfig.optional(), choice, 'Preferred formats and sizes.'),
@@ -125,7 +125,7 @@ const variantFields = once(() => ({
   routing: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
   ssp_partner_id: observed(text.optional(), 'A34', 'As overrides.preferred_partner_id.'),
   delivery: observed(Delivery.optional(), 'A34', 'The requested delivery of the decision.'),
-  callback_url: observed(CallbackUrl.nullable().optional(), 'C07', 'Where the decision of each slot is sent to.'),
+  callback_url: observed(CallbackUrl.nullable().optional(), 'C07', 'Where the decision of each slot is sent.'),
   ...targetingFields('A34'),
   timing: observed(Timing.optional(), 'A34', 'As overrides.timing.'),
 }))
@@ -250,7 +250,7 @@ const browserPlaces = {
   test_outcome: 'POST /v1/placements with a Server Test Key',
 }
 
-const noContract = 'the browser branch, beside job and context; the canonical form has none'
+const noContract = 'the browser branch, next to job and context; the canonical form has none'
 
 export const v1 = declareEndpoints({
   'jobs.create': {
@@ -287,7 +287,7 @@ export const v1 = declareEndpoints({
     path: '/v1/decisions/{slot_id}',
     summary: 'Poll a slot for its decision',
     description:
-      'Returns the placement response; decision is null while pending. A slot that is unknown or of another project gets a 404.',
+      'Returns the placement response; decision is null while pending. A slot that is unknown or belongs to another project gets a 404.',
     stability: 'advanced',
     params: strictObject(() => ({ slot_id: slotIdParam })),
     query: strictObject(() => ({

@@ -91,7 +91,7 @@ export const Constraints = strictObject(() => ({
   creative_duration_ms: observed(z.number(), 'A32', 'Length of a clip, milliseconds; 0 for other formats.'),
 }))
 
-/** When and how long a creative may show, of a job that states how long its generation takes. */
+/** When and how long a creative may show, for a job that states how long its generation takes. */
 export const DecisionMetadata = strictObject(() => ({
   timing: observed(Timing, 'C03', 'When the placement shows, relative to the generation.'),
   inference: observed(
@@ -127,7 +127,7 @@ export const FillDecision = strictObject(() => ({
     'Size of the creative.',
   ),
   duration_ms: observed(z.number().nullable(), 'A32', 'Length of a clip, milliseconds.'),
-  constraints: observed(Constraints, 'A32', 'Bounds of rendering.'),
+  constraints: observed(Constraints, 'A32', 'Rendering constraints.'),
   cs_declaration: csDeclaration,
   revenue_estimate: observed(
     strictObject(() => ({
@@ -189,7 +189,7 @@ export const PlacementRequest = strictObject(() => ({
   overrides: documented(Overrides.optional(), 'Advanced controls.'),
   consent: documented(
     RequestConsent.optional(),
-    'Consent flags; required when the project asks for consent and none is stored.',
+    'Consent flags; required when the project requires consent and none is stored.',
   ),
   slots_requested: documented(
     slotsRequested.optional(),
@@ -237,7 +237,7 @@ const item = assumedFields('A93', () => ({
   client_id: z.string().describe('Project ID.'),
   session_id: z.string().nullable().describe('Session, if the job named one.'),
   job_type: JobType.describe('Workload category.'),
-  mode: Mode.describe('test or live, of the credential.'),
+  mode: Mode.describe('Mode of the credential: test or live.'),
   format: Format.nullable().describe('Format of the fill; null otherwise.'),
   status: assumed(SlotStatus, 'A30', 'pending, ready or expired.'),
   fill: z.boolean().nullable().describe('null while pending.'),
@@ -262,7 +262,7 @@ export type TraceStep = z.infer<typeof TraceStep>
 /** The request that demand partners would have received (A51). Never prompt text. */
 export const PartnerRequest = assumedObject('A51', () => ({
   job_type: JobType.describe('Workload category.'),
-  formats: z.array(Format).describe('Formats asked for.'),
+  formats: z.array(Format).describe('Requested formats.'),
   topic: z.string().nullable().describe('Topic, only with semantic_targeting.'),
   country: z.string().nullable().describe('Country, if the request named one.'),
   max_width: z.int().nullable().describe('CSS pixels.'),
@@ -311,20 +311,20 @@ export const PlacementDetail = assumedObject('A52', () => ({
   fix: assumed(
     z.string().nullable(),
     'A75',
-    'What to do for a placement to be billed; null when this one would be, or nothing can be done.',
+    'How to get a placement billed; null when this one would be, or when nothing can be done.',
   ),
 }))
 export type PlacementDetail = z.infer<typeof PlacementDetail>
 
-/** How many of the newest placements a funnel is over. */
+/** How many of the newest placements a funnel covers. */
 export const funnelPlacements = 1_000
 
 const steps = assumedFields('A93', () => ({
   decided: z.int().describe('Fills of this format.'),
-  framed: z.int().describe('Those whose frame was loaded.'),
-  rendered: z.int().describe('Those with an accepted render beacon.'),
-  visible: z.int().describe('Those that were viewable by the thresholds of their project.'),
-  billable: z.int().describe('Those that production would bill.'),
+  framed: z.int().describe('Fills whose frame was loaded.'),
+  rendered: z.int().describe('Fills with an accepted render beacon.'),
+  visible: z.int().describe('Fills that were viewable by the thresholds of their project.'),
+  billable: z.int().describe('Fills that production would bill.'),
 }))
 
 export const PlacementFunnel = assumedObject('A93', () => ({
@@ -343,7 +343,7 @@ export const PlacementFunnel = assumedObject('A93', () => ({
     .describe('Most frequent first.'),
   formats: z
     .array(strictObject(() => ({ format: assumed(Format, 'A93', 'Format of the fill.'), ...steps() })))
-    .describe('How far the fills of each format have come.'),
+    .describe('How far the fills of each format got.'),
 }))
 export type PlacementFunnel = z.infer<typeof PlacementFunnel>
 
@@ -351,7 +351,7 @@ export const control = declareEndpoints({
   'placements.funnel': {
     ...reading,
     path: '/_sandbox/funnel',
-    summary: 'Count how far placements have come',
+    summary: 'Count how far placements got',
     description: `Of the newest ${funnelPlacements} placements: fills and no-fills with their reasons, and by format how many fills were framed, rendered, visible and billable.`,
     query: assumedObject('A93', () => ({
       client_id: z.string().optional().describe('Only this project.'),

@@ -22,7 +22,7 @@ import {
 import { limits } from '../limits.ts'
 import { assumed, assumedFields, assumedObject, documented, observed, sourceOf, strictObject } from '../objects.ts'
 
-/* Groups of settings that the configuration shows as they are. */
+/* Groups of settings that the configuration shows unchanged. */
 
 export const placementDefaults = assumedFields('A38', () => ({
   allowed_formats: assumed(z.array(Format).min(1), 'A80', 'Formats when a request names none.'),
@@ -48,7 +48,7 @@ export const ConsentRules = assumedObject('A64', () => ({
 export const viewabilityRules = assumedFields('A76', () => ({
   ratio: z.number().min(0).max(1).describe('Share of the pixels.'),
   duration_ms: z.int().min(0).describe('Continuous time, milliseconds.'),
-  large_area_px2: z.int().min(1).describe('From this area on, large_ratio applies; CSS pixels squared.'),
+  large_area_px2: z.int().min(1).describe('At this area and above, large_ratio applies; CSS pixels squared.'),
   large_ratio: z.number().min(0).max(1).describe('Share of the pixels of a large creative.'),
   clip_ratio: z.number().min(0).max(1).describe('Share of the pixels of a clip.'),
   clip_duration_ms: z.int().min(0).describe('Continuous playing time of a clip, milliseconds.'),
@@ -159,7 +159,7 @@ export const ProjectSettings = assumedObject('A80', () => ({
   fill_rate: assumed(z.number().min(0).max(1), 'A43', 'Share of opportunities that demand bids on.'),
   decision_latency_ms: assumed(Latency, 'A44', 'Latency of decisions.'),
   activation_ttl_ms: assumed(z.int().min(5_000).max(3_600_000), 'A04', 'Lifetime of an activation token.'),
-  frame_load_within_ms: assumed(span, 'A05', 'Time from the decision to the first load of the frame, at most.'),
+  frame_load_within_ms: assumed(span, 'A05', 'Maximum time from the decision to the first load of the frame.'),
   beacons_after_load_ms: assumed(span, 'A05', 'Time after the first load in which beacons are accepted.'),
   click_after_load_ms: assumed(span, 'A05', 'Time after the first load in which a click is accepted.'),
   decision_ttl_ms: assumed(span, 'A30', 'Lifetime of a decision.'),
@@ -204,7 +204,7 @@ export const defaultSettings: ProjectSettings = {
   secret_key_in_browser: 'reject',
 }
 
-/** Returns all settings of a project: its own, and the defaults of the others. */
+/** Returns all settings of a project: its own, and defaults for the others. */
 export function withDefaults(own: Partial<ProjectSettings>): ProjectSettings {
   return {
     ...defaultSettings,
@@ -375,7 +375,7 @@ export const control = declareEndpoints({
     role: 'admin',
     path: '/_sandbox/projects/{client_id}/keys',
     summary: 'Create a key',
-    description: 'A random key of the project, valid at once.',
+    description: 'A random key of the project, valid immediately.',
     params,
     body: KeyCreation,
     status: 201,

@@ -79,7 +79,7 @@ const conditions = assumedFields('A93', () => ({
   client_id: z.string().optional().describe('Only this project.'),
   session_id: z.string().optional().describe('Only this session.'),
   since: Since.optional().describe('Only requests since then: epoch milliseconds, or a span such as 10m.'),
-  until: Since.optional().describe('Only requests until then: epoch milliseconds, or a span such as 10m.'),
+  until: Since.optional().describe('Only requests up to then: epoch milliseconds, or a span such as 10m.'),
 }))
 const anyStatus = z.int().min(100).max(599)
 
@@ -156,7 +156,7 @@ export const control = declareEndpoints({
         .optional()
         .describe('Only requests that arrived after this one, by its request_id.'),
       foreign: BooleanText.optional().describe(
-        'true: instead of the journal, the last 100 requests of pages that no project allows. They are kept apart, so that no website can push others out of the journal. Default false.',
+        'true: instead of the journal, the last 100 requests of pages that no project allows. They are kept separately, so that no website can push others out of the journal. Default false.',
       ),
       details: BooleanText.optional().describe(
         'true: items have headers and bodies; such a page has at most 250 items. Default false.',
@@ -176,7 +176,7 @@ export const control = declareEndpoints({
   'requests.find': {
     ...matching,
     path: '/_sandbox/requests/find',
-    summary: 'Find requests, also by headers and body',
+    summary: 'Find requests, including by headers and body',
     description:
       'Requests of the journal that meet every condition, newest first. A page searches a limited number of requests: it may have fewer items than requested, even none, and a cursor to search further.',
     body: strictObject(() => ({ ...RequestMatch.shape, ...matchPage() })),
@@ -202,7 +202,7 @@ export const control = declareEndpoints({
       'Of the newest 1 000 requests, those that meet some of the conditions but not all: the fewest failed first, then the newest, each with what failed.',
     body: assumedObject('A93', () => ({
       ...RequestMatch.shape,
-      limit: z.int().min(1).max(100).optional().describe('Near misses at most; default 3.'),
+      limit: z.int().min(1).max(100).optional().describe('Maximum number of near misses; default 3.'),
     })),
     response: assumedObject('A93', () => ({ items: z.array(NearMiss).describe('Nearest first.') })),
   },
@@ -211,7 +211,7 @@ export const control = declareEndpoints({
     path: '/_sandbox/requests/{request_id}/replay',
     summary: 'Send a request of the journal again',
     description:
-      'The sandbox sends the request to itself over its own socket: fault rules, rate limits, validation and the journal treat it like any other request. It acts for the key of the original request and issues new asset tokens, so that no secret is needed or revealed. Prompt text is not stored: the request is sent without it. Anything else that the journal does not store must be given, or nothing is sent.',
+      'The sandbox sends the request to itself over its own socket: fault rules, rate limits, validation and the journal treat it like any other request. It acts as the key of the original request and issues new asset tokens, so that no secret is needed or revealed. Prompt text is not stored: the request is sent without it. Anything else that the journal does not store must be given, or nothing is sent.',
     params: assumedObject('A93', () => ({ request_id: RequestId.describe('Identifier of the request.') })),
     body: assumedObject('A93', () => ({
       set: z
@@ -223,7 +223,7 @@ export const control = declareEndpoints({
         .regex(/^key_[0-9a-z]{11}$/, 'must be the id of a key')
         .optional()
         .describe(
-          'Act for this key instead: a secret key directly, a publishable key as a page that has activated with it.',
+          'Act as this key instead: a secret key directly, a publishable key as a page that has activated with it.',
         ),
     })),
     response: ReplayResult,

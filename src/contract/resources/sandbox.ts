@@ -9,7 +9,7 @@ export const SandboxInfo = assumedObject('A93', () => ({
   version: z.string().describe('Version of svc.'),
   pid: z.int().describe('Process identifier.'),
   url: z.string().describe('Base URL on this computer.'),
-  public_url: z.string().describe('What frame URLs and links say: svc start --public-url, else the base URL.'),
+  public_url: z.string().describe('The base of frame URLs and links: svc start --public-url, else the base URL.'),
   inspector_url: z.string().describe('Address of the inspector.'),
   database: z.string().describe('Path of the database file, or :memory:.'),
   schema_version: z.int().describe('Number of the last migration.'),
@@ -66,7 +66,7 @@ export const Integrity = assumedObject('A93', () => ({
     ok: z.boolean().describe('Whether no problem was found.'),
     problems: z.array(z.string()).describe('Problems that were found, at most 20 lines.'),
   })).describe(
-    'Of a file the quick_check of SQLite; of PostgreSQL, which checks its pages itself, whether the counters of chains and events match their rows.',
+    'For a file, the quick_check of SQLite; for PostgreSQL, which checks its pages itself, whether the counters of chains and events match their rows.',
   ),
   evidence: assumed(EvidenceVerification, 'A77', 'The evidence chains, as evidence/verify returns them.'),
 }))
@@ -227,7 +227,7 @@ export const control = declareEndpoints({
     ...steering,
     path: '/_sandbox/clock/advance',
     summary: 'Move the clock forward',
-    description: 'Everything that becomes due is done before the response: pending decisions are made, in their order.',
+    description: 'Everything that becomes due is done before the response: pending decisions are made, in order.',
     body: assumedObject('A93', () => ({ by_ms: z.int().min(0).max(latest_ms).describe('Milliseconds to advance.') })),
   },
   'clock.set': {
