@@ -57,6 +57,19 @@ describe('sandbox snapshot', () => {
     expect(gone.stderr).toContain('There is no snapshot named one.')
   })
 
+  test('refuses a name that is too long before it is sent: the head of a request has no room for it', async () => {
+    const name = 'n'.repeat(10_000)
+    for (const command of ['save', 'restore', 'delete']) {
+      expect(await cli.svc(`sandbox snapshot ${command} ${name}`), command).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'error: name has 10,000 characters.\nhint: It can have at most 64.\n',
+      })
+    }
+    const { code, stderr } = await cli.svc(`requests show ${name}`)
+    expect([code, stderr]).toEqual([2, 'error: request_id has 10,000 characters.\nhint: It can have at most 1,000.\n'])
+  })
+
   test('refuses a name that is taken, unless told to replace it', async () => {
     await cli.svc('sandbox snapshot save one')
     const taken = await cli.svc('sandbox snapshot save one -o json')

@@ -223,6 +223,12 @@ describe('a usage error', () => {
       "Missing required argument 'suite-or-case'.",
       `Built-in suites: ${builtinNames().join(', ')}. To list the cases of one: svc qa list NAME`,
     ],
+    [
+      `start --port ${'x'.repeat(10_000)}`,
+      `Option '--port <n>' argument '${'x'.repeat(100)}...' is invalid. It must be a whole number.`,
+      'Add --help to see what it takes.',
+    ],
+    ['x'.repeat(10_000), `Unknown command '${'x'.repeat(100)}...'.`, 'Add --help to see what it takes.'],
     ['--verison', "Unknown option '--verison'.", 'Did you mean --version?'],
     [
       'placements explain a b',

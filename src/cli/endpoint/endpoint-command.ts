@@ -66,7 +66,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
   const argument = ([name, description]: [string, string]) =>
     new Argument(extra.defaultParam === undefined ? `<${name}>` : `[${name}]`, description)
   const inputOf = async (session: Session, input: CommandInput): Promise<CallInput> => ({
-    params: await paramsOf(Object.keys(endpoint.params), input, () => extra.defaultParam?.(session)),
+    params: await paramsOf(endpoint, input, () => extra.defaultParam?.(session)),
     query: endpoint.query === null ? undefined : await queryOf(session, endpoint, flags.query, input),
     body: endpoint.body === null ? undefined : await bodyOf(session, id, flags.body, input, extra.defaults),
   })
@@ -200,15 +200,24 @@ async function bodyOf(
   return body
 }
 
+/** Longer than every identifier, and short enough for the head of a request, which holds 16 KiB. */
+const maxParamLength = 1_000
+
 async function paramsOf(
-  names: readonly string[],
+  { params: described, param_limits }: EndpointFacts,
   { args }: CommandInput,
   fallback: () => Promise<string> | string | undefined,
 ): Promise<Record<string, string>> {
   const params: Record<string, string> = {}
-  for (const [index, name] of names.entries()) {
+  for (const [index, name] of Object.keys(described).entries()) {
     const value = args[index] ?? (await fallback())
     if (value === undefined) throw new CliError('usage', 'argument_missing', `${name} is missing.`)
+    const limit = param_limits[name] ?? maxParamLength
+    if (value.length > limit) {
+      const length = value.length.toLocaleString('en-US')
+      const hint = `It can have at most ${limit.toLocaleString('en-US')}.`
+      throw new CliError('usage', 'argument_too_long', `${name} has ${length} characters.`, hint)
+    }
     params[name] = value
   }
   return params

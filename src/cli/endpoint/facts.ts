@@ -38,6 +38,8 @@ export interface EndpointFacts
   readonly item_fields?: readonly string[]
   /** The description of each path parameter. */
   readonly params: Readonly<Record<string, string>>
+  /** The most characters of the path parameters that have such a limit. */
+  readonly param_limits: Readonly<Record<string, number>>
   readonly query: Field | null
   /** Its variants are in `anyOf`. */
   readonly body: Field | null
@@ -56,6 +58,12 @@ function factsOf(endpoint: Endpoint): EndpointFacts {
     response: 'media_type' in response ? { media_type: response.media_type } : {},
     ...itemFields(endpoint),
     params: Object.fromEntries(params.map(([name, schema]) => [name, schema.meta()?.description ?? name])),
+    param_limits: Object.fromEntries(
+      params.flatMap(([name, schema]) => {
+        const { maxLength } = fieldOf(schema)
+        return maxLength === undefined ? [] : [[name, maxLength]]
+      }),
+    ),
     query: endpoint.query === undefined ? null : fieldOf(endpoint.query),
     body: endpoint.body === undefined ? null : fieldOf(endpoint.body),
   }

@@ -115,6 +115,9 @@ export function didYouMean(given: string, names: readonly string[]): string | nu
 /** The help lists all values of a flag; an error only this many. */
 const maxListedChoices = 14
 
+/** A value that would fill the screen, and its beginning. */
+const longWord = /([^\s']{100})[^\s']{100,}/g
+
 /** Returns commander's `error: unknown option '--formt'\n(Did you mean --format?)` as an error of this program. */
 export async function usageError(
   { code, message }: { code: string; message: string },
@@ -127,7 +130,7 @@ export async function usageError(
   const [, invalid, given = '', listed = ''] =
     /^(.*?'([^']*)' is invalid.*?) Allowed choices are (.*)\.$/.exec(what) ?? []
   const choices = listed === '' ? [] : listed.split(', ')
-  const text = invalid ?? what
+  const text = (invalid ?? what).replace(longWord, '$1...')
   const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}`
   return new CliError(
     'usage',
