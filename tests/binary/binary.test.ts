@@ -100,18 +100,27 @@ test('prints its version about as fast as Node starts', async () => {
   expect(times.version).toBeLessThan(2 * times.node)
 })
 
-test('is ready after less than 400 ms of processor time', async () => {
-  const program: Program = { command: [binary], cwd: folder, env }
-  const ticks: number[] = []
-  for (let round = 0; round < 10 && !ticks.some((each) => each < 40); round++) {
-    await withSandbox(program, ['--ephemeral'], async (_url, pid) => {
-      const [, , , ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(/\) | /)
-      // utime and stime, in hundredths of a second.
-      ticks.push(Number(fields[10]) + Number(fields[11]))
-    })
+test('takes about the processor time of the checkout to be ready', async () => {
+  const commands = { binary: [binary], checkout: [process.execPath, join(checkout, 'bin/svc.js')] }
+  const least = { binary: Number.POSITIVE_INFINITY, checkout: Number.POSITIVE_INFINITY }
+  // The best of many, in turn: other work on the computer adds to some rounds, and takes from none.
+  for (let round = 0; round < 15 && (round < 3 || least.binary >= 2 * least.checkout); round++) {
+    for (const name of ['binary', 'checkout'] as const) {
+      const program: Program = { command: commands[name], cwd: folder, env }
+      await withSandbox(program, ['--ephemeral'], async (_url, pid) => {
+        least[name] = Math.min(least[name], processorTicksOf(pid))
+      })
+    }
   }
-  expect(Math.min(...ticks)).toBeLessThan(40)
+  expect(least.binary).toBeLessThan(2 * least.checkout)
 })
+
+/** Returns the processor time of a process until now, in hundredths of a second. */
+function processorTicksOf(pid: number): number {
+  const [, , , ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(/\) | /)
+  // utime and stime.
+  return Number(fields[10]) + Number(fields[11])
+}
 
 async function timeOf(call: () => Promise<unknown>): Promise<number> {
   const started = performance.now()
