@@ -12,7 +12,8 @@ const lineColumns: readonly Column[] = [
   { name: 'price CPM', field: 'gross_cpm' },
   { name: 'amount' },
   { name: 'publisher', field: 'publisher_amount', rank: 3 },
-  { name: 'currency' },
+  // It is also in the totals.
+  { name: 'currency', rank: 4 },
 ]
 const totalColumns: readonly Column[] = [
   { name: 'project', field: 'client_id' },

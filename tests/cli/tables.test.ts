@@ -101,6 +101,24 @@ test('a list at 80 columns leaves out the least important, and --wide shows it',
   expect(wide.text).not.toContain('…')
 })
 
+test('where several tables are printed, the note names the one that lacks columns', async () => {
+  const printed = async (columns: number) => {
+    const stderr = keptStream(true)
+    const stdout = { ...keptStream(true), columns }
+    await cli.svc('billing report', { host: { stdout, stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
+    return { stderr: stderr.text, heads: stdout.text.split('\n').filter((line) => /^(project|format) /.test(line)) }
+  }
+  const { stderr, heads } = await printed(60)
+  expect(heads.map((head) => head.split(/ {2,}/))).toEqual([
+    ['format', 'metric', 'count', 'price CPM', 'amount'],
+    ['project', 'model', 'billed', 'total', 'publisher', 'currency'],
+  ])
+  expect(stderr).toBe('Not shown in table 1: project, publisher, currency. All columns: --wide\n')
+  expect((await printed(40)).stderr).toMatch(
+    /^Not shown in table 1: project, publisher, currency; in table 2: model, publisher\. All columns: --wide\n$/,
+  )
+})
+
 test('a list without pages names no cursor; one with a next page does', async () => {
   const stderrOf = async (line: string) => {
     const stderr = keptStream(true)

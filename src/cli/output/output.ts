@@ -60,7 +60,7 @@ type Filter = (value: unknown) => Promise<string> | string
 
 /** How tables and times are shown where nothing else is asked for. */
 function usualView({ now }: Pick<Host, 'now'>): View {
-  return { time: null, now_ms: now(), wide: false, columns: null, left_out: new Set() }
+  return { time: null, now_ms: now(), wide: false, columns: null, left_out: [] }
 }
 
 const progressDelay_ms = 1_000
@@ -119,9 +119,8 @@ export function createOutput(
   }
   const isFiltered = filter !== null && format !== 'none'
   const noteLeftOut = () => {
-    const names = [...(view.left_out ?? [])]
-    view.left_out?.clear()
-    if (names.length > 0) output.note(`Not shown here: ${names.join(', ')}. All columns: --wide`)
+    const text = leftOutText(view.left_out?.splice(0) ?? [])
+    if (text !== '') output.note(`Not shown ${text}. All columns: --wide`)
   }
 
   const output: Output = {
@@ -207,6 +206,14 @@ export function createOutput(
     flush: () => printed,
   }
   return output
+}
+
+/** Returns which columns each table lacks: `here: key`, where all lack the same, else `in table 1: key; in table 3: tags`. */
+function leftOutText(tables: readonly (readonly string[])[]): string {
+  const lists = tables.map((names) => names.join(', '))
+  const texts =
+    new Set(lists).size === 1 ? [`here: ${lists[0]}`] : lists.map((list, index) => `in table ${index + 1}: ${list}`)
+  return texts.filter((_, index) => lists[index] !== '').join('; ')
 }
 
 /** Loads what a filter needs: jq has 1.3 MB, templates a tenth of that. */

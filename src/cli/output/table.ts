@@ -39,9 +39,8 @@ export function tableLines(all: readonly Column[], rows: readonly Row[], style: 
     Math.max(textWidth(name), ...cells.map((row) => textWidth(row[index] ?? ''))),
   )
   const shown = fitting(columns, natural, style, indent)
-  for (const column of columns) {
-    if (!shown.some((each) => each.column === column)) style.view.left_out?.add(column.name)
-  }
+  const isShown = (column: Column) => shown.some((each) => each.column === column)
+  style.view.left_out?.push(columns.filter((column) => !isShown(column)).map(({ name }) => name))
   const isNumeric = columns.map(
     ({ kind, name, field = name }) =>
       kind !== 'time' && rows.length > 0 && rows.every((row) => typeof fieldOf(row, field) === 'number'),

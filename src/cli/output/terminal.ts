@@ -121,8 +121,8 @@ export interface View {
   columns: readonly string[] | null
   /** Whether there are several tables, each of which takes its own of those columns. */
   has_tables?: boolean
-  /** The names of columns that a terminal had no room for, until a note has named them. */
-  left_out?: Set<string>
+  /** The columns that a terminal had no room for, of each table that was drawn since the last note about them. */
+  left_out?: string[][]
 }
 
 /** Colours, and the columns of the terminal; undefined where the text does not go to one. */

@@ -42,7 +42,7 @@ export async function runCommand(
   bare: Host,
 ): Promise<number> {
   const host = guardedHost(bare)
-  const view = { time: null, now_ms: host.now(), wide: false, columns: null, left_out: new Set() } as View
+  const view = { time: null, now_ms: host.now(), wide: false, columns: null, left_out: [] } as View
   const output: OutputOptions = { format: 'text', quiet: false, color: 'auto', isPaged: false, view }
   try {
     const [first, ...rest] = args
