@@ -177,7 +177,7 @@ request_id        req_*
     const { code, stdout, stderr } = await cli.svc(`requests replay ${item!.request_id}`)
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toContain(`\
-error: Nothing was sent: the journal does not hold all of this request.
+error: Nothing was sent: the journal does not have all of this request.
   authorization: is not kept (expected: the id of a key to act for, in key_id (svc keys list))
 hint: `)
     expect(await journalled(cli)).toHaveLength(before)
