@@ -131,7 +131,7 @@ async function credentialOf(
   }
 }
 
-const expectedKey = 'the id of a key to act for, in key_id (svc keys list)'
+const expectedKey = 'the id of a key to act as, in key_id (svc keys list)'
 
 async function credentialOfKey({ store }: ReplayServices, key_id: string): Promise<RestoredCredential> {
   const id = decodeId('key', key_id)

@@ -43,7 +43,7 @@ function exchange(
   }
 }
 
-/** Returns what a check of doctor finds in a journal. */
+/** Returns the findings of a doctor check in a journal. */
 function find(name: string, journal: Observed) {
   const check = checks.find((each) => each.name === name)
   if (check === undefined) throw new Error(`no check ${name}`)
@@ -138,7 +138,7 @@ describe('key type', () => {
     ])
   })
 
-  test('a secret key from a page, when the project accepts it', () => {
+  test('a secret key from a page of a project that accepts it', () => {
     const detail = { response_headers: { 'x-sandbox-warning': 'secret_key_in_browser' } }
     expect(find('key type', journal([exchange('POST /v1/placements', { detail })]))).toMatchObject([
       { level: 'warning' },
@@ -166,12 +166,12 @@ describe('allowed origins', () => {
     ])
   })
 
-  test('null is never to be allowed', () => {
+  test('null can never be allowed', () => {
     expect(find('allowed origins', journal([refused('null')]))).toEqual([
       {
         level: 'problem',
         message:
-          'A page without an origin of its own (null) was refused once (POST /v1/browser/activate): no project can allow it.',
+          'A page without its own origin (null) was refused once (POST /v1/browser/activate): no project can allow it.',
         fix: 'Serve the page from http://localhost, not as a file; a sandboxed iframe around it needs allow-same-origin.',
       },
     ])
@@ -201,12 +201,12 @@ describe('stored project config', () => {
   const read = (detail: Partial<Exchange>, status = 200) =>
     exchange('GET /v1/projects/proj_demo/config', { status, detail })
 
-  test('a project that does not exist, or is not that of the key', () => {
+  test("a project that does not exist, or is not the key's", () => {
     const asked = (client_id: string) => exchange(`GET /v1/projects/${client_id}/config`, { status: 404 })
     expect(find('project config', journal([asked('proj_old')]))).toEqual([
       {
         level: 'problem',
-        message: 'The config of proj_old was requested; there is no such project here.',
+        message: 'The config of proj_old was requested, but there is no such project here.',
         fix: 'Set client_id to the project of the key. Projects here: proj_demo.',
       },
     ])
@@ -225,7 +225,7 @@ describe('stored project config', () => {
     expect(find('project config', journal([triggered]))).toMatchObject([{ level: 'ok' }])
   })
 
-  test('nobody reads it, and need not: render.js was loaded, or sent beacons from the cache', () => {
+  test('nobody reads it or needs to: render.js was loaded, or sent beacons from the cache', () => {
     const from = (page: string) => ({ request_headers: { origin: page, referer: `${page}/` } })
     const here = from('http://localhost:3000')
     const activated = exchange('POST /v1/browser/activate', { detail: here })
@@ -247,7 +247,7 @@ describe('stored project config', () => {
     ]
     for (const last of old) {
       expect(find('project config', journal([last]))).toMatchObject([
-        { level: 'warning', message: 'The config of proj_demo was last read at revision 2; it is at 3 now.' },
+        { level: 'warning', message: 'The config of proj_demo was last read at revision 2; it is now at 3.' },
       ])
     }
     const again = read({ response_body: { config_revision: 3 } })
@@ -264,10 +264,10 @@ test('a mistyped path comes with the endpoint that was probably meant', () => {
   expect(find('endpoints', journal([unknownSlot]))).toMatchObject([{ level: 'ok' }])
 })
 
-test('whatever of a request the API refuses is found', () => {
-  // A fault rule is meant, and a limit is judged by what the client does about it.
+test('every part of a request that the API refuses is found', () => {
+  // A fault rule is intended, and a limit is judged by how the client reacts.
   const ofService = ['rate_limited', 'injected_fault', 'ticket_invalid']
-  // The config that an unknown project is asked for has a check of its own; a slot may just be gone.
+  // The config of an unknown project has its own check; a slot may simply be gone.
   const gone = ['not_found']
   const overlooked = Object.values<Endpoint>(v1).flatMap((endpoint) => {
     const route = `${endpoint.method} ${endpoint.path.replaceAll(/\{\w+\}/g, 'x')}`
@@ -297,7 +297,7 @@ describe('beacon field names', () => {
     expect(find('beacon fields', seen)).toEqual([
       {
         level: 'problem',
-        message: 'A beacon has assetToken, which the contract does not know (2 times).',
+        message: 'A beacon has assetToken, which the contract does not define (2 times).',
         fix: 'Its name is asset_token.',
       },
     ])
@@ -351,11 +351,11 @@ describe('error envelopes', () => {
     })
   const limited = (at_ms: number) => failed(429, at_ms, { response_headers: { 'retry-after': '2' } })
 
-  test('a request is repeated before Retry-After is over', () => {
+  test('a request is repeated before Retry-After has passed', () => {
     expect(find('error envelopes', journal([limited(noon), limited(noon + 500)]))).toMatchObject([
       {
         level: 'problem',
-        message: expect.stringContaining('was repeated once before the 2 s of Retry-After were over (429)'),
+        message: expect.stringContaining('was repeated once before the 2 s of Retry-After had passed (429)'),
       },
     ])
     expect(find('error envelopes', journal([limited(noon), limited(noon + 2_000)]))).toMatchObject([{ level: 'ok' }])
@@ -431,18 +431,23 @@ describe('frames', () => {
     expect(find('render beacons', seen)).toMatchObject([
       {
         level: 'problem',
-        message: 'A frame was loaded by a program, not a browser, and no beacon came, once: slot_1.',
+        message: 'A frame was loaded by a program, not a browser, and no beacon arrived, once: slot_1.',
       },
       { level: 'problem', message: 'A frame sent beacons but no render, once: slot_2.' },
     ])
   })
 
   test.each([
-    ['image', [], 'A frame was loaded as an image and no beacon came', 'not a picture'],
-    ['empty', [], 'A frame was loaded by a script of the page and no beacon came', 'Its HTML does nothing'],
-    ['document', [], 'A frame was loaded as its own page and no beacon came', 'That is a preview'],
-    ['iframe', [], 'A frame was loaded in a page that loaded no render.js and no beacon came', 'An iframe alone sends'],
-    ['iframe', ['script'], 'A frame was loaded and no beacon came', 'connect-src of its CSP'],
+    ['image', [], 'A frame was loaded as an image and no beacon arrived', 'not a picture'],
+    ['empty', [], 'A frame was loaded by a script of the page and no beacon arrived', 'Its HTML does nothing'],
+    ['document', [], 'A frame was loaded as its own page and no beacon arrived', 'That is a preview'],
+    [
+      'iframe',
+      [],
+      'A frame was loaded in a page that loaded no render.js and no beacon arrived',
+      'An iframe alone sends',
+    ],
+    ['iframe', ['script'], 'A frame was loaded and no beacon arrived', 'connect-src of its CSP'],
   ])('how a silent frame was loaded is named: %s %j', (destination, others, message, fix) => {
     const loaded = frame('slot_1', { request_headers: { 'sec-fetch-dest': destination } })
     const scripts = others.map((each) => exchange('GET /v1/render.js', { request_headers: { 'sec-fetch-dest': each } }))
@@ -451,7 +456,7 @@ describe('frames', () => {
     ])
   })
 
-  test('a view that was accepted and does not count', () => {
+  test('a view that was accepted but does not count', () => {
     const visible = (slot_id: string, reason_code: BeaconItem['reason_code']) => ({
       ...beacon(slot_id, 'visible'),
       reason_code,
@@ -466,16 +471,16 @@ describe('frames', () => {
       {
         level: 'warning',
         message:
-          'visible of slot_1, slot_3 was accepted and does not count, VISIBILITY_UNMEASURED: the visible beacon has no measurements.visible_ratio or visible_ms.',
+          'visible of slot_1, slot_3 was accepted but does not count, VISIBILITY_UNMEASURED: the visible beacon has no measurements.visible_ratio or visible_ms.',
         fix: 'Send measurements.visible_ratio and measurements.visible_ms with visible.',
       },
     ])
     expect(find('views', journal([], { beacons: beacons.slice(1, 3) }))).toMatchObject([
-      { level: 'ok', message: 'Every view that was reported counts.' },
+      { level: 'ok', message: 'Every reported view counts.' },
     ])
   })
 
-  test('a rendered ad has no pixels, unless it was folded away after it was seen', () => {
+  test('a rendered ad has no pixels, unless it was collapsed after it was seen', () => {
     const measured = (event: string, width_px: number) =>
       exchange('POST /v1/beacons', {
         slot_id: 'slot_1',
@@ -510,7 +515,7 @@ describe('frames', () => {
       ['Less than half', [measured('render', 1), measured('heartbeat', 0.2)], 'cuts it off'],
       ['for seconds, and hidden', [measured('render', 1), measured('heartbeat', 1)], 'opacity: 0'],
       ['gone before it could count', [measured('render', 1)], 'Keep it in the page'],
-      ['gone before it could count', [measured('render', 1), measured('play_started', 1)], 'a clip for two'],
+      ['gone before it could count', [measured('render', 1), measured('play_started', 1)], 'or two for a clip'],
     ])('%s', (what, sent, fix) => {
       expect(views(...sent)).toMatchObject([
         { level: 'warning', message: expect.stringContaining(what), fix: expect.stringContaining(fix) },
@@ -533,7 +538,7 @@ describe('frames', () => {
   })
 })
 
-test('pages that are not of this machine need the permission of Local Network Access', () => {
+test('pages that are not on this machine need the permission of Local Network Access', () => {
   const from = (...origins: string[]) =>
     find(
       'local network access',
@@ -547,7 +552,7 @@ test('pages that are not of this machine need the permission of Local Network Ac
   expect(from('null')).toMatchObject([{ level: 'warning', message: expect.stringContaining('(null)') }])
 })
 
-test('a route of old clients that a strict sandbox has not is no mistyped path', () => {
+test('a route of old clients that a strict sandbox does not have is not a mistyped path', () => {
   const sent = { alias: 'wrapper.job', status: 404, reason_code: 'not_found' } as const
   expect(find('endpoints', journal([exchange('POST /public/wrapper/v1/jobs', sent)]))).toMatchObject([
     { level: 'problem', fix: expect.stringContaining('--strict') },
@@ -589,7 +594,7 @@ test('secret keys in served files are reported by file and line, without their s
   const place = { place: 'dist', files: 3, problem: null }
   const served = (files: ServedFiles) => runRule(servedRules['secret-key-served'], files)
   expect(served({ ...place, keys: [{ file: 'app.js', ...keys[0]! }] })).toMatchObject([
-    { level: 'problem', message: 'app.js:2 holds the secret key sk_live_….' },
+    { level: 'problem', message: 'app.js:2 contains the secret key sk_live_….' },
   ])
   expect(served({ ...place, keys: [] })).toEqual([
     { level: 'ok', message: 'No secret key in 3 files of dist.', fix: null },

@@ -1,4 +1,4 @@
-/** `svc doctor`: its checks as selections of rules, what they find, and the report of it. */
+/** `svc doctor`: its checks as selections of rules, their findings, and the report. */
 import type { Style } from '../cli/output/terminal.ts'
 import { hangingLines, plural } from '../cli/output/text.ts'
 import type { ReasonCode } from '../contract/errors.ts'
@@ -10,7 +10,7 @@ import { checkableRules } from './rules/index.ts'
 import { machineRules, sandboxRules } from './rules/machine.ts'
 import { servedRules } from './rules/page.ts'
 
-/** `problem`: something does not work. `warning`: it will surprise. `unknown`: it could not be looked at. */
+/** `problem`: something does not work. `warning`: it will surprise. `unknown`: it could not be checked. */
 type Level = 'ok' | 'warning' | 'problem' | 'unknown'
 
 /** The result of a check. */
@@ -28,7 +28,7 @@ interface Outcome {
 }
 
 interface Gathered {
-  /** Null where the computer is not to be judged. */
+  /** Null when the computer is not checked. */
   machine: Machine | null
   /** Null when no sandbox responds. */
   sandbox: SandboxFacts | null
@@ -42,15 +42,15 @@ const groups = ['This machine', 'The sandbox', "The integration's traffic", 'Ser
 
 type RuleId = keyof typeof checkableRules
 
-/** A check of what an integration did: rules under the name that is printed. */
+/** A check of an integration: rules under the name that is printed. */
 interface Check {
   name: string
   rules: readonly (RuleId | Selection)[]
   /** Printed when nothing was found. */
   holds: string
-  /** Printed instead when there was nothing to look at. */
+  /** Printed instead when there was nothing to check. */
   unseen?: string
-  /** The requests that it looks at, when not all. */
+  /** The requests that it checks, when not all. */
   requests?: (exchange: Exchange) => boolean
 }
 
@@ -58,7 +58,7 @@ interface Selection {
   id: RuleId
   /** The findings that belong to this check, when not all. */
   only?: (finding: Finding) => boolean
-  /** The level of its findings, when not that of their severity. */
+  /** The level of its findings, when it does not follow from their severity. */
   level?: Level
 }
 
@@ -67,7 +67,7 @@ const refusedFor =
   ({ reason }: Finding) =>
     reason !== undefined && reasons.includes(reason)
 
-/** Without those for expired activation tokens: a page that activates again has made no mistake. */
+/** Leaves out expired activation tokens: a page that activates again has made no mistake. */
 const refusedForKey = refusedFor(
   'activation_token_invalid',
   'key_class',
@@ -99,7 +99,7 @@ export const checks: readonly Check[] = [
   {
     name: 'project config',
     rules: ['wrong-project', 'config-not-found', 'config-unread', 'config-stale'],
-    holds: 'No request named a project of another key, and no old config is in use.',
+    holds: "No request named another key's project, and no old config is in use.",
   },
   {
     name: 'endpoints',
@@ -116,7 +116,7 @@ export const checks: readonly Check[] = [
     rules: ['unknown-fields', 'request-refused', 'content-type'],
     requests: (exchange) => !isBeacon(exchange),
     holds: 'Every request had the fields and values of the contract.',
-    unseen: 'No request was sent to the API but beacons.',
+    unseen: 'Only beacons were sent to the API.',
   },
   {
     name: 'beacon fields',
@@ -135,7 +135,7 @@ export const checks: readonly Check[] = [
   {
     name: 'consent',
     rules: ['consent-missing', { id: 'shown-after-withdrawal', only: ({ requests = [] }) => requests.every(isBeacon) }],
-    holds: 'No request and no beacon was refused for its consent.',
+    holds: 'No request or beacon was refused because of consent.',
   },
   {
     name: 'error envelopes',
@@ -146,7 +146,7 @@ export const checks: readonly Check[] = [
   {
     name: 'failures',
     rules: ['service-failed'],
-    holds: 'No request failed within the sandbox.',
+    holds: 'No request failed inside the sandbox.',
   },
   {
     name: 'polling',
@@ -183,8 +183,8 @@ export const checks: readonly Check[] = [
   {
     name: 'views',
     rules: ['view-not-counted', 'frame-without-room', 'ads-never-seen'],
-    holds: 'Every view that was reported counts.',
-    unseen: 'No view was reported yet.',
+    holds: 'Every reported view counts.',
+    unseen: 'No view has been reported yet.',
   },
   {
     name: 'fills',
@@ -200,7 +200,7 @@ export const checks: readonly Check[] = [
   },
 ]
 
-/** Runs every check that has its facts; without a journal, the result says why. */
+/** Runs every check whose facts are available; without a journal, the result says why. */
 export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagnosis[] {
   const [ofMachine, ofSandbox, ofJournal, ofFiles] = groups
   const results = (group: string, check: string, outcomes: readonly Outcome[]) =>
@@ -226,7 +226,7 @@ function nothingSeen(sandbox: SandboxFacts | null, machine: Machine | null, read
   if (sandbox === null) {
     const service = machine?.service
     if (typeof service === 'object') {
-      const message = 'The sandbox cannot be read, so its journal cannot be either.'
+      const message = 'The sandbox cannot be read, so neither can its journal.'
       return { level: 'unknown', message, fix: service.hint }
     }
     return unknown('No sandbox responds, so its journal cannot be read.', `Start one: ${command_name} start`)
@@ -240,8 +240,8 @@ function nothingSeen(sandbox: SandboxFacts | null, machine: Machine | null, read
   }
   return journal.enabled
     ? unknown(
-        'The journal holds no request of an integration.',
-        `Point the integration at ${url}, use it once, and look again.`,
+        'The journal has no requests from an integration.',
+        `Point the integration at ${url}, use it once, and run this again.`,
       )
     : unknown('The journal is off.', 'Start the sandbox without --journal-limit 0.')
 }
@@ -301,7 +301,10 @@ const levels = {
   unknown: { symbol: '?', color: 'dim', many: 'unknown' },
 } as const
 
-/** Returns the results as text: grouped, with a fix below each finding, and a summary. On a terminal lines fit its width. */
+/**
+ * Returns the results as text: grouped, with a fix below each finding, and a summary. On a terminal, lines fit its
+ * width.
+ */
 export function reportLines(results: readonly Diagnosis[], style: Style): string[] {
   const widest = Math.max(...results.map(({ check }) => check.length))
   const { columns = Number.POSITIVE_INFINITY } = style

@@ -1,4 +1,7 @@
-/** The journal of a sandbox: what it recorded of an integration, read page by page over its control API, and what a request is about. */
+/**
+ * The journal of a sandbox: its records of an integration, read page by page over its control API, and what a request
+ * is about.
+ */
 import { commandLineAgent } from '../cli/run/host.ts'
 import { type Client, nextCursor } from '../client/client.ts'
 import { contractCheckClient } from '../contract/endpoint.ts'
@@ -10,20 +13,20 @@ import { withoutQuery } from '../foundation/http.ts'
 import { parseJson, valueAt } from '../foundation/json.ts'
 
 interface ReadOptions {
-  /** Only what came since: epoch milliseconds or a span such as `10m`. */
+  /** Only records since then: epoch milliseconds or a span such as `10m`. */
   since?: string | undefined
   /**
    * Only requests that arrived after the one with this id, and the slots that they are about, however the sandbox clock
-   * was set meanwhile. Null: from the first request on.
+   * has been set since. Null: from the first request on.
    */
   after?: string | null | undefined
-  /** How many exchanges, placements and beacons are read, each. */
+  /** The maximum number of exchanges, of placements and of beacons to read. */
   limit: number
 }
 
 /**
  * Returns the newest exchanges, with the placements and beacons of the same time. Requests of `svc contract check`, and
- * those of this command line that failed, are left out: they are no integration's.
+ * failed ones of this command line, are left out: they do not come from an integration.
  */
 export async function readJournal(
   client: Client,
@@ -35,7 +38,7 @@ export async function readJournal(
   const listed = await readPages(limit, (page) =>
     client.requests.list({ query: { ...query, ...(after ? { after } : {}), ...page, details: 'true' } }),
   )
-  // Pages that are not allowed yet are what an integration most often gets wrong.
+  // Pages that are not allowed yet are the most common mistake of integrations.
   const foreign = await client.requests.list({
     query: { ...query, ...(after ? { after } : {}), foreign: 'true', details: 'true' },
   })
@@ -111,7 +114,7 @@ export interface Journal {
   placements: readonly PlacementItem[]
   beacons: readonly BeaconItem[]
   projects: SandboxInfo['projects']
-  /** Sandbox time at which the journal was read, epoch milliseconds. */
+  /** Sandbox time when the journal was read, epoch milliseconds. */
   now_ms: number
   /** The project of the settings. */
   client_id: string | null
@@ -180,7 +183,7 @@ export function hasWarning({ response_headers }: Exchange, warning: string): boo
 
 const poll = /^GET \/(?:v1\/decisions\/([^/]+)|public\/(?:wrapper|browser)\/v1\/slots\/([^/]+)\/decision)$/
 
-/** Returns the slot that a request polls, or null when it is no poll. */
+/** Returns the slot that a request polls, or null when it is not a poll. */
 export function polledSlot(exchange: Exchange): string | null {
   const [, canonical, alias] = poll.exec(routeOf(exchange)) ?? []
   return canonical ?? alias ?? null
@@ -196,7 +199,7 @@ export function openSlots(exchange: Exchange): string[] {
   return valueAt(response_body, 'status') === 'pending' && slot_id !== null ? [slot_id] : []
 }
 
-/** Groups exchanges by a text of each, in the order of the first of each group; those without a text are left out. */
+/** Groups exchanges by a key, in the order in which the keys first occur; exchanges without a key are left out. */
 export function groupBy(
   exchanges: readonly Exchange[],
   key: (exchange: Exchange) => string | null,

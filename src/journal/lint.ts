@@ -7,7 +7,7 @@ import type { Judgement, RuleText, Severity } from './rule.ts'
 import { beaconFileRules, beaconSlotRules } from './rules/beacon-file.ts'
 
 interface LintFinding extends Place {
-  /** `error`: the service refuses it. `warning`: it is accepted, and not billed or not as it should be. */
+  /** `error`: the service refuses it. `warning`: it is accepted, but not billed, or not as it should be. */
   severity: Severity
   /** The id of the rule: the reason code of the service, or a code of the lint. */
   code: string
@@ -47,7 +47,7 @@ export function lintBeacons(text: string, times: Times): LintReport {
   return { kind, beacons: read.length, findings }
 }
 
-/** A wrong content type is a fault of the request: its beacon is still judged beside the others. */
+/** A wrong content type is a fault of the request: its beacon is still judged along with the others. */
 function isAboutRequest(code: string): boolean {
   return code === ('content_type_unsupported' satisfies keyof typeof beaconFileRules)
 }

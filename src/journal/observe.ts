@@ -1,6 +1,6 @@
 /**
- * `svc qa observe`: judges an integration by every rule about requests and pages. Returns the verdicts as a run of a suite,
- * for all reporters, and prints them as a list of its own.
+ * `svc qa observe`: judges an integration by every rule about requests and pages. Returns the verdicts as a run of a
+ * suite, for all reporters, and prints them as a separate list.
  */
 import { oneLine } from '../cli/output/terminal.ts'
 import { hangingLines, plural } from '../cli/output/text.ts'
@@ -42,7 +42,7 @@ export function judge(watched: Watched): Verdict[] {
   })
 }
 
-/** Lists each request of a finding once, the oldest first: of three repetitions, the second repeats and is repeated. */
+/** Lists each request of a finding once, oldest first: the second of three repetitions both repeats and is repeated. */
 function withEvidence(finding: Finding, { exchanges }: Watched): Finding {
   if (finding.requests === undefined) return finding
   const shown = new Set(finding.requests)
@@ -120,7 +120,7 @@ function reasonOf({ standing, rule, findings }: Verdict): string | null {
   return standing === 'warning' ? `warning: ${findings.map(({ message }) => message).join(' ')}` : null
 }
 
-/** Every rule about integrations has one: a test demands it. */
+/** Every rule about integrations has one: a test requires it. */
 function titleOf({ title = '' }: AnyRule): string {
   return title
 }
@@ -130,7 +130,7 @@ function placeOf({ id }: AnyRule): CaseResult['place'] {
   return { file: `observe/${id}`, line: 0, column: 0 }
 }
 
-/** How many requests of a finding are shown in full; its text has the ids of all. */
+/** The maximum number of requests of a finding that are shown in full; its text has all ids. */
 const maxExchanges = 5
 
 function violationStep(
@@ -169,7 +169,7 @@ function stepOf(rule: AnyRule, title: string, outcome: Outcome, check: Pick<Chec
   }
 }
 
-/** Headers that every client sets for itself. */
+/** Headers that every client sets itself. */
 const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'accept-encoding'])
 
 function sentExchange(exchange: Exchange, { target, curl }: ResultOptions): SentExchange {
@@ -198,7 +198,7 @@ function textOf(value: unknown): string | null {
   return value === null ? null : JSON.stringify(value)
 }
 
-/** How many requests of a finding are listed. */
+/** The maximum number of requests of a finding that are listed. */
 const maxRequests = 4
 const widest = 100
 
@@ -242,7 +242,7 @@ function listLines(
   const unseen = not_seen.filter((verdict) => !isAboutMissingPage(verdict))
   const keep = 'The sandbox ended with the command. Keep its requests: --reporter list --reporter html=observe.html'
   const rules = (mark: string, verb: string, list: readonly Verdict[]) => {
-    // Where nothing was seen, the names of all rules only hide that.
+    // When nothing was seen, the names of all rules would only hide that.
     const ids = watched.exchanges.length === 0 ? '' : `: ${list.map(({ rule }) => rule.id).join(', ')}`
     return list.length === 0 ? [] : hangingLines(`${mark} `, `${plural(list.length, 'rule')} ${verb}${ids}`, width)
   }

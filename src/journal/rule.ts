@@ -1,7 +1,7 @@
 /**
- * What `svc doctor`, `svc qa observe` and `svc beacons lint` judge by: one type of rule over several kinds of facts. Facts
- * are gathered first (`facts/`, `read.ts`); a rule is a pure function of them. It says how much there was to judge by, so
- * that "nothing was seen" is not taken for "all is well".
+ * The rules of `svc doctor`, `svc qa observe` and `svc beacons lint`: one type of rule over several kinds of facts.
+ * Facts are gathered first (`facts/`, `read.ts`); a rule is a pure function of them. It says how much there was to
+ * judge by, so that "nothing was seen" is not mistaken for "all is well".
  */
 import { type ReasonCode, reasonCodes } from '../contract/errors.ts'
 import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
@@ -10,9 +10,9 @@ import type { PageSeen } from './facts/page.ts'
 import type { ServedFiles } from './facts/served-files.ts'
 import { type Exchange, groupBy, type Journal, routeOf, textAt, times } from './journal.ts'
 
-/** The facts about an integration, and how far its journal reaches. */
+/** The facts about an integration, and how complete its journal is. */
 export interface Observed extends Journal {
-  /** The program has ended: what it did not do by then, it will not do. */
+  /** The program has ended: it will not do anything more. */
   is_ended: boolean
   /** The journal has every request that the sandbox ever received. */
   is_whole: boolean
@@ -25,15 +25,15 @@ export interface Facts {
   served: ServedFiles
   machine: Machine
   sandbox: SandboxFacts
-  /** One beacon of a file by itself. */
+  /** A single beacon of a file. */
   beacon: FileBeacon
-  /** The beacons of a file that have the same asset token, without those that the service would refuse. */
+  /** The beacons of a file with the same asset token that the service would not refuse. */
   beacons: readonly AcceptedInFile[]
 }
 
 /**
- * `error`: money, people or the contract are hurt, or something does not work. `warning`: it works, and costs something or
- * surprises.
+ * `error`: money, people or the contract are hurt, or something does not work. `warning`: it works, but costs something
+ * or surprises.
  */
 export type Severity = 'error' | 'warning'
 
@@ -58,14 +58,14 @@ export interface Rule<Kind extends keyof Facts> extends RuleText {
 
 export type AnyRule = { [Kind in keyof Facts]: Rule<Kind> }[keyof Facts]
 
-/** A rule before it is in a set, which gives it its id. */
+/** A rule before its set gives it an id. */
 export type RuleBody<Kind extends keyof Facts> = Omit<Rule<Kind>, 'id' | 'facts'>
 
 export interface Judgement {
-  /** How many requests, slots or the like there were to judge by; 0: the rule could not be judged. */
+  /** The number of requests, slots or the like that there were to judge by; 0: the rule could not be judged. */
   looked_at: number
   findings: readonly Finding[]
-  /** Rates and the like: worth knowing, and no violation. */
+  /** Rates and the like: worth knowing, but not a violation. */
   notes?: readonly string[]
   /** The sentence for a check without findings; for `svc doctor`. */
   holds?: string
@@ -75,15 +75,15 @@ export interface Judgement {
 export interface Finding {
   /** One or two sentences. No key and no token. */
   message: string
-  /** A more specific fix than that of the rule. */
+  /** A more specific fix than the rule's. */
   fix?: string
-  /** Another severity than the rule's; `unknown`: it could not be looked at. */
+  /** Another severity than the rule's; `unknown`: it could not be checked. */
   severity?: Severity | 'unknown'
   /** The requests that show it, oldest first. */
   requests?: readonly Exchange[]
   /** The reason code of those requests, when the service refused them. */
   reason?: ReasonCode
-  /** The message names no slot, field or origin: the newest request stands for it. */
+  /** The message names no slot, field or origin, so the newest request is cited instead. */
   cites_last?: true
   /** In a file: line and column, from 1, and the dotted path of the field; null when it is the whole beacon. */
   place?: { line: number; column: number; path: string | null }
@@ -114,7 +114,10 @@ export function aboutEach(
 /** A browser sends its last beacons, and a client polls again, within this time. */
 const patience_ms = 5_000
 
-/** Returns until when requests were made whose consequences must be in the journal by now, epoch milliseconds. */
+/**
+ * Returns the time before which requests were made early enough for their consequences to be in the journal by now,
+ * epoch milliseconds.
+ */
 export function completeUntil({ is_ended, now_ms }: Observed): number {
   return is_ended ? now_ms : now_ms - patience_ms
 }

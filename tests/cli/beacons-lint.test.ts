@@ -63,7 +63,7 @@ beacons.jsonl:2:2  error  field_unknown  beaconId is unknown.
   fix: Its name is beacon_id.
 beacons.jsonl:2:${column(1, '"visibel_ms')}  error  field_unknown  measurements.visibel_ms is unknown.
   fix: Its name is visible_ms.
-beacons.jsonl:3:${column(2, '"clicked')}  warning  event_spelling_deprecated  clicked is an old spelling, kept as click.
+beacons.jsonl:3:${column(2, '"clicked')}  warning  event_spelling_deprecated  clicked is an old spelling, stored as click.
   fix: Send click.
 `,
     stderr: '3 beacons: 2 errors, 1 warning\n',

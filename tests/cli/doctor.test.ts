@@ -49,8 +49,8 @@ describe('with a sandbox', () => {
     expect(about(report, 'journal')).toEqual([
       [
         'unknown',
-        'The journal holds no request of an integration.',
-        `Point the integration at ${cli.sandbox.url}, use it once, and look again.`,
+        'The journal has no requests from an integration.',
+        `Point the integration at ${cli.sandbox.url}, use it once, and run this again.`,
       ],
     ])
   })
@@ -78,7 +78,7 @@ describe('with a sandbox', () => {
     const { code, report: later } = await look(cli)
     expect({ code, journal: about(later, 'journal') }).toMatchObject({
       code: 0,
-      journal: [['unknown', 'The journal holds no request of an integration.', expect.anything()]],
+      journal: [['unknown', 'The journal has no requests from an integration.', expect.anything()]],
     })
     await send(cli, 'POST', '/v1/v1/placements', server, asked)
     expect(about((await look(cli)).report, 'endpoints')).toEqual([
@@ -120,12 +120,16 @@ describe('with a sandbox', () => {
     expect(origin?.[1]).toContain('https://shop.example was refused once (POST /v1/browser/activate)')
     expect(origin?.[2]).toMatch(/^svc projects update proj_demo --set "allowed_origins=\S+,https:\/\/shop\.example"$/)
     expect(about(report, 'project config')[0]?.[1]).toBe(
-      'The config of proj_old was requested; there is no such project here.',
+      'The config of proj_old was requested, but there is no such project here.',
     )
     expect(about(report, 'beacon fields')).toEqual(
       expect.arrayContaining([
-        ['problem', 'A beacon has assetToken, which the contract does not know (once).', 'Its name is asset_token.'],
-        ['problem', 'A beacon has timestamp, which the contract does not know (once).', 'Its name is occurred_at_ms.'],
+        ['problem', 'A beacon has assetToken, which the contract does not define (once).', 'Its name is asset_token.'],
+        [
+          'problem',
+          'A beacon has timestamp, which the contract does not define (once).',
+          'Its name is occurred_at_ms.',
+        ],
       ]),
     )
     expect(about(report, 'error envelopes')[0]?.[1]).toContain(
@@ -157,7 +161,7 @@ describe('with a sandbox', () => {
     await cli.svc('projects update proj_demo --set label_text=Ad')
     expect(about((await look(cli)).report, 'project config')[0]?.slice(0, 2)).toEqual([
       'warning',
-      'The config of proj_demo was last read at revision 1; it is at 2 now.',
+      'The config of proj_demo was last read at revision 1; it is now at 2.',
     ])
   })
 
@@ -178,7 +182,7 @@ describe('with a sandbox', () => {
     )
     expect(about(report, 'polling')[0]?.[1]).toBe('A pending slot was never polled, once: *.')
     expect(about(report, 'render beacons')[0]?.[1]).toBe(
-      'A frame was loaded by a program, not a browser, and no beacon came, once: *.',
+      'A frame was loaded by a program, not a browser, and no beacon arrived, once: *.',
     )
     expect(about(report, 'clock')[0]?.[0]).toBe('warning')
   })
@@ -202,7 +206,7 @@ describe('with a sandbox', () => {
     for (let time = 0; time < 3; time++) await send(cli, 'POST', '/v1/placements', server, asked)
     const [finding] = about((await look(cli)).report, 'error envelopes')
     expect(finding?.[1]).toMatch(
-      /^POST \/v1\/placements was repeated once before the \d+ s of Retry-After were over \(429\)/,
+      /^POST \/v1\/placements was repeated once before the \d+ s of Retry-After had passed \(429\)/,
     )
   })
 
@@ -218,7 +222,7 @@ describe('with a sandbox', () => {
     const env = { SVC_SECRET_KEY: 'pk_test_sandbox_demo' }
     const { code, report } = await look(cli, '', { env })
     expect(code).toBe(5)
-    expect(about(report, 'keys')[0]?.[1]).toContain('secret_key (environment) holds a publishable key')
+    expect(about(report, 'keys')[0]?.[1]).toContain('secret_key (environment) is a publishable key')
   })
 
   test('text is grouped, with one line for each fix and a summary', async () => {
@@ -267,7 +271,7 @@ describe('without a sandbox', () => {
     const hint = expect.stringMatching(/^Commands take a token from --control-token or SVC_CONTROL_TOKEN; /)
     expect(about(report, 'port')).toEqual([['unknown', expect.stringContaining('needs a token'), hint]])
     expect(about(report, 'journal')).toEqual([
-      ['unknown', 'The sandbox cannot be read, so its journal cannot be either.', hint],
+      ['unknown', 'The sandbox cannot be read, so neither can its journal.', hint],
     ])
   })
 
@@ -360,7 +364,7 @@ describe('--serve-dir', () => {
     expect(leaking.code).toBe(5)
     expect(about(leaking.report, 'served files')[0]?.slice(0, 2)).toEqual([
       'problem',
-      'assets/app.js:2 holds the secret key sk_test_….',
+      'assets/app.js:2 contains the secret key sk_test_….',
     ])
     expect(JSON.stringify(leaking.report)).not.toContain('sk_test_sandbox_demo')
   })
@@ -374,7 +378,7 @@ describe('--serve-dir', () => {
     const page = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
     const { report } = await look(cli, `--serve-dir ${page}`)
     site.close()
-    expect(about(report, 'served files')[0]?.[1]).toBe(`${page}/app.js:1 holds the secret key sk_live_….`)
+    expect(about(report, 'served files')[0]?.[1]).toBe(`${page}/app.js:1 contains the secret key sk_live_….`)
   })
 
   test('a place that cannot be read is not reported as clean', async () => {

@@ -79,7 +79,7 @@ describe('what a finding says', () => {
   test('a field that is missing is not one that the contract does not know', async () => {
     const result = await judged(() => call('POST', '/v1/placements', { client_id, job_type: 'chat', sesionId: 'a' }))
     expect(messagesOf(result, 'unknown-fields').map(([message]) => message)).toEqual([
-      'POST /v1/placements has sesionId, which the contract does not know (once).',
+      'POST /v1/placements has sesionId, which the contract does not define (once).',
     ])
     expect(messagesOf(result, 'request-refused').map(([message]) => message)).toEqual([
       'session_id of POST /v1/placements is missing (once).',
@@ -156,11 +156,11 @@ describe('how it runs', () => {
       'svc qa observe  node run.ts retried-in-vain: 2 requests in 1 s',
       expect.stringMatching(/^against a fresh sandbox \S+ at http:\/\/127\.0\.0\.1:4010, test key$/),
       '',
-      '! warning  retried-in-vain  what cannot succeed is not repeated',
+      '! warning  retried-in-vain  requests that cannot succeed are not repeated',
       '    GET /v1/decisions/slot_00000000000 was repeated unchanged once after 404 not_found.',
       '      12:00:00.000  GET /v1/decisions/slot_00000000000 → 404  req_1',
       '      12:00:00.000  GET /v1/decisions/slot_00000000000 → 404  req_1',
-      '    do     Repeat only when the error body has retryable: true. Of 4xx, only 429 has.',
+      '    do     Repeat only when the error body has retryable: true. Of the 4xx, only 429 does.',
       '    costs  Each repetition counts against the rate limit and gets the same response.',
       '',
       'The sandbox ended with the command. Keep its requests: --reporter list --reporter html=observe.html',
@@ -206,7 +206,7 @@ describe('how it runs', () => {
     expect(asked.code).toBe(0)
     const { code, stdout, stderr } = await cli.svc('qa observe --since 10m')
     expect({ code, stderr }).toEqual({ code: 5, stderr: '' })
-    expect(stdout).toContain('✗ error    session-for-all  each person has a session of their own')
+    expect(stdout).toContain('✗ error    session-for-all  each person has their own session')
     const id = /see {4}svc requests show (req_\w{11})\n/.exec(stdout)?.[1]
     expect((await cli.svc(`requests show ${id} -o json`)).stdout).toContain('undefined')
   })
@@ -249,7 +249,7 @@ ${cli.sandbox.url} received no requests. Does the app read SVC_BASE_URL?
     await run(`-q --reporter junit=${file} --reporter tap ${command(script, 'beacon-missing')}`)
     const xml = readFileSync(file, 'utf8')
     expect(xml).toContain('<testcase name="every loaded frame is reported as rendered" classname="observe"')
-    expect(xml).toContain('A frame was loaded in a page that loaded no render.js and no beacon came, once')
+    expect(xml).toContain('A frame was loaded in a page that loaded no render.js and no beacon arrived, once')
     expect(xml).not.toContain(':0:0')
   })
 

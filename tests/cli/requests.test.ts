@@ -178,7 +178,7 @@ request_id        req_*
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toContain(`\
 error: Nothing was sent: the journal does not have all of this request.
-  authorization: is not kept (expected: the id of a key to act for, in key_id (svc keys list))
+  authorization: is not kept (expected: the id of a key to act as, in key_id (svc keys list))
 hint: `)
     expect(await journalled(cli)).toHaveLength(before)
     const [good] = await journalled(cli, '--session s2')

@@ -69,7 +69,7 @@ export const hiddenPages: Readonly<Record<string, Page>> = {
     until: isMounted,
     for_ms: 5_000,
   },
-  'At most 0 % of the ad of SLOT could be scrolled into view: it is placed outside of the page': {
+  'At most 0 % of the ad of SLOT could be scrolled into view: it is placed outside the page': {
     body: `<div style="position:absolute;left:-9999px;top:0">${slotInView}</div>${turn()}`,
     until: isMounted,
     for_ms: 5_000,
@@ -121,7 +121,7 @@ export const lossyPages: Readonly<Record<string, Page>> = {
     until: "document.querySelector('iframe') !== null",
     for_ms: 3_000,
   },
-  'Pass the element itself as target: a selector finds nothing in a shadow root': {
+  'Pass the element itself as target: a selector does not find elements in a shadow root': {
     body: `<script>SponsoredPlacement.startTurn({ target: '#nowhere', endpoint: '/placement' })</script>`,
     until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
   },

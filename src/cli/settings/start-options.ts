@@ -76,7 +76,10 @@ const table = {
   namespace: {
     schema: z
       .string()
-      .regex(/^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/, 'must be lower-case letters and digits, with - and _ in between'),
+      .regex(
+        /^[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?$/,
+        'must be lower-case letters and digits, with - and _ in between',
+      ),
     flag: '--namespace <name>',
     description: 'with --store: projects, clock, faults and reset of your own on the same database',
     env: 'SVC_NAMESPACE',

@@ -28,7 +28,7 @@ export interface FileBeacon {
     | {
         status: 'read'
         value: unknown
-        /** Of the body as UTF-8. */
+        /** The size of the body in UTF-8. */
         bytes: number
         /** Null when it does not match the schema; then `fields` says why. */
         beacon: BeaconRequest | null
@@ -37,14 +37,16 @@ export interface FileBeacon {
   /** The request around it, in a HAR file. */
   request: { path: string; content_type: string | null; url_place: Place } | null
   times: Times
-  /** Returns where a field of it is, or the name of that field; in a HAR file always where its body is. */
+  /**
+   * Returns the place of one of its fields, or of the name of that field; in a HAR file always the place of its body.
+   */
   place(path: readonly PropertyKey[], isName?: boolean): Place
 }
 
 /** A beacon of a file that the service would accept. */
 export interface AcceptedInFile extends Pick<FileBeacon, 'place'> {
   beacon: BeaconRequest
-  /** When it says that it happened, epoch milliseconds. */
+  /** When it claims to have happened, epoch milliseconds. */
   at_ms: number
 }
 
@@ -56,7 +58,7 @@ export interface BeaconFile {
 export interface Times {
   /** The present, epoch milliseconds. */
   now_ms: number
-  /** When the beacons would be sent; null when it is not known, and only times in the future are wrong. */
+  /** When the beacons would be sent; null when unknown: then only times in the future are wrong. */
   sent_at_ms: number | null
 }
 
@@ -109,7 +111,7 @@ function bodyOf(parsed: Parsed, text: string): FileBeacon['body'] {
   return { status: 'read', value, bytes: Buffer.byteLength(source), beacon: data, fields }
 }
 
-/** Where beacons go, and where public clients sent them before. */
+/** The path of beacons, and the paths that public clients used before. */
 export const beaconPath = contract['beacons.send'].path
 export const oldBeaconPath = /^\/public\/(?:wrapper|browser)\/v1\/beacons$/
 
@@ -162,7 +164,7 @@ function parse(text: string, start: number, end: number): Parsed {
   return { node, base: start }
 }
 
-/** Returns where brackets first nest to a depth, or null. The parser is recursive: it must not meet such a text. */
+/** Returns where brackets first nest to a depth, or null. The parser is recursive, so it must never see such a text. */
 function offsetOfDepth(text: string, depth: number): number | null {
   const scanner = createScanner(text, true)
   let open = 0
@@ -203,7 +205,7 @@ function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
 }
 
-/** Returns where the value at a path begins, or its name; the innermost value on the way when there is none. */
+/** Returns where the value at a path begins, or its name; without such a value, where its innermost parent begins. */
 function offsetAt(root: Node, path: readonly PropertyKey[], isName = false): number {
   const whole = findNodeAtLocation(root, path as (string | number)[])
   if (whole === undefined) return path.length === 0 ? root.offset : offsetAt(root, path.slice(0, -1))

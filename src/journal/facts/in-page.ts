@@ -1,4 +1,6 @@
-/** Functions that run inside the integrator's page. Each is sent there as its source, and may use nothing from outside. */
+/**
+ * Functions that run inside the integrator's page. Each is sent there as source code, and can use nothing from outside.
+ */
 
 /** Events recorded in the page until they are read from outside. */
 interface Records {
@@ -13,7 +15,7 @@ export interface Blocked {
   is_enforced: boolean
 }
 interface RecordingWindow {
-  /** How many elements have an id so far. */
+  /** The number of elements that have an id so far. */
   svcElements?: number
   /** Measures how much of each ad can be seen; the share is in `data-svc-share` of its frame. */
   svcSeen?: IntersectionObserver
@@ -21,7 +23,7 @@ interface RecordingWindow {
   SponsoredPlacement?: { getEvents(): RendererEvent[] }
 }
 
-/** The fields that are read of an event of render.js. */
+/** The fields that are read from a render.js event. */
 interface RendererEvent {
   type: string
   at_ms: number
@@ -38,13 +40,13 @@ interface RendererEvent {
 
 /**
  * An `error` or `blocked` event of render.js, a `beacon` that the browser did not let through, an ad that was `cleared`
- * before it was seen, or a turn that the page `cancelled` before.
+ * before it was seen, or a turn that the page `cancelled` before its ad was seen.
  */
 export interface RendererError {
   type: 'error' | 'blocked' | 'beacon' | 'cleared' | 'cancelled'
   /** The code of the error, the reason of the block or of clearing it, or the event of the beacon. */
   code: string
-  /** The detail of the event beside its code, as `http_404`; null for none. */
+  /** The detail of the event in addition to its code, such as `http_404`; null for none. */
   detail: string | null
 }
 
@@ -56,18 +58,20 @@ interface FrameLook {
   hidden_by: string | null
   clipped_by: string | null
   shared_id: string | null
-  /** The share of it inside the window and everything around it that cuts it off, 0 to 1; null: not measured yet. */
+  /**
+   * The share of it that is inside the window and not cut off by anything around it, 0 to 1; null: not measured yet.
+   */
   seen_share: number | null
   label: string | null
 }
 
 export interface PageLook {
-  /** Identifies the document: another one after a navigation. */
+  /** Identifies the document: a navigation changes it. */
   document: string
   frames: FrameLook[]
   blocked: Records['blocked']
   renderer_errors: RendererError[]
-  /** Whether render.js is loaded, and nothing was asked of it. */
+  /** Whether render.js is loaded but was never called. */
   is_idle: boolean
   shift: number
 }
@@ -101,7 +105,7 @@ export function recordFromStart(bases: readonly string[]): void {
   })
 }
 
-/** Returns the present state of the page. */
+/** Returns the current state of the page. */
 export function lookAtPage(bases: readonly string[]): PageLook {
   const adWords = /\b(ad|ads|advert|advertisement|sponsored|promoted|anzeige|werbung|publicité|annonce|anuncio)\b/i
   const isShown = (element: Element) => {
@@ -127,7 +131,7 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   }
   const nameOf = (element: Element) =>
     element.id === '' ? [element.localName, ...element.classList].join('.') : `${element.localName}#${element.id}`
-  /** Returns the element around it, also across the border of a shadow root. */
+  /** Returns its parent element, even across a shadow root boundary. */
   const parentOf = (element: Element) =>
     element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
   /** Returns the style that hides it and the element that has it, or null. */
@@ -167,12 +171,12 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     }
     return null
   }
-  /** Returns what render.js reports of ads that did not become impressions. */
+  /** Returns what render.js reports about ads that did not become impressions. */
   const errorsIn = (events: readonly RendererEvent[]): RendererError[] => {
     const isShownAtAll = events.some(({ type }) => type === 'rendered')
     return events.flatMap((event): RendererError[] => {
       const { type, code, reason, reason_code, message, got } = event
-      const fields = got === undefined ? null : got.length === 0 ? 'no JSON object' : `it has ${got.join(', ')}`
+      const fields = got === undefined ? null : got.length === 0 ? 'not a JSON object' : `it has ${got.join(', ')}`
       const detail = reason_code ?? message ?? fields
       if (type === 'error' || type === 'blocked') return [{ type, code: code ?? reason ?? 'unknown', detail }]
       if (type === 'beacon' && reason_code === 'network_error')

@@ -1,4 +1,7 @@
-/** The facts that `svc doctor` gathers: about this computer, and about the sandbox at the base URL, only by its control API. */
+/**
+ * The facts that `svc doctor` gathers: about this computer, and about the sandbox at the base URL, through its control
+ * API only.
+ */
 import { access, constants, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
@@ -28,11 +31,14 @@ export interface Machine {
   settings: Settings
   /** Who responds at the base URL. */
   service: 'sandbox' | 'other' | 'none' | Refusal
-  /** `holder`: the process that listens at the port of the base URL and does not respond as a service; null when there is none. */
+  /**
+   * `holder`: the process that listens on the port of the base URL but does not respond as the service; null when there
+   * is none.
+   */
   port: { number: number; holder: string | null }
   /** Every running sandbox of this state directory, newest first. */
   running_urls: readonly string[]
-  /** Path of a Chrome or Chromium, or of the package with one; null when none was found. */
+  /** Path of a Chrome or Chromium, or of the package that includes one; null when none was found. */
   browser: string | null
   /** How commands begin in hints: `svc`, `npx svc-sandbox`. */
   command_name: string
@@ -41,7 +47,10 @@ export interface Machine {
 /** Longest wait for a connection on this computer. */
 const connectWithin_ms = 1_000
 
-/** Returns the settings; when a file of them is wrong, those of flags and the running sandbox only, with the problem. */
+/**
+ * Returns the settings. When a settings file is wrong, returns only those from flags and the running sandbox, with the
+ * problem.
+ */
 export async function settingsOrProblem({ host, flags }: Session): Promise<{
   settings: Settings
   problem: Machine['config']['problem']
@@ -112,7 +121,7 @@ export interface SandboxFacts {
   info: SandboxInfo
   /** The result of the check of its database, or why there is none. */
   integrity: Integrity | { failure: string }
-  /** The time of this computer when `info` was read. */
+  /** The time on this computer when `info` was read. */
   now_ms: number
   /** The version of this command line. */
   version: string
@@ -120,9 +129,9 @@ export interface SandboxFacts {
   command_name: string
 }
 
-/** A service that runs responds at once or not at all. */
+/** A running service responds immediately or not at all. */
 const answerWithin_ms = 5_000
-/** Why a sandbox cannot be read: its token is missing, or `is_failure`, as while its database is lost. */
+/** Why a sandbox cannot be read: its token is missing, or `is_failure`, for example while its database is lost. */
 interface Refusal {
   message: string
   hint: string | null

@@ -17,24 +17,24 @@ import { maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
 
 export interface PageSeen {
   url: string
-  /** Files that others than the service served to the page, and the secret keys in them. */
+  /** Files that were not served to the page by the service, and the secret keys in them. */
   files: number
   keys: readonly ServedKey[]
   /** Requests of the page that carried a secret key, to any server. */
   key_requests: readonly KeyRequest[]
-  /** Every hosted frame that was in the page at some time. */
+  /** Every hosted frame that was in the page at any time. */
   mounts: readonly Mount[]
   /** Requests to the service that the browser blocked, and why; also a render.js from elsewhere. */
   blocked: readonly Blocked[]
   /** Errors and blocks that render.js reported. */
   renderer_errors: readonly RendererError[]
-  /** Whether render.js was loaded, and nothing was asked of it. */
+  /** Whether render.js was loaded but never called. */
   is_idle: boolean
-  /** Calls of the page's scripts to others than the service that were answered with an error. */
+  /** Calls by the page's scripts to other servers than the service that got an error response. */
   refused_calls: readonly RefusedCall[]
   /** Errors on the console, and uncaught ones, that are about the service or come from its scripts. */
   console_errors: readonly string[]
-  /** Sum of the layout shifts right after an ad came, changed its size or went, as browsers count them. */
+  /** Sum of the layout shifts right after an ad appeared, changed its size or disappeared, as browsers count them. */
   shift: number
   screenshot: Screenshot | null
 }
@@ -54,24 +54,24 @@ interface RefusedCall {
 
 export interface Mount {
   slot_id: string
-  /** Identifies the element: two of one slot are two mounts. */
+  /** Identifies the element: two elements of one slot are two mounts. */
   element: string
   /** Its largest size, CSS pixels. */
   width: number
   height: number
-  /** The style that hid it all the time, and the element that has it; null when it was displayed. */
+  /** The style that hid it the whole time, and the element with that style; null when it was displayed. */
   hidden_by: string | null
   /** The element around it that cuts off half of it or more; null when there is none. */
   clipped_by: string | null
   /** The largest share of it that was in the window and not cut off, 0 to 1. */
   seen_share: number
-  /** How long it was being brought into view, milliseconds; with `is_headed`, how long something cut it off. */
+  /** How long svc tried to bring it into view, milliseconds; with `is_headed`, how long something cut it off. */
   sought_ms: number
-  /** The id of an element around it that at last another, empty element had too; null when there was none. */
+  /** The id of an element around it that another, empty element also had at the end; null when there was none. */
   shared_id: string | null
   /** How long at least half of it was in the window, milliseconds. */
   in_view_ms: number
-  /** Visible text beside it that marks it as an ad; null when there was none. */
+  /** Visible text next to it that marks it as an ad; null when there was none. */
   label: string | null
   /** Distinct colours of its screenshot; 1: it is blank; null when there is none. */
   colors: number | null
@@ -79,13 +79,13 @@ export interface Mount {
 
 export interface WatchOptions {
   url: string
-  /** Base URLs of the service, without a slash at their end: a page may call it localhost or 127.0.0.1. */
+  /** Base URLs of the service, without a trailing slash: a page may call it localhost or 127.0.0.1. */
   bases: readonly string[]
   /** How long, real milliseconds; null: until `signal` aborts. */
   for_ms: number | null
   /** Ends it early. */
   signal: AbortSignal
-  /** You use the window and scroll. */
+  /** Whether you use the window and scroll it yourself. */
   is_headed: boolean
   /** Uses the page until it resolves; `for_ms` counts from then. */
   drive?: ((page: Page, signal: AbortSignal) => Promise<void>) | undefined
@@ -102,9 +102,9 @@ const longestTimer_ms = 2 ** 31 - 1
 const interval_ms = 250
 /** How long each ad is kept in the window: long enough for a clip to be viewable. */
 const inView_ms = 3_000
-/** A screenshot is taken when the ad has had this time to paint. */
+/** A screenshot is taken when the ad has had this much time to paint. */
 const painted_ms = 1_500
-/** A response that goes on after the page was watched is not awaited for longer. */
+/** A response that is still going on after the watch is awaited for this long at most. */
 const maxRead_ms = 1_000
 const readable = /javascript|json|html|css|text|xml/
 /** At most this much of a console message is kept. */
@@ -143,7 +143,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     context.on('request', (request) => void reading.push(findKey(request, records)))
     context.on('requestfailed', (request) => {
       const why = request.failure()?.errorText ?? 'unknown'
-      // A response that is no script, as a 404: the requests show what is wrong with it.
+      // A response that is not a script, such as a 404: the requests show what is wrong with it.
       if (why.includes('BLOCKED_BY_ORB')) return
       const url = printableUrl(request.url())
       const isElsewhere = url.endsWith('/v1/render.js') && !isOfService(url, bases)
@@ -190,7 +190,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       last = now
       await pause(interval_ms, signal)
     }
-    // A step that failed; one that the end of the watch cut off is no failure.
+    // A step that failed; a step cut off by the end of the watch is not a failure.
     if (isOver) await driving
     const screenshot = page.isClosed() ? null : await screenshotOf(page).catch(ignoreNavigation)
     await Promise.race([Promise.all(reading), pause(maxRead_ms)])
@@ -218,10 +218,10 @@ function isOfService(url: string, bases: readonly string[]): boolean {
 
 type Watched = Mount & { frame: Frame }
 
-/** How long the frames of a page, beside the page itself, are waited for: one that loads forever has no document. */
+/** How long to wait for the frames inside a page: a frame that loads forever has no document. */
 const maxLook_ms = 1_000
 
-/** Looks at the page and at the frames in it that are not of the service; `frames` numbers them, for `key`. */
+/** Looks at the page and at the frames in it that are not the service's; `frames` numbers them, for `key`. */
 async function lookAtFrames(page: Page, bases: readonly string[], frames: Frame[]) {
   const own = page.frames().filter((frame) => !isOfService(frame.url(), bases))
   frames.push(...own.filter((frame) => !frames.includes(frame)))
@@ -267,7 +267,10 @@ function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Look
   }
 }
 
-/** Whether an ad is still in the page, can be seen, and was not in view long enough. One that stays cut off is given up. */
+/**
+ * Whether an ad is still in the page, can be seen, and was not in view long enough. An ad that stays cut off is given
+ * up.
+ */
 function needsView(
   { element, hidden_by, in_view_ms, seen_share, sought_ms }: Mount,
   present: readonly string[],
@@ -276,13 +279,13 @@ function needsView(
   return hidden_by === null && in_view_ms < inView_ms && !isHopeless && present.includes(element)
 }
 
-/** Scrolls to an ad, from the outermost frame around it to itself. */
+/** Scrolls to an ad, from the outermost frame around it down to the ad itself. */
 async function scrollTo(mount: Watched): Promise<void> {
   const around: Frame[] = []
   for (let at = mount.frame; at.parentFrame() !== null; at = at.parentFrame()!) around.unshift(at)
   for (const frame of around) await (await frame.frameElement()).evaluate(bringIntoView)
   const iframe = elementOf(mount)
-  // None when the page removed it meanwhile.
+  // Null when the page has removed it in the meantime.
   for (const ad of await iframe.elementHandles()) await ad.evaluate(bringIntoView)
 }
 
@@ -293,7 +296,7 @@ function elementOf({ frame, element }: Watched) {
 async function takeScreenshots(mounts: Map<string, Watched>): Promise<void> {
   for (const mount of mounts.values()) {
     if (mount.colors !== null || mount.in_view_ms < painted_ms || mount.width < 10 || mount.height < 10) continue
-    // An ad that the page removed meanwhile has no screenshot.
+    // An ad that the page has removed in the meantime has no screenshot.
     const png = await elementOf(mount)
       .screenshot({ timeout: 1_000 })
       .catch(() => null)
@@ -307,7 +310,7 @@ async function screenshotOf(page: Page): Promise<PageSeen['screenshot']> {
   return { name: 'the page at the end', png, width, height }
 }
 
-/** Looks for keys in what a server of the integrator serves; the files of the service are not theirs. */
+/** Looks for keys in the files that the integrator's servers serve, not in those of the service. */
 async function readServed(response: Response, bases: readonly string[], records: Records): Promise<void> {
   const url = response.url()
   const type = response.headers()['content-type'] ?? ''
@@ -355,7 +358,7 @@ function printableUrl(url: string): string {
   return redactSecrets(withoutQuery(url))
 }
 
-/** A page that navigates meanwhile is looked at again afterwards; anything else is a fault of svc. */
+/** A page that is navigating is looked at again afterwards; anything else is a fault of svc. */
 function ignoreNavigation(error: Error): null {
   if (/context was destroyed|closed|navigat|detached/i.test(error.message)) return null
   throw error

@@ -1,9 +1,12 @@
-/** Files that a browser could download, searched for secret keys: those of a directory, or a page with scripts and styles. */
+/**
+ * Files that a browser could download, searched for secret keys: the files of a directory, or a page with its scripts
+ * and styles.
+ */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 
 export interface ServedFiles {
-  /** The directory or address as it was given. */
+  /** The directory or address as given. */
   place: string
   /** How many files were read. */
   files: number

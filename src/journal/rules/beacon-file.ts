@@ -20,7 +20,7 @@ import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
 import { fieldMeant, fixOfUnknown, fixOfValue, measurementFields, topFields } from './requests.ts'
 
 type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>
-/** A finding at a field of a beacon, or at the beacon. Its message is the title of the rule, when there is none. */
+/** A finding at a field of a beacon, or at the beacon. Without a message, the title of the rule is used. */
 type Found = Pick<Finding, 'fix'> & { message?: string; at?: readonly PropertyKey[]; isName?: true; in?: Place }
 type FindIn<Subject> = (subject: Subject, file: FileBeacon) => readonly Found[]
 type Words = Omit<RuleText, 'id'> & { title: string }
@@ -39,7 +39,7 @@ function beaconRule(rule: Words, find: (file: FileBeacon) => readonly Found[]): 
   }
 }
 
-/** The severity and the words of the service for what it would refuse. */
+/** The severity, and the service's own message and hint, for what it would refuse. */
 function refused(code: ReasonCode): Words {
   const { message, hint } = reasonCodes[code]
   return { severity: 'error', title: message, fix: hint }
@@ -55,7 +55,7 @@ function fieldRule(rule: Words, find: FindIn<BeaconRequest>): RuleBody<'beacon'>
   return bodyRule(rule, ({ beacon }, file) => (beacon === null ? [] : find(beacon, file)))
 }
 
-/** Rules about each beacon by itself. */
+/** Rules about single beacons. */
 export const beaconFileRules = ruleSet('beacon', {
   route_deprecated: beaconRule(
     { severity: 'warning', title: 'Beacons go to the current route.', fix: `Send to ${beaconPath}.` },
@@ -111,7 +111,7 @@ export const beaconFileRules = ruleSet('beacon', {
     { severity: 'warning', title: 'Events have their current names.', fix: 'Send the current name.' },
     ({ event }) => {
       const now = canonicalEvent(event)
-      const message = `${event} is an old spelling, kept as ${now}.`
+      const message = `${event} is an old spelling, stored as ${now}.`
       return event in beaconEventSpellings ? [{ at: ['event'], message, fix: `Send ${now}.` }] : []
     },
   ),
@@ -120,7 +120,7 @@ export const beaconFileRules = ruleSet('beacon', {
   ),
   asset_token_invalid: fieldRule(refused('asset_token_invalid'), ({ asset_token }) =>
     /^(?:sk|pk)_(?:test|live)_/.test(asset_token)
-      ? [{ at: ['asset_token'], message: 'asset_token holds a key, not a token.' }]
+      ? [{ at: ['asset_token'], message: 'asset_token contains a key, not a token.' }]
       : [],
   ),
   occurred_at_in_seconds: timeRule('occurred_at_in_seconds'),
@@ -145,7 +145,7 @@ const timeless = {
   fix: 'Send occurred_at (RFC 3339) or occurred_at_ms (epoch milliseconds).',
 }
 
-/** Leaves out what is missing only because it is misspelt: that is reported as unknown. */
+/** Leaves out fields that are missing only because they are misspelt: those are reported as unknown. */
 function fieldsAtFault(fields: readonly LocatedFieldError[]): LocatedFieldError[] {
   const misspelt = new Set(fields.filter(({ isUnknown }) => isUnknown).map(({ at }) => nameMeant(at)))
   return fields.filter(
@@ -215,7 +215,7 @@ function slotRule(rule: Words, find: (slot: Slot) => readonly FoundInSlot[]): Ru
   }
 }
 
-/** Returns a rule about beacons whose beacon_id is above, with the same body or with another one. */
+/** Returns a rule about beacons whose beacon_id is above, with the same body or a different one. */
 function repeatRule(rule: Words, isSame: boolean): RuleBody<'beacons'> {
   return slotRule(rule, (slot) =>
     byId(slot).flatMap(([first, ...others]) =>
@@ -238,7 +238,7 @@ function byId(slot: Slot): AcceptedInFile[][] {
 /** Rules about the beacons of one asset token. */
 export const beaconSlotRules = ruleSet('beacons', {
   beacon_id_conflict: repeatRule(
-    { ...refused('beacon_id_conflict'), title: 'This beacon_id is used above with another body.' },
+    { ...refused('beacon_id_conflict'), title: 'This beacon_id is used above with a different body.' },
     false,
   ),
   DUPLICATE: repeatRule(
@@ -261,7 +261,7 @@ export const beaconSlotRules = ruleSet('beacons', {
   clip_out_of_order: slotRule(
     {
       severity: 'warning',
-      title: 'Playback goes forward: started, then positions that grow, then completed.',
+      title: 'Playback goes forward: started, then increasing positions, then completed.',
       fix: 'Stamp each event when it happens, with the position of the player at that moment.',
     },
     (slot) => [...Map.groupBy(distinct(slot), ({ beacon }) => beacon.render_instance_id).values()].flatMap(clipOrder),
@@ -279,7 +279,7 @@ export const beaconSlotRules = ruleSet('beacons', {
   BELOW_THRESHOLD: billingRule(
     'BELOW_THRESHOLD',
     ['measurements'],
-    'The ad was seen less than the viewability threshold asks: not billed.',
+    'The ad was seen less than the viewability threshold requires: not billed.',
   ),
   COMPLETED_TOO_FAST: billingRule(
     'COMPLETED_TOO_FAST',
@@ -289,7 +289,7 @@ export const beaconSlotRules = ruleSet('beacons', {
   VISIBILITY_UNMEASURED: billingRule(
     'VISIBILITY_UNMEASURED',
     ['measurements'],
-    'The view comes without visible_ratio and visible_ms: not billed.',
+    'The view has no visible_ratio and visible_ms: not billed.',
   ),
   MEASUREMENT_IMPLAUSIBLE: billingRule(
     'MEASUREMENT_IMPLAUSIBLE',
@@ -347,7 +347,9 @@ function billingRule(code: Exclude<AcceptCode, 'OK'>, at: readonly string[], tit
   })
 }
 
-/** Returns the creative that beacons are about. What they leave open is assumed in their favour, except its size. */
+/**
+ * Returns the creative that beacons are about. Facts that they leave open are assumed in their favour, except its size.
+ */
 function creativeOf(beacons: readonly AcceptedBeacon[]): Creative {
   const lengths = beacons.flatMap(({ measurements }) => measurements?.duration_ms ?? [])
   const isClip = beacons.some(({ event }) => clipEvents.has(event))

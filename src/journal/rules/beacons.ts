@@ -1,6 +1,6 @@
 /**
- * Beacons: whether they come, once, in order, in time and with the right token; and fills: whether they are shown, in time,
- * once, and fit. All of it reads the same few facts of a beacon, hence one file of more than 400 lines.
+ * Beacons: whether they arrive, once, in order, in time and with the right token. Fills: whether they are shown, in
+ * time, once, and fit. All rules read the same few facts of a beacon, hence one file of more than 400 lines.
  */
 import { plural } from '../../cli/output/text.ts'
 import { metricOf } from '../../contract/beacon-verdict.ts'
@@ -42,7 +42,7 @@ import {
 const onceOnly: ReadonlySet<string> = new Set(['render', 'visible', 'play_started', 'play_completed', 'completion'])
 
 const silenceCauses =
-  'Else the console of the page names the cause: connect-src of its CSP, an origin that is not allowed, a blocker, or the page was left before the ad was painted.'
+  'Otherwise the console of the page names the cause: connect-src of its CSP, an origin that is not allowed, or a blocker; or the page was left before the ad was painted.'
 
 export const beaconRules = ruleSet('journal', {
   'beacon-missing': {
@@ -50,13 +50,13 @@ export const beaconRules = ruleSet('journal', {
     severity: 'error',
     costs: 'Without a render beacon nothing of this ad is billed: the impression is lost.',
     fix: `Mount the frame in an iframe with render.js, which sends them. ${silenceCauses}`,
-    needs: 'a frame that a browser loaded, or beacons of one',
+    needs: 'a frame loaded by a browser, or its beacons',
     judge(observed) {
-      // A frame opened as a page of its own is a preview, which sends nothing.
+      // A frame opened as its own page is a preview, which sends nothing.
       const frames = observed.exchanges.filter((each) => each.request_headers['sec-fetch-dest'] !== 'document')
-      // A browser may have been closed at any moment, also when the program has ended.
+      // A browser may have been closed at any moment, even when the program has ended.
       const inBrowser = frameReports(frames.filter(isFromBrowser), { ...observed, is_ended: false })
-      // A program that reads a frame shows it to nobody, unless it says so by beacons.
+      // A program that reads a frame shows it to nobody, unless its beacons say otherwise.
       const programs = frames.filter((exchange) => !isFromBrowser(exchange))
       const inProgram = frameReports(programs, observed)
       return {
@@ -70,7 +70,7 @@ export const beaconRules = ruleSet('journal', {
     title: 'each event of an ad is reported once',
     severity: 'error',
     costs: 'The second is not counted here; a service that counts it bills the ad twice, and refunds it later.',
-    fix: 'Report each event once per mount, and give a retry the beacon_id of the first try.',
+    fix: 'Report each event once per mount, and reuse the beacon_id when you retry.',
     needs: 'an accepted beacon',
     judge: over(isAccepted, (accepted) => {
       const groups = groupBy(accepted, (exchange) => {
@@ -81,12 +81,12 @@ export const beaconRules = ruleSet('journal', {
       return aboutEach(
         doubled,
         ({ length }, first) =>
-          `${eventOf(first)} of ${first.slot_id} was reported ${times(length)}, each with another beacon_id.`,
+          `${eventOf(first)} of ${first.slot_id} was reported ${times(length)}, each with a different beacon_id.`,
       )
     }),
   },
   'beacon-repeated': {
-    title: 'a beacon that was accepted is not sent again',
+    title: 'an accepted beacon is not sent again',
     severity: 'warning',
     costs: 'It counts once, and costs a request each time.',
     fix: 'Repeat a beacon only after no response, or after a 5xx or 429.',
@@ -104,7 +104,7 @@ export const beaconRules = ruleSet('journal', {
   'beacon-before-render': {
     title: 'the render beacon comes first',
     severity: 'warning',
-    costs: 'Earlier beacons do not count until it arrives; when it is lost, none of them counts.',
+    costs: 'Earlier beacons do not count until it arrives; if it is lost, none of them counts.',
     fix: 'Send render once the creative is painted, await its response, then send the others.',
     needs: 'an accepted beacon',
     judge: over(isAccepted, (accepted, { is_whole }) =>
@@ -131,15 +131,15 @@ export const beaconRules = ruleSet('journal', {
   'beacon-expired': {
     title: 'beacons are sent while their asset token is valid',
     severity: 'error',
-    costs: 'The beacon is refused: an ad that is shown so late is not paid.',
+    costs: 'The beacon is refused: an ad shown this late is not paid.',
     fix: 'Request a new placement with each turn; remove an ad when it expires.',
     needs: 'a beacon',
     judge: refusedFor(['asset_token_expired'], isBeacon),
   },
   'view-not-counted': {
-    title: 'every view that is reported counts',
+    title: 'every reported view counts',
     severity: 'warning',
-    costs: 'The beacon is accepted and the impression is not billed.',
+    costs: 'The beacon is accepted, but the impression is not billed.',
     fix: 'Send visible with measurements.visible_ratio and visible_ms when the viewability threshold is met.',
     needs: 'an accepted visible or completion beacon',
     judge: uncountedViews,
@@ -147,7 +147,7 @@ export const beaconRules = ruleSet('journal', {
   'beacon-lost': {
     title: 'every beacon reaches the service',
     severity: 'warning',
-    costs: 'What it reported does not count: without visible, the impression is lost.',
+    costs: 'The event that it reported does not count: without visible, the impression is lost.',
     fix: 'Find what kept the page from the service just then: no network, a blocker, a closed page. render.js tries for four seconds, then emits beacon with network_error.',
     needs: 'a beacon with seq',
     judge(observed) {
@@ -171,7 +171,7 @@ export const beaconRules = ruleSet('journal', {
     needs: 'a beacon with measurements',
     judge(observed) {
       const slots = complete(observed, (each) => (isAccepted(each) && areaOf(each) !== null ? each.slot_id : null))
-      // A page may fold an ad away once it was seen.
+      // A page may collapse an ad once it has been seen.
       const unseen = slots.filter((group) => !group.some((each) => isView(each) && areaOf(each) !== 0))
       const last = unseen.map((group) => group.at(-1)!).filter((each) => areaOf(each) === 0)
       const message = `A rendered ad had no pixels when it was last measured, ${times(last.length)}: ${slotsOf(last)}.`
@@ -180,7 +180,7 @@ export const beaconRules = ruleSet('journal', {
   },
 })
 
-/** Groups exchanges, and leaves out groups to which a beacon on its way may still belong. */
+/** Groups exchanges, leaving out groups that a beacon may still be on its way to. */
 function complete(observed: Observed, key: (exchange: Exchange) => string | null): Exchange[][] {
   const until_ms = completeUntil(observed)
   return [...groupBy(observed.exchanges, key).values()].filter((group) => group.at(-1)!.at_ms <= until_ms)
@@ -188,7 +188,9 @@ function complete(observed: Observed, key: (exchange: Exchange) => string | null
 
 /** Rules about beacons for `svc doctor`. */
 export const beaconCheckRules = ruleSet('journal', {
-  /** Unlike `beacon-missing` it counts frames that a program loaded: while you develop, that is how a frame is tried. */
+  /**
+   * Unlike `beacon-missing` it counts frames that a program loaded: during development, that is how frames are tried.
+   */
   'frame-silent': {
     severity: 'error',
     fix: `Mount the frame in an iframe with render.js, which sends them. ${silenceCauses}`,
@@ -197,10 +199,10 @@ export const beaconCheckRules = ruleSet('journal', {
       return { looked_at: count, findings: missingReports(observed, silent, unrendered) }
     },
   },
-  /** Users scroll past ads, so one that was seen is enough. What was measured last says why the others were not. */
+  /** Users scroll past ads, so one that was seen is enough. The last measurement says why the others were not. */
   'ads-never-seen': {
     severity: 'warning',
-    fix: 'Show the ad where users look, and keep it until it was seen: svc qa observe --url shows what hides it.',
+    fix: 'Show the ad where users look, and keep it until it has been seen: svc qa observe --url shows what hides it.',
     judge(observed) {
       const slots = complete(observed, (each) => (isAccepted(each) && isMeasured(each) ? each.slot_id : null))
       const rendered = slots.filter((group) => group.some((each) => eventOf(each) === 'render'))
@@ -232,15 +234,15 @@ const unseenCauses = {
   },
   hidden: {
     what: 'It was in the window for seconds, and hidden',
-    fix: 'Remove opacity: 0 or visibility: hidden from the slot and what is around it. A clip has to play, too.',
+    fix: 'Remove opacity: 0 or visibility: hidden from the slot and the elements around it. A clip also has to play.',
   },
   removed: {
     what: 'It was in the window when it rendered, and was gone before it could count',
-    fix: 'Keep it in the page for a second at least, a clip for two while it plays: finish() waits for that, clear, cancel and removing the slot do not.',
+    fix: 'Keep it in the page for at least a second, or two for a clip while it plays: finish() waits for that, clear, cancel and removing the slot do not.',
   },
 } as const
 
-/** A heartbeat comes every ten seconds; one that is this much later is missing. */
+/** A heartbeat is sent every ten seconds; after this long it is missing. */
 const heartbeatDue_ms = 15_000
 
 /** Returns why the ad of this last beacon was not seen; null when it is too early, or another rule names it. */
@@ -265,7 +267,7 @@ function isMeasured(exchange: Exchange): boolean {
   return areaOf(exchange) !== null && ratioOf(exchange) !== null
 }
 
-/** Returns how many frames should have sent beacons by now, those without any, and those with others than a render. */
+/** Returns how many frames should have sent beacons by now, those without any, and those with beacons but no render. */
 function frameReports(exchanges: readonly Exchange[], observed: Observed) {
   const frames = [...loadedFrames(exchanges).values()].filter(({ at_ms }) => at_ms <= completeUntil(observed))
   const sent = slotsWith(observed)
@@ -289,13 +291,13 @@ function missingReports(
   return [
     ...[...causes].flatMap(([cause, frames]) => {
       const { how, fix } = silences[cause]!
-      return about(frames, `A frame was loaded${how} and no beacon came, ${slots(frames)}`, fix)
+      return about(frames, `A frame was loaded${how} and no beacon arrived, ${slots(frames)}`, fix)
     }),
     ...about(unrendered, `A frame sent beacons but no render, ${slots(unrendered)}`, renderFirst),
   ]
 }
 
-/** Why a frame sent nothing, as far as its request shows how it was loaded. */
+/** Why a frame sent nothing, judging by how its request shows it was loaded. */
 const silences: Readonly<Record<string, { how: string; fix?: string }>> = {
   image: {
     how: ' as an image',
@@ -312,7 +314,7 @@ const silences: Readonly<Record<string, { how: string; fix?: string }>> = {
   preview: { how: ' as its own page', fix: 'That is a preview: mount it in an iframe, with render.js.' },
   alone: {
     how: ' in a page that loaded no render.js',
-    fix: 'An iframe alone sends nothing: mount it with render.js, which reports that it was rendered and seen.',
+    fix: 'An iframe alone sends nothing: mount it with render.js, which reports when it is rendered and seen.',
   },
   unknown: { how: '' },
 }
@@ -340,7 +342,7 @@ function uncountedViews({ beacons, exchanges }: Observed): Judgement {
     const ids = groups.map(([newest]) => newest!.slot_id ?? '')
     const code = reason_code as Exclude<AcceptCode, 'OK'>
     return {
-      message: `${event} of ${some(ids)} was accepted and does not count, ${code}: ${acceptMeanings[code]}.`,
+      message: `${event} of ${some(ids)} was accepted but does not count, ${code}: ${acceptMeanings[code]}.`,
       fix: acceptHints[code],
       requests: exchanges.filter(
         (each) => isAccepted(each) && ids.includes(each.slot_id ?? '') && eventOf(each) === event,
@@ -351,17 +353,17 @@ function uncountedViews({ beacons, exchanges }: Observed): Judgement {
 }
 
 const viewMetrics: ReadonlySet<string> = new Set(['viewable_impression', 'completed_view'])
-/** Codes of a beacon that counts, or that another one has counted before. */
+/** Codes of a beacon that counts, or whose event was already counted. */
 const counted: ReadonlySet<string> = new Set(['OK', 'ALREADY_COUNTED'])
 
-/** Not every ad that rendered is seen; how many were is worth knowing. */
+/** Not every rendered ad is seen; the share that was is worth knowing. */
 function visibleRate(observed: Observed): string[] {
   const rendered = slotsWith(observed, 'render')
   const seen = [...slotsWith(observed, 'visible')].filter((slot_id) => rendered.has(slot_id)).length
   return rendered.size === 0 ? [] : [`${seen} of ${rendered.size} rendered ads were reported as visible.`]
 }
 
-/** Returns the slots for which beacons were accepted: any, or those of one event. */
+/** Returns the slots for which beacons were accepted: beacons of any event, or of one. */
 function slotsWith({ beacons }: Observed, event?: BeaconEvent): Set<string | null> {
   const wanted = beacons.filter((beacon) => event === undefined || beacon.event === event)
   return new Set(wanted.map(({ slot_id }) => slot_id))
@@ -396,7 +398,7 @@ function isView(exchange: Exchange): boolean {
   return event !== null && viewMetrics.has(metricOf[event] ?? '')
 }
 
-/** Returns the current name of the event of a beacon, or null when it is none. */
+/** Returns the current name of a beacon's event, or null when it is not an event. */
 function eventOf({ request_body }: Exchange): BeaconEvent | null {
   const event = BeaconEventInput.safeParse(textAt(request_body, 'event'))
   return event.success ? canonicalEvent(event.data) : null
@@ -450,7 +452,7 @@ export const fillRules = ruleSet('journal', {
     title: 'each placement is shown once',
     severity: 'error',
     costs: 'A placement is one impression: the second is not paid, and looks like fraud to the buyer.',
-    fix: 'Mount each placement in one slot; give each turn its own, and pass a turnId, so that a remount by the framework is the same turn.',
+    fix: 'Mount each placement in one slot. Give each turn its own placement and pass a turnId, so that a remount by the framework is the same turn.',
     needs: 'a frame that was loaded',
     judge: over(
       (exchange) => isFrame(exchange) && exchange.status === 200,

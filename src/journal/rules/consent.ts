@@ -1,4 +1,4 @@
-/** Consent: whether it is asked for, respected, and sent; sessions and activation tokens: whose request it is. */
+/** Consent: whether it is requested, respected and sent. Sessions and activation tokens: whose request it is. */
 import { withoutQuery } from '../../foundation/http.ts'
 import { valueAt } from '../../foundation/json.ts'
 import {
@@ -56,7 +56,7 @@ export const consentRules = ruleSet('journal', {
     },
   },
   'shown-after-withdrawal': {
-    title: 'no ad is shown or reported after consent has ended',
+    title: 'no ad is shown or reported after consent ends',
     severity: 'error',
     costs: 'The ad is refused or does not count, and leaves an empty slot.',
     fix: 'Clear the slot when consent is withdrawn or changes, and request a new placement once it is granted.',
@@ -67,14 +67,14 @@ export const consentRules = ruleSet('journal', {
         const frames = shown.filter((exchange) => isFrame(exchange) && exchange.status === 403)
         const beacons = shown.filter(({ reason_code }) => withdrawn.has(reason_code ?? ''))
         return [
-          ...about(frames, `A frame was loaded ${times(frames.length)} without a granted consent: ${slotsOf(frames)}.`),
+          ...about(frames, `A frame was loaded ${times(frames.length)} without granted consent: ${slotsOf(frames)}.`),
           ...about(beacons, `A beacon was sent ${times(beacons.length)} after consent had ended: ${slotsOf(beacons)}.`),
         ]
       },
     ),
   },
   'text-without-consent': {
-    title: "a user's text is sent only with consent",
+    title: "a user's text is sent only along with consent",
     severity: 'error',
     costs: 'Personal text leaves your systems without a legal basis.',
     fix: 'Send no prompt.text until consent is known; a topic alone is enough for a placement.',
@@ -82,7 +82,7 @@ export const consentRules = ruleSet('journal', {
     judge: over(hasText, (texts, observed) => {
       const isKnown = consentKnowledge(observed)
       const bare = texts.filter((exchange) => isKnown(exchange) === false)
-      return about(bare, `Prompt text was sent ${times(bare.length)}, and nothing about consent.`)
+      return about(bare, `Prompt text was sent ${times(bare.length)} without consent.`)
     }),
   },
   'text-not-shared': {
@@ -111,7 +111,7 @@ function isConsent({ path }: Exchange): boolean {
   return withoutQuery(path) === '/v1/consent'
 }
 
-/** Whether a request has prompt text. The journal keeps the length of a text, never the text. */
+/** Whether a request has prompt text. The journal stores the length of a text, never the text. */
 function hasText(exchange: Exchange): boolean {
   if (!isAdRequest(exchange)) return false
   const texts = ['prompt', 'prompt.text', 'context.prompt_text'].map((path) => textAt(exchange.request_body, path))
@@ -119,8 +119,9 @@ function hasText(exchange: Exchange): boolean {
 }
 
 /**
- * Returns a function that says whether consent was known when a request was made: sent with it, or stored before it. Null
- * when the journal does not show it, such as for a job whose consent may have been stored before the journal begins.
+ * Returns a function that says whether consent was known when a request was made: sent with it, or stored earlier. Null
+ * when the journal does not show it, for example for a job whose consent may have been stored before the journal
+ * begins.
  */
 function consentKnowledge({ exchanges, is_whole }: Observed): (exchange: Exchange) => boolean | null {
   const stored = new Map<string, number>()
@@ -140,7 +141,7 @@ function consentKnowledge({ exchanges, is_whole }: Observed): (exchange: Exchang
   }
 }
 
-/** Activations of one page closer together than this, this many in a row, are not page loads. */
+/** Activations of one page closer together than this, several in a row, are not page loads. */
 const together_ms = 10_000
 const inARow = 3
 
@@ -161,10 +162,10 @@ export const sessionRules = ruleSet('journal', {
     ),
   },
   'session-for-all': {
-    title: 'each person has a session of their own',
+    title: 'each person has their own session',
     severity: 'error',
     costs: "One person's consent and frequency caps apply to all others.",
-    fix: 'Create a random session_id when a conversation begins, and keep it with the user it belongs to.',
+    fix: 'Create a random session_id when a conversation begins, and keep it for that user.',
     needs: 'a request with a session',
     judge({ exchanges }) {
       const sessions = groupBy(exchanges.filter(isAdRequest), ({ session_id }) => session_id)
@@ -181,7 +182,7 @@ export const sessionRules = ruleSet('journal', {
       return {
         looked_at: sessions.size,
         findings,
-        notes: isOnly ? [`All ${first.length} requests named one session; was it one person?`] : [],
+        notes: isOnly ? [`All ${first.length} requests named the same session; was it one person?`] : [],
       }
     },
   },
@@ -189,7 +190,7 @@ export const sessionRules = ruleSet('journal', {
     title: 'an activation token is used until it expires',
     severity: 'warning',
     costs: 'Each ad needs one more round trip, and the activation limit of the key is soon reached.',
-    fix: 'Keep the token in the page and activate again shortly before expires_at_ms; render.js does so.',
+    fix: 'Keep the token in the page and activate again shortly before expires_at_ms; render.js does this.',
     needs: 'an activation',
     judge: over(isActivated, (activations, { exchanges }) => {
       const pages = groupBy(activations, browserOf)
@@ -211,7 +212,7 @@ export const sessionRules = ruleSet('journal', {
     title: 'an activation token belongs to one session',
     severity: 'warning',
     costs: 'A token that many share is refused for all of them at once, and hides whose request it was.',
-    fix: 'Let each page activate on its own; never hand out a token from a server or a cache.',
+    fix: 'Let each page activate itself; never hand out a token from a server or a cache.',
     needs: 'an activation, and all requests since the sandbox was started',
     judge({ exchanges, is_whole }) {
       const activations = exchanges.filter(isActivated)
@@ -230,7 +231,7 @@ export const sessionRules = ruleSet('journal', {
     title: 'every token is used where it was issued',
     severity: 'error',
     costs: 'The request is refused: the event of this slot or page is lost.',
-    fix: 'Keep each placement with its asset token, and let each origin activate on its own.',
+    fix: 'Keep each placement with its asset token, and let each origin activate separately.',
     needs: 'a beacon or a request of a page',
     judge: refusedFor(
       ['slot_mismatch', 'asset_token_invalid', 'origin_mismatch'],
@@ -239,7 +240,7 @@ export const sessionRules = ruleSet('journal', {
   },
 })
 
-/** Matches values that stand for a missing one, and those of examples. */
+/** Matches values that stand for a missing one, and values from examples. */
 const placeholders =
   /^(undefined|null|nan|none|false|true|0|default|anonymous|anon|guest|unknown|user|session|session[-_.]?id|your[-_.].*)$/i
 

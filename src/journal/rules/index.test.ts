@@ -20,7 +20,7 @@ test('rules that qa observe prints say what is right, what a violation costs, an
     expect([id, title, costs, needs]).toEqual([id, text, text, text])
 })
 
-test('every rule of doctor only is in one of its checks', () => {
+test('every doctor-only rule is in one of its checks', () => {
   const selected = new Set(
     checks.flatMap((check) => check.rules.map((rule) => (typeof rule === 'string' ? rule : rule.id))),
   )

@@ -1,7 +1,7 @@
 /**
- * The rules about integrations. `svc qa observe` judges one by `observeRules`, in this order; the checks of `svc doctor` are
- * selections of them and of its own rules. Rules about the computer are in `machine.ts`, those of
- * `svc beacons lint` in `beacon-file.ts`. Ids are public and permanent.
+ * The rules about integrations. `svc qa observe` judges an integration by `observeRules`, in this order; the checks of
+ * `svc doctor` are selections of them and of its own rules. Rules about the computer are in `machine.ts`, and the rules
+ * of `svc beacons lint` in `beacon-file.ts`. Ids are public and permanent.
  */
 import { beaconCheckRules, beaconRules, fillCheckRules, fillRules } from './beacons.ts'
 import { consentRules, sessionRules } from './consent.ts'
@@ -27,7 +27,7 @@ export const journalRules = {
 
 export const observeRules = { ...allPageRules, ...journalRules }
 
-/** All that a check of `svc doctor` may select: also its own rules about requests. */
+/** All rules that a check of `svc doctor` can select, including its own rules about requests. */
 export const checkableRules = {
   ...journalRules,
   ...configRules,

@@ -56,7 +56,7 @@ export const keyRules = ruleSet('journal', {
           // A project may accept secret keys from pages, with a warning.
           ...about(
             accepted,
-            `A secret key came from a browser page ${times(accepted.length)}; this project lets it pass.`,
+            `A secret key came from a browser page ${times(accepted.length)}; this project allows it.`,
             reasonCodes[secretKeyInBrowser].hint,
           ),
         ],
@@ -97,11 +97,11 @@ export const keyRules = ruleSet('journal', {
     ),
   },
   'test-outcome-live': {
-    title: 'test_outcome is sent with test keys only',
+    title: 'test_outcome is sent only with test keys',
     severity: 'error',
     costs: 'In production the request is refused, and a user sees no ad.',
     fix: 'Send test_outcome only in tests, never from production code.',
-    needs: 'a request that asks for a placement',
+    needs: 'a request for a placement',
     judge: refusedFor(
       ['test_outcome_requires_test_key'],
       ({ method, path }) => method === 'POST' && /^\/v1\/(placements|jobs)/.test(path),
@@ -137,7 +137,7 @@ export const configRules = ruleSet('journal', {
         return [...missing].map(([client_id, requests]) => ({
           message: known.includes(client_id)
             ? `The config of ${client_id} was requested with a key of another project.`
-            : `The config of ${client_id} was requested; there is no such project here.`,
+            : `The config of ${client_id} was requested, but there is no such project here.`,
           fix: `Set client_id to the project of the key. ${projectsHere(projects)}`,
           requests,
         }))
@@ -147,7 +147,7 @@ export const configRules = ruleSet('journal', {
   /** render.js needs no config: it takes labels and sizes from the placement. */
   'config-unread': {
     severity: 'warning',
-    fix: 'Read GET /v1/projects/{client_id}/config at start, for labels, sizes and consent, instead of storing them.',
+    fix: 'Read GET /v1/projects/{client_id}/config at startup, for labels, sizes and consent, instead of storing them.',
     judge: over(isActivated, (activations, { exchanges }) => {
       const isRead = exchanges.some((exchange) => configOf(exchange) !== null)
       const rendered = new Set(exchanges.filter(isOfRenderer).map(originOf))
@@ -157,7 +157,7 @@ export const configRules = ruleSet('journal', {
   },
   'config-stale': {
     severity: 'warning',
-    fix: 'Read it again, with If-None-Match and the ETag of the last response; it may be kept for 60 seconds.',
+    fix: 'Read it again, with If-None-Match and the ETag of the last response; it may be cached for 60 seconds.',
     judge: over(
       (exchange) => configOf(exchange) !== null && (exchange.status === 200 || exchange.status === 304),
       (reads, { projects }) =>
@@ -167,7 +167,7 @@ export const configRules = ruleSet('journal', {
           if (revision === null || revision >= config_revision) return []
           return about(
             [last!],
-            `The config of ${client_id} was last read at revision ${revision}; it is at ${config_revision} now.`,
+            `The config of ${client_id} was last read at revision ${revision}; it is now at ${config_revision}.`,
           )
         }),
     ),
@@ -176,7 +176,7 @@ export const configRules = ruleSet('journal', {
 
 const configPath = pathPattern('/v1/projects/{client_id}/config')
 
-/** Whether a page loaded render.js, or render.js of a page that had it in its cache sent this beacon. */
+/** Whether a page loaded render.js, or a cached render.js sent this beacon. */
 function isOfRenderer(exchange: Exchange): boolean {
   const { path, request_body } = exchange
   const isScript = withoutQuery(path) === '/v1/render.js'
@@ -210,7 +210,7 @@ function notAllowed(origin: string, requests: readonly Exchange[], observed: Obs
   const last = requests.at(-1)!
   if (origin === 'null') {
     return {
-      message: `A page without an origin of its own (null) was refused ${times(requests.length)} (${routeOf(last)}): no project can allow it.`,
+      message: `A page without its own origin (null) was refused ${times(requests.length)} (${routeOf(last)}): no project can allow it.`,
       fix: 'Serve the page from http://localhost, not as a file; a sandboxed iframe around it needs allow-same-origin.',
       requests,
       reason: 'origin_not_allowed',
@@ -227,7 +227,7 @@ function notAllowed(origin: string, requests: readonly Exchange[], observed: Obs
   }
 }
 
-/** Returns how an origin differs from an allowed one when it is in one part only, or null. */
+/** Returns how an origin differs from an allowed one if they differ in only one part, or null. */
 export function difference(origin: string, allowed: string): string | null {
   const [seen, entry] = [partsOf(origin), partsOf(allowed)]
   if (seen === null || entry === null) return null
@@ -238,7 +238,7 @@ export function difference(origin: string, allowed: string): string | null {
   return `${allowed} is allowed, the ${only} differs`
 }
 
-/** Ports of allowed origins may be `*`, which is no URL. */
+/** Ports of allowed origins can be `*`, which is not a valid URL. */
 function partsOf(origin: string): { scheme: string; host: string; port: string } | null {
   const [, rest = origin, isAny] = /^(.*?)(:\*)?\/?$/.exec(origin) ?? []
   const url = URL.parse(rest)
@@ -250,8 +250,9 @@ function partsOf(origin: string): { scheme: string; host: string; port: string }
 /** Rules about pages elsewhere, for `svc doctor`. */
 export const originRules = ruleSet('journal', {
   /**
-   * Browsers let a page of a public address reach this computer only from a secure context and after the user has agreed
-   * (Local Network Access). A request that a browser blocks never arrives, so this looks at those that did.
+   * Browsers let a page on a public address reach this computer only from a secure context and after the user has
+   * agreed (Local Network Access). A request that a browser blocks never arrives, so this looks at the requests that
+   * did.
    */
   'local-network': {
     severity: 'warning',
@@ -271,7 +272,7 @@ function elsewhere(origin: string): Finding | null {
   const url = URL.parse(origin)
   if (url === null) {
     return {
-      message: `A page without an origin of its own (${origin}) called the service.`,
+      message: `A page without its own origin (${origin}) called the service.`,
       fix: 'A sandboxed iframe or a file has none: serve the page from http://localhost.',
     }
   }

@@ -45,7 +45,7 @@ describe('node', () => {
     }
   })
 
-  test('the oldest is that of package.json', () => {
+  test('the oldest is the one in package.json', () => {
     const { engines } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
       engines: { node: string }
     }
@@ -90,7 +90,7 @@ describe('keys', () => {
 
   test('a publishable one where a secret one belongs, and the other way round', () => {
     expect(found({ secret_key: 'pk_test_demo' })).toMatchObject([
-      { level: 'problem', message: 'secret_key (environment) holds a publishable key; servers send a secret key.' },
+      { level: 'problem', message: 'secret_key (environment) is a publishable key; servers send a secret key.' },
     ])
     expect(found({ publishable_key: 'sk_test_demo' })).toMatchObject([
       { level: 'problem', fix: expect.stringContaining('Revoke that key') },
@@ -108,11 +108,11 @@ describe('keys', () => {
     expect(JSON.stringify(outcomes)).not.toContain('sk_live_demo')
   })
 
-  test('of another project than client_id names', () => {
+  test('of a project other than client_id', () => {
     expect(found({ client_id: 'proj_demo', secret_key: 'sk_test_other' })).toEqual([
       {
         level: 'problem',
-        message: 'secret_key is of proj_other, client_id is proj_demo.',
+        message: 'secret_key belongs to proj_other, but client_id is proj_demo.',
         fix: 'Set SVC_CLIENT_ID=proj_other, or use a key of proj_demo.',
       },
     ])
@@ -125,7 +125,7 @@ describe('settings that point elsewhere', () => {
     expect(ofMachine('settings', { settings: settings({}, []), running_urls: [] })).toMatchObject([{ level: 'ok' }])
   })
 
-  test('a base URL beside the running sandbox', () => {
+  test('a base URL other than the running sandbox', () => {
     const own = settings({ base_url: 'http://127.0.0.1:5999' })
     expect(ofMachine('settings', { settings: own, running_urls: [url] })).toEqual([
       {
@@ -174,13 +174,13 @@ describe('the port', () => {
     ])
   })
 
-  test('is a sandbox of another user, which commands do not find', () => {
+  test('belongs to a sandbox of another user, which commands do not find', () => {
     expect(found('sandbox', null)).toEqual([
       {
         level: 'warning',
         message:
-          'The sandbox at http://127.0.0.1:4010 is of another user, or of another SVC_HOME: commands do not use it by themselves.',
-        fix: 'Give them --base-url http://127.0.0.1:4010, or start one of your own: npx svc start',
+          'The sandbox at http://127.0.0.1:4010 belongs to another user or another SVC_HOME, so commands do not use it automatically.',
+        fix: 'Give them --base-url http://127.0.0.1:4010, or start your own: npx svc start',
       },
     ])
   })
@@ -190,7 +190,7 @@ describe('the port', () => {
       {
         level: 'problem',
         message: 'Port 4010 is taken by pid 4711 (node), which does not respond as the service.',
-        fix: 'End it, or start the sandbox elsewhere: npx svc start --port 4011',
+        fix: 'Stop it, or start the sandbox on another port: npx svc start --port 4011',
       },
     ])
   })
@@ -292,7 +292,7 @@ describe('the sandbox', () => {
     ])
   })
 
-  test('its clock is that of the system, ahead, behind or frozen', () => {
+  test('its clock is the system clock, ahead, behind or frozen', () => {
     const at = ({ offset_ms = 0, frozen = false }) =>
       ofSandbox('clock', {
         ...facts,
@@ -326,7 +326,7 @@ describe('the sandbox', () => {
     expect(at(info.clock.now_ms + 3_600_000, 60_000)).toMatchObject([behind])
   })
 
-  test('its version is that of the command line, or another', () => {
+  test("its version is the command line's, or another", () => {
     expect(ofSandbox('version', facts)).toMatchObject([{ level: 'ok' }])
     expect(ofSandbox('version', { ...facts, version: '2.0.0' })).toMatchObject([{ level: 'warning' }])
   })

@@ -32,7 +32,7 @@ export const machineRules = ruleSet('machine', {
     severity: 'error',
     fix: 'Correct it; see svc help settings.',
     judge({ config: { path, problem } }) {
-      const holds = path === null ? 'No svc.config.json; none is needed.' : `${path} is valid.`
+      const holds = path === null ? 'No svc.config.json, and none is needed.' : `${path} is valid.`
       if (problem === null) return found([], holds)
       const { message, hint } = problem
       return found([{ message, ...(hint === null ? {} : { fix: hint }) }], holds)
@@ -45,7 +45,7 @@ export const machineRules = ruleSet('machine', {
     judge: ({ settings }) =>
       found(
         [...secretKey(settings), ...publishableKey(settings), ...keyOfOther(settings)],
-        settings.secret_key === null ? 'No key is set.' : 'Each key has the right kind.',
+        settings.secret_key === null ? 'No key is set.' : 'Each key is of the right kind.',
       ),
   },
   settings: {
@@ -68,7 +68,7 @@ export const machineRules = ruleSet('machine', {
   },
   browser: {
     severity: 'warning',
-    fix: 'Install one, or put it on the PATH. Only what opens a browser needs it.',
+    fix: 'Install one, or put it on the PATH. Only commands that open a browser need it.',
     judge: ({ browser }) =>
       found(browser === null ? [{ message: 'No Chrome or Chromium was found.' }] : [], `${browser}.`),
   },
@@ -96,14 +96,14 @@ function secretKey({ secret_key, source }: Machine['settings']): Finding[] {
   }
   if (!secret_key.startsWith('pk_')) return [{ message: `${where} is not a key of this service.` }]
   const fix = 'Set SVC_SECRET_KEY to the key that begins with sk_test_, and this one as SVC_PUBLISHABLE_KEY.'
-  return [{ message: `${where} holds a publishable key; servers send a secret key.`, fix }]
+  return [{ message: `${where} is a publishable key; servers send a secret key.`, fix }]
 }
 
 function publishableKey({ publishable_key, source }: Machine['settings']): Finding[] {
   if (publishable_key === null || publishable_key.startsWith('pk_')) return []
   const where = `publishable_key (${source.publishable_key})`
   if (publishable_key.startsWith('sk_')) {
-    const message = `${where} holds a secret key, which would be given to browsers.`
+    const message = `${where} is a secret key, which would be given to browsers.`
     return [{ message, fix: 'Revoke that key, and set SVC_PUBLISHABLE_KEY to the one that begins with pk_.' }]
   }
   const fix = 'Set SVC_PUBLISHABLE_KEY to the key that begins with pk_.'
@@ -117,7 +117,7 @@ function keyOfOther({ client_id, secret_key, sandbox }: Machine['settings']): Fi
   )
   if (owner === undefined || client_id === null || owner.client_id === client_id) return []
   const fix = `Set SVC_CLIENT_ID=${owner.client_id}, or use a key of ${client_id}.`
-  return [{ message: `secret_key is of ${owner.client_id}, client_id is ${client_id}.`, fix }]
+  return [{ message: `secret_key belongs to ${owner.client_id}, but client_id is ${client_id}.`, fix }]
 }
 
 function foreignSettings(settings: Machine['settings']): Finding[] {
@@ -134,8 +134,8 @@ function foreignSettings(settings: Machine['settings']): Finding[] {
     return value !== null && source[name] !== 'sandbox' && !known[name].includes(value)
   })
   return foreign.map((name) => ({
-    message: `${name} (${source[name]}) is not one that the sandbox at ${sandbox.url} started with.`,
-    fix: `Remove ${settingsTable[name].env} to use the one of the sandbox, or create it there.`,
+    message: `${name} (${source[name]}) is unknown to the sandbox at ${sandbox.url}.`,
+    fix: `Remove ${settingsTable[name].env} to use the sandbox's own, or create it there.`,
   }))
 }
 
@@ -145,8 +145,8 @@ function serviceMissing({ service, settings: { base_url, source }, port, command
   if (service === 'sandbox') {
     return {
       severity: 'warning',
-      message: `The sandbox at ${base_url} is of another user, or of another SVC_HOME: commands do not use it by themselves.`,
-      fix: `Give them --base-url ${base_url}, or start one of your own: ${command_name} start`,
+      message: `The sandbox at ${base_url} belongs to another user or another SVC_HOME, so commands do not use it automatically.`,
+      fix: `Give them --base-url ${base_url}, or start your own: ${command_name} start`,
     }
   }
   if (typeof service === 'object') {
@@ -172,7 +172,7 @@ function serviceMissing({ service, settings: { base_url, source }, port, command
   if (port.holder !== null) {
     return {
       message: `Port ${port.number} is taken by ${port.holder}, which does not respond as the service.`,
-      fix: `End it, or start the sandbox elsewhere: ${command_name} start --port ${port.number + 1}`,
+      fix: `Stop it, or start the sandbox on another port: ${command_name} start --port ${port.number + 1}`,
     }
   }
   if (source.base_url === 'default') {
@@ -188,9 +188,9 @@ function nodesText({ nodes }: SandboxInfo): string {
   return nodes.length === 1 ? ` One node shares it: ${list}.` : ` ${nodes.length} nodes share it: ${list}.`
 }
 
-/** An offset below this is no more than the time a request takes. */
+/** A smaller offset than this is only the time a request takes. */
 const negligible_ms = 1_000
-/** The clocks of two computers differ by less than this, and a response may take half of it. */
+/** The clocks of two computers can differ by less than this, and a response can take half of it. */
 const negligibleBetweenComputers_ms = 10_000
 
 export const sandboxRules = ruleSet('sandbox', {
@@ -239,18 +239,18 @@ export const sandboxRules = ruleSet('sandbox', {
       const { frozen, now_ms, offset_ms } = clock
       if (frozen) {
         const message = `The sandbox clock is frozen at ${new Date(now_ms).toISOString()}.`
-        const fix = `Beacons that a browser stamps may be stale or in the future. Let it run: ${command_name} sandbox clock resume`
+        const fix = `Beacons stamped by a browser may be stale or in the future. Resume it: ${command_name} sandbox clock resume`
         return found([{ message, fix }], '')
       }
       const ahead_ms = now_ms - offset_ms - here_ms
       if (Math.abs(ahead_ms) > negligibleBetweenComputers_ms) {
         const message = `The computer of the sandbox is ${spanText(Math.abs(ahead_ms))} ${ahead_ms > 0 ? 'ahead of' : 'behind'} this one.`
-        const fix = 'Set both to the network time: beacons that are stamped here may be stale or in the future there.'
+        const fix = 'Set both to network time: beacons stamped here may be stale or in the future there.'
         return found([{ message, fix }], '')
       }
       const finding = {
         message: `The sandbox clock is ${spanText(Math.abs(offset_ms))} ${offset_ms > 0 ? 'ahead of' : 'behind'} the system clock.`,
-        fix: `Set it to the time of this machine: ${command_name} sandbox clock set now`,
+        fix: `Set it to the time on this machine: ${command_name} sandbox clock set now`,
       }
       return found(Math.abs(offset_ms) < negligible_ms ? [] : [finding], 'The sandbox clock is the system clock.')
     },

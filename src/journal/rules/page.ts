@@ -1,4 +1,4 @@
-/** The page itself, as a browser saw it, and the files that it is served. */
+/** The page itself, as a browser saw it, and the files served to it. */
 import { plural } from '../../cli/output/text.ts'
 import type { Blocked } from '../facts/in-page.ts'
 import type { Mount, PageSeen } from '../facts/page.ts'
@@ -10,9 +10,9 @@ const adInPage = 'an ad in the page (--url)'
 
 /** Long enough in the window to have rendered. */
 const rendered_ms = 1_500
-/** Scrolled to for this long, what is still not in view cannot be. */
+/** An ad that is still not in view after being scrolled to for this long cannot be. */
 const sought_enough_ms = 1_000
-/** A page is called good up to this (Cumulative Layout Shift). */
+/** The highest Cumulative Layout Shift that is considered good. */
 const goodShift = 0.1
 
 export const servedRules = ruleSet('served', {
@@ -25,7 +25,7 @@ export const servedRules = ruleSet('served', {
     judge: ({ place, files, keys, problem }) => ({
       looked_at: files,
       findings: [
-        ...keys.map(({ file, line, key }) => ({ message: `${file}:${line} holds the secret key ${key}.` })),
+        ...keys.map(({ file, line, key }) => ({ message: `${file}:${line} contains the secret key ${key}.` })),
         ...(problem === null ? [] : [{ ...unreadable, message: `${place}: ${problem}.` }]),
       ],
       holds: `No secret key in ${plural(files, 'file')} of ${place}.`,
@@ -33,14 +33,14 @@ export const servedRules = ruleSet('served', {
   },
 })
 
-const unreadable = { severity: 'unknown', fix: 'Correct the path or address, and look again.' } as const
+const unreadable = { severity: 'unknown', fix: 'Correct the path or address, and try again.' } as const
 
 export const pageRules = ruleSet('page', {
   'secret-key-sent': {
     title: 'the page sends no secret key',
     severity: 'error',
     costs: 'Anyone who opens the page can read the key, no matter where it is sent.',
-    fix: 'Revoke that key. Let the page call a route of your own server, which adds the key.',
+    fix: 'Revoke that key. Let the page call a route on your own server, which adds the key.',
     needs: inPage,
     judge: ({ page: { files, key_requests } }) => ({
       looked_at: files,
@@ -51,13 +51,11 @@ export const pageRules = ruleSet('page', {
     title: 'every ad has a visible label',
     severity: 'error',
     costs: 'An ad that is not marked as one breaks the law in most markets, and the contract.',
-    fix: 'Show render.label_text and the sponsor beside the frame; render.js draws them and no style may hide them.',
+    fix: 'Show render.label_text and the sponsor next to the frame. render.js draws them, and no style may hide them.',
     needs: adInPage,
     judge: ({ page }) =>
       judgeMounts(page.mounts, ({ slot_id, label, hidden_by }) =>
-        hidden_by === null && label === null
-          ? `Nothing visible beside the ad of ${slot_id} says that it is one.`
-          : null,
+        hidden_by === null && label === null ? `Nothing visible next to the ad of ${slot_id} marks it as an ad.` : null,
       ),
   },
   'frame-blocked': {
@@ -76,7 +74,7 @@ export const pageRules = ruleSet('page', {
         findings: [
           ...blocked.filter((each) => !isRepeated(each, blocked)).map(blockFinding),
           ...missing.map(({ slot_id }) => ({
-            message: `The frame of ${slot_id} is in the page and never reached the service.`,
+            message: `The frame of ${slot_id} is in the page, but its request never reached the service.`,
           })),
         ],
       }
@@ -99,7 +97,7 @@ export const pageRules = ruleSet('page', {
   'slot-hidden': {
     title: 'every ad has room and can be seen',
     severity: 'error',
-    costs: 'The ad renders and can never be viewable: it is not paid.',
+    costs: 'The ad renders but can never be viewable: it is not paid.',
     fix: 'Give the slot its declared size, without display: none, visibility: hidden, opacity: 0 or clipping around it.',
     needs: adInPage,
     judge: ({ page }) =>
@@ -109,7 +107,7 @@ export const pageRules = ruleSet('page', {
         if (seen_share >= 0.5 || sought_ms < sought_enough_ms) return null
         const share = `At most ${Math.floor(seen_share * 100)} % of the ad of ${slot_id} could be scrolled into view`
         return clipped_by === null
-          ? `${share}: it is placed outside of the page, or a frame around it is too small.`
+          ? `${share}: it is placed outside the page, or a frame around it is too small.`
           : `${share}: it is cut off by ${clipped_by} around it.`
       }),
   },
@@ -117,14 +115,14 @@ export const pageRules = ruleSet('page', {
     title: 'no slot stays blank',
     severity: 'error',
     costs: 'The user sees an empty box, and nothing is paid.',
-    fix: 'Check the console of the page, its CSP and COEP, and what covers the frame.',
+    fix: 'Check the console of the page, its CSP and COEP, and whether something covers the frame.',
     needs: 'an ad that was in view (--url)',
     judge({ page: { mounts } }) {
       const isSeen = ({ hidden_by, in_view_ms }: Mount) => hidden_by === null && in_view_ms >= rendered_ms
       const blank = judgeMounts(
         mounts.filter((mount) => isSeen(mount) && mount.colors !== null),
         ({ slot_id, width, height, colors }) =>
-          colors === 1 ? `The ad of ${slot_id}, ${width} × ${height}, is of one colour.` : null,
+          colors === 1 ? `The ad of ${slot_id}, ${width} × ${height}, is a single colour.` : null,
       )
       const shared = new Set(mounts.flatMap(({ shared_id }) => shared_id ?? []))
       const empty = [...shared].map((id) => ({
@@ -164,7 +162,7 @@ export const pageRules = ruleSet('page', {
   },
 })
 
-/** Returns what was not loaded, and the directive or the address to correct. */
+/** Returns the blocked address, and the directive or address to correct. */
 function blockFinding({ url, why, is_enforced }: Blocked): Finding {
   const { origin } = new URL(url)
   const [, directive] = /^([a-z]+-src)(?:-elem)? of /.exec(why) ?? []
@@ -189,17 +187,17 @@ function isRepeated({ why }: Blocked, blocked: readonly Blocked[]): boolean {
   return why.endsWith('ERR_BLOCKED_BY_RESPONSE') && blocked.some((each) => each.why.startsWith('frame-ancestors'))
 }
 
-/** Whether a message of the console only repeats what was blocked, or the response to a request. */
+/** Whether a console message only repeats what was blocked, or the response to a request. */
 function isRepetition(text: string, { blocked }: PageSeen): boolean {
   if (/^Failed to load resource: (the server responded|net::ERR_FAILED)/.test(text)) return true
   return blocked.length > 0 && /Content Security Policy|ERR_BLOCKED/.test(text)
 }
 
-/** Returns what to do about a message of the console. */
+/** Returns what to do about a console message. */
 function consoleFix(text: string): string {
   const [, header] = /Request header field (\S+) is not allowed/.exec(text) ?? []
   if (header !== undefined) {
-    return `A script of the page adds ${header} to every fetch, as monitoring tools do: let it leave out the base URL of the service.`
+    return `A script of the page adds ${header} to every fetch, as monitoring tools do: exclude the base URL of the service.`
   }
   return text.includes('SponsoredPlacement')
     ? 'The page uses it before render.js has run: load it without async and defer, or wait for its load event.'
@@ -211,14 +209,14 @@ const fixes: Readonly<Record<string, string>> = {
   response_unreadable:
     'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels. ',
   target_not_found:
-    'Pass the element itself as target: a selector finds nothing in a shadow root, nor what is not there yet. ',
+    'Pass the element itself as target: a selector does not find elements in a shadow root, or elements that do not exist yet. ',
   consent_missing: 'Let your endpoint return authoritative_consent with the placement, and pass it on unchanged. ',
 }
 
 /** Returns one finding for each different error or block of render.js; a request that failed names the route that refused it. */
 function rendererErrors({ renderer_errors, refused_calls }: PageSeen, command_name: string): Finding[] {
   const isActivated = renderer_errors.every(({ code }) => code !== 'activation_failed')
-  // Without an activation a turn has no endpoint: that is no second mistake.
+  // Without an activation a turn has no endpoint: that is not a second mistake.
   const reported = renderer_errors.filter(({ code }) => isActivated || code !== 'endpoint_missing')
   const findings = reported.map(({ type, code, detail }): Finding => {
     const isCall = code === 'request_failed' || code === 'activation_failed'
@@ -226,13 +224,13 @@ function rendererErrors({ renderer_errors, refused_calls }: PageSeen, command_na
     if (type === 'beacon') {
       return {
         message: `render.js could not send the beacon ${code}: ${detail}.`,
-        fix: 'Find what keeps it from the service: a script that wraps fetch, a blocker, a policy of the page, no network.',
+        fix: 'Find out what keeps it from reaching the service: a script that wraps fetch, a blocker, a policy of the page, no network.',
       }
     }
     if (type === 'cleared') {
       return {
-        message: `The page removed the ad of ${detail}, before it was seen: ${code}.`,
-        fix: 'Keep it in the page until it was seen: finish() waits for that; clear, cancel and removing the slot do not.',
+        message: `The page removed the ad of ${detail} before it was seen: ${code}.`,
+        fix: 'Keep it in the page until it has been seen: finish() waits for that; clear, cancel and removing the slot do not.',
       }
     }
     if (type === 'cancelled') {
@@ -245,7 +243,7 @@ function rendererErrors({ renderer_errors, refused_calls }: PageSeen, command_na
     const from = call === undefined ? '' : `, from ${call.method} ${call.url}`
     const fix =
       code === 'activation_failed' && (call !== undefined || detail?.includes('script element') === true)
-        ? 'Load render.js from the service, by a script element without type="module": it activates where it comes from.'
+        ? 'Load render.js from the service, by a script element without type="module": it activates with the server it was loaded from.'
         : call?.status === 404
           ? 'Your server has no such route: correct the endpoint of the turn, or add the route.'
           : `${fixes[code] ?? ''}Look it up: ${command_name} docs ${code}`
@@ -254,7 +252,7 @@ function rendererErrors({ renderer_errors, refused_calls }: PageSeen, command_na
   return [...new Map(findings.map((finding) => [finding.message, finding])).values()]
 }
 
-/** Returns one finding for each mount that something is wrong with. */
+/** Returns one finding for each mount with a problem. */
 function judgeMounts(mounts: readonly Mount[], problemOf: (mount: Mount) => string | null): Judgement {
   const problems = mounts.map(problemOf).filter((message) => message !== null)
   return { looked_at: mounts.length, findings: problems.map((message) => ({ message })) }

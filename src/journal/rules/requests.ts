@@ -1,4 +1,4 @@
-/** Bodies of requests: what the service does not know, what it refuses, and what it accepts under an old name. */
+/** Request bodies: fields that the service does not know, that it refuses, or that it accepts under an old name. */
 import { plural } from '../../cli/output/text.ts'
 import { problemHeader } from '../../contract/endpoint.ts'
 import { type FieldError, isTypeWord, type ReasonCode, typeWord } from '../../contract/errors.ts'
@@ -76,7 +76,7 @@ export const requestRules = ruleSet('journal', {
     severity: 'warning',
     costs: 'Old names are still accepted, but may be mapped to less than you meant.',
     fix: 'Send the names in the API reference.',
-    needs: 'a job, a placement or a beacon that was accepted',
+    needs: 'an accepted job, placement or beacon',
     judge: over(
       (exchange) => isPost(exchange) && exchange.status < 300 && exchange.status > 0,
       (accepted) => [...oldEvents(accepted), ...oldFields(accepted)],
@@ -84,7 +84,7 @@ export const requestRules = ruleSet('journal', {
   },
 })
 
-/** Why the service refuses a request for what is in it, beside single fields. */
+/** Why the service refuses a request because of its content, other than single fields. */
 const malformed: readonly ReasonCode[] = [
   'json_malformed',
   'body_empty',
@@ -107,14 +107,16 @@ const malformed: readonly ReasonCode[] = [
   'http_malformed',
 ]
 
-/** A browser asks for icons and the like by itself, and names what it wants to do with them. */
+/** A browser requests icons and the like on its own, and names their destination. */
 function isOfProgram({ request_headers }: Exchange): boolean {
   return ['empty', 'script', 'iframe'].includes(request_headers['sec-fetch-dest'] ?? 'empty')
 }
 
 const endpoints = Object.values(v1)
 
-/** Whether the service has no endpoint of this method and path. A slot or project that does not exist has one. */
+/**
+ * Whether the service has no endpoint with this method and path. A path to an unknown slot or project still has one.
+ */
 function isStray({ method, path, reason_code }: Exchange): boolean {
   if (reason_code !== 'not_found' && reason_code !== 'method_not_allowed') return false
   return !endpoints.some((each) => each.method === method && pathPattern(each.path).test(withoutQuery(path)))
@@ -125,7 +127,7 @@ function nearestEndpoint({ method, path }: Exchange): string | null {
   const wrong = withoutQuery(path)
   const segments = wrong.split('/')
   const sameMethodFirst = endpoints.toSorted((a, b) => Number(b.method === method) - Number(a.method === method))
-  // A parameter is as near as what is in its place.
+  // A parameter is as near as the text in its place.
   const known = sameMethodFirst.map((each) => ({
     route: `${each.method} ${each.path}`,
     path: each.path.replaceAll(
@@ -142,7 +144,7 @@ function nearestEndpoint({ method, path }: Exchange): string | null {
   return known.find((each) => each.path === near)?.route ?? null
 }
 
-/** A path that has the version twice comes from a base URL that ends in it. */
+/** A path with the version twice comes from a base URL that ends with it. */
 function fixOfPath(path: string, near: string): string {
   return path.startsWith('/v1/v1/')
     ? `Leave /v1 out of the base URL of the app: its requests then go to ${near}.`
@@ -160,14 +162,14 @@ function isUnknown({ message }: FieldError): boolean {
 /** The service refuses a body for its fields: it gives one of these reasons, whatever else is wrong in it. */
 const fieldReasons: readonly ReasonCode[] = ['field_unknown', 'schema_invalid']
 
-/** Returns one finding for each field that was refused, of those that are wanted. */
+/** Returns one finding for each refused field, among the wanted ones. */
 function fieldFindings(exchanges: readonly Exchange[], isWanted: (field: FieldError) => boolean): Finding[] {
   const fields = exchanges.filter(isRefusedForFields).flatMap(fieldsOf).filter(isWanted)
   const groups = Map.groupBy(fields, ({ exchange, path, message }) => `${routeOf(exchange)} ${path} ${message}`)
   return [...groups.values()].map(fieldFinding)
 }
 
-/** Returns findings about requests whose response lists no field, as one that a fault rule made. */
+/** Returns findings about requests whose response lists no field, such as a response made by a fault rule. */
 function unexplained(exchanges: readonly Exchange[], { command_name }: Observed): Finding[] {
   const bare = exchanges.filter((exchange) => isRefusedForFields(exchange) && fieldsOf(exchange).length === 0)
   const fix = `The response lists no field. Compare the body with the contract: ${command_name} contract show -o json`
@@ -200,18 +202,18 @@ function fieldFinding(group: readonly RefusedField[]): Finding {
         : fixOfExpected(expected)
     return { ...found, message: `${subject} ${message} (${count}).`, fix }
   }
-  const text = `${isOfBeacon ? 'A beacon' : route} has ${path}, which the contract does not know (${count}).`
+  const text = `${isOfBeacon ? 'A beacon' : route} has ${path}, which the contract does not define (${count}).`
   if (!isOfBeacon)
     return { ...found, message: text, ...(expected.startsWith('the ') ? { fix: `Send ${expected}.` } : {}) }
   return { ...found, message: text, fix: fixOfUnknown(fieldMeant(path)) }
 }
 
-/** Returns what to do about a value, from what the service expected of it. */
+/** Returns what to do about a value, based on what the service expected. */
 function fixOfExpected(expected: string): string {
   return expected.startsWith('must ') ? `It ${expected}.` : `Send ${expected}.`
 }
 
-/** Returns what to do about a field of a beacon, from its value and what the service expected of it. */
+/** Returns what to do about a field of a beacon, based on its value and what the service expected. */
 export function fixOfValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
   const given = at.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value)
   if (at.at(-1) === 'visible_ratio' && typeof given === 'number' && given > 1 && given <= 100) {
@@ -253,7 +255,7 @@ function oldFields(accepted: readonly Exchange[]): Finding[] {
 export const topFields = Object.keys(BeaconRequest.shape)
 export const measurementFields = Object.keys(Measurements.shape)
 
-/** Names that other beacon APIs use, beside those that differ only in their case. */
+/** Names that other beacon APIs use, other than names that differ only in case. */
 const namesElsewhere: Readonly<Record<string, readonly string[]>> = {
   beacon_id: ['id', 'event_id', 'idempotency_key'],
   asset_token: ['token'],
@@ -284,7 +286,7 @@ export function fieldMeant(wrong: string): string | null {
   return Object.keys(namesElsewhere).find((name) => namesElsewhere[name]!.includes(snake)) ?? null
 }
 
-/** Requests that failed within the sandbox. For `svc doctor`; failures that a fault rule makes are meant. */
+/** Requests that failed inside the sandbox. For `svc doctor`; failures made by a fault rule are intended. */
 export const serviceRules = ruleSet('journal', {
   'service-failed': {
     severity: 'error',
@@ -293,11 +295,11 @@ export const serviceRules = ruleSet('journal', {
   },
 })
 
-/** Which clients are of an older version, and what of theirs is deprecated. For `svc doctor`. */
+/** Clients of an older version, and the deprecated routes that they use. For `svc doctor`. */
 export const oldClientRules = ruleSet('journal', {
   'deprecated-route': {
     severity: 'warning',
-    fix: 'Move it to the route that the Link header of the response names. svc start --strict shows what still depends on the old ones.',
+    fix: 'Move it to the route named in the Link header of the response. svc start --strict shows what still depends on the old ones.',
     judge({ exchanges }) {
       const uses = exchanges.filter(({ alias }) => alias !== undefined)
       const findings = [...groupBy(uses, userOf)].map(([user, requests]) => ({
@@ -310,7 +312,7 @@ export const oldClientRules = ruleSet('journal', {
   },
 })
 
-/** Returns who sends a request, as far as the journal shows it: the client's version, its project and its page. */
+/** Returns who sends a request, as far as the journal shows: the client's version, its project and its page. */
 function userOf({ old_client, client_id, request_headers }: Exchange): string {
   const client = old_client === undefined ? 'A client' : `An old client, version ${old_client},`
   const project = client_id === null ? '' : ` of ${client_id}`
@@ -327,7 +329,7 @@ function countedRoutes(requests: readonly Exchange[]): string {
 export const callbackRules = ruleSet('journal', {
   'callback-failing': {
     severity: 'error',
-    fix: 'Answer each callback with a 2xx within 5 s and without a redirect, then send it again: svc callbacks resend SLOT_ID. Receive some here: svc callbacks listen',
+    fix: 'Respond to each callback with a 2xx within 5 s, without a redirect, then send it again: svc callbacks resend SLOT_ID. Receive some here: svc callbacks listen',
     judge: ({ callbacks }) => ({
       looked_at: callbacks.length,
       findings: [...groupBy(callbacks, ({ path }) => withoutQuery(path)).entries()].flatMap(findingsOf),
@@ -335,7 +337,7 @@ export const callbackRules = ruleSet('journal', {
   },
 })
 
-/** Returns the problems of the callbacks to one URL: those that were not delivered, else those that needed a retry. */
+/** Returns the problems with callbacks to one URL: those not delivered, or else those that needed a retry. */
 function findingsOf([url, attempts]: [string, readonly Exchange[]]): Finding[] {
   const slots = [...groupBy(attempts, ({ slot_id }) => slot_id).values()]
   const failed = slots.flatMap((tries) => (isDelivered(tries.at(-1)!) ? [] : [tries.at(-1)!]))
@@ -349,7 +351,7 @@ function findingsOf([url, attempts]: [string, readonly Exchange[]]): Finding[] {
   if (retried.length === 0) return []
   const first = retried[0]!.find((attempt) => !isDelivered(attempt))
   if (first === undefined) return []
-  const message = `${retried.length} of ${total} to ${url} delivered after a retry only. ${outcomeOf(first)}`
+  const message = `${retried.length} of ${total} to ${url} delivered only after a retry. ${outcomeOf(first)}`
   return [{ message, requests: [first], severity: 'warning', cites_last: true }]
 }
 

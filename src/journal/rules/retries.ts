@@ -16,11 +16,11 @@ import {
 } from '../journal.ts'
 import { about, aboutEach, completeUntil, type Finding, type Observed, over, type RuleBody, ruleSet } from '../rule.ts'
 
-/** A repetition within this time is made by a program, not by the next turn of a conversation. */
+/** A repetition within this time comes from a program, not from the next turn of a conversation. */
 const atOnce_ms = 1_000
 /** Timers of clients may fire this much early. */
 const tolerance_ms = 20
-/** Less than this between two tries is no pause. */
+/** Less than this between two tries is not a pause. */
 const minPause_ms = 100
 
 interface Repetition {
@@ -42,7 +42,7 @@ export const retryRules = ruleSet('journal', {
     ),
   },
   'retry-after-ignored': {
-    title: 'no request is repeated before Retry-After is over',
+    title: 'no request is repeated before Retry-After has passed',
     severity: 'error',
     costs: 'Every early repetition is refused too, and keeps the key at its limit for all other users.',
     fix: 'Wait as long as Retry-After says before any request with the same key, or do without the ad.',
@@ -51,11 +51,11 @@ export const retryRules = ruleSet('journal', {
       (exchange) => exchange.status >= 400 && waitOf(exchange) > 0,
       tooSoon,
       (first, count) =>
-        `${routeOf(first)} was repeated ${count} before the ${waitOf(first) / 1_000} s of Retry-After were over (${first.status}).`,
+        `${routeOf(first)} was repeated ${count} before the ${waitOf(first) / 1_000} s of Retry-After had passed (${first.status}).`,
     ),
   },
   'retry-without-backoff': {
-    title: 'failures of the service are retried with growing pauses',
+    title: 'service failures are retried with increasing pauses',
     severity: 'error',
     costs: 'When the service fails, all clients retry at once and keep it down.',
     fix: 'Retry 5xx and broken connections at most three times, after 0.5, 1 and 2 s, then go on without an ad.',
@@ -63,14 +63,14 @@ export const retryRules = ruleSet('journal', {
     judge: overRepetitions(
       isFailure,
       hasty,
-      (first, count) => `${routeOf(first)} was repeated ${count} at once after ${first.status || 'no response'}.`,
+      (first, count) => `${routeOf(first)} was repeated ${count} immediately after ${first.status || 'no response'}.`,
     ),
   },
   'retried-in-vain': {
-    title: 'what cannot succeed is not repeated',
+    title: 'requests that cannot succeed are not repeated',
     severity: 'warning',
     costs: 'Each repetition counts against the rate limit and gets the same response.',
-    fix: 'Repeat only when the error body has retryable: true. Of 4xx, only 429 has.',
+    fix: 'Repeat only when the error body has retryable: true. Of the 4xx, only 429 does.',
     needs: 'a response of 4xx other than 429',
     judge: overRepetitions(
       ({ status }) => status >= 400 && status < 500 && status !== 429,
@@ -119,7 +119,7 @@ function hasty(exchanges: readonly Exchange[]): Repetition[] {
   )
 }
 
-/** Returns no-fills after which the next request of the session asked for the same at once. */
+/** Returns no-fills after which the next request of the session immediately repeated the same request. */
 function noFillLoops(exchanges: readonly Exchange[]): Repetition[] {
   const asked = exchanges.filter((exchange) => exchange.session_id !== null && isPlacementRequest(exchange))
   return [...groupBy(asked, sessionOf).values()]
@@ -132,14 +132,14 @@ function noFillLoops(exchanges: readonly Exchange[]): Repetition[] {
     )
 }
 
-/** Returns repetitions before the time that the response asked to wait. */
+/** Returns repetitions before the wait that the response asked for was over. */
 export function tooSoon(exchanges: readonly Exchange[]): Repetition[] {
   return repetitions(exchanges).filter(
     ({ first, again }) => isRetryable(first.status) && again.at_ms - first.at_ms < waitOf(first) - tolerance_ms,
   )
 }
 
-/** Returns unchanged repetitions at once, although the response said that they would fail again. */
+/** Returns immediate unchanged repetitions although the response said that they would fail again. */
 export function inVain(exchanges: readonly Exchange[]): Repetition[] {
   return repetitions(exchanges).filter(
     ({ first, again }) =>
@@ -150,12 +150,12 @@ export function inVain(exchanges: readonly Exchange[]): Repetition[] {
   )
 }
 
-/** The journal keeps no tokens: what was refused for its credential and then was not, came with another one. */
+/** The journal stores no tokens: a request that was refused for its credential, and then was not, had a new one. */
 function hasNewCredential(first: Exchange, again: Exchange): boolean {
   return first.status === 401 && again.status !== 401
 }
 
-/** Returns requests that failed, each with the next one that is the same. */
+/** Returns failed requests, each with the next identical one. */
 export function repetitions(exchanges: readonly Exchange[]): Repetition[] {
   return [...groupBy(exchanges, outlineOf).values()].flatMap((group) =>
     group.flatMap((first, index) => {
@@ -176,7 +176,7 @@ function isRetryable(status: number): boolean {
   return Object.values(errorCodes).some((row) => row.status === status && row.retryable)
 }
 
-/** Returns what two equal requests have in common beside their bodies. */
+/** Returns what two equal requests have in common apart from their bodies. */
 function outlineOf({ method, path, request_headers }: Exchange): string {
   const names = ['authorization', 'origin', 'content-type', 'content-length']
   return JSON.stringify([method, path, ...names.map((name) => request_headers[name])])
@@ -216,7 +216,7 @@ export const pollingRules = ruleSet('journal', {
   'pending-given-up': {
     title: 'a pending slot is polled',
     severity: 'warning',
-    costs: 'The decision comes a moment later: its fill is lost, and with it the revenue.',
+    costs: 'The decision arrives a moment later: its fill is lost, and the revenue with it.',
     fix: 'Pending is not a no-fill: poll GET /v1/decisions/{slot_id} with wait_ms until its status is ready, as long as the turn goes on.',
     needs: 'a pending response, or a job',
     judge(observed) {
@@ -234,7 +234,7 @@ export const pollingRules = ruleSet('journal', {
   'polled-once': {
     title: 'a slot is polled until it is decided',
     severity: 'warning',
-    costs: 'The fill comes after the only poll, and is lost.',
+    costs: 'The fill arrives after the only poll, and is lost.',
     fix: 'Repeat the poll while the status is pending, each with wait_ms, and give up only after several seconds.',
     needs: 'a poll whose response was pending',
     judge: overSlots(
