@@ -286,10 +286,14 @@ type ListedEndpoint = ReturnType<typeof contractListing>['endpoints'][number]
 
 function endpointLines({ id, method, path, stability, provenance, fields }: ListedEndpoint, style: Style): string[] {
   const terms = `${stability}, ${provenance}`
-  const isLong = `${id}  ${method} ${path}  ${terms}`.length > 80
+  const width = style.columns ?? usualColumns
+  const request = `${method} ${path}`
+  const isRequestBelow = `${id}  ${request}`.length > width
+  const isLong = isRequestBelow || `${id}  ${request}  ${terms}`.length > width
   const parts = Object.groupBy(fields, ({ where, variant }) => (variant === null ? where : `${where}, ${variant}`))
   return [
-    `${style.bold(id)}  ${method} ${path}${isLong ? '' : `  ${style.dim(terms)}`}`,
+    `${style.bold(id)}${isRequestBelow ? '' : `  ${request}`}${isLong ? '' : `  ${style.dim(terms)}`}`,
+    ...(isRequestBelow ? [`  ${request}`] : []),
     ...(isLong ? [`  ${style.dim(terms)}`] : []),
     ...Object.entries(parts).flatMap(([title, fields = []]) => [
       `  ${style.cyan(title)}`,
@@ -299,27 +303,42 @@ function endpointLines({ id, method, path, stability, provenance, fields }: List
   ]
 }
 
+/** A narrower column would put every name above its facts. */
+const leastNameWidth = 8
+
 /** Returns the fields of one part, their names and types in columns, each with its description below. */
 function fieldLines(fields: readonly ListedField[], style: Style): string[] {
   const width = (of: (field: ListedField) => string, most: number) =>
     Math.min(most, Math.max(...fields.map((field) => of(field).length)))
-  const nameWidth = width(({ path }) => path, 24)
   const typeWidth = width(typeText, 17)
-  return fields.flatMap(({ path, values, limits, required, provenance, decision, description, ...field }) => {
-    const type = typeText(field)
-    const source = [provenance, decision].filter(Boolean).join(' ')
+  const columns = style.columns ?? usualColumns
+  const sourceWidth = width(sourceText, columns)
+  const nameWidth = width(
+    ({ path }) => path,
+    Math.max(leastNameWidth, Math.min(24, columns - typeWidth - sourceWidth - '      required    '.length)),
+  )
+  return fields.flatMap((field) => {
+    const { path, values, limits, required, description } = field
     const text = [
       description,
       ...(limits === null || description.includes(limits) ? [] : [`${limits[0]!.toUpperCase()}${limits.slice(1)}.`]),
       ...(values === null ? [] : [`One of: ${values.join(', ')}.`]),
     ].join(' ')
-    const facts = `${padEnd(type, typeWidth)}  ${required ? 'required' : 'optional'}  ${style.dim(source)}`
+    const presence = required ? 'required' : 'optional'
+    const facts = `${padEnd(typeText(field), typeWidth)}  ${presence}  `
+    const isWide = 6 + nameWidth + facts.length + sourceText(field).length > columns
+    const isAbove = path.length > nameWidth || isWide
+    const head = isWide ? '      ' : `    ${padEnd(isAbove ? '' : path, nameWidth)}  `
     return [
-      ...(path.length > nameWidth ? [`    ${path}`] : []),
-      `    ${padEnd(path.length > nameWidth ? '' : path, nameWidth)}  ${facts}`,
-      ...wrap(text, (style.columns ?? usualColumns) - 6).map((line) => `      ${line}`),
+      ...(isAbove ? [`    ${path}`] : []),
+      head + facts + style.dim(sourceText(field)),
+      ...wrap(text, columns - 6).map((line) => `      ${line}`),
     ]
   })
+}
+
+function sourceText({ provenance, decision }: Pick<ListedField, 'provenance' | 'decision'>): string {
+  return [provenance, decision].filter(Boolean).join(' ')
 }
 
 function typeText({ type }: Pick<ListedField, 'type'>): string {

@@ -1,11 +1,12 @@
 /** What the package itself can show: `svc openapi`, `contract show`, the scenarios and render.js. No sandbox is running. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { contractListing } from '../../src/contract/listing.ts'
 import { openapiDocument } from '../../src/contract/openapi.ts'
 import { root } from './process.ts'
-import { svc, temporaryDirectory } from './test-cli.ts'
+import { keptStream, svc, temporaryDirectory } from './test-cli.ts'
 
 interface Document {
   paths: Record<string, object>
@@ -63,6 +64,15 @@ test('contract show lists fields with type, presence, provenance and description
   expect(JSON.parse(json.stdout)).toEqual(JSON.parse(JSON.stringify(contractListing())))
   const one = JSON.parse((await svc('contract show health.live -o json', { env })).stdout)
   expect(one.endpoints).toMatchObject([{ id: 'health.live' }])
+})
+
+test('contract show keeps within a terminal of 60 columns', async () => {
+  const stdout = { ...keptStream(true), columns: 60 }
+  await svc('contract show', { env: { ...env, SVC_PAGER: '' }, host: { stdout } })
+  const lines = stripVTControlCharacters(stdout.text).split('\n')
+  expect(lines.length).toBeGreaterThan(1_000)
+  expect(lines.filter((line) => line.length > 60)).toEqual([])
+  expect(lines).toContain('placements.create  POST /v1/placements  stable, documented')
 })
 
 test('sandbox scenario list shows the catalogue', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Column, tableLines } from './table.ts'
 import { plainStyle, type Style } from './terminal.ts'
-import { alignPairs, brokenLines, cutText, timeText } from './text.ts'
+import { alignPairs, brokenLines, cutText, hangingLines, timeText } from './text.ts'
 
 const style = (columns?: number): Style => ({ ...plainStyle, columns })
 const columns: Column[] = [
@@ -30,6 +30,22 @@ test('a table fits the terminal: columns are left out by rank, an identifier is 
     '                  counts only with',
     '                  semantic_targeting.',
   ])
+})
+
+test('a text with a word that has no room beside its head begins below it, so that a path stays whole', () => {
+  const path = '/home/someone/.local/state/svc/sandbox.db'
+  const head = '  ✓ database           '
+  expect(hangingLines(head, `${path} is intact, with 3 chains.`, 50)).toEqual([
+    '  ✓ database',
+    `    ${path} is`,
+    '    intact, with 3 chains.',
+  ])
+  expect(hangingLines(head, 'The database is intact, with 3 chains.', 50)).toEqual([
+    `${head}The database is intact,`,
+    `${' '.repeat(head.length)}with 3 chains.`,
+  ])
+  expect(hangingLines(head, path, 80)).toEqual([head + path])
+  expect(hangingLines(' '.repeat(20), path, 50)).toEqual([`    ${path}`])
 })
 
 test('off a terminal, and with --wide, nothing is cut and nothing left out', () => {

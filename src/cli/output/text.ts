@@ -58,13 +58,22 @@ export function wrap(text: string, width: number): string[] {
   return lines
 }
 
+/** The indent of a text that is below its head, because a word of it has no room beside the head. */
+const belowHead = 4
+
 /**
- * Returns a text after a head, wrapped to `width` columns, its further lines below its first word. Without a width, which is
- * where it goes to no terminal, it is one line.
+ * Returns a text after a head, wrapped to `width` columns, its further lines below its first word. A text with a word that is
+ * wider than that, such as a path, begins below the head: broken by the terminal it could not be copied. Without a width,
+ * which is where it goes to no terminal, it is one line.
  */
 export function hangingLines(head: string, text: string, width: number | undefined): string[] {
   if (width === undefined) return [head + text]
-  const indent = textWidth(stripVTControlCharacters(head))
+  const bare = stripVTControlCharacters(head)
+  const indent = textWidth(bare)
+  if (indent > belowHead && widest(text.split(/\s+/)) > width - indent) {
+    const lines = wrap(text, width - belowHead).map((line) => ' '.repeat(belowHead) + line)
+    return bare.trim() === '' ? lines : [head.trimEnd(), ...lines]
+  }
   return wrap(text, width - indent).map((line, index) => (index === 0 ? head : ' '.repeat(indent)) + line)
 }
 
