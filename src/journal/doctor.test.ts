@@ -480,6 +480,28 @@ describe('frames', () => {
     ])
   })
 
+  test('an ad was mounted twice; a frame that was only loaded again is a reload', () => {
+    const rendered = (slot_id: string, render_instance_id: string) =>
+      exchange('POST /v1/beacons', { slot_id, detail: { request_body: { event: 'render', render_instance_id } } })
+    const mounted = (slot_id: string) => ['ri_1', 'ri_2'].flatMap((id) => [frame(slot_id), rendered(slot_id, id)])
+    const views = (...sent: Exchange[]) => find('views', journal(sent))
+    expect(views(frame('slot_1'), frame('slot_1'), rendered('slot_1', 'ri_1'))).toMatchObject([{ level: 'ok' }])
+    expect(views(...mounted('slot_1'))).toMatchObject([
+      {
+        level: 'warning',
+        message: 'The frame of slot_1 was loaded 2 times, and reported as rendered by 2 mounts.',
+        fix: expect.stringContaining('turnId'),
+      },
+    ])
+    const many = ['slot_1', 'slot_2', 'slot_3', 'slot_4'].flatMap(mounted)
+    expect(views(...many)).toMatchObject([
+      {
+        message:
+          'The frames of slot_1, slot_2, slot_3 and 1 more were each loaded 2 times, and reported as rendered by 2 mounts.',
+      },
+    ])
+  })
+
   test('a rendered ad has no pixels, unless it was collapsed after it was seen', () => {
     const measured = (event: string, width_px: number) =>
       exchange('POST /v1/beacons', {

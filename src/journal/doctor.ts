@@ -78,6 +78,12 @@ const refusedForKey = refusedFor(
   'credential_missing',
 )
 
+/** Whether an ad was mounted more than once. A frame that is loaded again may be a reload while you look at it. */
+function isMountedAgain({ requests = [] }: Finding): boolean {
+  const renders = requests.filter(isBeacon)
+  return renders.length > new Set(renders.map(({ slot_id }) => slot_id)).size
+}
+
 /** The five points to check when migrating come first. */
 export const checks: readonly Check[] = [
   {
@@ -182,7 +188,12 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'views',
-    rules: ['view-not-counted', 'frame-without-room', 'ads-never-seen'],
+    rules: [
+      'view-not-counted',
+      { id: 'shown-twice', only: isMountedAgain, level: 'warning' },
+      'frame-without-room',
+      'ads-never-seen',
+    ],
     holds: 'Every reported view counts.',
     unseen: 'No view has been reported yet.',
   },

@@ -459,12 +459,18 @@ export const fillRules = ruleSet('journal', {
       (frames, { exchanges }) => {
         const loads = groupBy(frames, ({ slot_id }) => slot_id)
         const mounts = mountsOf(exchanges)
-        return [...new Set([...loads.keys(), ...mounts.keys()])].flatMap((slot_id) => {
-          const [loaded, mounted] = [loads.get(slot_id) ?? [], mounts.get(slot_id) ?? []]
-          if (loaded.length < 2 && mounted.length < 2) return []
+        const shown = [...new Set([...loads.keys(), ...mounts.keys()])].map((slot_id) => {
+          return { slot_id, loaded: loads.get(slot_id) ?? [], mounted: mounts.get(slot_id) ?? [] }
+        })
+        const again = shown.filter(({ loaded, mounted }) => loaded.length > 1 || mounted.length > 1)
+        const alike = Map.groupBy(again, ({ loaded, mounted }) => `${loaded.length} ${mounted.length}`)
+        return [...alike.values()].flatMap((slots) => {
+          const { loaded, mounted } = slots[0]!
+          const ids = some(slots.map(({ slot_id }) => slot_id))
+          const subject = slots.length === 1 ? `The frame of ${ids} was` : `The frames of ${ids} were each`
           return about(
-            [...loaded, ...mounted],
-            `The frame of ${slot_id} was loaded ${times(loaded.length)}, and reported as rendered by ${plural(mounted.length, 'mount')}.`,
+            slots.flatMap((each) => [...each.loaded, ...each.mounted]),
+            `${subject} loaded ${times(loaded.length)}, and reported as rendered by ${plural(mounted.length, 'mount')}.`,
           )
         })
       },
