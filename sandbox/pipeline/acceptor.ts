@@ -1,7 +1,7 @@
 /**
- * Accepts right values by a schema of the contract, at a quarter of what its parser costs: that makes an object for each
- * field of each request. An acceptor is computed from the schema when it is first used. It knows the common kinds of
- * schema, and leaves others to their parser, as it does with every value that it does not accept: only the parser says
+ * Accepts valid values by a schema of the contract, at a quarter of the cost of its parser, which makes an object for
+ * each field of each request. An acceptor is computed from the schema on first use. It handles the common kinds of
+ * schema and leaves the others to their parser, along with every value that it does not accept: only the parser reports
  * what is wrong.
  */
 import type { z } from 'zod'
@@ -17,8 +17,8 @@ type Schema = z.core.$ZodType
 const acceptors = new WeakMap<Schema, Acceptor>()
 
 /**
- * Returns a value that came from JSON as its schema parses it: fields in the order of the schema. `refused` is no verdict:
- * the value may be right all the same.
+ * Returns a value that came from JSON as its schema parses it: fields in the order of the schema. `refused` is not a
+ * verdict: the value may still be valid.
  */
 export function accept<S extends Schema>(schema: S, value: unknown): z.output<S> | typeof refused {
   let acceptor = acceptors.get(schema)
@@ -54,7 +54,7 @@ function acceptorOf(schema: Schema): Acceptor {
   }
 }
 
-/** By the parser of the schema. */
+/** Accepts what the schema's own parser accepts. */
 function parsed(schema: Schema): Acceptor {
   return (value) => {
     const result = (schema as z.ZodType).safeParse(value)
@@ -118,7 +118,9 @@ function arrayOf(schema: Schema, def: z.core.$ZodArrayDef): Acceptor {
   }
 }
 
-/** The parser counts a surrogate pair as one character, so that a text may be shorter than its length, and never longer. */
+/**
+ * The parser counts a surrogate pair as one character, so a text can be shorter than its `length`, but never longer.
+ */
 function textOf(schema: Schema, def: z.core.$ZodStringDef): Acceptor {
   const patterns: RegExp[] = []
   const bounds = lengthsOf(def, (check) => {
@@ -163,7 +165,7 @@ function nullOr(accept: Acceptor): Acceptor {
   return (value) => (value === null ? null : accept(value))
 }
 
-/** The first variant wins in the parser too. What it refuses may be of any variant, this one included. */
+/** The first variant wins in the parser too. A value that it refuses can be of any variant, including this one. */
 function firstOf(schema: Schema, def: z.core.$ZodUnionDef): Acceptor {
   const [first] = def.options
   if (first === undefined || hasChecks(def) || 'discriminator' in def || def.inclusive === false) return parsed(schema)
@@ -186,7 +188,7 @@ function hasChecks({ checks = [] }: Checked): boolean {
   return checks.length > 0
 }
 
-/** Returns the bounds of a length; null with a check that is neither one nor known to `isOther`. */
+/** Returns the bounds of a length; null if a check is neither a bound nor known to `isOther`. */
 function lengthsOf(
   def: Checked,
   isOther: (check: Check) => boolean = () => false,

@@ -18,7 +18,8 @@ const { 'sandbox.export': exportState, 'sandbox.import': importState } = contrac
 const idle_ms = 30_000
 
 /**
- * @param withoutDeadline runs work while requests may take longer to arrive than the server allows; idle ends them here
+ * @param withoutDeadline runs work while requests may take longer to arrive than the server allows; idle ones are ended
+ * here
  */
 export function archiveRoutes(
   services: Services,
@@ -71,7 +72,7 @@ function unpackedBody({ headers, incoming }: Request, wait_ms: number): AsyncGen
   if (!/^application\/gzip\s*(;|$)/i.test(headers['content-type'] ?? '')) {
     throw new ApiError('content_type_unsupported', {
       message: `The Content-Type is not ${importState.body_media_type}.`,
-      hint: 'Send the file of GET /_sandbox/export unchanged, with Content-Type: application/gzip.',
+      hint: 'Send the file from GET /_sandbox/export unchanged, with Content-Type: application/gzip.',
     })
   }
   if (Number(headers['content-length'] ?? 0) > limits.import_bytes) throw tooLarge()
@@ -113,7 +114,7 @@ async function* arriving(incoming: IncomingMessage, wait_ms: number): AsyncGener
   for (;;) {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      const message = `Nothing of the file arrived for ${wait_ms / 1_000} s.`
+      const message = `No data arrived for ${wait_ms / 1_000} s.`
       timer = setTimeout(() => reject(new ApiError('http_malformed', { message })), wait_ms)
     })
     const next = chunks.next()

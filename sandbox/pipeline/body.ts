@@ -69,7 +69,7 @@ export function parseJson(body: Buffer): { json: unknown; text: string } {
   const value = readJson(text)
   const hasEscapes = text.includes('\\u')
   if (hasEscapes && hasLoneSurrogate(text, value)) {
-    throw new ApiError('json_malformed', { message: 'A text of the body holds half a surrogate pair.' })
+    throw new ApiError('json_malformed', { message: 'A string in the body contains half a surrogate pair.' })
   }
   if (hasEscapes || text.includes('__proto__')) refuseProto(value, [])
   return { json: value, text }
@@ -83,15 +83,15 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.outp
   throw new ApiError(reason_code, { fields: fields.slice(0, mostFields).map(withoutSecrets) })
 }
 
-/** Most values are right: only others take the time to find out what is wrong with them. */
+/** Most values are valid: only the others take the time to find out what is wrong with them. */
 function parse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseResult<z.output<S>> {
   const data = accept(schema, value)
   return data === refused ? schema.safeParse(value, withInput) : { success: true, data }
 }
 
 /**
- * Returns a body as its schema parses it. A field of another form is refused with its right place, unless an old client
- * has sent it; other unknown fields are ignored, with a warning, where the endpoint says so (A14, C02).
+ * Returns a body as its schema parses it. A field in the wrong place is refused, with the right place in the error,
+ * unless an old client sent it. Other unknown fields are ignored with a warning where the endpoint says so (A14, C02).
  * @throws ApiError 400
  */
 export function validateBody(
@@ -122,7 +122,7 @@ function remove(value: unknown, at: readonly PropertyKey[]): void {
   delete (parent as Record<PropertyKey, unknown>)[at.at(-1)!]
 }
 
-/** Refuses every query parameter: for endpoints that have none (A14). @throws ApiError 400 with each of them */
+/** Refuses every query parameter: for endpoints that have none (A14). @throws ApiError 400 that lists them */
 export function refuseQuery(query: object): void {
   const names = Object.keys(query)
   if (names.length === 0) return
@@ -131,15 +131,16 @@ export function refuseQuery(query: object): void {
 }
 
 /*
- * Secrets where none belongs (A94). The text of a request is searched for their prefixes; only one that has some is
- * looked at field by field.
+ * Secrets where none belong (A94). The text of a request is searched for their prefixes; only a request with a match is
+ * checked field by field.
  */
 
 const noFields: readonly string[] = []
 
 /**
- * Returns a body without asset tokens, except in the fields in which they belong, and whether it holds no key or token at
- * all. @throws ApiError 400 secret_in_field when a field holds a secret key, an activation token or a beacon token
+ * Returns a body without asset tokens, except in the fields where they belong, and whether it contains no key or token
+ * at all. @throws ApiError 400 secret_in_field when a field contains a secret key, an activation token or a beacon
+ * token
  */
 export function refuseSecrets(
   { credential_fields = noFields }: Endpoint,
@@ -161,12 +162,12 @@ export function refuseSecretValues(values: Readonly<Record<string, unknown>>): v
   if (found.length > 0) throw secretInField(found)
 }
 
-/** Refuses the parameters of a path that name something new, also with an asset token in them. @throws ApiError 400 */
+/** Refuses secrets, and asset tokens too, in the parameters of a path that name something new. @throws ApiError 400 */
 export function refuseSecretNames(params: Readonly<Record<string, string | undefined>>): void {
   refuseSecretValues(params)
   for (const [path, value = ''] of Object.entries(params)) {
     if (withoutAssetTokens(value) === value) continue
-    throw secretInField([{ path, message: 'holds an asset token', expected: 'a name without a token' }])
+    throw secretInField([{ path, message: 'contains an asset token', expected: 'a name without a token' }])
   }
 }
 
@@ -178,7 +179,7 @@ function secretsIn(value: unknown, path: readonly string[], except: readonly str
   if (typeof value === 'string') {
     const kind = secretKind(value)
     if (kind === null) return []
-    const place = withoutSecrets({ ...unknownField(path), message: `holds ${articleOf(kind)} ${kind}` })
+    const place = withoutSecrets({ ...unknownField(path), message: `contains ${articleOf(kind)} ${kind}` })
     return [{ ...place, expected: 'no secret: it belongs only in the Authorization header' }]
   }
   if (typeof value !== 'object' || value === null) return []
@@ -221,7 +222,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Text that is not Unicode has no canonical JSON, and no evidence could be made of it. */
+/** Text that is not Unicode has no canonical JSON, so no evidence could be made from it. */
 function hasLoneSurrogate(text: string, value: unknown): boolean {
   return /\\u[dD][89a-fA-F]/.test(text) && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(value))
 }
@@ -235,7 +236,7 @@ function refuseProto(value: unknown, path: readonly PropertyKey[]): void {
   for (const [name, inner] of Object.entries(value)) refuseProto(inner, [...path, name])
 }
 
-/** Depth by brackets outside strings: cheap, and enough to keep recursion out of everything behind. */
+/** Depth by brackets outside strings: cheap, and enough to keep every later step from recursing too deep. */
 function isTooDeep(text: string): boolean {
   if (!hasManyBrackets(text)) return false
   let depth = 0
@@ -253,7 +254,7 @@ function isTooDeep(text: string): boolean {
   return false
 }
 
-/** Whether there are enough of them to nest too deep, in strings or not: few bodies have. */
+/** Whether there are enough brackets to nest too deep, in strings or not: few bodies have that many. */
 function hasManyBrackets(text: string): boolean {
   let left = deepest
   for (const bracket of ['{', '[']) {
@@ -266,10 +267,10 @@ function hasManyBrackets(text: string): boolean {
 const broughtIn = /^C0[23]$/
 
 /**
- * What `strict` adds to the parse step: a field or value of C02 or C03 is what it is by the API document, unknown or wrong.
- * Returns a body without the fields that the document does not have, where others are ignored too (A14). A callback URL
- * (C07) stays a field that is accepted and has no effect (A34).
- * @throws ApiError 400 where they are not, and for values that it does not have
+ * What `strict` adds to the parse step: a field or value of C02 or C03 is treated as in the API document, as unknown or
+ * invalid. Where unknown fields are ignored (A14), returns a body without the fields that the document does not have. A
+ * callback URL (C07) is still accepted and has no effect (A34).
+ * @throws ApiError 400 where they are not ignored, and for values that the document does not have
  */
 export function inDocumentForm(endpoint: Endpoint, json: unknown, warnings: string[]): unknown {
   const found = fieldsBroughtIn(endpoint.branch?.(json) ?? endpoint.body!, json, [])
@@ -307,7 +308,7 @@ function fieldsBroughtIn(schema: z.core.$ZodType, value: unknown, at: readonly s
 
 interface DocumentValue {
   paths: readonly string[]
-  /** Given null for a field that is missing. What has another type is left to the schema. */
+  /** Called with null for a missing field. A value of another type is left to the schema. */
   isRight(value: Json): boolean
   expected: string
 }

@@ -18,7 +18,7 @@ import type { CallbackNetwork, CallbackResult } from '../runtime/callbacks.ts'
 const attempt_ms = 5_000
 /** How long the creation of a job waits for a lookup. A name that takes longer is checked when the callback is sent. */
 const lookup_ms = 1_000
-/** Of a response, what the journal keeps. */
+/** The part of a response that the journal keeps. */
 const mostBodyBytes = 2_048
 
 interface Address {
@@ -26,7 +26,7 @@ interface Address {
   family: number
 }
 
-/** `own_port`: where the sandbox itself listens, on loopback; nothing there takes a callback. */
+/** `own_port`: the loopback port of the sandbox itself, where nothing takes a callback. */
 export function createCallbackNetwork(own_port: () => number): CallbackNetwork {
   const check = (target: CallbackTarget, addresses: readonly Address[]): string | null => {
     for (const { address } of addresses) {
@@ -68,7 +68,7 @@ function after(ms: number): Promise<Address[]> {
   return new Promise((done) => setTimeout(() => done([]), ms).unref())
 }
 
-/** Resolves to every address of the host, as the system knows them. */
+/** Resolves to every address that the system has for the host. */
 function resolve({ host, address }: CallbackTarget, limit?: AbortSignal): Promise<Address[]> {
   if (address !== null) return Promise.resolve([{ address, family: address.includes(':') ? 6 : 4 }])
   return new Promise((done, fail) => {
@@ -123,7 +123,7 @@ async function readStart(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).subarray(0, mostBodyBytes).toString('utf8')
 }
 
-/** Returns why there was no response, one sentence. */
+/** Returns why there was no response, as one sentence. */
 function failureOf(error: unknown): string {
   if (!(error instanceof Error)) return 'The request failed.'
   if (error.name === 'TimeoutError') return `No response within ${attempt_ms / 1_000} s.`
@@ -135,7 +135,7 @@ function failureOf(error: unknown): string {
 /** A target before its name is resolved. */
 export interface CallbackTarget {
   url: URL
-  /** Without brackets and without dots at its end. */
+  /** Without brackets and trailing dots. */
   host: string
   /** The address, when the host is one; null for a name. */
   address: string | null
@@ -146,7 +146,7 @@ type AddressKind = 'public' | 'loopback' | 'private' | 'link-local' | 'unique lo
 
 const longestUrl = 2_048
 
-/** Returns the target of a callback URL, or why it may not be one: a clause about `callback_url`. */
+/** Returns the target of a callback URL, or why it cannot be one: a clause about `callback_url`. */
 export function parseCallbackUrl(text: string): CallbackTarget | string {
   const url = text.length > longestUrl ? null : URL.parse(text)
   if (url === null) return 'is not a URL'
@@ -162,7 +162,7 @@ export function parseCallbackUrl(text: string): CallbackTarget | string {
 }
 
 function nameProblem({ url, host }: CallbackTarget): string | null {
-  return url.protocol === 'http:' && !isLoopback(host) ? 'is http to another host than this one' : null
+  return url.protocol === 'http:' && !isLoopback(host) ? 'is http to a host other than this one' : null
 }
 
 /** Returns why a callback may not go to an address of its host, or null when it may: a clause about `callback_url`. */
@@ -182,7 +182,7 @@ export function addressKind(address: string): AddressKind {
   for (const { prefix, bits, at } of embedding) {
     if (isIn(bytes, prefix, bits)) return kindIn(networks4, bytes.slice(at, at + 4)) ?? 'public'
   }
-  // All public addresses of today are of 2000::/3.
+  // All public addresses today are in 2000::/3.
   return kindIn(networks6, bytes) ?? (isIn(bytes, [0x20], 3) ? 'public' : 'reserved')
 }
 
@@ -222,7 +222,9 @@ const networks6: readonly Network[] = [
   { prefix: [0x3f, 0xff, 0], bits: 20, kind: 'reserved' },
 ]
 
-/** IPv6 networks whose addresses are those of IPv4, and where it begins: mapped, translated (RFC 6052) and 6to4. */
+/**
+ * IPv6 networks that embed IPv4 addresses, and where the IPv4 address begins: mapped, translated (RFC 6052) and 6to4.
+ */
 const embedding = [
   { prefix: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff], bits: 96, at: 12 },
   { prefix: [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0], bits: 96, at: 12 },

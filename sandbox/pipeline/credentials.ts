@@ -1,7 +1,7 @@
 /**
- * Who may call, and who may read: the caller of a request, by its Authorization header in the fixed order of A13; and what
- * pages of other origins may read (A90, A91, C01), v1 responses by the origins that some project allows, files by any.
- * Credentials of CORS are never allowed; the control plane has no CORS at all (A93).
+ * Who may call, and who may read: the caller of a request, by its Authorization header in the fixed order of A13; and
+ * what pages of other origins may read (A90, A91, C01): v1 responses if some project allows the origin, files always.
+ * CORS credentials are never allowed; the control plane has no CORS at all (A93).
  */
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
@@ -15,7 +15,7 @@ import type { ActivationRow, KeyRow } from '../store/store.ts'
 import { type Exchange, headerOf, type Request, type Response } from './exchange.ts'
 
 /**
- * Returns the caller of an endpoint that needs a credential; of a replayed request, the caller that it acts for.
+ * Returns the caller of an endpoint that needs a credential; for a replayed request, the caller that it acts for.
  * @throws ApiError 401 for a missing, unknown or expired credential, 403 for one of the wrong kind or origin
  */
 export function findCaller(services: Services, exchange: Exchange, endpoint: Endpoint): Soon<Caller> {
@@ -28,14 +28,15 @@ export function findCaller(services: Services, exchange: Exchange, endpoint: End
   if (text.startsWith('ast_')) throw new ApiError('token_in_wrong_place')
   if (text.startsWith('at_') || text.startsWith('bt_')) return callerOfToken(services, exchange, endpoint, text)
   throw new ApiError('key_unknown', {
-    message: 'The Authorization header holds neither a key nor a token: secret keys begin with sk_.',
+    message: 'The Authorization header contains neither a key nor a token: secret keys begin with sk_.',
     hint: 'Check the variable that it is read from: it may be unset (Bearer undefined), quoted, or not expanded.',
   })
 }
 
 /**
- * Returns the caller whose request is replayed: by identity, for its secret is not kept. A page acts as if it had
- * activated just now, a frame as if it were loaded. Whatever the key, its kind or the origin no longer permits is refused.
+ * Returns the caller whose request is replayed: by identity, since its secret is not kept. A page acts as if it had
+ * just activated, a frame as if it had just loaded. Whatever the key, its kind or the origin no longer permits is
+ * refused.
  */
 async function restoreCaller(
   services: Services,
@@ -70,10 +71,10 @@ function bearerOf(authorization: string | undefined): string {
 }
 
 /**
- * Refuses what must not come in the Authorization header of an activation, which has its key in the body: a scheme other
- * than Bearer (A08), and a secret key from a page (A92). Another bearer credential changes nothing: a client may add its
+ * Refuses Authorization headers that do not belong in an activation, which has its key in the body: a scheme other than
+ * Bearer (A08), and a secret key from a page (A92). Another bearer credential changes nothing: a client may add its
  * token to every request.
- * @throws ApiError 401 for another scheme or an unknown secret key, 403 for a secret key together with an Origin
+ * @throws ApiError 401 for another scheme or an unknown secret key, 403 for a secret key with an Origin
  */
 export async function checkActivationHeader(services: Services, exchange: Exchange): Promise<void> {
   const { authorization = '', origin } = exchange.request.headers
@@ -147,7 +148,7 @@ async function callerOfToken(
   if (parsed.kind !== prefixes[credential]) throw new ApiError('activation_token_invalid')
   if (context.now_ms >= row.expires_at_ms) throw new ApiError('activation_token_expired')
   if (!endpoint.credentials.includes(credential)) {
-    const message = credential === 'beacon_token' ? 'A beacon token is good for beacons only.' : forServers
+    const message = credential === 'beacon_token' ? 'A beacon token is only good for beacons.' : forServers
     throw new ApiError('key_class', { message })
   }
   if (credential === 'beacon_token') await pinOrigin(services, row, request.headers.origin)
@@ -160,8 +161,8 @@ async function callerOfToken(
 }
 
 /**
- * Requires the bound origin, which the project must still allow (A08). A same-origin GET has no Origin, and
- * Sec-Fetch-Site instead (A04).
+ * Requires the bound origin, which the project must still allow (A08). A same-origin GET has Sec-Fetch-Site instead of
+ * an Origin (A04).
  */
 function checkOrigin(services: Services, row: ActivationRow, request: Request): void {
   const { origin } = request.headers
@@ -194,13 +195,13 @@ async function pinOrigin(services: Services, row: ActivationRow, origin: string 
   if (row.origin !== null || !(await store.pinOrigin(row.id, serialized))) throw new ApiError('origin_mismatch')
 }
 
-/** `date` beside those of A90: the renderer corrects a wrong client clock by it. */
+/** The headers of A90, and `date`: the renderer uses it to correct a wrong client clock. */
 const exposedHeaders =
   'x-request-id, date, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids, x-sandbox-fault'
 
 const documentHeaders = 'authorization, content-type, if-none-match'
 
-/** Request headers that a page may send, with those of old clients (C01) and of tracing libraries. */
+/** Request headers that a page may send, including headers of old clients (C01) and of tracing libraries. */
 const allowedHeaders = `${documentHeaders}, x-csl-wrapper-version, traceparent, tracestate, sentry-trace, baggage`
 
 /** The headers of files that any page may load (A91). */
@@ -230,7 +231,7 @@ function isActivation({ path }: Request, origin: string): boolean {
   return path === contract['browser.activate'].path && serializeOrigin(origin) !== null
 }
 
-/** Whether a request asks what a page may send. */
+/** Whether a request is a preflight. */
 export function isPreflight(request: Request): boolean {
   return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined
 }
@@ -270,7 +271,7 @@ export function mayBeForeign({ context, request }: Exchange): boolean {
   return context.origin !== null || headerOf(request, 'sec-fetch-site') === 'cross-site'
 }
 
-/** Whether the page that such a request is of has an origin that no project allows, or states none. */
+/** Whether the page behind such a request has an origin that no project allows, or sent none. */
 export async function isForeign(services: Services, { context, request }: Exchange): Promise<boolean> {
   const origin = context.origin ?? URL.parse(request.headers.referer ?? '')?.origin ?? 'null'
   return origin !== services.base_url && origin !== services.url && !(await isKnownOrigin(services, origin))

@@ -1,6 +1,6 @@
 /**
- * Decisions that are pushed over WebSocket (C04): a socket is opened with a ticket, gets one text frame when its
- * slot is decided, at once when it is already, and is left for the client to close. This file and the library behind it
+ * Decisions that are pushed over WebSocket (C04): a socket is opened with a ticket, gets one text frame when its slot
+ * is decided (immediately if it already is), and is left for the client to close. This file and the library behind it
  * are loaded with the first handshake.
  *
  * The sockets of a slot wait together: one waiter, one read and one text for all of them.
@@ -38,7 +38,7 @@ type SlotMessage = string | null | undefined
 const mostSockets = 1_000
 /** Clients send nothing: a longer message ends the socket. */
 const mostPayloadBytes = 1_024
-/** How often sockets are asked whether they live, and how long one stays open after its frame, real milliseconds. */
+/** How often sockets are pinged, and how long one stays open after its frame, real milliseconds. */
 const heartbeat_ms = 20_000
 const linger_ms = 60_000
 /** How long the waiters of pending slots wait at a time, and how long a stop waits for closing handshakes. */
@@ -53,7 +53,7 @@ interface OpenSocket {
   project_id: number
   /** Whether it has responded since the last ping. */
   isAlive: boolean
-  /** `performance.now()` when its frame was sent; null before. */
+  /** `performance.now()` when its frame was sent; null until then. */
   sent_at: number | null
 }
 
@@ -73,7 +73,7 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
     maxPayload: mostPayloadBytes,
     handleProtocols: () => false,
   })
-  /** Requests that came as handshakes, with what their tickets were good for once they were redeemed. */
+  /** Requests that arrived as handshakes, with what their tickets were good for after they are redeemed. */
   const handshakes = new WeakMap<Request, { slot_id: number; caller: Caller } | null>()
   /** The request ids of handshakes that were accepted. */
   const accepted = new WeakMap<IncomingMessage, string>()
@@ -174,7 +174,7 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
   return {
     async respond(surface, { context, request }) {
       if (!handshakes.has(request)) throw notAnUpgrade()
-      if (request.headers['sec-websocket-version'] !== '13') throw notAnUpgrade('Only version 13 is spoken here.')
+      if (request.headers['sec-websocket-version'] !== '13') throw notAnUpgrade('Only version 13 is supported.')
       if (!/^[A-Za-z0-9+/]{22}==$/.test(String(request.headers['sec-websocket-key']))) {
         throw new ApiError('http_malformed', { message: 'The handshake has no valid Sec-WebSocket-Key.' })
       }
@@ -190,7 +190,7 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
       return { status: 101, headers: { 'x-request-id': context.request_id }, body: '' }
     },
     async upgrade(incoming, stream, head) {
-      // Node gives another stream when the handshake has a body: it has none in RFC 6455.
+      // Node passes another stream when the handshake has a body, which it never has in RFC 6455.
       const { socket } = incoming
       if (isClosing || stream !== socket) return void stream.destroy()
       const onError = () => socket.destroy()

@@ -109,12 +109,14 @@ async function startOf(
 }
 
 interface Follower {
-  /** Writes the events that there are now. */
+  /** Writes the events available now. */
   pump(): void
   stop(): void
 }
 
-/** Writes the events there are, then more on each `pump`. One at a time: a slow reader stops it, nothing piles up. */
+/**
+ * Writes the available events, then more on each `pump`. One at a time: a slow reader stops it, so nothing piles up.
+ */
 function follow(
   services: Services,
   batches: EventBatches,
@@ -216,9 +218,9 @@ interface EventBatch {
 }
 
 /**
- * Events as they are written to streams, made once for all followers: an event is read and serialized once, and followers
- * with the same filter at the same place share the bytes. What is shared is bounded, in number and in time: the item of an
- * event changes, since a verdict depends on later beacons.
+ * Events as they are written to streams, made once for all followers: an event is read and serialized once, and
+ * followers with the same filter at the same place share the bytes. Sharing is bounded in number and in time: the item
+ * of an event changes, since a verdict depends on later beacons.
  */
 interface EventBatches {
   /** Resolves to the events after a number, up to the next multiple of `batchSize`; null when the state was replaced. */

@@ -14,7 +14,7 @@ import type { Injection } from '../runtime/faults.ts'
 import type { Identity } from '../runtime/replay.ts'
 import { StorageError, type Store } from '../store/store.ts'
 
-/** The header that names the fault rule that a response was spoiled by. */
+/** The header that names the fault rule applied to a response. */
 export const faultHeader = 'x-sandbox-fault'
 
 export interface Request {
@@ -22,19 +22,21 @@ export interface Request {
   /** The request target as it was sent: path and query, or an absolute URL. */
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** Returns a signal that is aborted when the client has gone. It is created on the first call: few requests wait. */
+  /**
+   * Returns a signal that is aborted when the client disconnects. It is created on the first call: few requests wait.
+   */
   readonly signal: () => AbortSignal
   /** Where an unread body comes from; null for a request that the sandbox makes itself. */
   readonly incoming: IncomingMessage | null
   /** Empty until the pipeline has read it, and for routes that read it themselves. */
   body: Buffer
-  /** The path of the matched route, as the contract writes it; until there is one, the request target. */
+  /** The path of the matched route, as the contract writes it; before one is matched, the request target. */
   path: string
   params: Readonly<Record<string, string | undefined>>
   query: Readonly<Record<string, string | string[] | undefined>>
-  /** The fault rule that it has met. */
+  /** The fault rule that matched it. */
   fault: Injection | null
-  /** Whom a replayed request acts for, in place of its credential. */
+  /** The caller that a replayed request acts for, in place of its credential. */
   identity: Identity | null
   /** Of the control plane: the holder of its token; null without one. */
   holder: TokenHolder | null
@@ -47,13 +49,13 @@ export interface Route {
   path: string
   /** The longest body that is read before `respond` is called; left out where none is read. */
   body_limit_bytes?: number
-  /** Of the control plane: whether it shows nothing of this sandbox, so that no admin token is needed beyond loopback. */
+  /** Of the control plane: whether it reveals nothing of this sandbox, so no admin token is needed beyond loopback. */
   isOpen?: boolean
   /** Of the control plane: the role that a token must have; default: read for GET, else write. */
   role?: Role
-  /** Of the control plane: the endpoint whose calls the audit list has. */
+  /** Of the control plane: the endpoint under which the audit list has its calls. */
   audited_as?: string
-  /** A page that does nothing by being opened: a link on any other site may lead to it. */
+  /** A page that can be opened without any effect: other sites may link to it. */
   isPage?: boolean
   /** @throws ApiError */
   respond(exchange: Exchange): Response | Promise<Response>
@@ -75,7 +77,7 @@ export interface Response {
   headers: Record<string, string>
   /** Text, bytes, or a function that writes the body and ends the response. */
   body: string | Buffer | ((sink: ServerResponse) => void | Promise<void>)
-  /** The cause that the journal names. A success has none, nor has a page. */
+  /** The cause that the journal names. Successes and pages have none. */
   error?: ApiError
   /** How a fault breaks it: the connection is dropped or reset instead, or ends in the middle of the body. */
   broken?: 'drop' | 'reset' | 'truncate'
@@ -166,14 +168,14 @@ export function openExchange({ platform, strict }: Services, request: Request): 
 export function successResponse(status: number, { context, request }: Exchange, output: unknown): Response {
   const headers = responseHeaders(context)
   if (headers.etag !== undefined && namesTag(request.headers['if-none-match'], headers.etag)) {
-    // There is no content that this could be the type of (RFC 9110, 15.4.5): strict clients would parse it.
+    // There is no content to have a type (RFC 9110, 15.4.5): strict clients would parse it.
     delete headers['content-type']
     return { status: 304, headers, body: '' }
   }
   return { status, headers, body: JSON.stringify(output) }
 }
 
-/** The error body of the contract (A10), without any secret that a message has repeated (A12). */
+/** The error body of the contract (A10), without any secret that a message repeats (A12). */
 export function errorResponse({ base_url }: Services, context: ResponseContext, error: ApiError): Response {
   const headers = responseHeaders(context)
   Object.assign(headers, error.headers)
@@ -187,8 +189,8 @@ export function errorResponse({ base_url }: Services, context: ResponseContext, 
 }
 
 /**
- * Resolves to anything thrown as an error of the contract. Our own failures are reported, never explained to the caller;
- * but one that a damaged row has caused is the damage's.
+ * Resolves to an error of the contract for anything thrown. Our own failures are reported, never explained to the
+ * caller; a failure caused by a damaged row becomes the error about the damage.
  */
 export async function toApiError(services: Services, thrown: unknown, request_id: string): Promise<ApiError> {
   if (thrown instanceof ApiError) return thrown
@@ -199,7 +201,7 @@ export async function toApiError(services: Services, thrown: unknown, request_id
     if (retry_after_s !== null) {
       return new ApiError('storage_unavailable', {
         message: 'The database of the sandbox does not respond.',
-        hint: 'Send it again: nothing has to be repaired here once the database is back.',
+        hint: 'Send it again once the database is back: nothing has to be repaired here.',
         retry_after_s,
       })
     }
@@ -218,8 +220,8 @@ const check_ms = 3_000
 const checks = new WeakMap<Store, Promise<string[]>>()
 
 /**
- * Resolves to a StorageError when the database is damaged, else to null: a value of the wrong type, which its table forbids,
- * makes code fail anywhere. Requests that fail at one time share one check.
+ * Resolves to a StorageError when the database is damaged, else to null: a value of a type that its table forbids can
+ * make any code fail. Requests that fail at the same time share one check.
  */
 async function damageBehind({ store }: Services, thrown: unknown): Promise<StorageError | null> {
   const check =
@@ -258,7 +260,9 @@ export function namesTag(header: string | undefined, etag: string): boolean {
 let lastSecond = Number.NaN
 let lastDate = ''
 
-/** Returns a time as the Date header has it, in whole seconds. The last one is cached: a second has many responses. */
+/**
+ * Returns a time in the form of the Date header, in whole seconds. The last one is cached: a second has many responses.
+ */
 export function httpDate(now_ms: number): string {
   const now_s = Math.floor(now_ms / 1_000)
   if (now_s !== lastSecond) {

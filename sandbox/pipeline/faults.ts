@@ -1,7 +1,7 @@
 /**
- * Faults on the way of a request, in two steps. The first comes before credentials and rates, as a broken network would.
- * It counts the request and waits; a request that may not take effect goes no further. The second step breaks or
- * replaces the response. Neither is entered while there are no rules.
+ * Faults on the way of a request, in two steps. The first comes before credentials and rates, as a broken network
+ * would. It counts the request and waits; a request that may not take effect goes no further. The second step breaks or
+ * replaces the response. Both are skipped while there are no rules.
  */
 import { ApiError } from '../../src/contract/errors.ts'
 import { type Format, formats } from '../../src/contract/fields.ts'
@@ -16,10 +16,13 @@ import type { SlotRow } from '../store/store.ts'
 import { addCors, publicHeaders } from './credentials.ts'
 import { type Exchange, errorResponse, faultHeader, httpDate, type Request, type Response } from './exchange.ts'
 
-/** The fault before: counts the request for the rule that it meets, notes it in the request, and waits its latency. */
+/**
+ * The fault before: counts the request for the rule that matches it, notes the rule in the request, and waits its
+ * latency.
+ */
 export async function meetFault(services: Services, request: Request): Promise<void> {
   const { faults, drainLock, platform } = services
-  // Within the drain lock: what is counted belongs to the state that the rules are of.
+  // Inside the drain lock: the count belongs to the same state as the rules.
   request.fault = await drainLock.run(async () =>
     faults.inject(await describeRequest(services, request), platform.clock.now()),
   )
@@ -32,7 +35,10 @@ export function isRefused({ rule: { effect, served } }: Injection): boolean {
   return effect !== 'delay' && effect !== 'rewrite' && !served
 }
 
-/** The response to a refused request. For a connection that ends it has the status 0, which only the journal sees. */
+/**
+ * The response to a refused request. For a connection that is dropped, it has the status 0, which only the journal
+ * sees.
+ */
 export async function faultResponse(services: Services, exchange: Exchange): Promise<Response> {
   const { fault } = exchange.request
   const { effect } = fault!.rule
@@ -52,7 +58,7 @@ export async function applyFault(services: Services, exchange: Exchange, respons
     case 'rewrite':
       return rewriteResponse(response, rewrite ?? {})
     case 'garble':
-      // JSON backwards is none.
+      // JSON backwards is not JSON.
       return { ...response, body: bytesOf(response).reverse() }
     default:
       return { ...response, broken: effect }
@@ -85,7 +91,7 @@ function rewriteResponse(response: Response, fields: Readonly<Record<string, unk
   return { ...response, body: JSON.stringify(rewritten(JSON.parse(body.toString('utf8')), fields)) }
 }
 
-/** The body of a response. What faults meet is no stream. */
+/** The body of a response. Faults never apply to a stream. */
 function bytesOf({ body }: Response): Buffer {
   return typeof body === 'function' ? Buffer.alloc(0) : Buffer.from(body)
 }

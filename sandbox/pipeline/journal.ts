@@ -12,7 +12,7 @@ const hiddenHeaders = new Set(['authorization', 'cookie', 'proxy-authorization',
 const longestBody = 70_000
 const longestPath = 2_048
 
-/** Fields whose text is kept of a body that could not be validated: identifiers and names, never prose. */
+/** Fields whose text is kept when a body could not be validated: identifiers and names, never prose. */
 const plainFields = new Set([
   'client_id',
   'session_id',
@@ -35,7 +35,7 @@ const plainFields = new Set([
 ])
 const plainText = /^[A-Za-z0-9._:+-]{1,128}$/
 
-/** Records an exchange in the journal, with the next commit, or among those of pages that no project allows. */
+/** Records an exchange in the journal, with the next commit, or with the exchanges of pages that no project allows. */
 export function record(
   { store }: Services,
   exchange: Exchange,
@@ -112,7 +112,7 @@ function journalHeaders(headers: IncomingHttpHeaders): string {
   return redactSecrets(JSON.stringify(kept))
 }
 
-/** Returns a header's value if it reads like one: of anything that might be prose only the length is kept. */
+/** Returns a header's value if it looks like one: if it might be prose, only the length is kept. */
 function keptValue(name: string, value: string): string {
   if (name === 'referer') return URL.parse(value)?.origin ?? removed(value)
   const isKept = (valuePatterns[name] ?? (name.startsWith('sec-ch-') ? clientHint : undefined))?.test(value)
@@ -122,15 +122,15 @@ function keptValue(name: string, value: string): string {
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/
 const clientHint = /^(?:"[^"]{0,64}"(?:;v="[\d.]{1,32}")?(?:, ?)?){1,16}$/
 
-/** The forms of values that have words in them. */
+/** Patterns for values that contain words. */
 const valuePatterns: Readonly<Record<string, RegExp>> = {
-  // Products with a version, comments in parentheses, and the word of mobile browsers.
+  // Products with a version, comments in parentheses, and the word that mobile browsers add.
   'user-agent': /^[\w.+-]{1,64}\/[^\s()]{1,64}(?: (?:\([^()]{1,256}\)|[\w.+-]{1,64}\/[^\s()]{1,64}|Mobile)){0,24}$/,
   'if-modified-since': httpDate,
   date: httpDate,
 }
 
-/** Lists and parameters have blanks behind their commas and semicolons only. */
+/** Lists and parameters have spaces only after commas and semicolons. */
 function hasNoProse(value: string): boolean {
   if (value.length > longestPath) return false
   return value.split(/[,;] ?/).every((part) => isToken(unescaped(part)))
@@ -140,7 +140,7 @@ function isToken(text: string): boolean {
   return /^[\x21-\x7e]{0,256}$/.test(text) && !/\w\+\w+\+\w/.test(text)
 }
 
-/** Returns a text with percent-encoding undone, however often; where it is none, the percent signs stay. */
+/** Returns a text with percent-encoding undone, at every level; percent signs that encode nothing stay. */
 function unescaped(text: string, rounds = 8): string {
   if (rounds === 0 || !text.includes('%')) return text
   try {
@@ -151,8 +151,8 @@ function unescaped(text: string, rounds = 8): string {
 }
 
 /**
- * Returns what is kept of a validated body: all but prompt text. A field sent twice is there once, as it counted.
- * `isPlain` is whether no key or token was found in it, but for the asset token of its field.
+ * Returns a validated body without its prompt text. A field sent twice is there once, with the value that counted.
+ * `isPlain`: no key or token was found in it, except an asset token in its own field.
  */
 export function journalBody(parsed: unknown, isPlain: boolean): string {
   const text = JSON.stringify(mayHoldPrompt(parsed) ? withoutPrompt(parsed) : parsed)
@@ -160,8 +160,8 @@ export function journalBody(parsed: unknown, isPlain: boolean): string {
 }
 
 /**
- * Path and query. A segment that might be prose is removed, as is every value that v1 does not know: a prompt that strayed
- * there was not shared.
+ * Path and query. A segment that might be prose is removed, and so is every value that v1 does not define: a prompt
+ * that strayed there was not meant to be shared.
  */
 export function journalPath(url: string): string {
   const at = url.indexOf('?')

@@ -30,7 +30,7 @@ export interface Assets {
   /** One of the files of the inspector. */
   inspectorFile(file: string): Promise<Asset | null>
   docsFile(name: 'docs.js' | 'docs.css' | 'index.json'): Promise<Asset>
-  /** @param topic that of the page, or an empty one for the page in place of those that there are not */
+  /** @param topic the topic of the page; empty for the page shown for unknown topics */
   docsPage(topic: string): Promise<Asset | null>
 }
 
@@ -64,7 +64,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     cached.set(path, asset)
     return asset
   }
-  /** Of an older build a tab may still want a chunk. */
+  /** A tab may still request a chunk of an older build. */
   const find = (path: string) =>
     load(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null
@@ -224,15 +224,17 @@ async function frameResponse(services: Services, assets: Assets, { context, requ
 }
 
 /*
- * The documentation at /_sandbox/docs/: files that the build made of docs/*.md. Nothing of it is read before the first
- * request. The pages name the address of a sandbox on its default port; they are served with that of this one.
+ * The documentation at /_sandbox/docs/: files that the build made from docs/*.md. None is read before the first
+ * request. The pages name the address of a sandbox on its default port; they are served with the address of this one.
  */
 
 const root = '/_sandbox/docs/'
 /** The address in the sources of the documentation. */
 const writtenAddress = 'http://127.0.0.1:4010'
 
-/** Everything of a page comes from this sandbox: one style sheet, one script, and the index that the script searches. */
+/**
+ * Everything on a page comes from this sandbox: one style sheet, one script, and the index that the script searches.
+ */
 const policy = [
   "default-src 'none'",
   "style-src 'self'",
@@ -288,7 +290,7 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
   ]
 }
 
-/** A fragment of the old address stays: browsers take it along. */
+/** The fragment of the old address is kept: browsers carry it over. */
 function redirect(path: string, location: string): Route {
   return {
     method: 'GET',

@@ -6,7 +6,7 @@
  *   callEndpoint    6 content type   7 credential, key class and origin   8 rate   9 parse   10 operation   11 respond
  *   respondTo      12 journal   13 fault after
  *
- * Files, frames, pages and streams have routes of their own, which leave out steps 6 to 10.
+ * Files, frames, pages and streams have their own routes, which leave out steps 6 to 10.
  */
 import { type Endpoint, isControlPlane, type Parsed, roleOf } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
@@ -85,7 +85,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   return pipeline
 }
 
-/** Takes one request through all steps. Only the writing of the response is left to the caller. */
+/** Takes one request through all steps. Only writing the response is left to the caller. */
 export async function respondTo(
   pipeline: Pipeline,
   request: Request,
@@ -130,7 +130,7 @@ export async function respondTo(
   return { exchange, response }
 }
 
-/** The page of the inspector in place of JSON: of an endpoint that has one too, and of an address that nothing has. */
+/** The page of the inspector in place of JSON: of an endpoint that has one too, and for an unknown address. */
 function pageInstead({ page, routes }: Pipeline, found: Route | null, request: Request): Route | null {
   if (page === null) return found
   if (found !== null) return isForPage(request) ? { ...found, respond: page, isOpen: true, isPage: true } : found
@@ -143,7 +143,7 @@ function pageInstead({ page, routes }: Pipeline, found: Route | null, request: R
   return { method: 'GET', path: request.path, respond, isOpen: true, isPage: true }
 }
 
-/** The v1 API, and calls that miss it: a mistyped base URL or path is to be found in the journal. */
+/** The v1 API, and calls that miss it: a mistyped base URL or path must show up in the journal. */
 function isOfApi({ method, path, headers }: Request, { status }: Response): boolean {
   if (path.startsWith('/v1/') || path.startsWith('/public/')) return true
   const isCall = headers.authorization !== undefined || (method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS')
@@ -169,8 +169,8 @@ export async function replay(
 }
 
 /**
- * Notes an action of the control plane in the audit list (A97). One that was refused for want of a token is not an action:
- * any client could fill the list with those.
+ * Notes an action of the control plane in the audit list (A97). One that was refused for lack of a token is not an
+ * action: any client could fill the list with them.
  */
 async function noteAction(services: Services, action: string, request: Request, response: Response): Promise<void> {
   const { status, error } = response
@@ -190,7 +190,7 @@ function preflightRoute({ services, routes }: Pipeline, request: Request): Route
   }
 }
 
-/** Whether a path is one of those that `strict` leaves out. */
+/** Whether `strict` leaves a path out. */
 function isOfCompat({ url }: Request): boolean {
   return Object.values<Endpoint>(compat).some(({ path }) => pathPattern(path).test(withoutQuery(url)))
 }
@@ -214,7 +214,7 @@ function hasLeft(request: Request): boolean {
 
 const noResponse: Response = { status: 0, headers: {}, body: '', broken: 'drop' }
 
-/** Container platforms and load balancers know no admin token. */
+/** Container platforms and load balancers have no admin token. */
 const probes: ReadonlySet<string> = new Set<EndpointId>(['health.live', 'health.ready'])
 
 type ServedId = JsonEndpointId | CompatOperationId
@@ -259,7 +259,7 @@ async function callEndpoint(
     const parsing = parseInput(services, id, endpoint, exchange)
     const input = parsing instanceof Promise ? await parsing : parsing
     if (id === 'browser.activate') await takeActivation(services, rates, context, input.body as Activation)
-    // Only now: a refused body may hold anything, and is kept like one that cannot be read.
+    // Only now: a refused body may contain anything, and is kept like one that cannot be parsed.
     exchange.journal_body = input.journal_body
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
     output = await operation(services, context, input)
@@ -321,7 +321,7 @@ interface Input {
   journal_body: string | null
 }
 
-/** Step 9. Returns a promise only for what is refused and has to be recorded. */
+/** Step 9. Returns a promise only for a refusal that has to be recorded. */
 function parseInput(
   services: Services,
   id: EndpointId,

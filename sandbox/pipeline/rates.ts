@@ -113,7 +113,7 @@ function sharedBuckets(shared: SharedStore): { takeOne: TakeOne; clear: Rates['c
       new Promise<void>((resolve, reject) => {
         const { per_ms, burst } = limit
         const group = waiting.get(bucket) ?? { take: { bucket, count: 0, per_ms, burst, now_ms }, requests: [] }
-        // Of a project whose settings have changed between two requests, the later ones hold.
+        // If a project's settings changed between two requests, the later ones apply.
         Object.assign(group.take, { per_ms, burst })
         group.take.count++
         group.take.now_ms = Math.max(group.take.now_ms, now_ms)
@@ -125,7 +125,7 @@ function sharedBuckets(shared: SharedStore): { takeOne: TakeOne; clear: Rates['c
   }
 }
 
-/** Those who came first get the tokens. */
+/** The earliest requests get the tokens. */
 function share(requests: readonly Waiting[], { granted, tokens }: RateTaken): void {
   for (const [index, { limit, resolve, reject }] of requests.entries()) {
     if (index < granted) resolve()
@@ -209,7 +209,7 @@ export function rateHeaders(limit: RateLimit, remaining: number, reset_s: number
   }
 }
 
-/** Returns the whole seconds in which that many tokens are added. */
+/** Returns the whole seconds until that many tokens are added. */
 function seconds(tokens: number, limit: RateLimit): number {
   return Math.max(0, Math.ceil(tokens / limit.per_ms / 1_000 - tolerance))
 }

@@ -1,6 +1,6 @@
 /**
- * Where a request may go: to a host that is this one, to a route, and to the control plane only from its own pages or from
- * programs. A path has many spellings, `/%5fsandbox/` and `http://host/_sandbox/` among them: guards look at the route.
+ * Where a request may go: to this host, to a route, and to the control plane only from its own pages or from programs.
+ * A path has many spellings, `/%5fsandbox/` and `http://host/_sandbox/` among them: guards look at the route.
  */
 import { parse } from 'node:querystring'
 import { includesRole, type Role } from '../../src/contract/endpoint.ts'
@@ -19,8 +19,8 @@ export interface Routes {
   /** The methods that a path has routes for. HEAD has those of GET. */
   methodsOf(url: string): string[]
   /**
-   * Returns what to do about a path without a route, when it has one without repeated slashes and the last one, or without
-   * the /v1 of a base URL; null when it has none.
+   * Returns the fix for a path that has a route without its repeated or trailing slashes, or without the /v1 of a base
+   * URL; null when there is none.
    */
   nearestHint(url: string): string | null
 }
@@ -59,8 +59,8 @@ export function createRoutes(): Routes {
       const sent = withoutQuery(url)
       const path = sent.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
       const near = path === sent ? null : pathAt(path)
-      if (near !== null) return `Send it to ${near}: with single slashes, and none at the end.`
-      // A base URL that ends in the version, as other services have theirs.
+      if (near !== null) return `Send it to ${near}: with single slashes and no trailing slash.`
+      // A base URL that ends in the version, as with other services.
       const rest = path.startsWith('/v1/') ? pathAt(path.slice('/v1'.length)) : null
       return rest === null ? null : `Leave /v1 out of the base URL, and send it to ${rest}.`
     },
@@ -73,8 +73,8 @@ const strictly = {
 }
 
 /**
- * Returns the error of a request without a route: 405 with Allow when the path has other methods, else 404. `isLeftOut`:
- * it is there without `strict`.
+ * Returns the error of a request without a route: 405 with Allow when the path has other methods, else 404.
+ * `isLeftOut`: the path exists without `strict`.
  */
 export function missingRoute(routes: Routes, { method, url }: Request, isLeftOut: boolean): ApiError {
   const allowed = routes.methodsOf(url)
@@ -89,15 +89,15 @@ export function missingRoute(routes: Routes, { method, url }: Request, isLeftOut
 export function unknownPath(hint: string | null = null): ApiError {
   return new ApiError('not_found', {
     message: 'No such path.',
-    hint: hint ?? 'See svc contract show for the paths there are.',
+    hint: hint ?? 'See svc contract show for all paths.',
   })
 }
 
 export interface GuardOptions {
-  /** Host names and addresses beside loopback that a request may name, in lower case; IPv6 in brackets. */
+  /** Host names and addresses other than loopback that a request may name, in lower case; IPv6 in brackets. */
   hosts: ReadonlySet<string>
   /**
-   * Whether the control plane demands a token of every client: it listens beyond loopback, goes by a name beyond it, or
+   * Whether the control plane demands a token of every client: it listens beyond loopback, has a name beyond it, or
    * shares its store.
    */
   needsToken: boolean
@@ -106,7 +106,7 @@ export interface GuardOptions {
 const ownHosts = new Set(['localhost', '127.0.0.1', '[::1]'])
 const mostKnownHosts = 64
 
-/** Checks Host headers. One that was accepted is cached by its text: a client sends the same with every request. */
+/** Checks Host headers. One that was accepted is cached by its text: a client sends the same one with every request. */
 export function hostGuard({ hosts }: GuardOptions): (header: string | undefined) => void {
   const known = new Set<string | undefined>()
   /** @throws ApiError 400 without a Host header, 421 when it names neither loopback nor a configured host */
@@ -125,11 +125,11 @@ export function hostGuard({ hosts }: GuardOptions): (header: string | undefined)
 }
 
 /**
- * Programs on loopback need nothing. A browser, known by Origin or Sec-Fetch-Site, must be on the sandbox's own origin,
- * and must carry a token to write. A link elsewhere opens a page: the page that has the link reads nothing
- * of it. Beyond loopback, and with a shared store, all clients must carry a token, except to open routes. A
- * browser can send no header with an address, so that there a read may carry it in the query. A token may do what its role
- * includes, wherever it is sent from. Its holder is noted in the request.
+ * Programs on loopback need nothing. A browser, recognized by Origin or Sec-Fetch-Site, must be on the sandbox's own
+ * origin, and needs a token to write. A link on another site can open a page, but that site cannot read it. Beyond
+ * loopback, and with a shared store, all clients need a token, except for open routes. A browser cannot send a header
+ * with an address, so a read may have its token in the query. A token can do what its role includes, wherever it is
+ * sent from. Its holder is noted in the request.
  * @throws ApiError 403 origin_refused or role_missing
  */
 export async function checkControlPlane(
@@ -159,8 +159,8 @@ function tokenNeeded(isSent: boolean): ApiError {
   return new ApiError('origin_refused', {
     message: isSent
       ? 'The control plane of this sandbox does not know this token, or it was revoked.'
-      : 'The control plane of this sandbox needs a token: it is reached from beyond this computer, or shared.',
-    hint: 'Commands take a token from --control-token or SVC_CONTROL_TOKEN; other clients send it in the x-sandbox-token header, a browser as ?token=TOKEN. It is the admin token that svc start has printed, or one of svc tokens create.',
+      : 'The control plane of this sandbox needs a token: it can be reached from other computers, or is shared.',
+    hint: 'Commands take a token from --control-token or SVC_CONTROL_TOKEN; other clients send it in the x-sandbox-token header, a browser as ?token=TOKEN. Use the admin token that svc start printed, or create one: svc tokens create.',
   })
 }
 
@@ -176,12 +176,12 @@ function takeQueryToken(request: Request): string | undefined {
   return token
 }
 
-/** `none` is an address that was typed. */
+/** `none` means that the address was typed. */
 function isOwnSite(sec_fetch_site: string | undefined): boolean {
   return sec_fetch_site === undefined || sec_fetch_site === 'same-origin' || sec_fetch_site === 'none'
 }
 
-/** Whether a browser opens the address in a tab of its own. What it fetches ahead, nobody has opened. */
+/** Whether a browser opens the address in a tab of its own. A prefetch does not count: nobody has opened it. */
 function isNavigation(request: Request): boolean {
   return (
     request.method === 'GET' &&
@@ -192,14 +192,14 @@ function isNavigation(request: Request): boolean {
   )
 }
 
-/** A route that a request target leads to, with what the target says. */
+/** A route that a request target leads to, with the parameters and query of the target. */
 interface RouteMatch extends Pick<Request, 'params' | 'query'> {
   route: Route
 }
 
 /**
- * Routes by method and path. A path without parameters is looked up whole; others are matched segment by segment, fixed text
- * before a parameter. Nothing is compiled when a route is added: a start adds 170, and most are never called.
+ * Routes by method and path. A path without parameters is looked up whole; others are matched segment by segment, fixed
+ * text before a parameter. Nothing is compiled when a route is added: startup adds 170, and most are never called.
  */
 export interface RouteTree {
   add(route: Route): void
@@ -288,7 +288,7 @@ function findInTree(root: Segment, method: string, target: string): RouteMatch |
   return { route: stored.route, params, query }
 }
 
-/** Returns an absolute URL without its origin, other targets as they are, and null for a URL that is none. */
+/** Returns an absolute URL without its origin, other targets unchanged, and null for an invalid URL. */
 function pathOf(target: string): string | null {
   if (!scheme.test(target)) return target
   const found = absoluteUrl.exec(target)

@@ -1,4 +1,7 @@
-/** The HTTP server: sockets, timeouts, input that is not HTTP, and the stop. What happens to a request: pipeline.ts. */
+/**
+ * The HTTP server: sockets, timeouts, input that is not HTTP, and shutdown. What happens to a request is in
+ * pipeline.ts.
+ */
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import {
@@ -35,7 +38,7 @@ interface ServerOptions extends PipelineOptions {
   import_idle_ms?: number | undefined
   /** Certificate and private key of https; undefined for http. */
   tls: { cert: string; key: string } | undefined
-  /** The projects of the seed with their well-known keys. The first is that of the demo host. */
+  /** The projects of the seed with their well-known keys. The first is the project of the demo host. */
   seeded_projects: readonly [
     DemoProject & { live_secret_key: string },
     ...(DemoProject & { live_secret_key: string })[],
@@ -44,8 +47,8 @@ interface ServerOptions extends PipelineOptions {
 
 interface SandboxServer {
   /**
-   * Resolves with the port once it is bound; 0 picks a free one. Without a host it is 127.0.0.1, and ::1 where there is
-   * one: clients resolve `localhost` to either.
+   * Resolves with the port once it is bound; 0 picks a free one. Without a host it is 127.0.0.1, and ::1 where it
+   * exists: clients resolve `localhost` to either.
    */
   listen(host: string | undefined, port: number): Promise<number>
   /** Takes a request of the journal through the pipeline again. Returns the request_id of the new exchange. */
@@ -83,7 +86,7 @@ export function createServer(options: ServerOptions): SandboxServer {
   )
   const servers: Server[] = []
   let uploads = 0
-  /** The deadline belongs to a server, not to a request: others have none either while a file is uploaded. */
+  /** The deadline is per server, not per request: other requests have none either while a file is uploaded. */
   async function withoutDeadline<Result>(work: () => Promise<Result>): Promise<Result> {
     uploads++
     for (const server of servers) server.requestTimeout = 0
@@ -116,7 +119,7 @@ export function createServer(options: ServerOptions): SandboxServer {
       requestTimeout: arrival_ms,
       keepAliveTimeout: idle_ms,
       connectionsCheckingInterval: 1_000,
-      // Its absence is a 400 of the contract.
+      // A missing Host is a 400 of the contract.
       requireHostHeader: false,
     }
     const server =
@@ -210,12 +213,12 @@ function connectionOf(incoming: IncomingMessage, outgoing: ServerResponse): Conn
 const linger_ms = 1_000
 
 /**
- * Responds to what is not HTTP, or did not arrive, then closes the connection. Bytes on a connection are responses in the
- * order of their requests, one each: the error waits for responses under way, and is left out for a request that has its
- * response already, such as one whose body is too large and then stalls.
+ * Responds to input that is not HTTP or never fully arrived, then closes the connection. Bytes on a connection are
+ * responses in the order of their requests, one each: the error waits for responses under way, and is left out for a
+ * request that has its response already, such as one whose body is too large and then stalls.
  */
 function respondToBroken(services: Services, error: Error & { code?: string }, socket: Socket): void {
-  // A failed handshake has no one who could read a response.
+  // After a failed handshake, nobody can read a response.
   const isHandshake = /^(ERR_SSL|ERR_TLS|EPROTO)/.test(error.code ?? '')
   // A browser opens connections in advance: a response before the request would be taken for its own.
   const isUnused = socket.bytesRead === 0
@@ -265,13 +268,14 @@ function brokenResponse({ platform, base_url }: Services, { code }: { code?: str
 }
 
 /**
- * Which requests become WebSockets. Node takes every request with an Upgrade header for one as soon as there is a listener
- * for upgrades, also those of clients that offer HTTP/2 with each request: such a request must get its normal response.
+ * Which requests become WebSockets. Node takes every request with an Upgrade header for one as soon as there is a
+ * listener for upgrades, including those of clients that offer HTTP/2 with each request: such a request must get its
+ * normal response.
  */
 interface Upgrades {
-  /** The paths of the sockets: 426 for a request that is no handshake. */
+  /** The paths of the sockets: 426 for a request that is not a handshake. */
   routes: Route[]
-  /** Has a server take handshakes, and nothing else, for upgrades. */
+  /** Makes a server treat handshakes, and nothing else, as upgrades. */
   attach(server: Server): void
   /** Ends every socket, and resolves when all have ended. */
   close(): Promise<void>
@@ -290,7 +294,7 @@ function createUpgrades(load: () => Promise<DecisionSockets>, report: (error: un
       respond: async (exchange) => (await sockets()).respond(surface, exchange),
     })),
     attach(server) {
-      // Of Node 24.9 and later; before, every upgrade is handed over, and others are given back.
+      // Node 24.9 and later; before that, every upgrade is handed over, and the others are given back.
       Object.assign(server, { shouldUpgradeCallback: isHandshake })
       server.on('upgrade', (incoming: IncomingMessage, stream: Duplex, head: Buffer) => {
         if (!isHandshake(incoming)) return giveBack(server, incoming, stream, head)
@@ -306,13 +310,13 @@ function createUpgrades(load: () => Promise<DecisionSockets>, report: (error: un
   }
 }
 
-/** Whether a request asks for a WebSocket where there are some. */
+/** Whether a request asks for a WebSocket on a path that has them. */
 function isHandshake({ method, url = '', headers }: IncomingMessage): boolean {
   if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return false
   return withoutQuery(url).endsWith('/decision/ws')
 }
 
-/** Has a server read a request once more, without its Upgrade header. */
+/** Makes a server read a request again, without its Upgrade header. */
 function giveBack(server: Server, incoming: IncomingMessage, stream: Duplex, head: Buffer): void {
   const { method, url, httpVersion, rawHeaders } = incoming
   const lines = [`${method} ${url} HTTP/${httpVersion}`]

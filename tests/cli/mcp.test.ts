@@ -303,7 +303,7 @@ test('each tool names a command that exists', async () => {
 })
 
 test.each([
-  ['See svc contract show for the paths there are.', 'See show_contract for the paths there are.'],
+  ['See svc contract show for all paths.', 'See show_contract for all paths.'],
   [
     'Compare the body with the contract: npx svc-sandbox contract show -o json',
     'Compare the body with the contract: show_contract',

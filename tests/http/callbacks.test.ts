@@ -176,7 +176,7 @@ describe('a callback URL', () => {
     ['https://169.254.169.254/latest', 'goes to 169.254.169.254, a link-local address'],
     ['https://[fd00::1]/', 'goes to fd00::1, a unique local address'],
     ['https://[::ffff:10.0.0.1]/', 'goes to ::ffff:a00:1, a private address'],
-    ['http://example.com/', 'is http to another host than this one'],
+    ['http://example.com/', 'is http to a host other than this one'],
     ['ftp://localhost/', 'begins with ftp:, not https:'],
     ['localhost', 'is not a URL'],
     ['', 'is not a URL'],

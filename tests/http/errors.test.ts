@@ -96,7 +96,7 @@ describe('credentials', () => {
     const call = { params: { slot_id: 'slot_00000000000' } }
     for (const as of ['undefined', '"sk_test_sandbox_demo"', '$SVC_SECRET_KEY']) {
       const { message, hint } = (await on.api.refuse('decisions.get', { ...call, as })).body
-      expect(message).toBe('The Authorization header holds neither a key nor a token: secret keys begin with sk_.')
+      expect(message).toBe('The Authorization header contains neither a key nor a token: secret keys begin with sk_.')
       expect(hint).toContain('it may be unset (Bearer undefined), quoted, or not expanded')
     }
     expect((await on.api.refuse('decisions.get', { ...call, as: 'sk_test_nobody' })).body.message).toBe(
@@ -165,7 +165,7 @@ describe('paths and methods', () => {
       const { status, body } = await on.api.send('POST', path)
       expect([status, body]).toMatchObject([
         404,
-        { hint: `Send it to ${right}: with single slashes, and none at the end.` },
+        { hint: `Send it to ${right}: with single slashes and no trailing slash.` },
       ])
     }
     for (const path of ['/v1/nothing/', '/v1/v1/nothing']) {

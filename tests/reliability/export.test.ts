@@ -265,10 +265,7 @@ describe('the upload of an import', () => {
         })()
       })
     const stalled = await upload(8, 20, true)
-    expect([stalled.status, stalled.text]).toEqual([
-      400,
-      expect.stringContaining('Nothing of the file arrived for 0.4 s.'),
-    ])
+    expect([stalled.status, stalled.text]).toEqual([400, expect.stringContaining('No data arrived for 0.4 s.')])
     expect(readdirSync(`${database}.snapshots`)).toEqual([])
     // Longer in all than a pause may be; other requests, and a reset, do not wait for it.
     const slow = upload(8, 100, false)

@@ -1,6 +1,7 @@
 /**
- * The demo host at /_sandbox/demo, with the backend that plays the integrator's server. The backend holds the secret key and sends its requests through the pipeline like any server, so
- * that journal, rate limits, faults and errors are the same; status, body and the headers that matter go back unchanged.
+ * The demo host at /_sandbox/demo, with the backend that plays the integrator's server. The backend has the secret key
+ * and sends its requests through the pipeline like any server: journal, rate limits, faults and errors are the same.
+ * Status, body and the headers that matter are returned unchanged.
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -150,7 +151,7 @@ function redirect({ context }: Exchange, location: string): Response {
   return { status: 302, headers: { 'x-request-id': context.request_id, location }, body: '' }
 }
 
-/** A page whose policy lets only styles and scripts with the nonce run, and what `policy` adds. */
+/** A page whose policy allows only styles and scripts with the nonce, and the additions in `policy`. */
 function pageResponse(
   { context }: Exchange,
   html: string,
@@ -174,7 +175,10 @@ function pageResponse(
   }
 }
 
-/** The token that a page of the sandbox may use: the one that opened it; that of this start where none was needed. */
+/**
+ * The token that a page of the sandbox may use: the one that opened it, or the token of this start where none was
+ * needed.
+ */
 function tokenOf({ request }: Exchange, { access }: Pipeline['services']): string {
   return request.holder?.text ?? access.start_token
 }
@@ -192,8 +196,8 @@ interface DemoSettings {
 }
 
 /**
- * The document of the demo host. Its script builds everything; its policy lets in nothing from elsewhere. `frames` is the
- * origin of frames where it is not that of the page, after a space.
+ * The document of the demo host. Its script builds everything; its policy lets in nothing from elsewhere. `frames` is a
+ * space and the origin of frames where it differs from the page's, else empty.
  */
 function demoPage(exchange: Exchange, frames: string, settings: DemoSettings): Response {
   const nonce = randomBytes(16).toString('base64url')
@@ -226,9 +230,10 @@ function demoPage(exchange: Exchange, frames: string, settings: DemoSettings): R
 }
 
 /*
- * The backend of the inspector's playground: it plays the integrator's server. It names a key by its id, since the sandbox
- * stores no key, and the request goes through the pipeline like any other: journal, rate limits, faults and errors are the
- * same. Status, headers and body come back unchanged, in an object, so that they differ from those of this route.
+ * The backend of the inspector's playground: it plays the integrator's server. It names a key by its id, since the
+ * sandbox stores no key, and the request goes through the pipeline like any other: journal, rate limits, faults and
+ * errors are the same. Status, headers and body are returned unchanged, in an object, to keep them apart from this
+ * route's own.
  */
 
 const Sent = z.strictObject({
@@ -287,7 +292,7 @@ function sendRoute(pipeline: Pipeline): Route {
   return {
     method: 'POST',
     path: '/_sandbox/inspector/send',
-    // A body of the API, as text within JSON.
+    // An API body, as text inside JSON.
     body_limit_bytes: 2 * limits.body_bytes,
     async respond({ request, context }) {
       const { key_id, method, path, body } = validate(Sent, parseJson(request.body).json)

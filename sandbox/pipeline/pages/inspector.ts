@@ -1,7 +1,7 @@
 /**
- * The inspector at /_sandbox/: one document for every address of it, its files, and what it knows of this start. Where
- * an endpoint has the same path, an address that is opened in a tab shows the page, and any other request gets the JSON;
- * `?raw` at the end of the address shows the JSON in a tab too. An address that is unknown is said to be by the same page.
+ * The inspector at /_sandbox/: one document for all its addresses, its files, and its data about this start. Where an
+ * endpoint has the same path, an address opened in a tab shows the page, and any other request gets the JSON; `?raw` at
+ * the end of the address shows the JSON in a tab too. The same page reports an unknown address.
  */
 import { createHash } from 'node:crypto'
 import { isLoopback } from '../../../src/foundation/http.ts'
@@ -12,7 +12,7 @@ import type { GuardOptions } from '../routes.ts'
 
 const root = '/_sandbox/inspector'
 
-/** Addresses that have only a page. Those of identifiers are where the command line and `svc open` lead. */
+/** Addresses that have only a page. The command line and `svc open` lead to those with identifiers. */
 const ownPaths = [
   '/_sandbox/',
   '/_sandbox/playground',
@@ -82,7 +82,7 @@ interface SeededProject {
   publishable_key: string
 }
 
-/** @param projects those of the seed, whose keys are no secret */
+/** @param projects the projects of the seed, whose keys are not secret */
 export function inspectorRoutes(
   services: Services,
   assets: Assets,
@@ -125,8 +125,8 @@ export function inspectorRoutes(
 }
 
 /**
- * Returns where the page belongs when the address names this computer in another way: its writes come from the origin that
- * the sandbox goes by. null when it is there already.
+ * Returns the address to redirect to when this computer was addressed by another name: writes must come from the
+ * sandbox's own origin. Null when the page is there already.
  */
 function ownAddress({ url, base_url }: Services, request: Request): string | null {
   const host = headerOf(request, 'host') ?? ''
@@ -158,7 +158,7 @@ function sessionResponse({ context }: Exchange, session: InspectorSession): Resp
   }
 }
 
-/** Nothing comes from elsewhere, nothing inline is run. Frames are those of placements. */
+/** Nothing is loaded from elsewhere, and nothing inline runs. Frames are those of placements. */
 function headersOf({ url, base_url }: Services): Record<string, string> {
   const frames = url === base_url ? '' : ` ${base_url}`
   const policy = [
@@ -182,14 +182,19 @@ function headersOf({ url, base_url }: Services): Record<string, string> {
   }
 }
 
-/** Whether an address is opened in a tab. Browsers from before Sec-Fetch-Mode are known by what they accept. */
+/**
+ * Whether an address is opened in a tab. Browsers that predate Sec-Fetch-Mode are recognized by their Accept header.
+ */
 export function isOpened(request: Request): boolean {
   const mode = headerOf(request, 'sec-fetch-mode')
   if (request.method !== 'GET') return false
   return mode === undefined ? request.headers.accept?.startsWith('text/html') === true : mode === 'navigate'
 }
 
-/** Whether a request of an endpoint's path is for the page in its place. `?raw`, which shows its JSON in a tab, is taken away. */
+/**
+ * Whether a request of an endpoint's path is for the page in its place. `?raw`, which shows its JSON in a tab, is
+ * removed.
+ */
 export function isForPage(request: Request): boolean {
   if (!sharedPaths.has(request.path)) return false
   if (request.query.raw === undefined) return isOpened(request)

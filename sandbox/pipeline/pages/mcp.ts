@@ -48,7 +48,7 @@ function servingSandbox(pipeline: Pipeline, { client_id, secret_key, publishable
   return {
     url: services.url,
     keys: { client_id, secret_key, publishable_key },
-    // Read late: the clock of the host, which the sandbox clock is ahead of by its offset.
+    // Read on each call: the clock of the host, which the sandbox clock is ahead of by its offset.
     now: () => services.platform.clock.now() - services.platform.clock.offset_ms,
     randomText: (length) => Array.from(randomBytes(length), (byte) => letters[byte & 31]).join(''),
     async fetch(url, init) {
