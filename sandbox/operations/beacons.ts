@@ -61,9 +61,7 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
   if (occurred_at_ms === null) {
     await recordRejected(services, context, caller, body, event, filled, 'schema_invalid')
     throw new ApiError('schema_invalid', {
-      fields: [
-        { path: 'occurred_at_ms', message: 'is missing', expected: 'occurred_at or occurred_at_ms, one of them' },
-      ],
+      fields: [{ path: 'occurred_at_ms', message: 'is missing', expected: 'either occurred_at or occurred_at_ms' }],
     })
   }
   if (body.contract_version !== undefined && !body.contract_version.endsWith('/v1')) {
@@ -89,7 +87,7 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
     if (set !== null) return accepted(context, filled, beacon, set)
   }
   const earlier = await services.store.findBeacon(filled.slot.id, body.beacon_id)
-  // Without a problem and without an earlier beacon, a reset has removed the slot meanwhile.
+  // Without a problem and without an earlier beacon, a reset has removed the slot in the meantime.
   if (earlier === null) return reject(problem ?? 'asset_token_invalid')
   const isSame = earlier.body_sha256 === beacon.body_sha256 || isFromOtherRoute(earlier, beacon)
   if (!isSame) return reject('beacon_id_conflict')
@@ -97,8 +95,8 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
 }
 
 /**
- * Records a beacon whose body the pipeline refuses as rejected: it must be found when looked for (A74), by the slot of its
- * asset token too. Of `json`, which may be anything, nothing else is kept but a valid beacon_id and event.
+ * Records as rejected a beacon whose body the pipeline refuses: a search must find it (A74), including a search by the
+ * slot of its asset token. `json` can be anything; only a valid beacon_id and event are kept of it.
  */
 export async function recordUnreadable(
   services: Services,
@@ -127,8 +125,8 @@ export async function recordUnreadable(
 }
 
 /**
- * Returns a beacon of an old client with its time on the sandbox clock: such a client knows only its own, which stays
- * behind when the sandbox clock is moved (C08). A time in seconds remains: it is refused.
+ * Returns a beacon of an old client with its time on the sandbox clock: such a client only knows its own clock, which
+ * stays behind when the sandbox clock is moved (C08). A time in seconds is left as is, to be refused.
  */
 function onSandboxClock({ platform }: Services, body: BeaconRequest): BeaconRequest {
   const { offset_ms } = platform.clock
@@ -145,7 +143,7 @@ function isFromOtherRoute(earlier: BeaconRow, beacon: BeaconRow): boolean {
   return (one?.stated_at_ms ?? earlier.occurred_at_ms) === (other?.stated_at_ms ?? beacon.occurred_at_ms)
 }
 
-/** Same project and mode. A beacon token is valid for its own asset token only (A06). */
+/** Same project and mode. A beacon token is valid only for its own asset token (A06). */
 function belongsTo({ slot }: FilledSlot, caller: Caller): boolean {
   if (slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) return false
   return caller.slot_id === null || caller.slot_id === slot.id
@@ -169,7 +167,7 @@ function problemOfTime(
   return isBeforeDecision(body, occurred_at_ms, decision.decided_at_ms) ? 'beacon_before_decision' : null
 }
 
-/** A client that saw another revision than the decision has bound sends the beacon for another placement. */
+/** A client that saw a revision other than the one bound to the decision sends the beacon for another placement. */
 function problemOfRevision({ decision }: FilledSlot, { consent_revision }: BeaconRequest): ReasonCode | null {
   const isBound = consent_revision === undefined || consent_revision === decision.consent.revision
   return isBound ? null : 'consent_revision_mismatch'
@@ -206,7 +204,7 @@ function toRow(
   }
 }
 
-/** Returns the same text for the same beacon: properties in the order of the schema, those of metadata sorted. */
+/** Returns the same text for the same beacon: properties in the order of the schema, metadata sorted. */
 function comparable(body: BeaconRequest): string {
   const { metadata, ...others } = body
   return JSON.stringify(others) + (metadata === undefined ? '' : canonicalJson(metadata as Json))
@@ -235,12 +233,12 @@ function evidenceOf(services: Services, { slot, decision, outcome }: FilledSlot,
   }
 }
 
-/** Returns the SHA-256, base64url, over measurements and extras of a stored beacon, so that a changed row is detected. */
+/** Returns the SHA-256, base64url, over measurements and extras of a stored beacon, to detect a changed row. */
 export function recordDigest({ platform }: Pick<Services, 'platform'>, { measurements, extras }: BeaconRow): string {
   return platform.digest(`${JSON.stringify(measurements)}${extras}`)
 }
 
-/** The verdict considers all beacons of the slot, this one included (A75). */
+/** The verdict considers all beacons of the slot, including this one (A75). */
 function accepted(context: Context, { slot, outcome }: FilledSlot, beacon: BeaconRow, set: readonly AcceptedBeacon[]) {
   const { billing_model, viewability } = slot.project.settings
   const judged = set.some((other) => other.id === beacon.id) ? set : [...set, beacon]

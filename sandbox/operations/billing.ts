@@ -30,7 +30,7 @@ export const reportBilling: Operation<Contract['billing.report']> = async (servi
   return report
 }
 
-/** The store resolves to the same counts as long as nothing has changed that a report of them shows. */
+/** The store resolves to the same counts until something changes that a report shows. */
 const reports = new WeakMap<BillingCounts, BillingReport>()
 
 async function reportOf(
@@ -61,7 +61,7 @@ async function reportOf(
     const count = reasons
       .filter(({ reason_code }) => verdictOf(reason_code) === verdict)
       .reduce((sum, reason) => sum + reason.count, 0)
-    // No more than there are: looking for another one would read the whole list.
+    // No more than the count: looking for one more would read the whole list.
     if (count === 0) continue
     const page = { limit: Math.min(count, notCountedAtMost), before: null }
     const { rows } = await fullPage(context, page, (part) => store.listBeacons({ ...part, ...scope, verdict }))
@@ -80,7 +80,7 @@ function verdictOf(reason: BillingCounts['missed'][number]['reason_code']): Verd
   return reason in acceptMeanings ? 'accepted' : 'rejected'
 }
 
-/** Collects the beacons that were received last. */
+/** Collects the most recently received beacons. */
 function newestBeacons() {
   let items: BeaconItem[] = []
   const newest = () => items.toSorted((a, b) => b.received_at_ms - a.received_at_ms).slice(0, notCountedAtMost)

@@ -19,21 +19,21 @@ import {
 } from './context.ts'
 
 /**
- * Checks the callback URL of a job that is about to be created, and keeps the text of its key, which signs.
- * @throws ApiError 400 for a URL that callbacks may not go to, and for a credential that cannot sign
+ * Checks the callback URL of a job that is about to be created, and keeps the text of its key for signing. @throws
+ * ApiError 400 for a URL that callbacks may not go to, and for a credential that cannot sign
  */
 export async function acceptCallback(services: Services, context: Context, url: string, path: string): Promise<void> {
   const { credential, key_id } = callerOf(context)
   if (credential !== 'secret_key') throw new ApiError('callback_key_missing')
   const problem = await services.callbacks.problemOf(url)
   if (problem !== null) {
-    const expected = 'an https URL of a public host, or an http URL of loopback'
+    const expected = 'an https URL of a public host, or an http URL on loopback'
     throw new ApiError('callback_url_refused', {
       message: `The callback URL ${problem}.`,
       fields: [{ path, message: problem, expected }],
     })
   }
-  // A request that is replayed has no credential: its key may be in memory from the first time.
+  // A replayed request has no credential: its key may still be in memory from the first time.
   const text = /^Bearer +(\S+) *$/i.exec(context.authorization ?? '')?.[1]
   if (text !== undefined) services.callbacks.keepKey(key_id, text)
 }

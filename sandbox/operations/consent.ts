@@ -53,7 +53,7 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
   throw new Error('the consent of this session changes faster than it can be written')
 }
 
-/** @throws ApiError 400 for an end that has passed, or that is stated in seconds */
+/** @throws ApiError 400 for an end that has passed, or is in seconds */
 function checkEnd(expires_at_ms: number | undefined, now_ms: number): void {
   if (expires_at_ms === undefined || expires_at_ms > now_ms) return
   const inSeconds = expires_at_ms >= 1e9 && expires_at_ms < 1e12
@@ -61,14 +61,14 @@ function checkEnd(expires_at_ms: number | undefined, now_ms: number): void {
     fields: [
       {
         path: 'expires_at_ms',
-        message: inSeconds ? 'holds seconds' : 'has passed',
+        message: inSeconds ? 'is in seconds' : 'has passed',
         expected: `Unix epoch milliseconds after ${now_ms}`,
       },
     ],
   })
 }
 
-/** Returns what stores a consent revision or its renewal, with its evidence entry (A77). */
+/** Returns the write that stores a consent revision or its renewal, with its evidence entry (A77). */
 export function consentWrite(
   services: Services,
   project: ProjectRow,

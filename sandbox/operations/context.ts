@@ -1,6 +1,6 @@
 /**
- * The context that operations share: the services of the sandbox, the context of one request, the slot that an asset token
- * leads frames and beacons to, pages and filters of lists.
+ * The context that operations share: the services of the sandbox, the context of one request, the slot that an asset
+ * token identifies for frames and beacons, pages and filters of lists.
  */
 import type { Credential, Endpoint, Output, Parsed } from '../../src/contract/endpoint.ts'
 import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
@@ -29,22 +29,22 @@ export interface Services extends DecisionServices {
   faults: Faults
   drainLock: DrainLock
   access: Access
-  /** The address that the sandbox listens on, without a slash at the end. */
+  /** The address that the sandbox listens on, without a trailing slash. */
   url: string
-  /** The origin in frame URLs and links: the public URL, else the address. No slash at the end. */
+  /** The origin in frame URLs and links: the public URL, else the address. No trailing slash. */
   base_url: string
   version: string
   pid: number
   warnings: readonly string[]
-  /** Whether only the API document is served, without what old clients need. */
+  /** Whether only the API document is served, without the additions for old clients. */
   strict: boolean
-  /** Whether it is about to stop, so that a balancer sends it no more requests. */
+  /** Whether the sandbox is about to stop, so a load balancer sends it no more requests. */
   isDraining: boolean
   /** Sends a restored request to the sandbox itself, and resolves to the request_id of the new exchange. */
   resend(request: RestoredRequest, signal: AbortSignal): Promise<string>
   /** Refills every rate bucket. */
   clearRates(): Promise<void>
-  /** Reports a failure that concerns no request. */
+  /** Reports a failure outside any request. */
   report(error: unknown): void
 }
 
@@ -64,9 +64,9 @@ export interface Context {
   request_id: string
   caller: Caller | null
   origin: string | null
-  /** The Authorization header. Only a callback needs more of it than its caller: the key that signs. */
+  /** The Authorization header. Only callbacks need more from it than the caller: the key that signs them. */
   authorization: string | undefined
-  /** Whether an old client has sent it (C08); never with `strict`. */
+  /** Whether an old client sent it (C08); never with `strict`. */
   is_old_client: boolean
   /** Returns a signal that is aborted when the client has disconnected. */
   signal: () => AbortSignal
@@ -91,7 +91,9 @@ export function callerOf(context: Context): Caller {
   return context.caller
 }
 
-/** Whether pages of an origin may act for a project: those on its allow-list, and in test mode those of the public URL. */
+/**
+ * Whether pages of an origin may act for a project: those on its allow-list, and in test mode those at the public URL.
+ */
 export function allowsOrigin(services: Services, { settings }: ProjectRow, origin: string, mode: Mode): boolean {
   if (isOriginAllowed(origin, settings.allowed_origins, mode)) return true
   const { url, base_url } = services
@@ -149,13 +151,13 @@ export function pageOf(query: { limit?: number | undefined; cursor?: string | un
   const before = query.cursor === undefined ? null : decodeInteger(query.cursor)
   if (query.cursor !== undefined && before === null) {
     throw new ApiError('schema_invalid', {
-      fields: [{ path: 'cursor', message: 'is not a cursor', expected: 'next_cursor of the page before' }],
+      fields: [{ path: 'cursor', message: 'is not a cursor', expected: 'next_cursor of the previous page' }],
     })
   }
   return { limit: query.limit ?? defaultLimit, before }
 }
 
-/** Resolves to a whole page of a list that the store reads in parts. Other requests have their turn between two. */
+/** Resolves to a whole page of a list that the store reads in parts. Other requests get a turn between two parts. */
 export async function fullPage<Row>(
   { signal }: Pick<Context, 'signal'>,
   { limit, before }: PageQuery,

@@ -82,7 +82,10 @@ export function waitOf(
   return Math.min(wanted, limits.wait_ms.max)
 }
 
-/** Returns the slot when it is decided, or still pending when the wait is over; at once when there is nothing to wait for. */
+/**
+ * Returns the slot when it is decided, or still pending when the wait is over; immediately when there is nothing to
+ * wait for.
+ */
 export function whenDecided(services: Services, context: Context, slot: SlotRow, wait_ms: number): Soon<SlotRow> {
   return slot.decision !== null || wait_ms === 0 ? slot : waitForDecision(services, context, slot, wait_ms)
 }
@@ -142,7 +145,7 @@ function decidedResponse(
   return replaceToken(services, slot, decision, fill, hash).then(() => response)
 }
 
-/** A fill with what a response says of it. */
+/** A fill with its fields in a response. */
 interface ShownFill extends Fill {
   asset_token: string
   urls: CreativeUrls
@@ -164,7 +167,7 @@ function fillIn(market: Market | null, outcome: FilledOutcome): Fill {
 }
 
 /**
- * The secret of an asset token is derived from the key of this install. A database from another install holds hashes of
+ * The secret of an asset token is derived from the key of this install. A database from another install has hashes of
  * other secrets: such a token is replaced when its placement is requested again.
  */
 async function replaceToken(
@@ -284,7 +287,7 @@ function noFillDecision(reason: NoFillReason, ad_label_text: string, cs_declarat
   }
 }
 
-/** The rules by which a fill is rendered and counted (A32): those of A76. */
+/** The rules by which a fill is rendered and counted (A32), from A76. */
 const ruleset = { ruleset_id: 'mrc_viewability', ruleset_version: 1 }
 
 interface CreativeUrls {
@@ -294,7 +297,10 @@ interface CreativeUrls {
   mime_type: string
 }
 
-/** Returns test substitutes for banner and clip of test traffic; for native and live traffic the catalogue's own (A42). */
+/**
+ * Returns test substitutes for banners and clips in test traffic; the catalogue's own files for native and live traffic
+ * (A42).
+ */
 export function creativeUrls(services: Services, slot: SlotRow, { outcome, creative }: Fill): CreativeUrls {
   const { base_url } = services
   const size = `width=${outcome.width}&height=${outcome.height}`
@@ -317,7 +323,7 @@ export function creativeUrls(services: Services, slot: SlotRow, { outcome, creat
   return { image_url: null, video_url: url, poster_url, mime_type }
 }
 
-/** Text in one piece: see encodeId. */
+/** Built as one flat string: see encodeId. */
 function joined(...pieces: readonly string[]): string {
   return pieces.join('')
 }

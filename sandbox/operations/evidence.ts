@@ -1,6 +1,6 @@
 /**
- * Evidence chains (A77): listed, exported with a signed checkpoint, and verified: each chain, and whether each entry still
- * matches the row that it records.
+ * Evidence chains (A77): listed, exported with a signed checkpoint, and verified. Verification checks each chain, and
+ * whether each entry still matches the row that it records.
  */
 
 import { encodeId } from '../../src/contract/ids.ts'
@@ -27,8 +27,8 @@ import {
 /** Entries in an export without a limit. */
 const defaultLimit = 1_000
 /**
- * Entries, or sessions, that are verified before other requests get a turn: each reads its row, 0.1 to 0.2 ms. The rows are
- * read together, since a store on another computer takes a round trip for each read that waits for the one before it.
+ * Entries, or sessions, that are verified before other requests get a turn: each reads its row, 0.1 to 0.2 ms. The rows
+ * are read in parallel, since each sequential read from a store on another computer takes a round trip.
  */
 const chunk = 64
 
@@ -98,8 +98,8 @@ export async function verifyChains(services: VerifyServices) {
 }
 
 /**
- * Verifies a chain up to the entry that is its last at the beginning: a busy sandbox appends faster than it verifies.
- * `verified` moves on with the entries that are found valid.
+ * Verifies a chain up to its last entry at the start: a busy sandbox appends faster than it verifies. `verified`
+ * advances with each valid entry.
  */
 async function verifyProject(services: VerifyServices, project: ProjectRow, verified: Verified): Promise<Verdict> {
   const { store, platform } = services
@@ -109,7 +109,7 @@ async function verifyProject(services: VerifyServices, project: ProjectRow, veri
     const { entries, head } = verified
     if (entries >= last) {
       const changed = await changedConsent(services, project, consents)
-      // The cause may be an entry that was appended meanwhile.
+      // The cause may be an entry that was appended in the meantime.
       if (changed !== null) last = await store.lastEvidence(project.id)
       if (entries < last) continue
       return changed ?? { ...verified, broken_at: null, problem: null }
@@ -169,13 +169,13 @@ async function changedConsent({ store }: VerifyServices, project: ProjectRow, co
   return null
 }
 
-/** @throws what a promise was rejected with */
+/** @throws the reason of a rejected promise */
 function resultOf<Value>(result: PromiseSettledResult<Value>): Value {
   if (result.status === 'rejected') throw result.reason
   return result.value
 }
 
-/** Resolves to how the row of an entry was changed after it. Consent is compared once, at the end. */
+/** Resolves to a description of how an entry's row was changed after it. Consent is compared once, at the end. */
 async function rowProblem(services: VerifyServices, row: EvidenceRow): Promise<string | null> {
   const { store } = services
   const entry = JSON.parse(row.entry) as Record<string, unknown>
@@ -204,7 +204,7 @@ async function rowProblem(services: VerifyServices, row: EvidenceRow): Promise<s
   return null
 }
 
-/** A replaced asset token has an entry of its own: the last decision entry of the slot must hold the stored hash. */
+/** A replaced asset token has its own entry: the last decision entry of the slot must hold the stored hash. */
 async function isTokenExchanged(
   store: Services['store'],
   slot: SlotRow,

@@ -1,4 +1,4 @@
-/** Fault rules, and the scenarios that bring some of their own. */
+/** Fault rules, and the scenarios that come with their own. */
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { nearestName } from '../../src/foundation/nearest-name.ts'

@@ -114,7 +114,7 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
 
 /**
  * Called for a request that the pipeline rejects although its credential is valid. `json` is its body without secrets;
- * undefined when it is none, or holds some.
+ * undefined when it is not JSON, or contains secrets.
  */
 export const onRejected: {
   readonly [Id in EndpointId]?: (

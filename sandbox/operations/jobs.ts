@@ -1,7 +1,7 @@
 /**
  * Jobs. POST /v1/placements and both branches of POST /v1/jobs are mapped to one canonical intake (A34, A35), which
  * `openJob` turns into a job with its slots. Prompt text ends here: it is read with consent or discarded, never stored.
- * One file of more than 400 lines, since all three requests pass the same checks on their way to a job.
+ * One file of more than 400 lines, since all three requests go through the same checks on their way to a job.
  */
 
 import { ApiError } from '../../src/contract/errors.ts'
@@ -36,7 +36,7 @@ import { acceptCallback } from './callbacks.ts'
 import { consentWrite } from './consent.ts'
 import { addWarning, type Caller, type Context, callerOf, defined, type Operation, type Services } from './context.ts'
 
-/** Attempts to create a job whose session changes its consent or reaches its caps meanwhile. */
+/** Attempts to create a job while its session changes its consent or reaches its caps. */
 const attempts = 32
 
 const decisionPath = '/v1/decisions/{slot_id}'
@@ -73,7 +73,7 @@ export const createJob: Operation<Contract['jobs.create']> = async (services, co
   }
 }
 
-/** Returns what was asked for; `callback` whenever there is a URL to call back (C02). */
+/** Returns the requested delivery; `callback` whenever there is a URL to call back (C02). */
 function deliveryMode({ callback_url }: JobIntake, wanted: DeliveryMode = 'polling'): DeliveryMode {
   return callback_url === null ? wanted : 'callback'
 }
@@ -82,7 +82,7 @@ function hasVariantField(body: JobRequest): boolean {
   return variantFieldNames().some((name) => body[name] !== undefined)
 }
 
-/** `csl_wrapper_ingress_create/v1` becomes `csl_wrapper_ingress_accepted/v1`; versions of other families stay. */
+/** `csl_wrapper_ingress_create/v1` becomes `csl_wrapper_ingress_accepted/v1`; versions of other families are kept. */
 function acceptedVersion(contract_version: string): string {
   return contract_version.replace(/_create\/v1$/, '_accepted/v1')
 }
@@ -199,9 +199,9 @@ interface JobIntake {
   overrides: Overrides
   country: string | null
   test_forced: boolean
-  /** Where the decision of each slot is sent to (C07). */
+  /** The URL that each slot's decision is sent to (C07). */
   callback_url: string | null
-  /** How long the generation takes that the placement accompanies, milliseconds. */
+  /** How long the generation that the placement accompanies takes, milliseconds. */
   predicted_latency_ms: number | null
   /** Returns the path of a canonical field in the original body, for error messages. */
   pathOf: (field: CheckedField) => string
@@ -253,7 +253,7 @@ function intakeOfJob(services: Services, context: Context, body: JobRequest): Jo
     country: countryOf(body.context?.geo),
     test_forced: false,
     callback_url: callbackOf(services, context, body.callback_url ?? body.delivery?.callback_url),
-    // By the API document it has no effect (A34, C03).
+    // In the API document it has no effect (A34, C03).
     predicted_latency_ms: services.strict ? null : (body.predicted_latency_ms ?? null),
     pathOf(field) {
       if (field === 'slots_requested') return field
@@ -291,7 +291,7 @@ function intakeOfBrowserJob(services: Services, context: Context, body: BrowserJ
 
 const browserParents: Partial<Record<CheckedField, string>> = { slots_requested: 'job', callback_url: 'delivery' }
 
-/** Checks the rules that have a reason code of their own and so are not in the schema. @throws ApiError 400 */
+/** Checks the rules that have their own reason code and so are not in the schema. @throws ApiError 400 */
 function checkIntake(intake: JobIntake, settings: ProjectSettings): void {
   const { allowed_formats, native_template_id } = intake.overrides
   const { min, max } = limits.slots_requested
@@ -360,7 +360,7 @@ function topicOf(context: Context, topic: string | undefined): string | null {
   return topic.slice(0, maxTopic).replace(/[\uD800-\uDBFF]$/, '')
 }
 
-/** Returns where decisions are sent to: with `strict` nowhere, as the API document has no callbacks (C07). */
+/** Returns the URL that decisions are sent to: none with `strict`, as the API document has no callbacks (C07). */
 function callbackOf({ strict }: Services, context: Context, url: string | null | undefined): string | null {
   if (url === undefined || url === null) return null
   if (!strict) return url

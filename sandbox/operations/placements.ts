@@ -69,7 +69,7 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
 /** Slots whose beacons are read together and judged before other requests get a turn. */
 const slotsAtOnce = 25
 
-/** GET /_sandbox/funnel. Counts the newest placements only: those are the ones that change, and the inspector polls it. */
+/** GET /_sandbox/funnel. Counts the newest placements only: only they change, and the inspector polls it. */
 export const countFunnel: Operation<Contract['placements.funnel']> = async (services, context, { query }) => {
   const { store } = services
   const filter = defined({

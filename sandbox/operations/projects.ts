@@ -1,6 +1,6 @@
 /**
- * Projects: administered by the control plane, the configuration that a client reads (A80), and their keys: shown once when
- * created, revoked for good (A02).
+ * Projects: administered by the control plane, the configuration that a client reads (A80), and their keys, which are
+ * shown once when created and revoked for good (A02).
  */
 
 import { ApiError } from '../../src/contract/errors.ts'
@@ -20,7 +20,7 @@ import { isOriginEntry } from '../domain/origins.ts'
 import type { KeyClass, KeyListRow, NewKey, ProjectRow } from '../store/store.ts'
 import { callerOf, cursorOf, type Operation, pageOf, projectOf, type Services } from './context.ts'
 
-/** Attempts to write when other requests change the same settings. */
+/** Attempts to write while other requests change the same settings. */
 const attempts = 8
 
 /** GET /v1/projects/{client_id}/config (A80). The ETag follows the revision of the settings. */
@@ -190,8 +190,8 @@ function keyItem({ id, project, class: key_class, mode, created_at_ms, revoked_a
 }
 
 /**
- * Resolves to a new key, as text and as it is stored. A sandbox with a seed generates the same keys after every start, so
- * those that its database already holds are skipped.
+ * Resolves to a new key, as text and as it is stored. A sandbox with a seed generates the same keys after every start,
+ * so those already in its database are skipped.
  */
 async function newKey(
   { platform, store }: Services,

@@ -62,8 +62,8 @@ export async function loadFrame(
 }
 
 /**
- * Returns the frame of a slot for the pages of the sandbox itself: it needs no token, is no load, and gets no beacon token.
- * null without such a slot or without a fill.
+ * Returns the frame of a slot for the pages of the sandbox itself: it needs no token, does not count as a load, and
+ * gets no beacon token. Null without such a slot or without a fill.
  */
 export async function previewFrame(services: Services, slot_id: string) {
   const id = decodeId('slot', slot_id)
@@ -82,7 +82,7 @@ export async function previewFrame(services: Services, slot_id: string) {
   }
 }
 
-/** The origins whose pages may embed the frame; in test mode those of the public URL too, where the demo is. */
+/** The origins whose pages may embed the frame; in test mode also the public URL's, where the demo is. */
 function embedders({ url, base_url }: Services, { job, project }: SlotRow): readonly string[] {
   const { allowed_origins } = project.settings
   return job.mode === 'test' && base_url !== url ? [...allowed_origins, base_url] : allowed_origins

@@ -21,7 +21,7 @@ import { restoreRequest } from '../runtime/replay.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary } from '../store/store.ts'
 import { cursorOf, defined, type Operation, pageOf, projectFilter, type Services, sinceOf } from './context.ts'
 
-/** Exchanges whose bodies are read at a time, and in one call, so that a call does not delay other requests. */
+/** Exchanges whose bodies are read at a time, and in one call, so a call does not delay other requests. */
 const chunk = 250
 const maxPerCall = 1_000
 const nearestOf = 1_000
@@ -41,7 +41,7 @@ export const listRequests: Operation<Contract['requests.list']> = async (service
   return { items: await requestItems(services, rows), next_cursor: cursorOf(next) }
 }
 
-/** The few requests of foreign pages are in memory: one page has all that meet the conditions. */
+/** The few requests of foreign pages are in memory: one page has all that match. */
 async function listForeign(
   services: Services,
   now_ms: number,
@@ -122,7 +122,7 @@ export const replayRequest: Operation<Contract['requests.replay']> = async (serv
   const row = await findExchange(services, params.request_id)
   if (!row.path.startsWith('/')) throw sentByUs(row)
   const { request, not_restored } = await restoreRequest(services, row, body)
-  // The new request takes the drain lock itself: within it, a reset that waits for this one would wait for both.
+  // The new request takes the drain lock itself: inside it, a reset that waits for this one would wait for both.
   const request_id = await services.drainLock.runOutside(() => services.resend(request, context.signal()))
   return {
     replayed: params.request_id,
@@ -132,11 +132,11 @@ export const replayRequest: Operation<Contract['requests.replay']> = async (serv
   }
 }
 
-/** A callback is in the journal too, but it went the other way. */
+/** Callbacks are in the journal too, but they were sent, not received. */
 function sentByUs({ slot_id }: ExchangeRow): ApiError {
   const id = slot_id === null ? 'SLOT_ID' : encodeId('slot', slot_id)
   return new ApiError('replay_incomplete', {
-    message: 'This is a callback, which the sandbox has sent.',
+    message: 'This is a callback that the sandbox sent.',
     hint: `Send it again: svc callbacks resend ${id}`,
   })
 }
@@ -217,7 +217,7 @@ async function requestDetail(services: Services, row: ExchangeRow): Promise<Requ
   }
 }
 
-/** A whole exchange has its headers; a summary has only the version that an old client states in them. */
+/** A full exchange has its headers; a summary has only the version that an old client sent in them. */
 type AnyExchange = ExchangeRow | ExchangeSummary
 
 async function requestItem({ store }: Services, row: AnyExchange): Promise<RequestItem> {

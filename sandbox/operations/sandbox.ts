@@ -1,6 +1,6 @@
 /**
- * The sandbox itself: health, info, the integrity of its database, its contract and its clock; the tokens of its control
- * plane with the audit list of what was done with them, and the namespaces that they are for (A97).
+ * The sandbox itself: health, info, the integrity of its database, its contract and its clock; the tokens of its
+ * control plane with the audit list of their use, and the namespaces that they are for (A97).
  */
 
 import { ApiError } from '../../src/contract/errors.ts'
@@ -21,7 +21,7 @@ export const getReadiness: Operation<Contract['health.ready']> = async ({ store,
   if (store.shared?.isConnected() === false) {
     throw new ApiError('storage_unavailable', {
       message: 'This node has lost its database.',
-      hint: 'Nothing has to be repaired here: it is ready again when the database is back.',
+      hint: 'Nothing has to be repaired here: the node is ready again when the database is back.',
       retry_after_s: 1,
     })
   }
@@ -112,16 +112,15 @@ export const resumeClock: Operation<Contract['clock.resume']> = async (services,
   return move(services, context, () => services.platform.clock.resume())
 }
 
-/** Sets the clock that the database holds, or the time of the host when it holds none. */
+/** Sets the clock from the database, or from the host if the database has none. */
 export async function restoreClock({ store, platform }: Pick<Services, 'store' | 'platform'>): Promise<void> {
   platform.clock.restore(await store.findClock())
 }
 
 /**
- * Moves the clock and stores it, and resolves when every decision that has become due is made. A move that cannot be stored
- * is taken back, so that an error means that nothing has moved. Of two nodes that move it at the same moment, the second
- * starts again from the time of the first. The time of this request becomes the time of the move, so that its Date header
- * is right.
+ * Moves the clock and stores it, and resolves when every decision that became due is made. A move that cannot be stored
+ * is undone, so an error means that nothing moved. If two nodes move it at the same moment, the second starts again
+ * from the first one's time. The time of this request becomes the time of the move, so that its Date header is right.
  */
 async function move(services: Services, context: Context, change: () => void): Promise<SandboxClock> {
   const { store, platform, pendingDecisions } = services
@@ -137,13 +136,13 @@ async function move(services: Services, context: Context, change: () => void): P
       if (!(await store.saveClock(platform.clock.state(), from, clock.now_ms))) continue
     } catch (error) {
       platform.clock.restore(before)
-      // Alarms of the taken back time were called.
+      // Alarms of the undone time were called.
       await pendingDecisions.restore()
       throw error
     }
     context.now_ms = clock.now_ms
     if (isShared) {
-      // The news of an older move may have arrived meanwhile.
+      // The notification of an older move may have arrived in the meantime.
       await restoreClock(services)
       await pendingDecisions.adopt()
     }
@@ -201,7 +200,7 @@ export const deleteNamespace: Operation<Contract['namespaces.delete']> = async (
     message: `There is no namespace named ${params.name}.`,
     hint:
       store.shared === null
-        ? 'Namespaces are of a shared store: svc start --store URL --namespace NAME.'
+        ? 'Namespaces need a shared store: svc start --store URL --namespace NAME.'
         : 'List them: svc namespaces list.',
   })
 }

@@ -37,8 +37,8 @@ export const deleteSnapshot: Operation<Contract['snapshots.delete']> = async ({ 
 }
 
 /**
- * Imports an unpacked export: all of it is verified before it replaces anything. Until then nothing waits for it, however
- * long its upload takes.
+ * Imports an unpacked export: all of it is verified before it replaces anything. Until then no request waits for it,
+ * however long its upload takes.
  */
 export async function importState(
   services: Services,
@@ -56,7 +56,7 @@ export async function importState(
   }
 }
 
-/** Replaces the whole state while no other request runs, and restores what lives in the process. */
+/** Replaces the whole state while no other request runs, and restores the state in memory. */
 async function replaceState<Result>(services: Services, replace: () => Promise<Result>): Promise<Result> {
   const { store, platform, markets, drainLock, pendingDecisions, callbacks, tickets } = services
   return drainLock.runExclusive(async () => {

@@ -148,7 +148,7 @@ test('a sandbox with a file has no namespaces, and no second file until it has t
   expect(existsSync(`${database}.access`)).toBe(false)
   expect((await on.api.accept('namespaces.list')).body).toEqual({ items: [] })
   const { body } = await on.api.refuse('namespaces.delete', { params: { name: 'pr-1' } })
-  expect(body.hint).toBe('Namespaces are of a shared store: svc start --store URL --namespace NAME.')
+  expect(body.hint).toBe('Namespaces need a shared store: svc start --store URL --namespace NAME.')
 })
 
 test('an entry of the audit list does not wait for the disk: the file of tokens has a log, as the state has', async () => {
