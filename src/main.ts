@@ -88,7 +88,8 @@ const host: Host = {
     process.getBuiltinModule('node:v8').setFlagsFromString(`--invocation-count-for-turbofan=${callsUntilOptimized}`)
   },
   exitNow: (code) => process.exit(code),
-  isRunning: (pid) => sendSignal(pid, 0),
+  // A process that has ended takes signals until its parent has read its exit code, which some never do.
+  isRunning: (pid) => sendSignal(pid, 0) && statusOf(pid)?.state !== 'Z',
   respondsAt: async (url) => (await import('./cli/run/session.ts')).isSandboxAt(host, url),
   parentOf,
   terminate: (pid) => sendSignal(pid, 'SIGTERM'),
@@ -181,10 +182,12 @@ function parentOf(pid: number): { pid: number; name: string | null } | null {
 }
 
 /** Reads `/proc/<pid>/stat`, which is `pid (name) state parent ...`; the name may contain anything. */
-function statusOf(pid: number): { name: string; parent: number } | null {
+function statusOf(pid: number): { name: string; state: string; parent: number } | null {
   try {
-    const [, name, parent] = /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
-    return name === undefined || parent === undefined ? null : { name, parent: Number(parent) }
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [, name, state, parent] = /^\d+ \((.*)\) (\S) (\d+)/s.exec(text) ?? []
+    if (name === undefined || state === undefined || parent === undefined) return null
+    return { name, state, parent: Number(parent) }
   } catch {
     return null
   }

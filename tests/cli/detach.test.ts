@@ -1,5 +1,6 @@
 /** `svc start --detach`, `--open` and the options of svc.config.json, with real processes. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
@@ -49,6 +50,29 @@ describe('svc start --detach', () => {
     expect((await svc(home, 'sandbox', 'stop')).stdout).toBe(`stopped ${ready.url} (pid ${ready.pid})\n`)
     expect(readFileSync(ready.log_file, 'utf8')).toBe('SIGTERM: stopping\nstopped\n')
     expect(readdirSync(join(home, 'sandboxes'))).toEqual([])
+  })
+
+  // Only /proc shows it.
+  const linuxTest = process.platform === 'linux' ? test : null
+  linuxTest?.('a process whose parent never reads its exit code has ended', async () => {
+    const home = temporaryDirectory()
+    const start = `"${process.execPath}" "${join(root, 'bin/svc.js')}" start --port 0 -o json`
+    // As the first process of a container does that is not made for it.
+    const parent = spawn('sh', ['-c', `${start} & exec sleep 60`], {
+      env: { PATH: process.env.PATH, SVC_HOME: home },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    onTestFinished(() => void parent.kill())
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer]
+    const { url, pid } = JSON.parse(String(line)) as Ready
+    expect(await svc(home, 'sandbox', 'stop')).toEqual({ code: 0, stdout: `stopped ${url} (pid ${pid})\n`, stderr: '' })
+    expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /)
+    writeFileSync(join(home, `sandboxes/${pid}.json`), '{}')
+    expect(await svc(home, 'sandbox', 'ps')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'No sandbox is running. Start one: svc start\n',
+    })
   })
 
   test('prints the block, with the log file and how to stop it', async () => {
