@@ -1,13 +1,13 @@
 /** "Keyboard alone reaches everything": each view is walked by Tab and the arrows, and what was not reached is named. */
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asked, beacon, fill, key } from '../../http/stage.ts'
 import { type StagedInspector, stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()
 
 /** A placement, a no-fill, beacons of both verdicts, consent, a rule, a snapshot: every view has something to reach. */
-async function happen({ here }: StagedInspector): Promise<{ slot_id: string; request_id: string }> {
+async function happen({ here }: StagedInspector): Promise<Ids> {
   const { api, clock } = here
   const filled = await fill(api, { format: 'banner' })
   await api.accept('beacons.send', { as: key, body: beacon(clock, filled, 'render') })
@@ -23,39 +23,47 @@ async function happen({ here }: StagedInspector): Promise<{ slot_id: string; req
   return { slot_id: filled.slot_id, request_id: items[0]!.request_id }
 }
 
-const paths = ({ slot_id, request_id }: { slot_id: string; request_id: string }) => [
-  '/',
-  '/playground',
-  '/placements',
-  `/placements/${slot_id}`,
-  '/sessions/sess_1',
-  '/beacons',
-  '/requests',
-  `/requests/${request_id}`,
-  '/callbacks',
-  '/consent',
-  '/evidence',
-  '/billing',
-  '/projects/proj_demo',
-  ...['clock', 'faults', 'scenarios', 'settings', 'keys', 'data'].map((part) => `/controls?part=${part}`),
-  '/reference?q=placements.create',
-  '/reference?endpoint=placements.create',
+interface Ids {
+  slot_id: string
+  request_id: string
+}
+
+const views: readonly (readonly [name: string, pathOf: (ids: Ids) => string])[] = [
+  ...['/', '/playground', '/placements'].map(fixed),
+  ['a placement', ({ slot_id }) => `/placements/${slot_id}`],
+  ...['/sessions/sess_1', '/beacons', '/requests'].map(fixed),
+  ['a request', ({ request_id }) => `/requests/${request_id}`],
+  ...['/callbacks', '/consent', '/evidence', '/billing', '/projects/proj_demo'].map(fixed),
+  ...['clock', 'faults', 'scenarios', 'settings', 'keys', 'data'].map((part) => fixed(`/controls?part=${part}`)),
+  ...['/reference?q=placements.create', '/reference?endpoint=placements.create'].map(fixed),
 ]
 
-test('Tab and the arrows reach every control of every view, each with a focus that is seen', async () => {
-  await using inspector = await openStaged()
-  const { page, go } = inspector
-  for (const path of paths(await happen(inspector))) {
+function fixed(path: string): readonly [string, () => string] {
+  return [path, () => path]
+}
+
+describe('Tab and the arrows reach every control, each with a focus that is seen', () => {
+  let inspector: StagedInspector
+  let ids: Ids
+  beforeAll(async () => {
+    inspector = await openStaged()
+    ids = await happen(inspector)
+  })
+  afterAll(() => inspector?.[Symbol.asyncDispose]())
+
+  test.each(views)('%s', async (_, pathOf) => {
+    const { page, go } = inspector
+    const path = pathOf(ids)
     await go(path)
     await page.locator('main :is(.panel, [role=row], .empty)').first().waitFor()
     // A panel that is read meanwhile takes the focus away with what it replaces: then the walk begins again.
     await expect
       .poll(async () => {
         const { unreached, unseen, reached } = await walk(page, path !== '/')
-        return { path, unreached, unseen, hasControls: reached > 3 }
+        return { unreached, unseen, hasControls: reached > 3 }
       })
-      .toEqual({ path, unreached: [], unseen: [], hasControls: true })
-  }
+      .toEqual({ unreached: [], unseen: [], hasControls: true })
+  })
 })
 
 test('rows are reached by j, k and the arrows, and the first and the last row end them', async () => {
