@@ -1,5 +1,5 @@
 /**
- * Starts the emulator: everything is built here, with plain calls, and the parts are connected in this one place.
+ * Starts the emulator: everything is built here, with plain calls, and the parts are connected here and nowhere else.
  */
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
@@ -67,16 +67,22 @@ export interface Sandbox {
    * beyond loopback or shares its store.
    */
   readonly admin_token: string
-  /** The first token of a shared store, named admin, which every node knows: of the start that has created it, else null. */
+  /**
+   * The first token of a shared store, named admin and accepted by every node. Only the start that created it has it,
+   * else null.
+   */
   readonly first_token: string | null
-  /** Whether clients beyond this computer may reach it, so that the control plane demands the token of all. */
+  /** Whether clients on other computers can reach it, so the control plane demands the token of all clients. */
   readonly is_public: boolean
-  /** Its namespace in a shared store, and how many nodes serve it, this one included; null where one process owns the store. */
+  /**
+   * Its namespace in a shared store, and how many nodes serve it, including this one; null where one process owns the
+   * store.
+   */
   readonly shared: { namespace: string; nodes: number } | null
   /**
-   * Stops accepting, finishes what is under way, closes the database. Before that, with `drain_ms`, it serves for that time
-   * while `readyz` says that it stops.
-   * @throws SandboxError when the disk is full: the log beside the database then has what was written last
+   * Stops accepting, finishes what is under way, closes the database. With `drain_ms`, it keeps serving for that time
+   * first, while `readyz` reports that it is stopping.
+   * @throws SandboxError when the disk is full: the log next to the database then has the latest writes
    */
   close(options?: CloseOptions): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -207,7 +213,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     unfollow()
     pendingDecisions.cancel()
     await server.close()
-    // Requests that came in with the stop have set alarms of their own.
+    // Requests that arrived during the stop have set their own alarms.
     pendingDecisions.cancel()
     await callbacks.close()
     await store.close()
@@ -249,7 +255,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     closing ??= drain(drain_ms).then(end)
     return closing
   }
-  /** A balancer that asks `readyz` sends no more requests, while those that come meanwhile are served. */
+  /** A load balancer that polls `readyz` sends no more requests; those that still arrive are served. */
   const drain = async (drain_ms: number) => {
     services.isDraining = true
     if (drain_ms > 0) await new Promise((resolve) => setTimeout(resolve, drain_ms))
@@ -319,7 +325,7 @@ function newTokenText(): string {
   return `sbx_${randomBytes(24).toString('base64url')}`
 }
 
-/** Tickets that every node redeems: of their holder, the store has identifiers. */
+/** Tickets that every node redeems: the store has only identifiers of their holders. */
 function ticketsOf(shared: SharedStore, { store, platform }: Pick<Services, 'store' | 'platform'>): Tickets<Caller> {
   return sharedTickets<Caller>({
     shared,
@@ -334,7 +340,7 @@ function ticketsOf(shared: SharedStore, { store, platform }: Pick<Services, 'sto
   })
 }
 
-/** Returns why a start has failed after the database was opened: what it holds cannot be read, or no port was free. */
+/** Returns why a start failed after the database was opened: its content cannot be read, or no port was free. */
 async function startError(
   error: unknown,
   address: StoreAddress,

@@ -1,6 +1,6 @@
 /**
- * The options of a start: checked before anything is opened, the fixtures that they select, and where the sandbox is
- * reached: the address it prints, the public URL, the hosts that requests may name, and TLS.
+ * The options of a start: checked before anything is opened, the fixtures that they select, and where the sandbox can
+ * be reached: the address it prints, the public URL, the hosts that requests may name, and TLS.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -21,20 +21,23 @@ import { realPath } from './store/sqlite/open.ts'
 export interface SandboxOptions {
   /** 0 picks a free one. Default 0. */
   port?: number
-  /** Default 127.0.0.1, and ::1 where there is one. Beyond loopback the control plane demands the admin token. */
+  /** Default 127.0.0.1, and ::1 where it exists. Beyond loopback the control plane demands the admin token. */
   host?: string
   /** A file, or `:memory:`. Default `:memory:`. */
   database?: string
   /** `postgres://USER:PASSWORD@HOST:5432/DATABASE` instead of a file: any number of nodes share it. */
   store?: string
-  /** Projects, clock, faults and all else apart from other namespaces of the same database. Only with `store`. */
+  /**
+   * Separates projects, clock, faults and everything else from other namespaces of the same database. Only with
+   * `store`.
+   */
   namespace?: string
   /**
    * Origin that frame URLs, links and CORS name, such as `http://192.168.1.5:4010` or a tunnel's. Default: the address. It
    * is one of the allowed hosts.
    */
   public_url?: string
-  /** Host names and addresses that requests may name in their Host header, beside loopback and `host`. */
+  /** Host names and addresses that requests may name in their Host header, in addition to loopback and `host`. */
   allowed_hosts?: readonly string[]
   /** Serves https with this certificate and private key, both PEM. Default: http. */
   tls?: TlsFiles
@@ -48,7 +51,7 @@ export interface SandboxOptions {
   demand?: unknown
   /** How long every decision takes, milliseconds or a distribution: wins over every project's own. */
   decision_latency_ms?: Latency
-  /** A scenario of `fixtures/scenarios`, in use from the start. */
+  /** A scenario from `fixtures/scenarios`, in use from the start. */
   scenario?: string
   /** Most exchanges the journal keeps; 0 turns it off. Default 50 000. */
   journal_limit?: number
@@ -57,13 +60,13 @@ export interface SandboxOptions {
   /** Serves only the API document: no aliases of old clients, and nothing that contradicts the document. Default false. */
   strict?: boolean
   /**
-   * Whether the control plane of a shared store demands a token of clients on this computer too. Default true; false is for
-   * tests, which have the database to themselves.
+   * Whether the control plane of a shared store demands a token of clients on this computer too. Default true; false is
+   * for tests with a database to themselves.
    */
   demands_token?: boolean
   /** How long the upload of an import may send nothing, milliseconds. Default 30 000. */
   import_idle_ms?: number
-  /** Called with failures that belong to no request. Default: writes to standard error. */
+  /** Called with failures outside any request. Default: writes to standard error. */
   report?: (error: unknown) => void
 }
 
@@ -74,7 +77,7 @@ export const root = packageRoot()
 const defaultJournalLimit = 50_000
 const defaultEventLimit = 100_000
 
-/** A certificate, with those that it depends on, and its private key: both PEM. */
+/** A certificate with its chain, and its private key, both PEM. */
 interface TlsFiles {
   cert: string
   key: string
@@ -88,9 +91,9 @@ interface AddressOptions {
 }
 
 interface Address {
-  /** Names and addresses that a Host header may have beside loopback, in lower case; IPv6 in brackets. */
+  /** Names and addresses other than loopback that a Host header may have, in lower case; IPv6 in brackets. */
   hosts: ReadonlySet<string>
-  /** Whether any client may come from beyond this computer: the control plane then needs the admin token. */
+  /** Whether clients on other computers can connect: the control plane then needs the admin token. */
   isPublic: boolean
   public_url: string | null
   warnings: string[]
@@ -192,7 +195,7 @@ export interface SeededProject {
   settings: Partial<ProjectSettings>
 }
 
-/** The catalogue of a start, and its text as the store keeps it. */
+/** The catalogue of a start, and its text as stored. */
 interface Demand {
   text: string
   data: { campaigns: { creatives: Record<string, unknown>[] }[] }
@@ -304,7 +307,7 @@ function printedHost(host: string): string {
   return host === '0.0.0.0' || host === '[::]' ? 'localhost' : host
 }
 
-/** @throws SandboxError for what is no certificate, no key, or not its key */
+/** @throws SandboxError for an invalid certificate, an invalid key, or a key of another certificate */
 function readCertificate({ cert, key }: TlsFiles): X509Certificate {
   const read = <T>(what: string, parse: () => T): T => {
     try {
@@ -328,7 +331,10 @@ function readCertificate({ cert, key }: TlsFiles): X509Certificate {
   )
 }
 
-/** Returns the host to print that the certificate names: of the names of loopback any; null when it names none. */
+/**
+ * Returns the host to print: one that the certificate names, which may be any name of loopback; null when it names
+ * none.
+ */
 function coveredHost(certificate: X509Certificate, printed: string): string | null {
   const names = isLoopback(printed) ? [printed, 'localhost', '127.0.0.1'] : [printed]
   const isNamed = (name: string) => {

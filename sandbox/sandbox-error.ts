@@ -8,7 +8,9 @@ export type SandboxFailure =
   | 'database_unreachable'
   | 'option_invalid'
 
-/** A sandbox could not start, or could not close its database cleanly. `message` says why, `hint` what to do. */
+/**
+ * A sandbox could not start, or could not close its database cleanly. `message` says why, and `hint` says what to do.
+ */
 export class SandboxError extends Error {
   readonly code: SandboxFailure
   readonly hint: string

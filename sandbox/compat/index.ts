@@ -1,6 +1,6 @@
 /**
  * Routes that existing clients need beyond the API document: operations of v1 behind other paths and shapes. With
- * `strict` the pipeline leaves all of it out.
+ * `strict` the pipeline leaves all of them out.
  */
 import { generationEvents, type LegacyBeacon, type LegacyDecision } from '../../src/contract/compat.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
@@ -17,11 +17,11 @@ import { createJob } from '../operations/jobs.ts'
 import type { Surface } from '../runtime/access.ts'
 import type { SlotRow } from '../store/store.ts'
 
-/** Beacons of the shape of old clients, as beacons of v1 (C06). */
+/** Beacons in the shape of old clients, converted to v1 beacons (C06). */
 const sendLegacyBeacon: Operation<Contract['wrapper.beacon']> = async (services, context, { body }) =>
   receiveBeacon(services, context, toBeacon(body), true)
 
-/** Returns the same beacon as POST /v1/beacons takes it. Measurements that it does not have become metadata. */
+/** Returns the beacon in the shape of POST /v1/beacons. Measurements unknown to v1 become metadata. */
 function toBeacon(body: LegacyBeacon): BeaconRequest {
   const { contract_version, beacon_id, asset_token, beacon_type, occurred_at_ms_client, measurements = {} } = body
   const known: Record<string, unknown> = {}
@@ -82,7 +82,10 @@ async function recordGeneration(services: Services, context: Context, job_id: st
   return { accepted: true as const }
 }
 
-/** The decision of a slot as old clients get it: by poll, in the shape of their time (C03), or pushed, with a ticket (C04). */
+/**
+ * The decision of a slot as old clients get it: polled, in the shape that they know (C03), or pushed, with a ticket
+ * (C04).
+ */
 const getLegacyDecision: Operation<Contract['wrapper.decision']> = async (services, context, { params, query, body }) =>
   toLegacyDecision(await getDecision(services, context, { params, query, body }))
 
@@ -119,7 +122,7 @@ export const compatOperations: Readonly<Record<CompatOperationId, CompatOperatio
   'browser.beacon': sendLegacyBeacon,
 }
 
-/** The headers that every response of a deprecated endpoint has: that it is one, and what replaces it. */
+/** The headers of every response of a deprecated endpoint: the deprecation, and the replacement. */
 export function deprecationHeaders(
   { successor }: Pick<Endpoint, 'successor'>,
   params: Readonly<Record<string, string | undefined>>,
@@ -134,8 +137,8 @@ export function deprecationHeaders(
 const stillDuration_ms = 3_000
 
 /**
- * Resolves to the decision of a slot as sockets and callbacks carry it: null while it is pending, undefined when the slot
- * is gone.
+ * Resolves to the decision of a slot as sockets and callbacks send it: null while it is pending, undefined when the
+ * slot is gone.
  */
 export async function decisionText(services: Services, slot_id: number): Promise<string | null | undefined> {
   const slot = await services.store.findSlot(slot_id)
@@ -200,7 +203,7 @@ function nativeAssetsOf({ title, image_url, ...optional }: NonNullable<FillDecis
   return { title, image_url, ...nonEmpty(optional) }
 }
 
-/** Optional texts are absent or have characters: such a client takes an empty one for a fault. */
+/** Optional texts are absent or not empty: such a client treats an empty one as an error. */
 function nonEmpty<Texts extends Record<string, string | undefined>>(texts: Texts): { [Name in keyof Texts]?: string } {
   return Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined && text !== '')) as {
     [Name in keyof Texts]?: string

@@ -1,6 +1,6 @@
 /**
- * Production billing (A75, A76, A78): for one placement in a sentence, with what is missing, and for many as a report. The
- * verdict of each beacon is the contract's.
+ * Production billing (A75, A76, A78): for one placement in a sentence, with the missing step, and for many as a report.
+ * The verdict of each beacon is in the contract.
  */
 import {
   type AcceptedBeacon,
@@ -51,7 +51,7 @@ const names: Readonly<Record<Metric, readonly [metric: string, event: string]>> 
   completed_view: ['completed view', 'completion'],
 }
 
-/** The first of them that a beacon has explains why nothing counted. */
+/** The first one that a beacon has explains why nothing counted. */
 const shortfalls = [
   'AWAITING_RENDER',
   'COMPLETED_TOO_FAST',
@@ -120,7 +120,7 @@ function shortfallOf(metric: Metric, beacons: readonly BeaconItem[]): BeaconItem
   const shortfalls = beacons.filter(({ reason_code, verdict }) => verdict !== 'duplicate' && reason_code !== 'OK')
   const ofRender = shortfalls.findLast(({ event }) => event === null || event === 'render')
   const ofMetric = shortfalls.findLast(({ event }) => event !== null && metricOf[event] === metric)
-  // What waits for the render beacon is not to be corrected where that one was refused.
+  // A beacon that waits for the render beacon needs no fix if the render beacon was refused.
   return ofMetric === undefined || (ofMetric.reason_code === 'AWAITING_RENDER' && ofRender !== undefined)
     ? ofRender
     : ofMetric
@@ -137,7 +137,7 @@ function beaconFix(code: BeaconItem['reason_code']): string | null {
 type Reason = BillingReport['not_counted']['reasons'][number]['reason_code']
 type Total = BillingReport['totals'][number]
 
-/** Sums verdicts. It is fed slot by slot, so that a report over many placements holds few of them at a time. */
+/** Sums verdicts. It is fed slot by slot, so a report over many placements keeps only a few in memory. */
 interface Tally {
   /** Adds metrics that counted. */
   count(

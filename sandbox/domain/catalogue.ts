@@ -1,12 +1,12 @@
 /**
- * The demand catalogue: the shape of `fixtures/demand.json` (A43), the exchange rates of its currencies, its sizes (A38),
- * and the topics that it is matched by (A50).
+ * The demand catalogue: the shape of `fixtures/demand.json` (A43), the exchange rates of its currencies, its sizes
+ * (A38), and the topics that match it (A50).
  */
 import { z } from 'zod'
 import { Currency, Domain, EpochMs, type Format, IabCategory, JobType } from '../../src/contract/fields.ts'
 import { strictObject } from '../../src/contract/objects.ts'
 
-/** USD per unit of a currency: fixed, so that a decision does not depend on the day. */
+/** USD per unit of a currency: fixed, so a decision does not depend on the day. */
 const usdRates: Readonly<Record<string, number>> = {
   USD: 1,
   AUD: 0.66,
@@ -80,7 +80,7 @@ export const Creative = z.discriminatedUnion('format', [
 ])
 export type Creative = z.infer<typeof Creative>
 
-/** Empty `topics`, `job_types` and `countries` mean any. A campaign without topics is run-of-network. */
+/** An empty `topics`, `job_types` or `countries` means any. A campaign without topics is run-of-network. */
 export const Campaign = strictObject(() => ({
   campaign_id: id('cmp'),
   partner_id: id('ptn'),
@@ -160,7 +160,7 @@ export function isStandardSize(format: Exclude<Format, 'native'>, size: Size): b
 /**
  * Returns the largest of the available sizes, by area, that fits the slot (A38), or null when none does.
  *
- * Bounds are CSS pixels; null is no bound. Without both, the slot is 300x250 for banner and 640x360 for clip. Native
+ * Bounds are CSS pixels; null is no bound. Without either, the slot is 300x250 for banner and 640x360 for clip. Native
  * adapts: it fits every slot of at least 120x50, whatever the size of its image.
  */
 export function bestSize<S extends Size>(
@@ -187,12 +187,11 @@ export function bestSize<S extends Size>(
 }
 
 /*
- * Topics: the reduced signal that takes part in matching instead of prompt text (A50, A52).
- *
- * A topic is found by keywords. Text and keywords are split into words alike: lower case, without accents and Arabic
- * vowel signs, punctuation as a boundary. In scripts without spaces (Chinese, Japanese, Thai) each character is a word, so
- * that a keyword is found inside a sentence. The keywords form a tree of words, and one pass over the text takes the
- * longest keyword at each word. The time is linear in the length of the text.
+ * Topics: the reduced signal that is matched instead of prompt text (A50, A52). * A topic is found by keywords. Text
+ * and keywords are split into words alike: lower case, without accents and Arabic vowel signs, punctuation as a
+ * boundary. In scripts without spaces (Chinese, Japanese, Thai) each character is a word, so a keyword is found inside
+ * a sentence. The keywords form a tree of words, and one pass over the text takes the longest keyword at each word. The
+ * time is linear in the length of the text.
  */
 
 interface Branch {
@@ -221,7 +220,7 @@ export function prepareTopics(data: { topics: Record<string, string[]> }): Topic
 }
 
 /**
- * Returns the topic with the most keywords in the text, or null when there is none. Of equals, the topic mentioned first
+ * Returns the topic with the most keywords in the text, or null when there is none. On a tie, the topic mentioned first
  * wins, then the first one in the data. A keyword inside a longer one is not counted.
  */
 export function deriveTopic(index: TopicIndex, text: string): string | null {
@@ -244,7 +243,7 @@ export function deriveTopic(index: TopicIndex, text: string): string | null {
 }
 
 /**
- * Whether a topic is on the high-risk list, or is a narrower form of one that is: with `grief` blocked, `Grief`,
+ * Whether a topic is on the high-risk list, or is a narrower form of a listed one: with `grief` blocked, `Grief`,
  * `grief support` and `grief-support` are all high-risk, `griefing` is not.
  */
 export function isHighRisk(blocked: readonly string[], topic: string): boolean {
@@ -252,7 +251,7 @@ export function isHighRisk(blocked: readonly string[], topic: string): boolean {
   return blocked.some((entry) => bounded.includes(`-${normalizeTopic(entry)}-`))
 }
 
-/** Returns one spelling for a topic: `Machine Learning` and `machine_learning` become `machine-learning`. */
+/** Returns the normalized spelling of a topic: `Machine Learning` and `machine_learning` become `machine-learning`. */
 export function normalizeTopic(topic: string): string {
   return topic
     .normalize('NFKC')

@@ -2,7 +2,7 @@
  * Consent of a session in numbered revisions, and the snapshot that a decision binds (A60 to A66).
  *
  * One rule applies everywhere: only consent that is granted, current and unexpired permits ads. A project that requires
- * no consent gets an implicit grant without purposes, so that the rule needs no exception.
+ * no consent gets an implicit grant without purposes, so the rule needs no exception.
  */
 
 import type { ReasonCode } from '../../src/contract/errors.ts'
@@ -27,15 +27,15 @@ export interface ConsentRecord {
   expires_at_ms: number
 }
 
-/** A consent to be stored: a new revision, or a renewal of the present one. */
+/** A consent to be stored: a new revision, or a renewal of the current one. */
 export interface ConsentDraft extends Omit<ConsentRecord, 'id'> {
   renews: boolean
 }
 
-/** The consent that a decision binds, and what must be stored for it. */
+/** The consent that a decision binds, and the record to store for it. */
 interface ConsentResolution {
   snapshot: AuthoritativeConsent
-  /** To be stored; null when nothing was sent, or when it repeats what is stored. */
+  /** To be stored; null when nothing was sent, or when it repeats the stored consent. */
   draft: ConsentDraft | null
   /** Whether a purpose that was not sent kept its stored grant. */
   keepsPurposes: boolean
@@ -55,7 +55,7 @@ export function snapshotOf(record: Omit<ConsentRecord, 'id'>, now_ms: number): A
   }
 }
 
-/** Whether a placement needs consent: by setting, or because the project has a mechanism of its own (A64). */
+/** Whether a placement needs consent: by setting, or because the project has its own mechanism (A64). */
 export function requiresConsent({ required, mechanism }: ConsentSettings): boolean {
   return required || mechanism === 'svc_consent'
 }
@@ -77,7 +77,9 @@ export function resolveConsent(
   return { snapshot, draft: null, keepsPurposes: false, isMissing: !isCurrent && requiresConsent(settings) }
 }
 
-/** `none` is stored as it is; `svc_consent`, or any other `<name>_consent`, is the project's own mechanism (A63, C02). */
+/**
+ * `none` is stored unchanged; `svc_consent`, or any other `<name>_consent`, is the project's own mechanism (A63, C02).
+ */
 function sourceOfRequest(consent_source: string | undefined): string {
   if (consent_source === 'none') return 'none'
   return consent_source?.endsWith('_consent') ? 'svc_consent' : 'wrapper_cmp'
@@ -120,14 +122,16 @@ export function consentProblem(
   return now_ms >= bound.expires_at_ms ? 'consent_expired' : null
 }
 
-/** Whether a bound consent was implied, where one is stored now. A stored one may have the source `none` too (C02). */
+/**
+ * Whether a bound consent was implied and a stored one exists now. A stored one may have the source `none` too (C02).
+ */
 function isImplied(bound: AuthoritativeConsent, latest: ConsentRecord): boolean {
   const { semantic_targeting, prompt_shared } = bound.purposes
   const isSame = latest.semantic_targeting === semantic_targeting && latest.prompt_shared === prompt_shared
   return bound.source === 'none' && (latest.source !== 'none' || !isSame)
 }
 
-/** Whether prompt text, and what was derived from it, may be used (A50). */
+/** Whether prompt text, and anything derived from it, may be used (A50). */
 export function mayProcessPrompt({ lifecycle_state, purposes }: AuthoritativeConsent): boolean {
   return lifecycle_state === 'granted' && purposes.prompt_shared
 }
@@ -150,8 +154,9 @@ interface SentConsent {
 type Purpose = keyof AuthoritativeConsent['purposes']
 
 /**
- * The same state, purposes and source renew the present revision, any change is the next one (A62). A purpose that was
- * not sent keeps its stored value, unless the consent that holds it has expired, or is denied or withdrawn now (A61).
+ * The same state, purposes and source renew the current revision; any change makes the next one (A62). A purpose that
+ * was not sent keeps its stored value, unless the consent that contains it has expired, or is now denied or withdrawn
+ * (A61).
  */
 function revise(
   settings: ConsentSettings,
@@ -195,7 +200,7 @@ function revise(
 
 const purposeNames: readonly Purpose[] = ['semantic_targeting', 'prompt_shared']
 
-/** Whether a draft is the consent in force again, so soon after it was written that nothing is written (A62). */
+/** Whether a draft repeats the consent in force so soon after it was written that nothing is written (A62). */
 function repeats(stored: ConsentRecord, draft: ConsentDraft): boolean {
   if (!draft.renews || draft.extras !== stored.extras) return false
   const age_ms = draft.updated_at_ms - stored.updated_at_ms

@@ -405,7 +405,7 @@ describe('traces', () => {
 
   test('a trace of another catalogue is refused', () => {
     expect(() => explainTrace(three, 'Wo')).toThrow('The trace is of 2 campaigns, the catalogue has 3.')
-    expect(() => explainTrace(three, 'W?o')).toThrow('The trace has "?", which no rule stands for.')
+    expect(() => explainTrace(three, 'W?o')).toThrow('The trace has "?", which belongs to no rule.')
   })
 
   test('every letter has one meaning', () => {

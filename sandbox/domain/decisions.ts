@@ -1,12 +1,12 @@
 /**
- * The decision of one slot: policy first, then the simulated market (A38, A40, A43), then what a scenario withholds; and its
- * trace in words. Pure: all inputs are plain data, and a no-fill is a result like any other.
+ * The decision of one slot: policy first, then the simulated market (A38, A40, A43), then what a scenario withholds;
+ * and its trace in words. Pure: all inputs are plain data, and a no-fill is a result like any other.
  *
  * In the market every campaign passes the rules in the order of the table `rules`; the first that leaves it no format
- * removes it. Of the rest the best offer wins: highest list price in USD, then the preferred partner, then banner before
- * clip before native, then a seeded hash of project, session and topic, so that equal offers take turns between sessions
- * while the same question always gets the same decision. When no campaign is left, the reason is that of the last rule, in
- * table order, that removed one: the rule that stopped those that came furthest.
+ * removes it. Of the rest the best offer wins: highest list price in USD, then the preferred partner, then banner
+ * before clip before native, then a seeded hash of project, session and topic, so equal offers take turns between
+ * sessions while the same request always gets the same decision. When no campaign is left, the reason comes from the
+ * last rule, in table order, that removed one: the rule that stopped the campaigns that got furthest.
  *
  * One file of more than 400 lines, since policy, rules and scenarios share the outcome and the letters of its trace.
  */
@@ -48,8 +48,7 @@ export interface Opportunity {
   /** ISO 3166-1 alpha-2, upper case. */
   country: string | null
   allowed_formats: readonly Format[]
-  /** CSS pixels; null is no bound. */
-  max_width: number | null
+  /** CSS pixels; null is no bound. */ max_width: number | null
   max_height: number | null
   /** CPM in `floor_currency`. A currency without a rate counts as USD. */
   floors: { banner: number; clip: number; native: number }
@@ -57,7 +56,7 @@ export interface Opportunity {
   blocked_categories: readonly string[]
   blocked_domains: readonly string[]
   preferred_partner_id: string | null
-  /** Share of opportunities that have demand, 0 to 1. */
+  /** The share of opportunities with demand, 0 to 1. */
   fill_rate: number
   seed: number
   now_ms: number
@@ -109,7 +108,7 @@ interface Rule {
   /** Why it removes a campaign, in one sentence. */
   readonly explanation: string
   readonly reason: NoFillReason
-  /** Returns those of the given formats in which the campaign may still fill; 0 removes it. */
+  /** Returns the given formats that the campaign can still fill; 0 removes it. */
   readonly keep: (offer: Offer, query: Query, formats: number) => number
 }
 
@@ -200,7 +199,7 @@ export const rules: readonly Rule[] = [
 /** Reasons that apply once there are offers; `risk_suppressed` comes before the market. */
 type WithheldReason = Exclude<ForcedNoFill, 'risk_suppressed'>
 
-/** The letters of withheld offers in traces, beside those of the rules. */
+/** The letters of withheld offers in traces, in addition to the rules' letters. */
 export const withheldSteps: Readonly<Record<WithheldReason, { code: string; name: string; explanation: string }>> = {
   no_demand: { code: 'n', name: 'no_demand', explanation: 'Made no offer: a scenario is in use.' },
   timeout: { code: 'l', name: 'timeout', explanation: 'Its offer came too late: a scenario is in use.' },
@@ -216,9 +215,9 @@ export function prepareMarket(data: MarketData): Market {
 }
 
 /**
- * Decides one slot by the first of these that applies: forced by test_outcome, project disabled, job type not enabled,
- * consent not granted, high-risk topic, frequency cap, a risk that a scenario claims, then the market, whose fill a
- * scenario may still withhold. Before the market the trace is empty: no campaign was considered.
+ * Decides one slot by the first of these conditions that applies: forced by test_outcome, project disabled, job type
+ * not enabled, consent not granted, high-risk topic, frequency cap, a risk that a scenario claims, then the market. A
+ * scenario may still withhold a fill of the market. Before the market the trace is empty: no campaign was considered.
  */
 export function decideSlot(market: Market, input: DecisionInput): MarketOutcome {
   const reason = policyReason(input)
@@ -228,15 +227,15 @@ export function decideSlot(market: Market, input: DecisionInput): MarketOutcome 
 }
 
 /**
- * Returns a trace in words: each campaign of the catalogue, and the rule that removed it (A43). The empty trace of a
- * decision that never reached the market explains nothing.
- * @throws RangeError when the trace is not one of this catalogue
+ * Returns a trace in words: each campaign of the catalogue, and the rule that removed it (A43). A decision that never
+ * reached the market has an empty trace and no explanation.
+ * @throws RangeError when the trace does not belong to this catalogue
  */
 export function explainTrace(market: Market, trace: string): TraceStep[] {
   if (trace === '') return []
   if (trace.length !== market.campaigns.length) {
     throw new RangeError(
-      `The trace is of ${trace.length} campaigns, the catalogue has ${market.campaigns.length}. Explain it with the catalogue it was decided over.`,
+      `The trace is of ${trace.length} campaigns, the catalogue has ${market.campaigns.length}. Explain it with the catalogue it was decided on.`,
     )
   }
   return market.campaigns.map(({ campaign_id }, position) => stepOf(campaign_id, trace.charAt(position)))
@@ -246,7 +245,7 @@ function stepOf(campaign_id: string, letter: string): TraceStep {
   if (letter === won) return { campaign_id, outcome: 'won', rule: null, explanation: 'The best offer.' }
   if (letter === outbid) return { campaign_id, outcome: 'outbid', rule: null, explanation: 'Another offer was better.' }
   const rule = ruleOf.get(letter)
-  if (rule === undefined) throw new RangeError(`The trace has ${JSON.stringify(letter)}, which no rule stands for.`)
+  if (rule === undefined) throw new RangeError(`The trace has ${JSON.stringify(letter)}, which belongs to no rule.`)
   return { campaign_id, outcome: 'removed', rule: rule.name, explanation: rule.explanation }
 }
 

@@ -1,10 +1,10 @@
 /**
  * Evidence (A77): one append-only hash chain per project. Each entry is RFC 8785 canonical JSON; its hash is SHA-256
- * over the previous hash and the entry, so that a changed, removed or moved entry breaks the chain there. A chain that was
- * cut off at its end is still valid: compare its head with a signed checkpoint.
+ * over the previous hash and the entry, so a changed, removed or moved entry breaks the chain there. A chain with its
+ * end cut off is still valid: compare its head with a signed checkpoint.
  *
- * Entries are built on the hot path: their properties are written in sorted order, which makes plain JSON canonical. Asset
- * tokens appear only as hashes.
+ * Entries are built on the hot path: their properties are written in sorted order, which makes plain JSON canonical.
+ * Asset tokens appear only as hashes.
  */
 import canonicalize from 'canonicalize'
 import type { Format, Mode } from '../../src/contract/fields.ts'
@@ -68,7 +68,7 @@ export interface BeaconEvidence extends EntryFacts {
   received_at_ms: number
   consent_revision: number
   body_sha256: string
-  /** Over the stored measurements and extras of the body. */
+  /** Hash of the stored measurements and extras of the body. */
   record_sha256: string
 }
 

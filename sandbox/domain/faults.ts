@@ -1,9 +1,9 @@
 /**
- * Fault rules: which requests a rule matches, and which of those it breaks. Pure: the caller keeps the counts and
+ * Fault rules: which requests a rule matches, and which matches it breaks. Pure: the caller keeps the counts and
  * provides the time.
  *
- * The dice of a rule are a hash of its seed and of the number of matching requests so far. The same seed breaks the same
- * requests in every run, whatever else the sandbox draws.
+ * The dice of a rule are a hash of its seed and of the number of matching requests so far. The same seed breaks the
+ * same requests in every run, whatever other random numbers the sandbox draws.
  */
 
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../src/contract/errors.ts'
@@ -23,7 +23,7 @@ export interface FaultRequest {
   /** The bearer credential, or the publishable key of an activation. */
   key: string | null
   session_id: string | null
-  /** The formats that it allows, or the format of its slot. */
+  /** The formats that the request allows, or the format of its slot. */
   formats: readonly Format[]
 }
 
@@ -111,7 +111,9 @@ function hasPrefix(key: string, { shown, length, sha256 }: KeyPrefix, hash: Hash
   return sha256 === null ? key.startsWith(shown) : key.length >= length && hash(key.slice(0, length)) === sha256
 }
 
-/** Whether a rule depends on the session or the formats of a request: they have to be read from the body or the store. */
+/**
+ * Whether a rule depends on the session or the formats of a request: these have to be read from the body or the store.
+ */
 export function needsDetails(rule: Fault): boolean {
   return rule.session_id !== undefined || rule.format !== undefined
 }
@@ -160,7 +162,7 @@ export function rewritten(response: unknown, fields: Readonly<Record<string, unk
     const end = path.lastIndexOf('.')
     const target = valueAt(result, path.slice(0, Math.max(end, 0)))
     if (typeof target !== 'object' || target === null) continue
-    // Not by assignment: a property named __proto__ would be no property.
+    // Not by assignment, which would not create a property named __proto__.
     Object.defineProperty(target, path.slice(end + 1), { value, enumerable: true, configurable: true })
   }
   return result

@@ -1,4 +1,7 @@
-/** Origins of pages, and the allow-lists of projects that name them (A07). Pure: what a project allows is in its settings. */
+/**
+ * Origins of pages, and the allow-lists of projects that name them (A07). Pure: the allow-list is in the project's
+ * settings.
+ */
 import type { Mode } from '../../src/contract/fields.ts'
 
 const shape = /^https?:\/\/[^\s/\\?#@]+$/i

@@ -1,4 +1,4 @@
-/** The creatives inside the hosted frame: markup and style of each, which are read together. */
+/** The creatives inside the hosted frame: the markup and style of each, side by side. */
 import type { NativeTemplateId } from '../../src/contract/fields.ts'
 import { escapeHtml } from '../../src/foundation/html.ts'
 import type { FrameCreative } from '../operations/render.ts'
@@ -6,17 +6,17 @@ import type { FrameCreative } from '../operations/render.ts'
 type NativeCreative = Extract<FrameCreative, { format: 'native' }>
 
 /**
- * Returns a native template. `test_badge` is HTML that is placed beside the sponsor's name.
+ * Returns a native template. `test_badge` is HTML that is placed next to the sponsor's name.
  *
  * A template is laid out for its width and reports its height to the host. Where the slot has less room, frame.js sets
- * `short`, then `shorter`, `shortest` and `tiny` on top of each other until everything fits: the description goes first,
- * then the picture where it is above the words, or the sponsor where it is beside them, last both and the
- * title's second line. Title and call to action stay in any slot. A slot that is wider than high puts the parts side by
- * side, and one as low as a leaderboard puts the call to action at its end.
+ * `short`, then `shorter`, `shortest` and `tiny` on top of each other until everything fits: the description goes
+ * first, then the picture if it is above the words, or the sponsor if it is next to them, and finally both and the
+ * title's second line. Title and call to action stay in any slot. A slot that is wider than tall puts the parts side by
+ * side, and one as flat as a leaderboard puts the call to action at its end.
  *
- * Font sizes are in rem, so that they follow the reader's own. A text has room above its first line for the accents of
- * capitals. Below its last line those of a line that is cut away would show, so it ends a pixel early, except in scripts
- * whose letters reach deep.
+ * Font sizes are in rem, so they follow the reader's own. A text has room above its first line for the accents of
+ * capitals. Below its last line, the accents of a clipped line would show, so it ends a pixel early, except in scripts
+ * with deep descenders.
  */
 export function nativeHtml({ template_id, assets }: NativeCreative, sponsor_name: string, test_badge: string): string {
   const picture =
@@ -182,9 +182,9 @@ const muteIcon = icon(
 )
 
 /**
- * The controls over the video: a quiet line of progress, and two buttons that frame.js labels and moves. They are small and stay
- * in one corner: the creative's own words and its end card are what was paid for. Only a clip that has not started shows its
- * play button in the middle, over the poster.
+ * The controls over the video: a quiet line of progress, and two buttons that frame.js labels and moves. They are small
+ * and stay in one corner: the advertiser paid for the creative's own words and its end card. Only a clip that has not
+ * started shows its play button in the middle, over the poster.
  */
 export const controlsHtml = [
   '<div class="progress" aria-hidden="true" hidden><div></div></div>',

@@ -2,7 +2,7 @@
  * The document of the hosted frame: one creative, isolated. Pure: data in, headers and HTML out.
  *
  * Nothing in it comes from another origin, only the one script with the nonce runs, and every text of the creative is
- * escaped. The frame's script gets its settings as JSON, the renderer gets everything else over its port.
+ * escaped. The frame's script gets its settings as JSON; the renderer gets everything else over its port.
  */
 import { escapeHtml } from '../../src/foundation/html.ts'
 import { isLoopback } from '../../src/foundation/http.ts'
@@ -12,7 +12,7 @@ import { clipStyle, controlsHtml, nativeHtml, nativeStyle, videoHtml } from './c
 export interface FramePageInput {
   /** Origin of the emulator: the only one that images and video may come from. */
   base_url: string
-  /** Origins that may embed the frame. `http://localhost:*` is valid in a policy as it is. */
+  /** Origins that may embed the frame. `http://localhost:*` is valid in a policy unchanged. */
   frame_ancestors: readonly string[]
   /** Contents of frame.js. */
   script: string
@@ -68,7 +68,9 @@ export function framePage(input: FramePageInput): Page<200> {
   }
 }
 
-/** Returns the page in place of a frame that may not be shown. It shows the reason, and sends it to the renderer. */
+/**
+ * Returns the page to show instead of a frame that may not be shown. It shows the reason, and sends it to the renderer.
+ */
 export function frameProblemPage(
   problem: FrameProblem,
   nonce: string,
@@ -122,7 +124,9 @@ const closedFeatures =
   payment picture-in-picture publickey-credentials-get screen-wake-lock serial storage-access usb
   window-management xr-spatial-tracking`.split(/\s+/)
 
-/** Without a known project any page may embed: so the renderer learns the reason, and nothing of a project is in it. */
+/**
+ * Without a known project, any page may embed it: the renderer gets the reason, and nothing in it belongs to a project.
+ */
 function ancestors(origins: readonly string[] | null): string {
   if (origins === null) return '*'
   return origins.filter((origin) => /^https?:\/\/[\w.*-]+(:(\d+|\*))?$/.test(origin)).join(' ') || "'none'"
@@ -143,7 +147,7 @@ function creativeHtml({ creative, sponsor_name, click_url, is_test }: FramePageI
   }
 }
 
-/** The direction follows the title: the sponsor's name and the badge are in bdi elements, which do not decide it. */
+/** The direction follows the title: the sponsor's name and the badge are in bdi elements, which do not affect it. */
 const ofUnknownLanguage = ' lang="" dir="auto"'
 
 /** The clickable surface: all of the creative, as a link where there is a landing page. */
@@ -184,7 +188,9 @@ function documentHtml(title: string, style: string, nonce: string, body: string[
   ].join('\n')
 }
 
-/** A script must not contain an end tag or open a comment. Escaped in a string, where they occur, they stay the same. */
+/**
+ * A script must not contain an end tag or open a comment. They occur in strings, where escaping them changes nothing.
+ */
 function escapeScript(script: string): string {
   return script.replace(/<\/(script)/gi, '<\\/$1').replaceAll('<!--', '<\\!--')
 }
@@ -208,7 +214,7 @@ a.surface:focus-visible::after{box-shadow:inset 0 0 0 3px var(--focus),inset 0 0
 .previewing .creative{margin:24px auto}
 `
 
-/** A banner and a clip fill their frame, which has their proportions. */
+/** Banners and clips fill their frame, which has their aspect ratio. */
 const media = `
 .creative{position:relative;width:100vw;height:100vh;overflow:hidden}
 .surface,.image,.video{display:block;width:100%;height:100%}

@@ -17,7 +17,7 @@ export interface Platform {
   readonly seed: number | null
   /** A time-ordered integer, larger than every one before it, whatever the sandbox clock does. */
   newId(): number
-  /** Notes an identifier that exists already, so that new ones are larger. */
+  /** Notes an existing identifier, so that new ones are larger. */
   seenId(id: number): void
   /** A number of [0, 1). */
   random(): number
@@ -46,7 +46,10 @@ interface DerivedSecret {
   hash: Buffer
 }
 
-/** SHA-256 of UTF-8 text. By way of a string: a buffer made in native code has memory of its own, at three times the cost. */
+/**
+ * SHA-256 of UTF-8 text. Goes through a string: a buffer created in native code has its own memory, at three times the
+ * cost.
+ */
 export function sha256(text: string): Buffer {
   return Buffer.from(hash('sha256', text, 'latin1'), 'latin1')
 }
@@ -59,10 +62,10 @@ export function sha256Hex(text: string): string {
 /** 2026-01-01T00:00:00Z: identifiers count milliseconds from here, times 4096, plus a counter. */
 const idEpoch_ms = Date.UTC(2026, 0, 1)
 const idsPerMs = 4096
-/** The most nodes that share a database: an identifier modulo this is the number of the node that gave it. */
+/** The most nodes that share a database: an identifier modulo this is the number of the node that created it. */
 const mostNodes = 64
 const mostDerived = 256
-/** Characters of the longest text that is signed. */
+/** The length of the longest text that is signed, in characters. */
 const longestSigned = 64
 
 interface PlatformOptions {
@@ -75,9 +78,9 @@ interface PlatformOptions {
 }
 
 /**
- * Returns the platform of one sandbox. With a `seed`, identifiers, tokens and randomness are the same in every run. Nodes
- * that share a database give different identifiers: those of a node end with its number, 64 each millisecond, and a node
- * that needs more takes those of the next one.
+ * Returns the platform of one sandbox. With a `seed`, identifiers, tokens and randomness are the same in every run.
+ * Nodes that share a database create different identifiers: a node's identifiers end with its number, 64 each
+ * millisecond, and a node that needs more takes them from the next one.
  */
 export function createPlatform(options: PlatformOptions): Platform {
   const seed = options.seed ?? null
@@ -86,7 +89,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   const random = seed === null ? Math.random : seededRandom(seed)
   const hmac = hmacSha256(key)
   let lastId = 0
-  /** The token of a fill is derived for its decision and again for the response, with others in between: cached. */
+  /** Cached: the token of a fill is derived for its decision and again for the response, with others in between. */
   const derived = new Map<number, DerivedSecret>()
   let secrets = 0
   let publicSigner: { key: KeyObject; public_key: string } | undefined
@@ -171,11 +174,11 @@ function seededRandom(seed: number): () => number {
 }
 
 /**
- * The sandbox clock. Tokens, consent, rate windows, staleness and decision latency all read it, so that a test moves
- * hours with `advance` and never sleeps.
+ * The sandbox clock. Tokens, consent, rate windows, staleness and decision latency all read it, so a test moves hours
+ * ahead with `advance` and never sleeps.
  *
  * It is the system clock with an offset, or frozen at a timestamp. A move works like a computer that wakes up: the new
- * time holds at once, and every alarm that became due is called, in the order of their timestamps. A move back undoes
+ * time applies at once, and every alarm that became due is called, in the order of their timestamps. A move back undoes
  * nothing: alarms that were called stay called, and later ones are called later.
  */
 export interface Clock {
@@ -185,8 +188,9 @@ export interface Clock {
   at(at_ms: number, callback: () => void): () => void
   /** Moves forward by `by_ms` milliseconds and calls the alarms that became due, in order. */
   advance(by_ms: number): void
-  /** Moves to a timestamp, back or forth, and calls the alarms that became due. `null` is the system time. */
-  set(to_ms: number | null): void
+  /** Moves to a timestamp, back or forward, and calls the alarms that became due. `null` is the system time. */ set(
+    to_ms: number | null,
+  ): void
   /** Freezes the clock until it is moved or resumed. */
   freeze(): void
   /** Runs again from the frozen time. */
@@ -207,7 +211,7 @@ interface ClockState {
   frozen_at_ms: number | null
 }
 
-/** A clock that is frozen until its owner, a test, moves it: a sandbox neither stores nor resets its time. */
+/** A clock that stays frozen until its owner, a test, moves it: a sandbox neither stores nor resets its time. */
 export type ManualClock = Clock
 
 interface Alarm {

@@ -11,7 +11,7 @@ import type { AccessStore, AuditRow, SharedStore, TokenRow } from '../store/node
 
 /** Who sends a request to the control plane. */
 export interface TokenHolder {
-  /** The name of the token; `start` for the one of this start. */
+  /** The name of the token; `start` for the token of this start. */
   name: string
   role: Role
   /** The token itself: pages of the control plane call it with the token that opened them. */
@@ -24,9 +24,9 @@ export interface Access {
   /** Resolves to the holder of a token; null when it is unknown or revoked. */
   find(text: string): Promise<TokenHolder | null>
   list(): Promise<TokenRow[]>
-  /** Creates a token and resolves to it with its text; null when the name is taken. */
+  /** Creates a token and resolves to it and its text; null when the name is taken. */
   create(name: string, role: Role): Promise<{ row: TokenRow; text: string } | null>
-  /** Creates the token `admin` when there is no token yet, also no revoked one; null otherwise. */
+  /** Creates the token `admin` when there is no token yet, not even a revoked one; null otherwise. */
   createFirst(): Promise<string | null>
   revoke(name: string): Promise<TokenRow | null>
   /** Appends to the audit list: who did what. Never fails. */
@@ -40,7 +40,7 @@ const firstName = 'admin'
 export function createAccess(options: {
   store: { access: AccessStore; shared: { namespace: string } | null }
   platform: Platform
-  /** Returns the text of a new token: random, also where everything else has a seed. */
+  /** Returns the text of a new token: random even when everything else has a seed. */
   newToken(): string
   /** Called when the audit list cannot be written. */
   report(error: unknown): void
@@ -49,7 +49,7 @@ export function createAccess(options: {
   const { access, shared } = options.store
   const namespace = shared?.namespace ?? null
   const start_token = newToken()
-  /** The time of the host: tokens are not of the state, whose clock can be moved. */
+  /** The time of the host: tokens are not part of the state, whose clock can be moved. */
   const hostNow = () => platform.clock.now() - platform.clock.offset_ms
 
   const create = async (name: string, role: Role) => {
@@ -84,13 +84,13 @@ export function createAccess(options: {
 }
 
 /*
- * Tickets for decision sockets: a browser cannot send an Authorization header with a handshake, and a key in a URL would
- * end up in logs. A ticket is good once, for a minute of the sandbox clock, for one slot on one surface from one origin.
- * Tickets are in memory, where a restart ends them; nodes that share a store keep their hashes there, so that a ticket of one
- * node opens a socket on another.
+ * Tickets for decision sockets: a browser cannot send an Authorization header with a handshake, and a key in a URL
+ * would end up in logs. A ticket is good once, for a minute of the sandbox clock, for one slot on one surface from one
+ * origin. Tickets are in memory, where a restart ends them; nodes that share a store keep their hashes there, so a
+ * ticket from one node opens a socket on another.
  */
 
-/** The two families of routes that old clients call: those of servers and those of browsers. */
+/** The two families of routes that old clients call: one for servers and one for browsers. */
 export type Surface = 'wrapper' | 'browser'
 
 /** The subject of a ticket: the socket that it opens. */
@@ -101,15 +101,14 @@ interface TicketSubject {
   origin: string | null
 }
 
-/** `Holder`: who got a ticket. */
+/** `Holder`: the client that got a ticket. */
 export interface Tickets<Holder> {
   /** Resolves to the text of a new ticket. */
   issue(subject: TicketSubject, holder: Holder, now_ms: number): Promise<string>
   /**
-   * Uses a ticket up and resolves to its holder. Resolves to null, and changes nothing, when it is unknown, expired or of
-   * another subject.
-   */
-  redeem(text: string, subject: TicketSubject, now_ms: number): Promise<Holder | null>
+   * Uses a ticket up and resolves to its holder. Resolves to null, and changes nothing, when it is unknown, expired or
+   * of another subject.
+   */ redeem(text: string, subject: TicketSubject, now_ms: number): Promise<Holder | null>
   /** Removes every ticket, when the state is replaced. */
   clear(): Promise<void>
 }

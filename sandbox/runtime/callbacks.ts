@@ -1,11 +1,11 @@
 /**
- * Callbacks: the decision of each slot is posted once to the callback URL of its job, signed with the text of the secret
- * key that created the job (C07). Keys are stored hashed, so their texts are kept here, in memory only: after a
+ * Callbacks: the decision of each slot is posted once to the callback URL of its job, signed with the text of the
+ * secret key that created the job (C07). Keys are stored hashed, so their texts are kept here, in memory only: after a
  * restart an undelivered callback is `lost`, until it is sent again with the key.
  *
- * Time limits and retries run on real time, not on the sandbox clock: a receiver is a real program that needs real time to
- * come back, a frozen clock would never retry, and a clock that is moved ahead would use up all attempts at once. Records
- * have the time of the sandbox clock, like everything else.
+ * Time limits and retries run on real time, not on the sandbox clock: a receiver is a real program that needs real time
+ * to recover, a frozen clock would never retry, and a clock that is moved ahead would use up all attempts at once.
+ * Records have the time of the sandbox clock, like everything else.
  */
 
 import { problemHeader } from '../../src/contract/endpoint.ts'
@@ -20,20 +20,20 @@ export interface Callbacks {
   problemOf(url: string): Promise<string | null>
   /** Keeps the text of the key that a job with a callback URL was created with. */
   keepKey(key_id: number, text: string): void
-  /** Notes that the decision of a slot is to be posted from this node, whichever node decides it: its key is here. */
+  /** Notes that this node must post the decision of a slot, whichever node decides it: its key is here. */
   expect(slot_id: number): void
-  /** Posts the decisions of expected slots that another node has made. */
+  /** Posts decisions that another node made for expected slots. */
   decided(slot_ids: readonly number[]): void
-  /** Continues callbacks of nodes that have died, and gives up those for which no node has the key. */
+  /** Continues callbacks of nodes that have died, and gives up the ones whose key no node has. */
   adopt(): Promise<void>
-  /** Posts the decision of a slot, which has been made. Does nothing for a slot without a callback. */
+  /** Posts the decision of a decided slot. Does nothing for a slot without a callback. */
   deliver(slot_id: number): void
   /**
    * Posts the decision of a slot now, once, and resolves to the outcome. `text`: the key, when it is not in memory.
    * @throws ApiError 400 when the key is not the one that created the job, or not in memory
    */
   resend(row: CallbackRow, text?: string): Promise<CallbackRow>
-  /** Continues the callbacks that the store holds as unfinished: after a start, or when the state was replaced. */
+  /** Continues the callbacks that are unfinished in the store: after a start, or when the state was replaced. */
   restore(): Promise<void>
   /** Cancels pending attempts, and waits a moment for requests that were sent. */
   close(): Promise<void>
@@ -45,11 +45,11 @@ interface CallbackServices {
   /** Resolves to the decision of a slot as JSON text; null when the slot is gone or not decided. */
   messageOf(slot_id: number): Promise<string | null>
   network: CallbackNetwork
-  /** Called with failures that concern no request. */
+  /** Called with failures outside any request. */
   report(error: unknown): void
 }
 
-/** The network that callbacks go out to. */
+/** The network that sends callbacks. */
 export interface CallbackNetwork {
   problemOf(url: string): Promise<string | null>
   /** Sends one request, and never throws. */
@@ -59,7 +59,7 @@ export interface CallbackNetwork {
 /** The outcome of one attempt. */
 export type CallbackResult =
   | { status: number; headers: Record<string, string>; body: string }
-  /** No response, and why. `is_final`: another attempt would end the same. */
+  /** No response, and why. `is_final`: another attempt would fail the same way. */
   | { status: null; problem: string; is_final: boolean }
 
 const signatureHeader = 'x-csl-signature'
@@ -75,9 +75,9 @@ const mostExpected = 10_000
 /** How long a stop waits for requests that were sent, real milliseconds. */
 const stop_ms = 500
 
-/** How long an attempt belongs to the node that has taken it: longer than a request may take, milliseconds. */
+/** How long an attempt belongs to the node that took it: longer than a request may take, milliseconds. */
 const lease_ms = 30_000
-/** How long a callback of another node may be undelivered before this one takes care of it, and before it is given up. */
+/** How long a callback of another node may be undelivered before this node takes over, and before it is given up. */
 const adoptAfter_ms = 5_000
 const giveUpAfter_ms = 45_000
 
@@ -145,7 +145,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     retries.add(timer)
   }
 
-  /** Sends one request and records it in the journal. Resolves to null when the sandbox stops meanwhile. */
+  /** Sends one request and records it in the journal. Resolves to null when the sandbox stops in the meantime. */
   const send = async (row: CallbackRow, key: string, message: string) => {
     const started = performance.now()
     const headers = {
@@ -191,7 +191,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
 
   /** Resolves to the text of the key that created the job; null when it is not in memory. */
   const keyOf = async ({ key_id }: CallbackRow, text = keys.get(key_id)): Promise<string | null> => {
-    // After a restore, a number may be that of another key.
+    // After a restore, the number may belong to another key.
     const key = text === undefined ? null : await store.findKey(platform.sha256(text))
     return key?.id === key_id ? text! : null
   }
@@ -203,7 +203,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     return store.updateCallback(update, 'callback.failed', platform.clock.now())
   }
 
-  /** By one node: it takes the attempt, and no other can. */
+  /** Runs on one node: it takes the attempt, and no other can. */
   const giveUp = async (slot_id: number): Promise<void> => {
     strays.delete(slot_id)
     const row = await store.findCallback(slot_id)
@@ -254,7 +254,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     },
     async restore() {
       if (shared !== null) {
-        // Another node may have the keys, and be delivering it.
+        // Another node may have the key and be delivering it.
         if ((await shared.nodes()).length > 1) return
       }
       for (const { slot_id, key_id, is_decided } of await store.unfinishedCallbacks()) {
@@ -285,7 +285,7 @@ function outcome(update: Omit<CallbackUpdate, 'status'>, isLast: boolean): [Call
   return [{ ...update, status: 'retrying' }, 'callback.retried']
 }
 
-/** Returns why an attempt failed, one sentence; null for a 2xx. */
+/** Returns why an attempt failed, as one sentence; null for a 2xx. */
 function problemOf(result: CallbackResult): string | null {
   if (result.status === null) return result.problem
   if (result.status >= 200 && result.status < 300) return null
@@ -304,7 +304,7 @@ function isRedirect(status: number): boolean {
 
 function anotherKey(): ApiError {
   return new ApiError('callback_key_lost', {
-    message: 'The key that was sent is not the one that created the job.',
-    hint: 'Send that one as secret_key: svc callbacks resend SLOT_ID --secret-key KEY.',
+    message: 'The key you sent is not the one that created the job.',
+    hint: 'Send the key that created it as secret_key: svc callbacks resend SLOT_ID --secret-key KEY.',
   })
 }

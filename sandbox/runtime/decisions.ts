@@ -1,6 +1,6 @@
 /**
- * From the stored facts of a job to the decision of one of its slots, immediately or after its latency; and the markets that
- * decisions are made with.
+ * From the stored facts of a job to the decision of one of its slots, immediately or after its latency; and the markets
+ * used for decisions.
  */
 
 import type { AuthoritativeConsent, Format, Mode } from '../../src/contract/fields.ts'
@@ -23,7 +23,7 @@ export interface Markets {
   readonly catalogue_id: number
   /** Returns the market that a decision was made with, without a promise when it is in memory; null when its catalogue is gone. */
   at(catalogue_id: number): Market | null | Promise<Market | null>
-  /** Clears the cache of older markets, when another state with catalogues of its own has replaced this one. */
+  /** Clears the cache of older markets, when another state with its own catalogues has replaced this one. */
   clearCache(): void
   deriveTopic(text: string): string | null
   /** Returns the high-risk topic of a text; it outweighs every other topic. */
@@ -41,7 +41,7 @@ export interface DecisionServices {
   decision_latency_ms: Latency | null
 }
 
-/** Returns the question for the market (A51: partners would receive this, and nothing more). */
+/** Returns the request to the market (A51: partners would receive this, and nothing more). */
 export function opportunityOf(
   job: Pick<JobRow, 'job_type' | 'session_id' | 'facts'>,
   project: ProjectRow,
@@ -73,8 +73,8 @@ export function opportunityOf(
 const noFloors = { banner: 0, clip: 0, native: 0 }
 
 /**
- * Decides one slot. The asset token of a fill locates itself by `slot_id`, that of the new or pending slot. `fills_before`
- * counts fills of the same job that are not stored yet: they count towards caps too.
+ * Decides one slot. The asset token of a fill is located by `slot_id`, the new or pending slot. `fills_before` counts
+ * fills of the same job that are not stored yet, which count towards caps too.
  */
 export function decideJobSlot(
   services: DecisionServices,
@@ -140,7 +140,7 @@ function onlyFormat(opportunity: Opportunity, format: Format | undefined): Oppor
 type Crypto = Pick<DecisionServices, 'platform'>
 
 /**
- * Returns the asset token of a slot's fill, and the SHA-256 of its secret. The secret is derived, so that only the hash
+ * Returns the asset token of a slot's fill, and the SHA-256 of its secret. The secret is derived, so only the hash
  * needs to be stored (A05).
  */
 export function assetTokenOf({ platform }: Crypto, slot_id: number): { token: string; hash: Buffer } {
@@ -180,7 +180,7 @@ export function decisionEvidence(
   }
 }
 
-/** Returns the SHA-256, base64url, over everything that a decision has bound, so that a changed row is detected. */
+/** Returns the SHA-256, base64url, over everything that a decision binds, to detect a changed row. */
 export function decisionDigest(services: Crypto, decision: DecisionFacts): string {
   const { outcome, consent } = decision
   const facts =

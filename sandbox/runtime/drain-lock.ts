@@ -5,16 +5,19 @@
 import { ApiError } from '../../src/contract/errors.ts'
 
 export interface DrainLock {
-  /** Starts work, and returns a promise only while the lock is closed. Call `leave` afterwards, also when the work fails. */
+  /**
+   * Starts work, and returns a promise only while the lock is closed. Call `leave` afterwards, even when the work
+   * fails.
+   */
   enter(): void | Promise<void>
-  /** Ends the work that `enter` has started. */
+  /** Ends the work that `enter` started. */
   leave(): void
   /** Runs `work` when the lock is open. */
   run<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Within `run`: releases the lock while `work` waits for others that take it themselves. */
+  /** Inside `run`: releases the lock while `work` waits for other work that takes the lock itself. */
   runOutside<Result>(work: () => Promise<Result>): Promise<Result>
   /**
-   * Within `run`: runs `work` when nothing else runs. `hurry` is called until the others have finished.
+   * Inside `run`: runs `work` when nothing else runs. `hurry` is called until the others have finished.
    * @throws ApiError 503 when they do not finish in time
    */
   runExclusive<Result>(work: () => Promise<Result>, hurry: () => void): Promise<Result>
@@ -45,7 +48,7 @@ export function createDrainLock(): DrainLock {
     running++
   }
 
-  /** Resolves to whether all running work has finished in time. */
+  /** Resolves to whether all running work finished in time. */
   const drain = (hurry: () => void): Promise<boolean> => {
     hurry()
     if (running === 0) return Promise.resolve(true)

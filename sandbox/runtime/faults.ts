@@ -1,7 +1,8 @@
 /**
- * The fault rules of a sandbox, newest first, each with its counts, and the scenario in use, at most one, that some belong to.
- * They are part of the stored state: every change and every request that a rule counts is written to the database, so
- * that snapshots, exports and restarts include them, and the same seed keeps breaking the same requests.
+ * The fault rules of a sandbox, newest first, each with its counts, and the scenario in use, at most one, that some of
+ * them belong to. They are part of the stored state: every change and every request that a rule counts is written to
+ * the database, so that snapshots, exports and restarts include them, and the same seed keeps breaking the same
+ * requests.
  */
 
 import { ApiError } from '../../src/contract/errors.ts'
@@ -27,7 +28,7 @@ import {
 } from '../domain/faults.ts'
 import type { FaultState, Store, StoredFault } from '../store/store.ts'
 
-/** A fault that one request meets. */
+/** A fault that applies to one request. */
 export interface Injection {
   fault_id: string
   rule: Fault
@@ -42,18 +43,21 @@ export interface Faults {
   /** Name of the scenario in use. */
   readonly scenario: string | null
   /**
-   * Returns the first rule that the request meets, and counts it. Counts are stored with the next commit; where nodes share
-   * the store, it decides the count of each request, so that the result is a promise.
+   * Returns the first rule that the request matches, and counts it. Counts are stored with the next commit. Where nodes
+   * share the store, the store counts each request, so the result is a promise.
    */
   inject(request: FaultRequest, now_ms: number): Injection | null | Promise<Injection | null>
-  /** Adds a rule that is tried before the present ones. @throws ApiError 400 when there are too many or it names a secret */
+  /**
+   * Adds a rule that is tried before the existing ones. @throws ApiError 400 when there are too many or it names a
+   * secret
+   */
   add(draft: FaultDraft, now_ms: number): Promise<FaultRule>
   list(): FaultRule[]
   /** Removes the rules that `matching` accepts and resolves to their number. */
   remove(matching: (rule: FaultRule) => boolean): Promise<number>
   /** Replaces the scenario in use and its rules; the first of `drafts` is tried first. null ends the scenario. */
   replaceScenario(scenario: string | null, drafts: readonly FaultDraft[], now_ms: number): Promise<void>
-  /** Loads the rules that the database holds. */
+  /** Loads the rules from the database. */
   restore(): Promise<void>
 }
 
@@ -70,7 +74,7 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
   let state = none
   let isSaving = false
 
-  /** Applies a change, takes it back when it cannot be stored, and resolves to the changed state. */
+  /** Applies a change, undoes it when it cannot be stored, and resolves to the changed state. */
   const change = async (apply: (before: FaultState) => FaultState): Promise<FaultState> => {
     if (store.shared !== null) return changeStored(apply)
     const before = state
@@ -94,7 +98,10 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
 
   let turn: Promise<unknown> = Promise.resolve()
 
-  /** Runs what replaces `state` by what is stored, one after the other: the last one has seen what those before it have stored. */
+  /**
+   * Runs the tasks that replace `state` with the stored state, one after the other: each sees what the earlier ones
+   * stored.
+   */
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const result = turn.then(work)
     turn = result.catch(() => {})
@@ -121,7 +128,7 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
   }[] = []
   let isCounting = false
 
-  /** Counts requests for the rules that all nodes share: those that come meanwhile are counted together. */
+  /** Counts requests for the rules that all nodes share: requests that arrive in the meantime are counted together. */
   const countStored = async () => {
     isCounting = true
     while (matched.length > 0) {
@@ -142,7 +149,7 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
     isCounting = false
   }
 
-  /** Returns the first rule that a request meets, and counts it in the rule. */
+  /** Returns the first rule that a request matches, and counts the request in the rule. */
   const meet = (rules: readonly StoredFault[], request: FaultRequest, now_ms: number): Injection | null => {
     for (const stored of rules) {
       if (!isMet(stored, request, now_ms)) continue
@@ -210,7 +217,7 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
     async add(draft, now_ms) {
       refuseSecret(draft)
       const next = await change((before) => withRules(before, [draft], null, now_ms))
-      // Not from `state`: another rule may have been added meanwhile.
+      // Not from `state`: another rule may have been added in the meantime.
       return toRule(next.rules[0]!)
     },
     list: () => state.rules.map(toRule),
@@ -248,8 +255,8 @@ function refuseSecret(draft: FaultDraft): void {
   if (path === null) return
   throw new ApiError('secret_in_field', {
     message: 'The rule contains a key or a token, which the sandbox does not store.',
-    hint: 'Name whose requests it breaks with key: of that only a hash is stored.',
-    fields: [{ path, message: 'holds a key or a token', expected: 'none; in a path, * stands for it' }],
+    hint: 'To break the requests of one key, set key: only a hash of it is stored.',
+    fields: [{ path, message: 'contains a key or a token', expected: 'none; in a path, * stands for it' }],
   })
 }
 
@@ -282,7 +289,7 @@ export interface Scenarios {
 
 const unchanged: ScenarioChanges = {}
 
-/** Reads the catalogue when it is first needed: a start without a scenario does without its files. */
+/** Reads the catalogue when it is first needed: a start without a scenario never reads its files. */
 export function createScenarios(read: () => readonly Scenario[], faults: Faults): Scenarios {
   let byName: Map<string, Scenario> | undefined
   const catalogue = () => {

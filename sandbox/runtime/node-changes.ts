@@ -1,6 +1,6 @@
 /**
- * Applies what other nodes have committed: clock, fault rules, decisions that requests of this node wait for, and
- * states that replaced this one. Overdue decisions of a node that has died are made by the first node that finds them: the
+ * Applies the commits of other nodes: clock, fault rules, decisions that requests of this node wait for, and states
+ * that replaced this one. Overdue decisions of a node that has died are made by the first node that finds them: the
  * store binds a decision once. Requests that wait for a decision that nobody announced are woken.
  */
 import type { Platform } from '../platform/platform.ts'
@@ -18,11 +18,11 @@ interface NodeChangeServices {
   markets: Markets
   pendingDecisions: PendingDecisions
   callbacks: Callbacks
-  /** Called with failures that concern no request, but not while the database is lost. */
+  /** Called with failures outside any request, but not while the database is lost. */
   report(error: unknown): void
 }
 
-/** The interval at which overdue decisions and callbacks of other nodes are looked for, real milliseconds. */
+/** How often to look for overdue decisions and callbacks of other nodes, real milliseconds. */
 const sweep_ms = 1_000
 
 /** Follows the other nodes until the returned function is called. Does nothing for a store that one process owns. */
@@ -36,7 +36,7 @@ export function followNodes(services: NodeChangeServices): () => void {
     if (!isStopped && shared.isConnected()) services.report(error)
   }
 
-  /** Wakes requests whose slot was decided without notice: none came, or the node died before it sent one. */
+  /** Wakes requests whose slot was decided without a notification: it was lost, or the node died before sending it. */
   const wakeDecided = async () => {
     const wakeIfDecided = async (slot_id: number) => {
       if ((await store.findSlot(slot_id))?.decision !== null) waiters.wake(slot_id)
@@ -68,7 +68,7 @@ export function followNodes(services: NodeChangeServices): () => void {
     await pendingDecisions.adopt()
   }
 
-  /** One change after the other: the last one that was committed is the last that takes effect. */
+  /** One change after the other: the last change committed is the last to take effect. */
   let applying = Promise.resolve()
   const unsubscribe = store.onChange((change) => {
     if (!isStopped) applying = applying.then(() => apply(change)).catch(reportUnlessLost)

@@ -1,4 +1,7 @@
-/** Pending slots: decided when their latency has passed on the sandbox clock, also after a restart; and who waits for them. */
+/**
+ * Pending slots: decided when their latency has passed on the sandbox clock, even after a restart; and the requests
+ * that wait for them.
+ */
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
 import type { SlotRow } from '../store/store.ts'
@@ -20,9 +23,9 @@ export interface Waiters {
 export interface PendingDecisions {
   /** Decides the slot when the sandbox clock reaches `due_at_ms`. */
   schedule(slot_id: number, due_at_ms: number): void
-  /** Schedules the slots that the store holds as pending: after a start, or when the state was replaced. */
+  /** Schedules the slots that are pending in the store: after a start, or when the state was replaced. */
   restore(): Promise<void>
-  /** Schedules the slots that are due and that another node was to decide: it may have died. */
+  /** Schedules due slots that another node should have decided: it may have died. */
   adopt(): Promise<void>
   /** Resolves when every decision that is due now has been made, or has failed and will be tried again. */
   drain(): Promise<void>
@@ -33,7 +36,7 @@ export interface PendingDecisions {
 interface PendingDecisionServices extends DecisionServices {
   waiters: Waiters
   callbacks: Pick<Callbacks, 'deliver'>
-  /** Called with failures that concern no request. */
+  /** Called with failures outside any request. */
   report(error: unknown): void
 }
 
@@ -196,7 +199,7 @@ export function createWaiters(): Waiters {
   }
 }
 
-/** Resolves when other work that is ready has had its turn: long work awaits it between its pieces. */
+/** Resolves after other ready work has had its turn: long work awaits it between its pieces. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,7 +1,7 @@
 /**
- * Restores a journaled request, so that the sandbox can send it to itself again: path, headers, body and identity. Asset
- * tokens are known by their slot and put back, values are set, and prompt text is left out. Values that are still redacted
- * then are missing: they cannot be guessed.
+ * Restores a journaled request, so that the sandbox can send it to itself again: path, headers, body and identity.
+ * Asset tokens are identified by their slot and put back, values are set, and prompt text is left out. Values that are
+ * still redacted after that are missing: they cannot be guessed.
  */
 
 import { ApiError, type FieldError } from '../../src/contract/errors.ts'
@@ -23,7 +23,7 @@ export interface RestoredRequest {
   identity: Identity | null
 }
 
-/** Who a credential stood for: a key, or the key that its token was created with. */
+/** The identity behind a credential: a key, or the key that its token was created with. */
 export interface Identity {
   kind: KeyKind
   key_id: number
@@ -103,7 +103,7 @@ async function assetTokensOf(
 
 interface RestoredCredential {
   identity: Identity | null
-  /** In the form of the journal, whose prefix shows the kind. */
+  /** In the journal's form, where the prefix shows the kind. */
   authorization: string | null
   not_restored: NotRestored[]
   missing: FieldError[]
@@ -137,7 +137,9 @@ async function credentialOfKey({ store }: ReplayServices, key_id: string): Promi
   const id = decodeId('key', key_id)
   const key = id === null ? null : await store.keyById(id)
   if (key === null) {
-    const missing = [{ path: 'key_id', message: `is ${key_id}, which this sandbox has not`, expected: expectedKey }]
+    const missing = [
+      { path: 'key_id', message: `is ${key_id}, which this sandbox does not have`, expected: expectedKey },
+    ]
     return { identity: null, authorization: null, not_restored: [], missing }
   }
   const isSecret = key.class === 'secret'
@@ -154,7 +156,7 @@ function tokenNote(kind: 'at' | 'bt', key_id: string): NotRestored {
   const name = kind === 'at' ? 'activation' : 'beacon'
   return {
     path: 'authorization',
-    message: `The ${name} token is not kept: sent as with a fresh one of ${key_id}, whose age is not checked.`,
+    message: `The ${name} token is not kept: sent as with a new one of ${key_id}, whose age is not checked.`,
   }
 }
 

@@ -334,7 +334,7 @@ describe('a callback that is sent again', () => {
     const wrong = await on.api.refuse('callbacks.resend', { params, body: { secret_key: liveKey } })
     expect([wrong.body.reason_code, wrong.body.message]).toEqual([
       'callback_key_lost',
-      'The key that was sent is not the one that created the job.',
+      'The key you sent is not the one that created the job.',
     ])
     expect(hook.received).toEqual([])
     const { body } = await on.api.accept('callbacks.resend', { params, body: { secret_key: key } })

@@ -194,7 +194,7 @@ describe('a replay', () => {
     await on.api.refuse('requests.replay', { params: { request_id: 'req_00000000001' }, body: {} })
     await fill(on.api)
     expect(await refusal(on.api, '/v1/placements', { key_id: 'key_zzzzzzzzzzz' })).toEqual([
-      'key_id is key_zzzzzzzzzzz, which this sandbox has not',
+      'key_id is key_zzzzzzzzzzz, which this sandbox does not have',
     ])
     const { request_id } = await newest(on.api, '/v1/placements')
     const path = `/_sandbox/requests/${request_id}/replay`
