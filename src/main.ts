@@ -1,6 +1,6 @@
 /**
  * The real Host. The only file in src/ that touches `process`. Modules of Node that few commands need are loaded by the
- * functions that need them, because `svc --help` is to start quickly.
+ * functions that need them, because `svc --help` must start quickly.
  */
 import { fstatSync, readFileSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -8,9 +8,9 @@ import type { Host, HostStream, Signal } from './cli/run/host.ts'
 import { run } from './program.ts'
 
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
-/** Codes of a write to a pipe that nothing reads any more; EOF is that of Windows. */
+/** Codes of a write to a pipe that nothing reads any more; EOF is the one on Windows. */
 const readerGone = ['EPIPE', 'ECONNRESET', 'EOF']
-/** Why a file does not have all that was written to it, by the code of the error. */
+/** Why a file does not contain everything that was written to it, by error code. */
 const fullReasons: Readonly<Record<string, string>> = {
   EDQUOT: 'your disk quota is used up',
   EFBIG: 'the file is too large',
@@ -18,11 +18,14 @@ const fullReasons: Readonly<Record<string, string>> = {
 }
 /** The young generation grows by doubling while `svc start` runs, and stops above this: each of its halves has 4 MB then. */
 const enoughYoungBytes = 3 * 2 ** 20
-/** Calls after which the engine optimizes a function for good. Its own 3,000 are more requests than most sandboxes ever receive. */
+/**
+ * Calls after which the engine optimizes a function for good. Its default of 3,000 is more requests than most sandboxes
+ * ever receive.
+ */
 const callsUntilOptimized = 1_000
 const letters = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** The exit code of output that a full disk has cut off: nothing but it says that a file is not whole. */
+/** The exit code for output cut off by a full disk: only this shows that a file is incomplete. */
 let incomplete: number | undefined
 
 /** Opened when something is printed there. */
@@ -67,10 +70,10 @@ const host: Host = {
     const { getHeapSpaceStatistics, setFlagsFromString } = process.getBuiltinModule('node:v8')
     // Without these the heap grows to several times what is alive before it is collected: 270 MB instead of 140 under load.
     setFlagsFromString('--heap-growing-percent=65')
-    // So small a generation is collected within a millisecond: a second thread costs more than it copies.
+    // A generation this small is collected within a millisecond: a second thread costs more than the copying.
     setFlagsFromString('--no-parallel-scavenge')
-    // On another thread, what compiling took is returned late, and stays with the process: 10 MB more. Elsewhere the engine has
-    // no such compiler, and prints that it does not know the flag.
+    // On another thread, memory for compiling is released late, and stays with the process: 10 MB more. Elsewhere the
+    // engine has no such compiler, and complains about an unknown flag.
     if (['x64', 'arm64'].includes(process.arch)) setFlagsFromString('--no-maglev-destroy-on-background')
     let grows = true
     const boundYoung = () => {
@@ -112,7 +115,9 @@ function onWriteError({ code = '' }: NodeJS.ErrnoException): void {
   process.stderr.write(`error: The output cannot be written: ${reason}.\n`)
 }
 
-/** Ignores errors of a stream: a reader that stops early (`svc ... | head -1`) or a closed terminal is no failure. */
+/**
+ * Ignores errors of a stream: a reader that stops early (`svc ... | head -1`) or a closed terminal is not a failure.
+ */
 function hostStream(stream: NodeJS.WriteStream, fd: 1 | 2): HostStream {
   stream.on('error', () => {})
   const isFile = stream.isTTY !== true && fstatSync(fd).isFile()
@@ -128,13 +133,13 @@ function hostStream(stream: NodeJS.WriteStream, fd: 1 | 2): HostStream {
   }
 }
 
-/** Whether this is the single binary. Bun has no module that would tell. */
+/** Whether this is the single binary. Bun has no module that reveals it. */
 function isSingleFile(): boolean {
   const sea: typeof import('node:sea') | undefined = process.getBuiltinModule('node:sea')
   return sea?.isSea() ?? false
 }
 
-/** Writes all of a text. The streams of Node drop what a nearly full disk does not take of a write, without an error. */
+/** Writes all of a text. Node's streams silently drop the part of a write that a nearly full disk does not accept. */
 function writeToFile(fd: 1 | 2, text: string): void {
   try {
     for (let rest = Buffer.from(text); rest.length > 0; ) rest = rest.subarray(writeSync(fd, rest))
@@ -153,7 +158,7 @@ function currentDirectory(): string {
   }
 }
 
-/** Returns the home directory; empty for a user without one, as in a container with a user of no name. */
+/** Returns the home directory; empty for a user without one, such as an unnamed user in a container. */
 function homeDirectory(): string {
   try {
     return homedir()
@@ -177,7 +182,7 @@ function parentOf(pid: number): { pid: number; name: string | null } | null {
   if (parent === undefined) return null
   const status = statusOf(parent)
   if (status !== null) return { pid: parent, name: status.name }
-  // On Windows the number of the parent stays after it has ended.
+  // On Windows the parent's id stays after it has ended.
   return sendSignal(parent, 0) ? { pid: parent, name: null } : null
 }
 

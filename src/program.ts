@@ -86,7 +86,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
   return runCommand(commands, () => rootHelp(name, host.stdout.columns), args, host)
 }
 
-/** Bold on a terminal that has it, without loading what styles other output. */
+/** Bold on a terminal that supports it, without loading the styles of other output. */
 function boldOf({ stdout, env }: Host): Paint {
   const isBold = stdout.is_terminal && !env.NO_COLOR && env.TERM !== 'dumb' && env.FORCE_COLOR !== '0'
   return isBold ? (text) => (text === '' ? '' : `\u001b[1m${text}\u001b[22m`) : plain
@@ -145,7 +145,7 @@ function commandList(bold: Paint): string {
   return `${lines.join('\n')}`
 }
 
-/** Returns words after a label, two blanks between them, on as many lines as they take. */
+/** Returns words after a label, separated by two blanks, on as many lines as they need. */
 function labelledLines(label: string, length: number, words: readonly string[], width: number): string[] {
   const lines: string[] = []
   for (const word of words) {

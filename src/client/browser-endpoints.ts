@@ -6,7 +6,10 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import { compat, v1 } from '../contract/index.ts'
 import type { SentEndpoint } from './exchange.ts'
 
-/** Those of the public API with JSON, and the report of a generation. Files and the control plane are not for this client. */
+/**
+ * The JSON endpoints of the public API, and the report of a generation. Files and the control plane are not for this
+ * client.
+ */
 export type BrowserEndpointId = Exclude<keyof typeof v1, 'render.script' | 'render.frame'> | 'generation.report'
 
 const { 'render.script': _script, 'render.frame': _frame, ...json } = v1
@@ -15,7 +18,7 @@ const pageEndpoints = { ...json, 'generation.report': compat['generation.report'
 export const browserEndpoints = Object.fromEntries(
   Object.values<Endpoint>(pageEndpoints).map(({ id, method, path, credentials, status }) => [
     id,
-    // Whether there is a credential is all that a request needs to know of them.
+    // A request only needs to know whether there is a credential.
     { id, method, path, credentials: credentials.slice(-1), status, response: {} },
   ]),
 ) as unknown as Readonly<Record<BrowserEndpointId, SentEndpoint>>

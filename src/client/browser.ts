@@ -1,6 +1,6 @@
 /**
- * The client for pages: at most 5 kB over gzip. It has only the public API, and takes responses as received, without
- * comparing them with the contract. Bundlers choose it by the condition `browser`.
+ * The client for pages: at most 5 kB over gzip. It has only the public API, and returns responses as received, without
+ * comparing them with the contract. Bundlers choose it by the `browser` condition.
  */
 import type { ErrorBody } from '../contract/errors.ts'
 import { isObject, parseJson } from '../foundation/json.ts'
@@ -12,9 +12,9 @@ export { ContractError, RefusedError, ServiceError, UnreachableError } from './e
 export { verifyCallback } from './integration.ts'
 export { normalizePlacement } from './placement.ts'
 
-/** The typed operations of the public API, and what integrators write again and again. */
+/** The typed operations of the public API, and the calls that every integration needs. */
 export type BrowserClient = TypedClient<BrowserEndpointId> & IntegrationMethods
-/** The same in fail-silent mode: these methods resolve to null where they would throw. */
+/** The same in fail-silent mode: these methods resolve to null instead of throwing. */
 export type SilentBrowserClient = TypedClient<BrowserEndpointId> & IntegrationMethods<null>
 
 /**
@@ -36,5 +36,5 @@ const unchecked = {
   describeOther: (text: string) => `: ${text.slice(0, 200)}`,
 }
 
-/** Nothing is compared, and pages have no event stream. */
+/** Responses are not compared with the contract, and pages have no event stream. */
 const known: KnownContract<BrowserEndpointId> = { endpoints: browserEndpoints, schemas: () => unchecked as Schemas }

@@ -51,7 +51,7 @@ test('the meta has request id, warnings, slots and would_bill', async () => {
   })
 })
 
-test('an error response is a ServiceError with its body and its seconds to wait', async () => {
+test('an error response is a ServiceError with its body and the seconds to wait', async () => {
   const error = {
     error: 'rate_limited',
     message: 'Over the rate limit of this key.',
@@ -89,7 +89,7 @@ test('an error response of another server keeps its status and first words', asy
   })
 })
 
-test('of a page in place of a response only the words that it shows are in the message', async () => {
+test('when a page responds instead, the message has only its visible words', async () => {
   const page =
     '<!doctype html><html><head><title>502</title><style>p{}</style></head>\n<body><!-- nginx --><p>Bad &amp;lt; <b>gateway</b></p><script>if (1 < 2) run()</script></body></html>'
   const shown = async (html: string) => {
@@ -119,7 +119,7 @@ test('a response that differs from the contract is thrown, reported or returned'
   })
 })
 
-test('without a response it is an UnreachableError, either refused or timed out', async () => {
+test('no response is an UnreachableError, either refused or timed out', async () => {
   const refused: Fetch = async () => {
     throw new TypeError('fetch failed', {
       cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),

@@ -35,15 +35,15 @@ export interface ClientOptions extends Sender {
   fetch?: Fetch | undefined
   /** Time limit of a response, milliseconds. Default 30 000. */
   timeout_ms?: number | undefined
-  /** Whether responses are compared with the contract, or how to decide it. Default true. */
+  /** Whether responses are compared with the contract, or a function that decides. Default true. */
   validate?: Validation | ((response: RawResponse, endpoint: EndpointId) => Validation) | undefined
 }
 
-/** The contract as a client uses it. Its schemas may be loaded when they are needed. */
+/** The contract as a client uses it. Its schemas can be loaded on demand. */
 export interface KnownContract<Ids extends EndpointId = EndpointId> {
   endpoints: Readonly<Record<Ids, SentEndpoint>>
   schemas(): Schemas | Promise<Schemas>
-  /** Reads responses piece by piece; left out where no endpoint has such a response. */
+  /** Reads responses piece by piece; left out when no endpoint has such a response. */
   stream?: typeof openStream
 }
 
@@ -52,9 +52,9 @@ export type Schemas = typeof import('./response.ts')
 export interface CallOptions {
   /** Aborts the call, which throws the reason of the signal. */
   signal?: AbortSignal | undefined
-  /** Lets a browser finish the request when its page is left. Default false; true for `sendBeacon`. */
+  /** Lets a browser finish the request when its page is closed. Default false; true for `sendBeacon`. */
   keepalive?: boolean | undefined
-  /** Called when a stream is open: it has every event after that. */
+  /** Called when a stream is open: it has every event from then on. */
   onOpen?: (() => void) | undefined
 }
 
@@ -97,18 +97,21 @@ type MetaMethods<Ids extends EndpointId> = {
   }
 }
 
-/** The typed operations of some endpoints; of all, when it is not said which. */
+/** The typed operations of some endpoints; by default of all. */
 export type Client<Ids extends EndpointId = EndpointId> = DataMethods<Ids> & {
-  /** The same methods, returning `{ data, meta }`: with the request id, the warnings of the sandbox and so on. */
+  /** The same methods, returning `{ data, meta }`: with the request id, sandbox warnings and so on. */
   readonly withResponse: MetaMethods<Ids>
-  /** Calls an endpoint by its id, for callers that get it at run time. Returns `{ data, meta }`. */
+  /** Calls an endpoint by its id, for callers that only know it at run time. Returns `{ data, meta }`. */
   call(id: Ids, input: CallInput, options?: CallOptions): Promise<{ data: unknown; meta: ResponseMeta }>
 }
 
-/** Whether a response that differs from the contract is thrown (`true`), reported in the meta or not noticed. */
+/**
+ * Whether a response that differs from the contract is thrown (`true`), reported in the meta (`'report'`) or ignored
+ * (`false`).
+ */
 type Validation = boolean | 'report'
 
-/** Creates a client, as createClient does, that knows the contract in its own way. */
+/** Creates a client, as createClient does, from the contract in its own form. */
 export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, options: ClientOptions): Client<Ids> {
   const { endpoints, schemas } = known
   const { fetch = globalFetch, timeout_ms = 30_000, validate = true, ...sender } = options
@@ -185,14 +188,14 @@ export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, opti
   }
 }
 
-/** Whether a response is read piece by piece: events, and files that are no text. */
+/** Whether a response is read piece by piece: events, and files that are not text. */
 function isStream(endpoint: SentEndpoint): boolean {
   return ['text/event-stream', 'application/gzip'].includes(mediaTypeOf(endpoint) ?? '')
 }
 
 /**
- * Returns the cursor of the next page of a list, or null at its end. Throws ContractError for one that would read the same
- * page again, for ever.
+ * Returns the cursor of the next page of a list, or null at its end. Throws ContractError for a cursor that would read
+ * the same page again, forever.
  */
 export function nextCursor({ next_cursor }: { next_cursor: string | null }, cursor?: string | null): string | null {
   if (next_cursor === null || (typeof next_cursor === 'string' && next_cursor !== cursor)) return next_cursor
@@ -236,7 +239,9 @@ function list(header: string | null): string[] {
         .filter((item) => item !== '')
 }
 
-/** Returns whole seconds. A date counts from the response's own Date header; from the local clock where it has none. */
+/**
+ * Returns whole seconds. A date counts from the response's own Date header; from the local clock when there is none.
+ */
 function retryAfterSeconds({ headers }: RawResponse): number | null {
   const date = headers.get('date')
   const wait_ms = retryAfterMs(headers.get('retry-after'), date === null ? Date.now() : Date.parse(date))

@@ -1,4 +1,7 @@
-/** What Node calls failures before a connection. Browsers do not say which of theirs these are: their build has none. */
+/**
+ * Node's codes for failures before a connection. Browsers do not distinguish these failures: their build has no such
+ * codes.
+ */
 const beforeConnection = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -12,7 +15,7 @@ const beforeConnection = new Set([
 export function neverArrived(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, errors } = error as { code?: unknown; errors?: unknown[] }
-  // A host with several addresses fails once for each.
+  // A host with several addresses fails once per address.
   if (Array.isArray(errors) && errors.length > 0) return errors.every(neverArrived)
   return beforeConnection.has(String(code)) || neverArrived(error.cause)
 }

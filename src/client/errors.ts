@@ -7,7 +7,7 @@ export class ServiceError extends Error {
   /** HTTP status. */
   readonly status: number
   readonly body: ErrorBody | null
-  /** Seconds of the Retry-After header, also when it is a date; null without one. */
+  /** Seconds of the Retry-After header, even if it is a date; null without one. */
   readonly retry_after_s: number | null
   readonly request_id: string | null
 
@@ -16,7 +16,7 @@ export class ServiceError extends Error {
     path: string
     status: number
     body: ErrorBody | null
-    /** A description of the body that is not an error body, as the end of the message. */
+    /** The end of the message: a description of a body that is not an error body. */
     instead: string
     retry_after_s: number | null
     request_id: string | null
@@ -36,7 +36,7 @@ export class ServiceError extends Error {
     this.request_id = details.body?.request_id ?? details.request_id
   }
 
-  /** The error code of the body, else the first one of this HTTP status, else `internal_error`. */
+  /** The error code of the body, else the first code with this HTTP status, else `internal_error`. */
   get code(): ErrorCode {
     if (this.body !== null) return this.body.error
     const codes = Object.keys(errorCodes) as ErrorCode[]
@@ -90,7 +90,7 @@ export class ContractError extends Error {
   }
 }
 
-/** The request was not sent, because the service would refuse it and sending it is itself a mistake. */
+/** The request was not sent, because the service would refuse it and sending it would itself be a mistake. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
   readonly reason_code: ReasonCode

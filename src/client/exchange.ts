@@ -6,7 +6,7 @@ import { fillPath } from '../foundation/http.ts'
 import { isObject } from '../foundation/json.ts'
 import { ContractError, RefusedError, type ServiceError, UnreachableError } from './errors.ts'
 
-/** A file that is read while it is sent: the Blob of Node, since the browser's type does not have what Node's fetch needs. */
+/** A file that is read while it is sent: the Blob of Node, since the browser's type lacks what Node's fetch needs. */
 export type FileBody = import('node:buffer').Blob
 
 /** The parts of a call. */
@@ -16,12 +16,12 @@ export interface CallInput {
   body?: unknown
 }
 
-/** The parts of a request beside its input. */
+/** The parts of a request other than its input. */
 export interface Sender {
   base_url: string
-  /** Secret key or token for `Authorization: Bearer`; a function is called for each request that takes one. */
+  /** Secret key or token for `Authorization: Bearer`; a function is called for each request that needs one. */
   credential?: string | (() => string | undefined) | undefined
-  /** Origin of the page this client speaks for. Never sent together with a secret key. */
+  /** Origin of the page this client speaks for. Never sent with a secret key. */
   origin?: string | undefined
   /** Sent with every request. */
   headers?: Readonly<Record<string, string>> | undefined
@@ -33,7 +33,7 @@ export interface HttpRequest {
   url: string
   headers: Record<string, string>
   body?: string | FileBody
-  /** Whether a browser finishes it when its page is left. */
+  /** Whether a browser finishes it when its page is closed. */
   keepalive?: boolean
 }
 
@@ -122,7 +122,7 @@ export interface Transport {
   timeout_ms: number
 }
 
-/** The state of a sandbox may be gigabytes: sent or copied, it takes as long as it takes. */
+/** The state of a sandbox can be gigabytes: sending or copying it takes as long as it takes. */
 export function unlimited(transport: Transport): Transport {
   return { ...transport, timeout_ms: Number.POSITIVE_INFINITY }
 }
@@ -136,7 +136,7 @@ export interface RawResponse {
   text: string
 }
 
-/** The facts of a response beside its body. */
+/** The facts of a response other than its body. */
 export interface ResponseMeta {
   /** HTTP status. */
   status: number
@@ -144,7 +144,7 @@ export interface ResponseMeta {
   request_id: string | null
   /** Warnings of the sandbox, such as `wait_ms_clamped`. */
   warnings: string[]
-  /** The metric that production would have billed for this beacon, by the sandbox's header. */
+  /** The metric that production would have billed for this beacon, from the sandbox's header. */
   would_bill: string | null
   /** Every slot of the job, if a placement request asked for several. */
   slot_ids: string[]
@@ -152,7 +152,7 @@ export interface ResponseMeta {
   differences: string[]
 }
 
-/** The fetch of Node or the browser, looked up at each call. */
+/** The fetch of Node or the browser, looked up on each call. */
 export const globalFetch = (
   url: string,
   init: FetchInit,

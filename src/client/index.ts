@@ -52,7 +52,7 @@ export {
   normalizePlacement,
 } from './placement.ts'
 
-/** The typed operations, and what integrators write again and again. */
+/** The typed operations, and the calls that every integration needs. */
 export type Client = TypedClient & IntegrationMethods
 /** A client in fail-silent mode: these methods resolve to null where they would throw. */
 export type SilentClient = TypedClient & IntegrationMethods<null>

@@ -1,4 +1,4 @@
-/** What integrators write again and again, against a real sandbox: decisions, beacons, retries, silence, signatures. */
+/** The calls that every integration needs, against a real sandbox: decisions, beacons, retries, silence, signatures. */
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -31,7 +31,7 @@ const job = { client_id: 'proj_demo', session_id: 'sdk', job_type: 'chat' } as c
 const server = (more: object = {}): Client =>
   createClient({ base_url: sandbox.url, credential: sandbox.keys.secret_key, ...more })
 
-/** How often each route was called since the last reset of the journal. */
+/** The number of calls to each route since the last reset of the journal. */
 async function calls(): Promise<Record<string, number>> {
   const { items } = await server().requests.list({ query: { limit: 1000 } })
   const counts: Record<string, number> = {}
@@ -42,7 +42,7 @@ async function calls(): Promise<Record<string, number>> {
   return counts
 }
 
-/** Runs with fault rules and a journal of its own. */
+/** Runs with fault rules and its own journal. */
 async function withFault(rule: object, run: () => Promise<void>): Promise<void> {
   const client = server()
   await client.sandbox.reset({ body: {} })
@@ -58,7 +58,7 @@ async function setLatency(decision_latency_ms: number): Promise<void> {
   await server().projects.update({ params: { client_id: 'proj_demo' }, body: { decision_latency_ms } })
 }
 
-/** Lets the time pass that decisions take, and returns to the time of the host. */
+/** Lets the time that decisions take pass, then returns to the host's time. */
 async function decideAll(): Promise<void> {
   await server().clock.advance({ body: { by_ms: 60_000 } })
   await server().clock.set({ body: { to_ms: null } })
@@ -77,7 +77,7 @@ describe('getDecision', () => {
     expect(await deciding).toMatchObject({ status: 'ready', decision: { fill: true } })
   })
 
-  test('with push it waits on a socket, and polls once', async () => {
+  test('with push it waits on a socket and polls once', async () => {
     await server().sandbox.reset({ body: {} })
     await setLatency(60_000)
     const { slot_ids } = await server().createJob(job)
@@ -90,7 +90,7 @@ describe('getDecision', () => {
     expect((await calls())['GET /v1/decisions/slot 200']).toBe(1)
   })
 
-  test('returns the pending slot when its time is over', async () => {
+  test('returns the pending slot when its time is up', async () => {
     await server().sandbox.reset({ body: {} })
     await setLatency(60_000)
     const { slot_ids } = await server().createJob(job)
@@ -120,7 +120,7 @@ describe('getDecision', () => {
     expect(slot_ids).toHaveLength(1)
   })
 
-  test('falls back to polling where push is refused, or its socket breaks', async () => {
+  test('falls back to polling when push is refused, or its socket breaks', async () => {
     await server().sandbox.reset({ body: {} })
     const { slot_ids } = await server().createJob(job)
     class Broken {
@@ -157,7 +157,7 @@ describe('retries', () => {
     }
   })
 
-  test('a job that was refused for its rate is sent again, after Retry-After', async () => {
+  test('a rate-limited job is sent again, after Retry-After', async () => {
     await withFault({ path: '/v1/jobs', status: 429, retry_after_s: 1, times: 1 }, async () => {
       const started = performance.now()
       expect((await server().createJob(job)).slot_ids).toHaveLength(1)
@@ -266,7 +266,7 @@ describe('fail-silent mode', () => {
     await expect(client.jobs.create({ body: job })).rejects.toBeInstanceOf(ServiceError)
   })
 
-  test('an abort of your own is no error', async () => {
+  test('your own abort is not an error', async () => {
     const seen: unknown[] = []
     const client = createClient({ base_url: sandbox.url, onError: (error) => seen.push(error) })
     expect(await client.createJob(job, { signal: AbortSignal.abort() })).toBeNull()
@@ -304,7 +304,7 @@ describe('normalizePlacement', () => {
     expect(canonical.duration_ms === null).toBe(format !== 'clip')
   })
 
-  test('no-fill, expired, and what is no placement', async () => {
+  test('no-fill, expired, and values that are not a placement', async () => {
     const { slot_ids } = await server().createJob({ ...job, overrides: { bidfloor: 900 } })
     const slot_id = slot_ids[0]!
     const noFill = { status: 'no_fill', slot_id, reason: 'below_floor', retryable: false }
@@ -328,7 +328,7 @@ describe('verifyCallback', () => {
   const body = '{"slot_id":"slot_1","status":"ready"}'
   const sign = (text: string | Uint8Array, as = key) => `sha256=${createHmac('sha256', as).update(text).digest('hex')}`
 
-  test('accepts the signature of the exact bytes alone', async () => {
+  test('accepts only the signature of the exact bytes', async () => {
     expect(await verifyCallback(body, sign(body), key)).toBe(true)
     expect(await verifyCallback(new TextEncoder().encode(body), sign(body), key)).toBe(true)
     expect(await verifyCallback(Buffer.from(body), sign(body), key)).toBe(true)
@@ -338,7 +338,7 @@ describe('verifyCallback', () => {
     expect(await verifyCallback(body, sign(body, 'sk_test_other'), key)).toBe(false)
   })
 
-  test('what is no signature is false, never an error', async () => {
+  test('anything that is not a signature is false, never an error', async () => {
     const right = sign(body)
     const wrong = [null, undefined, '', 'sha256=', right.slice(7), right.toUpperCase(), `${right}0`, right.slice(0, -1)]
     for (const signature of wrong) expect(await verifyCallback(body, signature, key)).toBe(false)

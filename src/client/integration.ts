@@ -1,7 +1,7 @@
 /**
- * The calls that every integration makes, beside the typed operations: a job, its decision, its beacons and its generation,
- * with retries that never double a placement, a mode in which an ad can fail but the product cannot, and the signature of a
- * callback.
+ * The calls that every integration makes, in addition to the typed operations: a job, its decision, its beacons and its
+ * generation, with retries that never double a placement, a mode in which an ad can fail but the product cannot, and
+ * the signature of a callback.
  */
 import type { generationEvents } from '../contract/compat.ts'
 import type { Input, Output } from '../contract/endpoint.ts'
@@ -20,7 +20,7 @@ import {
   type SentEndpoint,
 } from './exchange.ts'
 
-/** The part of a WebSocket that is used: those of browsers and of Node have it. */
+/** The part of a WebSocket that is used: browsers and Node both have it. */
 interface PushSocket {
   addEventListener(type: 'message' | 'error' | 'close', listener: () => void): void
   close(): void
@@ -29,16 +29,16 @@ type PushSocketClass = new (url: string) => PushSocket
 
 export interface IntegrationOptions extends ClientOptions, RetryOptions {
   /**
-   * Fail-silent mode: createJob, getDecision, sendBeacon and reportGeneration resolve to null instead of throwing, and pass
-   * what went wrong to this function. An abort by your own signal resolves to null without it. The typed operations throw
-   * in any case.
+   * Fail-silent mode: createJob, getDecision, sendBeacon and reportGeneration resolve to null instead of throwing, and
+   * pass the error to this function. An abort by your own signal resolves to null without calling it. The typed
+   * operations always throw.
    */
   onError?: ((error: Error, method: IntegrationMethod) => void) | undefined
   /** The class that `push` connects with. Default: the global WebSocket; without one getDecision polls. */
   WebSocket?: PushSocketClass | undefined
 }
 
-/** Options with which these methods fail silently. */
+/** Options that make these methods fail silently. */
 export type SilentOptions = IntegrationOptions & { onError: NonNullable<IntegrationOptions['onError']> }
 
 export type IntegrationMethod = 'createJob' | 'getDecision' | 'sendBeacon' | 'reportGeneration'
@@ -51,11 +51,11 @@ export interface SignalOptions {
 export interface DecisionOptions extends SignalOptions {
   /** How long one poll waits at the service, milliseconds, at most 5000. Default 1500. */
   wait_ms?: number | undefined
-  /** The longest wait in all, milliseconds; then the pending slot is returned. Default 10 000. */
+  /** The longest total wait, milliseconds; then the pending slot is returned. Default 10 000. */
   timeout_ms?: number | undefined
   /**
-   * Waits for the decision on a WebSocket instead of polling. Where that fails, for any reason, it is polled. Default
-   * false.
+   * Waits for the decision on a WebSocket instead of polling. If that fails, for any reason, the slot is polled.
+   * Default false.
    */
   push?: boolean | undefined
 }
@@ -64,7 +64,7 @@ type JobBody = Input<Contract['jobs.create']>['body']
 type BeaconBody = Input<Contract['beacons.send']>['body']
 type GenerationBody = Input<Contract['generation.report']>['body']
 
-/** A beacon; its `beacon_id` and its time are added where they are left out. */
+/** A beacon; its `beacon_id` and its time are added if left out. */
 export type BeaconInput = Omit<BeaconBody, 'beacon_id'> & { beacon_id?: string | undefined }
 
 /** The events of a generation. */
@@ -73,18 +73,18 @@ export type GenerationEvent = (typeof generationEvents)[number]
 /** `Failed` is null in fail-silent mode, else nothing. */
 export interface IntegrationMethods<Failed = never> {
   /**
-   * Creates a job and returns its slots. It is sent again only when it was refused for its rate or never reached the
-   * service, so that no job is created twice.
+   * Creates a job and returns its slots. It is sent again only when it was rate limited or never reached the service,
+   * so that no job is created twice.
    */
   createJob(body: JobBody, options?: SignalOptions): Promise<Output<Contract['jobs.create']> | Failed>
   /**
-   * Returns the decision of a slot as soon as there is one, or the pending slot when the time is over. Polls again after
-   * failures, with growing pauses.
+   * Returns the decision of a slot as soon as there is one, or the pending slot when the time is up. Polls again after
+   * failures, with increasing pauses.
    */
   getDecision(slot_id: string, options?: DecisionOptions): Promise<Output<Contract['decisions.get']> | Failed>
   /**
-   * Sends a beacon, with a `beacon_id` and the present time where it has none. Its id makes retries safe; a browser
-   * finishes it when the page is left.
+   * Sends a beacon, adding a `beacon_id` and the current time if it has none. Its id makes retries safe; a browser
+   * finishes sending it when the page is closed.
    */
   sendBeacon(beacon: BeaconInput, options?: SignalOptions): Promise<Output<Contract['beacons.send']> | Failed>
   /** Reports that the generation of a job has started, finished or failed. */
@@ -101,10 +101,10 @@ type UsedIds = 'jobs.create' | 'decisions.get' | 'beacons.send' | 'generation.re
 
 const defaultWait_ms = 1_500
 const defaultTimeout_ms = 10_000
-/** Long polls that follow each other without a pause. */
+/** The number of long polls that follow each other without a pause. */
 const longPolls = 2
 
-/** Returns a client with these methods beside its typed operations. */
+/** Returns a client with these methods in addition to its typed operations. */
 export function integrate<Ids extends EndpointId>(
   client: Client<Ids | UsedIds>,
   options: IntegrationOptions,
@@ -123,7 +123,7 @@ export function integrate<Ids extends EndpointId>(
   const sendBeacon: IntegrationMethods['sendBeacon'] = (beacon, { signal } = {}) => {
     const { beacon_id = newBeaconId() } = beacon
     const hasTime = beacon.occurred_at !== undefined || beacon.occurred_at_ms !== undefined
-    // The same body in every attempt: else the service takes the second for another beacon.
+    // The same body in every attempt: otherwise the service takes the second one for another beacon.
     const body = { ...beacon, beacon_id, ...(hasTime ? {} : { occurred_at_ms: Date.now() }) } as BeaconBody
     return withRetries(() => typed.beacons.send({ body }, { signal, keepalive: true }), 'repeatable', options, signal)
   }
@@ -145,7 +145,7 @@ export function integrate<Ids extends EndpointId>(
     }
   }
 
-  /** Resolves when a decision is announced, or when push is of no use. */
+  /** Resolves when a decision is announced, or when push does not work. */
   async function awaitPush(slot_id: string, timeout_ms: number, signal: AbortSignal | undefined): Promise<void> {
     const Socket = options.WebSocket ?? (globalThis as { WebSocket?: PushSocketClass }).WebSocket
     if (Socket === undefined) return
@@ -154,7 +154,7 @@ export function integrate<Ids extends EndpointId>(
       const ticket = await ticketOf(options, params, signal)
       if (ticket !== null) await announced(Socket, options.base_url, { ...params, ticket }, timeout_ms, signal)
     } catch {
-      // Polling fails too, with the cause, when more than push is wrong.
+      // If more than push is broken, polling fails too, with the cause.
     }
     signal?.throwIfAborted()
   }
@@ -173,7 +173,7 @@ const ticketEndpoint: SentEndpoint = {
   response: {},
 }
 
-/** Resolves to a ticket for a socket; null when the service has none to give. */
+/** Resolves to a ticket for a socket; null when the service does not issue one. */
 async function ticketOf(
   { fetch = globalFetch as Fetch, timeout_ms = 5_000, ...sender }: ClientOptions,
   params: { surface: string; slot_id: string },
@@ -200,7 +200,7 @@ function failSilent(
         try {
           if (signal?.aborted !== true) onError(error as Error, name as IntegrationMethod)
         } catch {
-          // A handler that throws must not undo what it is there for.
+          // A throwing handler must not defeat its own purpose.
         }
         return null
       }),
@@ -222,8 +222,8 @@ function surfaceOf({ credential }: Pick<Sender, 'credential'>): 'wrapper' | 'bro
 }
 
 /**
- * Resolves to whether a slot was announced as decided over WebSocket within the time (C04); false as soon as push fails: polling
- * goes on instead.
+ * Resolves to whether a slot was announced as decided over WebSocket within the time (C04); false as soon as push
+ * fails, so that polling takes over.
  */
 async function announced(
   Socket: PushSocketClass,
@@ -251,16 +251,16 @@ async function announced(
 }
 
 /**
- * - `repeatable`: sending it twice is the same as once: a GET, or a beacon, whose `beacon_id` makes it one.
- * - `once`: a POST that creates something. It has no idempotency key, so it is sent again only when it was refused for its
- *   rate (429), or never reached the service.
+ * - `repeatable`: sending it twice is the same as sending it once: a GET, or a beacon, thanks to its `beacon_id`.
+ * - `once`: a POST that creates something. It has no idempotency key, so it is sent again only when it was rate limited
+ *   (429), or never reached the service.
  */
 type Repetition = 'repeatable' | 'once'
 
 interface RetryOptions {
   /** Attempts after the first. Default 2; 0 turns retries off. */
   retries?: number | undefined
-  /** The longest pause that is waited for, milliseconds; a longer Retry-After is an error at once. Default 10 000. */
+  /** The longest pause to wait for, milliseconds; a longer Retry-After is an immediate error. Default 10 000. */
   max_pause_ms?: number | undefined
 }
 
@@ -268,10 +268,10 @@ const first_ms = 250
 const longest_ms = 2_000
 
 /**
- * Retries never double a placement: a request is sent again when it cannot have taken effect, or when sending it twice is the
- * same as once. Pauses grow, with jitter, and are at least as long as the service demands by Retry-After.
+ * Retries never double a placement: a request is sent again when it cannot have taken effect, or when sending it twice
+ * is the same as sending it once. Pauses grow, with jitter, and are at least as long as Retry-After demands.
  *
- * Calls `attempt` until it succeeds, its error is none that a retry may fix, or the retries are used up.
+ * Calls `attempt` until it succeeds, fails with an error that a retry cannot fix, or the retries are used up.
  */
 async function withRetries<T>(
   attempt: () => Promise<T>,
@@ -296,7 +296,7 @@ export function backoff(count: number): number {
   return Math.min(longest_ms, first_ms * 1.5 ** count) * (1 - dice / 2 ** 34)
 }
 
-/** Resolves after a time. Rejects with the reason of the signal when it is aborted meanwhile. */
+/** Resolves after a time. Rejects with the reason of the signal if it is aborted first. */
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason)
@@ -324,10 +324,10 @@ function mayRepeat(error: unknown, repetition: Repetition): boolean {
 }
 
 /**
- * Whether a callback was signed with a key: `signature` is its x-csl-signature header, `key` the text of the secret key of
- * the call that created the job. Pass the body as it arrived, before it is parsed: the signature is over these bytes. The
- * comparison takes the same time wherever the signatures differ. Never throws; false for anything that is not a
- * signature (C07). It uses only WebCrypto, so it works in Node, workers and browsers.
+ * Whether a callback was signed with a key: `signature` is its x-csl-signature header, `key` the secret key used to
+ * create the job. Pass the body as it arrived, before parsing: the signature covers these bytes. The comparison takes
+ * the same time wherever the signatures differ. Never throws; false for anything that is not a signature (C07). It uses
+ * only WebCrypto, so it works in Node, workers and browsers.
  */
 export async function verifyCallback(
   body: string | Uint8Array | ArrayBuffer,

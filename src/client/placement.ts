@@ -1,4 +1,4 @@
-/** One shape for every decision, whichever way it came: a placement of v1, the shape of old clients, a callback. */
+/** One shape for every decision, however it arrived: a placement of v1, the shape of old clients, a callback. */
 import type { Format } from '../contract/fields.ts'
 
 export interface NormalizedNative {
@@ -21,15 +21,15 @@ export interface FilledPlacement {
   /** CSS pixels. */
   width: number
   height: number
-  /** Length of a clip, milliseconds; null for what does not play. */
+  /** Length of a clip, milliseconds; null for formats that do not play. */
   duration_ms: number | null
   click_url: string | null
   sponsor_name: string | null
-  /** The ad label; null where the decision does not bring one. */
+  /** The ad label; null when the decision has none. */
   label_text: string | null
   /** The structured assets of a native fill; null for other formats. */
   native: NormalizedNative | null
-  /** For one iframe, where the service renders it; null in the shapes of old clients. */
+  /** For one iframe, when the service renders the ad; null in the shapes of old clients. */
   frame_url: string | null
 }
 
@@ -42,9 +42,9 @@ export type NormalizedPlacement =
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * Returns a response of POST /v1/placements or GET /v1/decisions/{slot_id}, or a decision in the shape of old clients, as
- * one of four: filled, no_fill, pending, expired. Never throws: what is none of these, and a fill without a creative, is
- * null.
+ * Returns a response of POST /v1/placements or GET /v1/decisions/{slot_id}, or a decision in the shape of old clients,
+ * as one of four: filled, no_fill, pending, expired. Never throws: returns null for anything else, and for a fill
+ * without a creative.
  */
 export function normalizePlacement(response: unknown): NormalizedPlacement | null {
   const whole = fieldsOf(response)

@@ -1,4 +1,4 @@
-/** Responses compared with the schemas of the contract. A client loads it when it has something to compare. */
+/** Responses compared with the schemas of the contract. A client loads this when it has something to compare. */
 
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ErrorBody } from '../contract/errors.ts'
@@ -43,8 +43,8 @@ export function errorBodyOf(text: string): ErrorBody | null {
 }
 
 /**
- * Returns the end of a message about a response without the error body: the first words of its text, and of a page the words
- * that it shows, such as the reason why a frame is not there.
+ * Returns the end of a message about a response without the error body: the first words of its text, or the visible
+ * words of a page, such as the reason why a frame is missing.
  */
 export function describeOther(text: string): string {
   const isPage = /^\s*<(!doctype|html)/i.test(text)

@@ -1,10 +1,10 @@
-/** Folders, created with those above them, and files, replaced as a whole. */
+/** Folders, created with their parents, and files, replaced as a whole. */
 import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Creates a folder and those above it that are missing, and returns the uppermost of them; undefined when it exists. Node's
- * own recursive mkdir never ends where a parent cannot have folders and says that it is not there, as in /proc.
+ * Creates a folder and its missing parents, and returns the topmost one created; undefined when the folder exists.
+ * Node's own recursive mkdir never ends when a parent cannot contain folders and reports them as missing, as in /proc.
  * @throws the error of the file system
  */
 export function createFolder(path: string, mode?: number): string | undefined {
@@ -21,15 +21,14 @@ export function createFolder(path: string, mode?: number): string | undefined {
 }
 
 /**
- * Writes a file beside the old one and renames it, so that no reader sees half of it and a failure keeps the old one. Creates
- * its folder.
- * @throws the error of the file system
+ * Writes a file next to the old one and renames it, so that no reader sees half of it and a failure keeps the old one.
+ * Creates its folder. @throws the error of the file system
  */
 export function replaceFile(path: string, content: string, modes: { file?: number; folder?: number } = {}): void {
   const partial = `${path}.${process.pid}.new`
   createFolder(dirname(path), modes.folder)
   try {
-    // One that a crash left behind would keep its mode.
+    // A file left behind by a crash would keep its mode.
     rmSync(partial, { force: true })
     writeFileSync(partial, content, { mode: modes.file })
     renameSync(partial, path)
@@ -39,5 +38,5 @@ export function replaceFile(path: string, content: string, modes: { file?: numbe
   }
 }
 
-/** The modes of a file in the state directory, which may hold keys: only its owner can read it. */
+/** The modes of a file in the state directory, which may contain keys: only its owner can read it. */
 export const ownerOnly = { file: 0o600, folder: 0o700 } as const

@@ -41,7 +41,7 @@ test('a file is replaced as a whole; a failure keeps the old one and leaves noth
   expect(() => replaceFile('/proc/none/qa.html', 'where no directory can be made')).toThrow('ENOENT')
 })
 
-test('a file with keys is for its owner only, though a crash left one behind that others could read', () => {
+test('a file with keys is for its owner only, even if a crash left one behind that others could read', () => {
   const file = join(temporaryDirectory(), 'state/keys.json')
   replaceFile(file, '{}', ownerOnly)
   writeFileSync(`${file}.${process.pid}.new`, '', { mode: 0o644 })
@@ -61,7 +61,7 @@ describe('json', () => {
   })
 })
 
-test('JSON to read hides nothing, and is the same value', () => {
+test('readable JSON hides nothing, and is the same value', () => {
   expect(readableJson('a\u202eb\u200bc\ufeff')).toBe('"a\\u202eb\\u200bc\\ufeff"')
   expect(readableJson('\u001b[31m\u009b')).toBe('"\\u001b[31m\\u009b"')
   for (const text of ['広告 "tea"\n', '\u2066x\u2069', '👩‍🚀']) expect(JSON.parse(readableJson(text))).toBe(text)
@@ -79,7 +79,7 @@ test('a curl command hides nothing, and a shell reads it as the same bytes in an
   expect(read.split('|')).toEqual(['-sS', '-X', 'POST', url, '-H', 'x-a: b\nc\u2066', '--data-raw', body, ''])
 })
 
-test('hidden characters of a JSON body are escapes of JSON, which need no bash', () => {
+test('hidden characters in a JSON body are JSON escapes, which do not need bash', () => {
   const body = JSON.stringify({ "it's": 'b\u202ec\u2028\u{e0041}\u009b\\' })
   const command = curlCommand({ method: 'POST', url: 'http://127.0.0.1/', headers: {}, body })
   expect(command).toContain('b\\u202ec\\u2028\\udb40\\udc41\\u009b')
@@ -204,7 +204,7 @@ test('a secret is distinguished from words that look like one', () => {
   expect(redactSecrets(code)).toBe(code)
 })
 
-test('a body with an asset token in its field, and nothing else, needs no closer look', () => {
+test('a body whose only secret is an asset token in its field needs no closer look', () => {
   const asset_token = `ast_${'0'.repeat(11)}_${'x'.repeat(43)}`
   expect(mayHoldSecrets(JSON.stringify({ asset_token, occurred_at_ms: 1 }))).toBe(false)
   expect(mayHoldSecrets(JSON.stringify({ asset_token }, null, 1))).toBe(false)
@@ -223,7 +223,7 @@ test('Retry-After is seconds or a date', () => {
   ])
 })
 
-test('a command is shown without the passwords of its URLs, also where they are not encoded, and with ports and paths', () => {
+test('a command is shown without the passwords of its URLs, even unencoded ones, and with ports and paths', () => {
   const shown = {
     'http://127.0.0.1:4010/x?u=a@b': null,
     'http://localhost:4010/users/a@b': null,

@@ -11,7 +11,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!)
 }
 
-/** Returns escaped text as it was. */
+/** Returns escaped text unescaped. */
 export function unescapeHtml(html: string): string {
   return Object.entries(entities).reduceRight((text, [character, entity]) => text.replaceAll(entity, character), html)
 }

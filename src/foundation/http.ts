@@ -29,8 +29,8 @@ export function withoutQuery(url: string): string {
 }
 
 /**
- * Whether a host name or address is loopback: `localhost` and names below it, 127.0.0.0/8, `::1` with and
- * without brackets. Upper and lower case are equal; a port is not part of a host.
+ * Whether a host name or address is loopback: `localhost` and names below it, 127.0.0.0/8, `::1` with and without
+ * brackets. Case does not matter; a port is not part of a host.
  */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '')
@@ -38,7 +38,7 @@ export function isLoopback(host: string): boolean {
   return /^127(?:\.\d{1,3}){3}$/.test(name)
 }
 
-/** Whether two URLs have the same origin, where every name of loopback is the same host. */
+/** Whether two URLs have the same origin, treating every name of loopback as the same host. */
 export function isSameService(one: string, other: string): boolean {
   const [a, b] = [new URL(one), new URL(other)]
   const isSameHost = a.hostname === b.hostname || (isLoopback(a.hostname) && isLoopback(b.hostname))
@@ -55,7 +55,7 @@ export function retryAfterMs(header: string | null | undefined, now_ms: number):
   return Number.isFinite(wait_ms) ? Math.max(0, wait_ms) : null
 }
 
-/* Curl command lines, of requests that are about to be sent and of those in the journal. */
+/* Curl command lines, for requests about to be sent and for those in the journal. */
 
 /** Stands for a key that must not be printed. The shell replaces it. */
 export const secretKeyVariable = '$SVC_SECRET_KEY'
@@ -86,16 +86,19 @@ export function curlCommand({ method, url, headers, body }: CurlRequest, variabl
 }
 
 /**
- * Characters that are not seen, or that change the order in which a line is read. Joiners stay, which emoji and some scripts
- * are written with, and the tabs and line ends of a body.
+ * Characters that are invisible, or that change the order in which a line is read. Joiners, which emoji and some
+ * scripts need, stay, and so do the tabs and line ends of a body.
  */
 const hidden = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const hiddenInBody = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** Those that a string of JSON may have as they are. */
+/** The hidden characters that a JSON string may contain unescaped. */
 const hiddenInJson = /(?![\u200c\u200d])[\p{Cf}\p{Zl}\p{Zp}\u007f-\u009f]/gu
 
-/** Returns a body with hidden characters as escapes of JSON, so that any shell reads it. Another body is returned unchanged. */
+/**
+ * Returns a JSON body with hidden characters as JSON escapes, so that any shell can read it. Any other body is returned
+ * unchanged.
+ */
 function shownBody(body: string): string {
   return parseJson(body) === undefined ? body : body.replace(hiddenInJson, jsonEscapes)
 }
@@ -105,7 +108,7 @@ function jsonEscapes(text: string): string {
 }
 
 /**
- * Quotes a text for a shell, except for variables, which the shell replaces. A hidden character is written as the escapes
+ * Quotes a text for a shell, except for variables, which the shell replaces. A hidden character is written as escapes
  * of its bytes, which bash and zsh read in any locale: the command shows everything that it sends.
  */
 function quote(text: string, variables: readonly string[], isBody = false): string {
@@ -142,7 +145,7 @@ export function journaledRequest(entry: JournaledRequest, base_url: string): Cur
       accept: 'application/json',
       ...(body === '' ? {} : { 'content-type': content_type }),
       ...(authorization === undefined ? {} : { authorization: `Bearer ${secretKeyVariable}` }),
-      // A secret key is refused together with an origin.
+      // A secret key sent with an origin is refused.
       ...(origin === undefined || authorization !== undefined ? {} : { origin }),
     },
     ...(body === '' ? {} : { body }),
@@ -152,13 +155,13 @@ export function journaledRequest(entry: JournaledRequest, base_url: string): Cur
 const redacted =
   /\b(?:ast|at|bt)_[0-9a-z]{11}_redacted|\b[sp]k_(?:test|live)_redacted|\[removed|\[name\]|\[nested deeper\]/
 
-/** Returns what the journal does not keep of a request: `path`, or fields of the body by dotted path. */
+/** Returns the parts of a request that the journal does not store: `path`, or fields of the body by dotted path. */
 export function redactedParts({ url, body }: { url: string; body?: string }): string[] {
   const inPath = redacted.test(decodedPath(url)) ? ['path'] : []
   return body === undefined ? inPath : [...inPath, ...redactedFields(parseJson(body), [])]
 }
 
-/** A path of the journal may hold any escapes. */
+/** A path in the journal can contain any escapes. */
 function decodedPath(url: string): string {
   try {
     return decodeURI(url)

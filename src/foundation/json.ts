@@ -1,6 +1,6 @@
 /**
- * JSON as types and values, without a dependency, and dotted paths into it: `decision.assets.title`, `slot_ids.0`. In a path
- * numbers index arrays. Only own properties are read, and no property is written through a prototype.
+ * JSON as types and values, without a dependency, and dotted paths into it: `decision.assets.title`, `slot_ids.0`.
+ * Numbers in a path index arrays. Only own properties are read, and no property is written through a prototype.
  */
 
 export type Json = string | number | boolean | null | Json[] | JsonObject
@@ -44,8 +44,8 @@ export function isObject(value: unknown): boolean {
 }
 
 /**
- * Whether a value is an object whose fields have these types, such as `{ pid: 'number', reason: 'string|null' }`. For files
- * of our own, which need no schema.
+ * Whether a value is an object whose fields have these types, such as `{ pid: 'number', reason: 'string|null' }`. For
+ * our own files, which need no schema.
  */
 export function hasTypes(value: unknown, types: Readonly<Record<string, string>>): value is Record<string, unknown> {
   const typeOf = (field: unknown) => (field === null ? 'null' : Array.isArray(field) ? 'array' : typeof field)
@@ -53,12 +53,12 @@ export function hasTypes(value: unknown, types: Readonly<Record<string, string>>
 }
 
 /**
- * Characters that change the reading direction, or are not seen, and which JSON permits as they are. Joiners stay: emoji and
- * some scripts are written with them.
+ * Characters that change the reading direction, or are invisible, and that JSON permits unescaped. Joiners stay: emoji
+ * and some scripts need them.
  */
 const hidden = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 
-/** Returns a text as JSON to read: what would reorder or hide a part of the line is written out, as `\u202e`. */
+/** Returns JSON text for reading: characters that would reorder or hide a part of the line are escaped, as `\u202e`. */
 export function readableJson(text: string): string {
   return JSON.stringify(text).replace(hidden, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
@@ -114,7 +114,7 @@ export function setValue(target: Record<string, unknown>, path: readonly string[
     const present: unknown = Object.hasOwn(place, name) ? (place as Record<string, unknown>)[name] : undefined
     const next: unknown =
       index === path.length - 1 ? value : isContainer(present) ? present : isIndex(path[index + 1]!) ? [] : {}
-    // Not by assignment: a property named __proto__ would be no property.
+    // Not by assignment, which would not create a property named __proto__.
     Object.defineProperty(place, name, { value: next, enumerable: true, configurable: true, writable: true })
     place = next as Record<string, unknown>
   }

@@ -1,12 +1,12 @@
 /**
- * Finds keys and tokens anywhere in a text: nothing that is stored, printed or reported may hold one. The shapes are those
- * of A02 (keys), A04, A05 and A06 (tokens, whose id begins with a digit up to 7). A secret may be percent-encoded, or written with the escapes of JSON, more
- * than once: it is found in the decoded text.
+ * Finds keys and tokens anywhere in a text: nothing that is stored, printed or reported may contain one. The shapes are
+ * defined in A02 (keys), A04, A05 and A06 (tokens, with an id that begins with a digit up to 7). A secret may be
+ * percent-encoded, or written with JSON escapes, more than once: it is found in the decoded text.
  */
 
 const anyKey = /(sk|pk)_(test|live)_[A-Za-z0-9_-]+/g
 /**
- * A token without its end is one, and what follows a complete one stays. `wst` is a ticket, which opens a
+ * A token whose end is cut off still counts, and text after a complete one stays. `wst` is a ticket, which opens a
  * socket (C04).
  */
 const anyToken = /([aw]st|at|bt)_([0-7][0-9a-z]{10})_(?!redacted)(?:[A-Za-z0-9_-]{43}|[A-Za-z0-9_-]{8,42})/g
@@ -14,9 +14,9 @@ const tokenHere = new RegExp(anyToken.source, 'y')
 const idLength = 11
 
 /**
- * Returns `text` with every key and token in it replaced: `sk_test_redacted`, `ast_<id>_redacted`. What precedes one
- * does not matter: in JSON text it may be the letter of an escape. Every response passes here, so it looks only where a
- * prefix ends, in `t_`, `k_test_` or `k_live_`, instead of at every character.
+ * Returns `text` with every key and token in it replaced: `sk_test_redacted`, `ast_<id>_redacted`. The character before
+ * it does not matter: in JSON text it may be the letter of an escape. Every response passes here, so it looks only
+ * where a prefix ends, in `t_`, `k_test_` or `k_live_`, instead of at every character.
  */
 export function redactSecrets(text: string): string {
   const redacted = redactPlain(text)
@@ -53,14 +53,14 @@ function redactTokens(text: string): string {
 const encodedCharacter = /%(?:25)*([2-7][0-9a-f])|\\+u00([2-7][0-9a-f])/gi
 const ofSecrets = /^[A-Za-z0-9_%-]$/
 
-/** Ways of encoding on top of each other that are undone. */
+/** The maximum number of nested encodings that are undone. */
 const mostRounds = 8
 
 function mayBeEncoded(text: string): boolean {
   return text.includes('%') || text.includes('\\u')
 }
 
-/** Returns the text as it is after one, two ... rounds of decoding, without the text itself. */
+/** Yields the text after one, two ... rounds of decoding, without the original text. */
 function* decodings(text: string): Generator<string> {
   let last = text
   for (let round = 0; round < mostRounds; round++) {
@@ -74,7 +74,7 @@ function* decodings(text: string): Generator<string> {
   }
 }
 
-/** Returns the text unchanged when no secret is encoded in it; else decoded as far as needed, and redacted. */
+/** Returns the text unchanged when it has no encoded secret; otherwise decoded as far as needed, and redacted. */
 function redactEncoded(text: string): string {
   let result = text
   for (const decoded of decodings(text)) {
@@ -85,14 +85,14 @@ function redactEncoded(text: string): string {
 }
 
 /**
- * The password of a URL, after its user. It may hold the characters that end it, so it goes up to the last `@` of its word. In
- * a URL of the web, digits before `/`, `?` or `#` are a port, unless an `@` comes before the next of these; digits before
- * `?name=` always are.
+ * The password of a URL, after its user. It can contain the characters that would end it, so it goes up to the last `@`
+ * of its word. In a URL of the web, digits before `/`, `?` or `#` are a port, unless an `@` comes before the next of
+ * these; digits before `?name=` always are.
  */
 const urlPassword =
   /(:\/\/(?!\[[\da-f:.]+\])[^\s/:@]*):(?!(?<=\b(?:http|ws)s?:\/\/[^\s/:@]*:)\d{1,5}(?:\?[\w.-]+=|[/?#](?![^\s/?#@]*@)))\S*@/gi
 
-/** Returns the words of a command line as they may be shown: without keys, tokens and the passwords of URLs. */
+/** Returns the words of a command line in a form that can be shown: without keys, tokens and the passwords of URLs. */
 export function shownCommand(words: readonly (string | undefined)[]): string {
   return redactSecrets(words.join(' '))
     .replace(urlPassword, '$1:***@')
@@ -104,8 +104,8 @@ export function shownCommand(words: readonly (string | undefined)[]): string {
 const suspicious = /[ab]t_[0-7]|k_(?:test|live)_|%|\\u/
 
 /**
- * Whether the text of a body may hold a key or a token, plain or encoded, beside the asset token of a field `asset_token`.
- * Every body passes here: it is right about every text that holds one, and quick about the others.
+ * Whether the text of a body may contain a key or a token, plain or encoded, other than the asset token of a field
+ * `asset_token`. Every body passes here: it never misses a text that contains one, and is quick about the others.
  */
 export function mayHoldSecrets(text: string): boolean {
   if (suspicious.test(text)) return true
@@ -115,13 +115,13 @@ export function mayHoldSecrets(text: string): boolean {
   return false
 }
 
-/** `task_test_1` holds no key: one begins where a word does, unless it is long enough to be random. */
+/** `task_test_1` is not a key: a key begins where a word does, unless it is long enough to be random. */
 const secretKey = /(?<![A-Za-z0-9])sk_(?:test|live)_(?!redacted\b)[A-Za-z0-9_-]+|sk_(?:test|live)_[A-Za-z0-9_-]{32,}/
 const secretToken = /([ab]t)_[0-7][0-9a-z]{10}_[A-Za-z0-9_-]{43}/
 const assetToken = /ast_[0-7][0-9a-z]{10}_[A-Za-z0-9_-]{43}/
 const anyAssetToken = /ast_([0-7][0-9a-z]{10})_[A-Za-z0-9_-]{43}/g
 
-/** Returns which secret a value holds, plain or encoded: one that belongs only in an Authorization header. */
+/** Returns the kind of secret in a value, plain or encoded, that belongs only in an Authorization header. */
 export function secretKind(text: string): 'secret key' | 'activation token' | 'beacon token' | null {
   const found = plainSecretKind(text)
   if (found !== null || !mayBeEncoded(text)) return found
@@ -147,7 +147,7 @@ export function withoutAssetTokens(text: string): string {
     : plain
 }
 
-/** Calls `replace` for every key and token of a text: for other replacements than `redactSecrets` makes. */
+/** Calls `replace` for every key and token of a text: for replacements other than those of `redactSecrets`. */
 export function replaceSecrets(
   text: string,
   replace: (secret: { kind: 'sk' | 'pk' | 'ast' | 'wst' | 'at' | 'bt'; mode: 'test' | 'live' | null }) => string,

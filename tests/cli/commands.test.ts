@@ -202,7 +202,7 @@ reason schema_invalid, request req_*
   })
 
   test.each([
-    ['placements create --base-url http://127.0.0.1:1', 'those that run: npx svc sandbox ps'],
+    ['placements create --base-url http://127.0.0.1:1', 'List them: npx svc sandbox ps'],
     [
       'qa observe --base-url http://127.0.0.1:1',
       'Start one: npx svc start. Or run a command against its own: npx svc qa',
@@ -289,7 +289,7 @@ request     req_*
     const none = await cli.svc('placements explain')
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('there is no last placement.\n')])
     const { slot_id } = await post('/v1/placements', { overrides: { allowed_formats: ['banner'] } })
-    const note = (field: string) => `You have made no ${field} of the newest one of proj_demo`
+    const note = (field: string) => `You have no ${field} of the newest one of proj_demo`
     const explained = await cli.svc('placements explain')
     expect([explained.code, explained.stderr]).toEqual([0, `${note('placement here. slot_id')}: ${slot_id}\n`])
     expect(explained.stdout).toMatch(new RegExp(`^slot +${slot_id}$`, 'm'))

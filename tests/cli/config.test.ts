@@ -127,7 +127,7 @@ describe('svc config use', () => {
     expect(await run('config use nobody')).toEqual({
       code: 2,
       stdout: '',
-      stderr: `error: There is no profile nobody in ${profiles}.\nhint: It holds: default.\n`,
+      stderr: `error: There is no profile nobody in ${profiles}.\nhint: It has: default.\n`,
     })
   })
 

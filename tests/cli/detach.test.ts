@@ -194,7 +194,7 @@ describe('options of svc.config.json', () => {
   test.each([
     [{ port: 70_000 }, 'sandbox.port', 'must be 0 to 65535'],
     [{ rate_limit: 'often' }, 'sandbox.rate_limit', 'must be a rate such as 5/s or 1/min, or off'],
-    [{ db: 'a.db', ephemeral: true }, 'sandbox.ephemeral', 'cannot be together with db'],
+    [{ db: 'a.db', ephemeral: true }, 'sandbox.ephemeral', 'cannot be combined with db'],
     [{ prot: 1 }, 'sandbox', 'has no field prot'],
   ])('%j is refused by start and by config validate, with file and member', async (section, member, problem) => {
     const home = temporaryDirectory()

@@ -156,7 +156,7 @@ describe('a state directory that cannot be written', () => {
     ])
     expect(memory.code, memory.stderr).toBe(0)
     expect(memory.stderr).toContain(
-      `warning: ${file}/sandboxes cannot be written: a part of its path is not a directory.`,
+      `warning: ${file}/sandboxes cannot be written: part of its path is not a directory.`,
     )
     expect(memory.stderr).toContain('Other commands need --base-url http://127.0.0.1:')
     expect(exec).toEqual({ code: 0, stdout: '1\n', stderr: '' })

@@ -52,7 +52,7 @@ describe('two sandboxes', () => {
   test('a command that chooses one says which, once, on stderr; not when one was named', async () => {
     await using cli = await startTestCli()
     const { url } = await beside(cli, 4711)
-    const note = `2 sandboxes run: using ${url}, the newest. Another: --base-url URL, as in svc sandbox ps\n`
+    const note = `2 sandboxes are running: using ${url}, the newest. For another: --base-url URL; list them: svc sandbox ps\n`
     const run = (args: string, env = {}) => cli.svc(args, { host: bothRun, env })
     expect(await run('requests count -o json')).toEqual({ code: 0, stdout: '{"count":0}\n', stderr: note })
     expect((await run('env -o json')).stderr).toBe(note)
@@ -220,7 +220,7 @@ test.each(['sandbox status', 'placements create', 'sandbox ps'])(
         .replace('\n', ' ')
         .trim(),
     ).toBe(
-      `No sandbox of yours is running. One of another user, or with another SVC_HOME, runs at ${url}. To use it: --base-url ${url}. For one of your own: svc start`,
+      `None of your sandboxes is running. One that belongs to another user or another SVC_HOME is running at ${url}. To use it: --base-url ${url}. To start your own: svc start`,
     )
   },
 )

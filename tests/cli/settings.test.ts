@@ -50,7 +50,7 @@ error: There is no secret key for http://real.test.
 hint: Set SVC_SECRET_KEY, or give --secret-key KEY.
 `)
     const mistyped = await svc('placements create --base-url http://localhost:4999', { env: { SVC_HOME: home } })
-    expect(mistyped.stderr).toContain('No sandbox of yours runs there. List those that run: svc sandbox ps\n')
+    expect(mistyped.stderr).toContain('None of your sandboxes runs there. List them: svc sandbox ps\n')
   })
 
   test('a project of the sandbox brings its own keys', async () => {
@@ -119,7 +119,7 @@ describe('keys', () => {
       stdout: '',
       stderr: `\
 error: Nothing was sent. The secret key is from SVC_SECRET_KEY, but the service from ${join(home, 'svc.config.json')}: http://127.0.0.1:9377.
-hint: A key goes only to a service from the same place, or one that you name. If it may go there: --base-url http://127.0.0.1:9377
+hint: A key is sent only to a service from the same place, or one that you name. To allow it: --base-url http://127.0.0.1:9377
 `,
     })
     const named = await svc('placements create --base-url http://service.example', options)
@@ -127,7 +127,7 @@ hint: A key goes only to a service from the same place, or one that you name. If
       code: 2,
       stderr: `\
 error: Nothing was sent. The secret key would travel to http://service.example without encryption.
-hint: Use https. If everyone on the way may read it, add --allow-http.
+hint: Use https. If anyone on the network may read it, add --allow-http.
 `,
     })
   })

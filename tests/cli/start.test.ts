@@ -73,7 +73,7 @@ describe('svc start -o json', () => {
       stdout: '',
       // Another sandbox may run at the default port of this computer.
       stderr: expect.stringMatching(
-        /^error: No sandbox is running\.\nhint: Start one: svc start\. Or name a service: --base-url URL\.\n$|^error: No sandbox of yours is running\.\nhint: One of another user, /,
+        /^error: No sandbox is running\.\nhint: Start one: svc start\. Or name a service: --base-url URL\.\n$|^error: None of your sandboxes is running\.\nhint: One of another user, /,
       ),
     })
   })

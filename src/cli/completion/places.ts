@@ -11,7 +11,7 @@ export interface Place {
   path: string
   /** The possible next words: commands, or the values of an argument. */
   words: readonly Word[]
-  /** Names of this computer that may follow too; null when there are none. */
+  /** Names on this computer that may also follow; null when there are none. */
   names: NameSource | null
   /** Whether an argument is a file. */
   takesFile: boolean
@@ -32,11 +32,11 @@ export interface Flag {
   takes: 'nothing' | 'value' | 'file'
   /** Empty when it takes any value. */
   values: readonly string[]
-  /** Names of this computer that it takes; null when there are none. */
+  /** Names on this computer that it takes; null when there are none. */
   names: NameSource | null
 }
 
-/** Names that change, or are too many for a script: when Tab is pressed, the scripts call `svc completion --names SOURCE`. */
+/** Names that change, or are too many for a script: on Tab, the scripts call `svc completion --names SOURCE`. */
 export const nameSources = [
   'profiles',
   'scenarios',
@@ -65,7 +65,7 @@ const argumentNames: Readonly<Record<string, NameSource>> = {
   fault_id: 'faults',
 }
 
-/** The kind of value of a command's first argument, where its own name does not say it. */
+/** The kind of value of a command's first argument, where its name does not tell. */
 const firstArgumentNames: Readonly<Record<string, NameSource | null>> = {
   'projects create': null,
   'sandbox scenario use': 'scenarios',
@@ -91,13 +91,13 @@ export const commonFlags: readonly Flag[] = [
     const flag = flagOf({ flags, description, choices, suggestions: [] })
     return flag.long === '--output' ? { ...flag, values: outputFormats } : flag
   }),
-  flagWithoutValue('-h', '--help', 'Help of this command'),
+  flagWithoutValue('-h', '--help', 'Help for this command'),
 ]
 
 /** Returns every place of the command line, the start first. */
 export function placesOf(tree: readonly CommandNode[]): Place[] {
   const commands = tree.map(({ name, summary }) => ({ name, summary }))
-  const help = { name: 'help', summary: 'Help of a command, or of a topic' }
+  const help = { name: 'help', summary: 'Help for a command or topic' }
   const helpTopics = ['commands', ...Object.keys(topics)]
   const helpWords = [...commands, ...helpTopics.map((name) => ({ name, summary: `Help: ${name}` }))]
   return [
@@ -137,7 +137,7 @@ function namesAt(path: string, [first]: NonNullable<CommandNode['arguments']>): 
   return own === undefined ? (argumentNames[first.name.replace(/[<>[\].]/g, '')] ?? null) : own
 }
 
-/** Returns the flag itself unless it is the one whose values a command adds to. */
+/** Returns the flag unchanged unless the command adds values to it. */
 function withFormats(flag: Flag, formats: readonly string[] = []): Flag {
   return flag.long === '--output' && formats.length > 0 ? { ...flag, values: [...formats, ...outputFormats] } : flag
 }

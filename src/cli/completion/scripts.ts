@@ -1,6 +1,6 @@
 /**
- * The completion scripts of four shells. Each holds the whole tree, and calls svc only for names that this computer has.
- * A shell reads its script at each start: what all commands have is written once, not for each of them.
+ * The completion scripts of four shells. Each contains the whole tree, and calls svc only for names on this computer. A
+ * shell reads its script at every start, so anything common to all commands is written only once.
  */
 import { commonFlags, type Flag, type NameSource, type Place } from './places.ts'
 
@@ -55,7 +55,7 @@ complete -o default -F _svc svc svc-sandbox`,
   ]
 }
 
-/** Works sourced, with or without `compinit` before it, and as a file `_svc` in a directory of $fpath. */
+/** Works when sourced, with or without a prior `compinit`, and as a file `_svc` in a directory of $fpath. */
 function zshCompletion(places: readonly Place[]): string[] {
   return [
     '#compdef svc svc-sandbox',
@@ -104,8 +104,8 @@ fi`,
 }
 
 /**
- * Returns the places as `case` statements, which bash and zsh read alike. `_svc_value PATH FLAG` sets `values`,
- * the command to `ask`, and `files` where a file name may stand; it fails when the flag takes no value. `_svc_place PATH`
+ * Returns the places as `case` statements, which bash and zsh both read. `_svc_value PATH FLAG` sets `values`, the
+ * command to `ask`, and `files` where a file name can follow; it fails when the flag takes no value. `_svc_place PATH`
  * sets `names`, `flags`, `ask` and `files`; it fails when there is no such place.
  */
 function caseFunctions(places: readonly Place[]): string[] {
@@ -134,7 +134,7 @@ function caseFunctions(places: readonly Place[]): string[] {
   ]
 }
 
-/** Returns a case for each list of values. The first that matches wins, so those of all places come last. */
+/** Returns a case for each list of values. The first match wins, so the cases for all places come last. */
 function valueCases(places: readonly Place[]): string[] {
   const rules = valueRules(places)
   const pattern = ({ path, name }: ValueRule) => (path === '*' ? `*'|${name}'` : `'${path}|${name}'`)
@@ -145,7 +145,7 @@ function valueCases(places: readonly Place[]): string[] {
   )
 }
 
-/** Returns the assignment of a variable that is empty before. */
+/** Returns the assignment of a variable that was empty; nothing for an empty list. */
 function setting(variable: string, words: readonly string[]): string {
   return words.length === 0 ? '' : ` ${variable}='${words.join(' ')}'`
 }
@@ -198,7 +198,7 @@ complete -c svc -n 'contains -- -- (commandline -opc)' -x -a '(__svc_program)'`,
   ]
 }
 
-/** Returns what `complete` is called with for what may stand at a place, without the flags that all places have. */
+/** Returns the arguments of `complete` for the words and flags of a place, without the flags that all places have. */
 function fishWords({ path, words, names, takesFile, flags }: Place): { path: string; words: string }[] {
   return [
     ...words.map(({ name, summary }) => `-f -a ${quotedForFish(name)} -d ${quotedForFish(summary)}`),
@@ -285,7 +285,7 @@ function quotedForPowershell(text: string): string {
 
 const commonNames = commonFlags.map(({ long }) => long)
 
-/** Returns the flags of a place that not every place has. */
+/** Returns the flags of a place, except those that every place has. */
 function ownNames({ flags }: Place): string[] {
   return flags.map(({ long }) => long).filter((long) => !commonNames.includes(long))
 }
@@ -295,7 +295,7 @@ function spellings({ short, long }: Flag): string[] {
   return short === null ? [long] : [short, long]
 }
 
-/** The values of a flag at one place, or at every place that has no rule of its own: its path is `*`. */
+/** The values of a flag at one place, or, with the path `*`, at every place without its own rule. */
 interface ValueRule {
   path: string
   /** `-o` or `--output` */
@@ -303,7 +303,10 @@ interface ValueRule {
   flag: Flag
 }
 
-/** Returns what each flag takes: one rule for all places where they agree, those of one place first where they differ. */
+/**
+ * Returns the values that each flag takes: one rule for all places where they agree; where they differ, rules for
+ * single places come first.
+ */
 function valueRules(places: readonly Place[]): ValueRule[] {
   const always = valuedNames(places)
   const uses = places.flatMap(({ path, flags }) =>
@@ -319,14 +322,14 @@ function valueRules(places: readonly Place[]): ValueRule[] {
   })
 }
 
-/** Returns the flags that take a value, wherever they stand. */
+/** Returns the flags that take a value, at any place. */
 function valuedNames(places: readonly Place[]): ReadonlySet<string> {
   const flags = places.flatMap((place) => place.flags)
   const without = new Set(flags.filter(({ takes }) => takes === 'nothing').flatMap(spellings))
   return new Set(flags.flatMap(spellings).filter((name) => !without.has(name)))
 }
 
-/** Returns the command line that prints the names of a source, one a line. */
+/** Returns the command line that prints the names of a source, one per line. */
 function askFor(source: NameSource): string {
   return `svc completion --names ${source}`
 }

@@ -23,7 +23,7 @@ type EndpointCommand<Id extends EndpointId> = Details<Id> & List
 type List = { columns: readonly Column[]; empty: string } | { columns?: undefined; empty?: undefined }
 
 interface Details<Id extends EndpointId> {
-  /** The verb, where it is not the endpoint's own. */
+  /** The verb, when it differs from the endpoint's. */
   name?: string
   /** A second paragraph of the help, after the endpoint's description. */
   details?: string
@@ -33,13 +33,13 @@ interface Details<Id extends EndpointId> {
   /** In place of the flags from the schemas. */
   options?: readonly Option[]
   negativeHint?: string
-  /** Fields of the body when the command line does not give them. */
+  /** Fields of the body that the command line does not give. */
   defaults?: (session: Session, options: CommandInput['options']) => Body | Promise<Body>
   /** The path parameter when it is left out. Without this it is required. */
   defaultParam?: (session: Session) => Promise<string> | string
-  /** The whole input of the request, in place of what arguments, flags and --data give. */
+  /** The whole input of the request, in place of arguments, flags and --data. */
   input?: (session: Session, input: CommandInput) => CallInput | Promise<CallInput>
-  /** The response without a request, where the package has it: when no sandbox is running and no service is named. */
+  /** The response from the package itself, without a request, when no sandbox is running and no service is named. */
   fromPackage?: () => Promise<Response<Contract[Id]>>
   /** The tables that `text` prints. */
   tables?: Command['tables']
@@ -54,7 +54,7 @@ interface Details<Id extends EndpointId> {
   after?: (session: Session, response: Response<Contract[Id]>, meta: ResponseMeta) => Promise<void>
   /** The exit code of a response; 0 when absent. */
   exitCode?: (response: Response<Contract[Id]>) => number
-  /** In place of one call and its printing. */
+  /** Replaces the single call and its printing. */
   run?: Command['run']
 }
 
@@ -123,7 +123,7 @@ const noMeta: ResponseMeta = {
   differences: [],
 }
 
-/** Calls an endpoint for a command. Notes slow calls, warnings of the sandbox and breaches of the contract. */
+/** Calls an endpoint for a command. Notes slow calls, sandbox warnings and breaches of the contract. */
 export async function callEndpoint<Id extends EndpointId>(
   session: Session,
   id: Id,
@@ -142,7 +142,7 @@ export async function callEndpoint<Id extends EndpointId>(
   return { data: data as Response<Contract[Id]>, meta }
 }
 
-/** The clock of a sandbox may be moved, and its times are relative to it. */
+/** The clock of a sandbox can be moved, and its times are relative to that clock. */
 async function takeSandboxTime({ out, client, signal }: Session): Promise<void> {
   const clock = await client()
     .clock.show({}, { signal })
@@ -232,7 +232,7 @@ function printResponse<Id extends EndpointId>(
   options: CommandInput['options'],
 ): void {
   const { out } = session
-  // `text` reads fields that only a response which keeps to the contract is sure to have.
+  // `text` reads fields that only a response in line with the contract is sure to have.
   const isAsAgreed = meta.differences.length === 0
   if (response.media_type !== undefined) out.document(String(data), response.media_type)
   else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, meta, style, session, options))
@@ -260,7 +260,7 @@ interface Page {
   next_cursor?: string | null | undefined
 }
 
-/** Returns the note below an empty list: where flags filter it, an item may be there all the same. */
+/** Returns the note below an empty list: when flags filter it, there may still be items. */
 export function emptyNote({ command_name }: Session, filters: { limit?: unknown }, empty: string): string {
   const { limit: _, ...others } = filters
   const isFiltered = Object.values(others).some((value) => value !== undefined)
@@ -268,8 +268,8 @@ export function emptyNote({ command_name }: Session, filters: { limit?: unknown 
 }
 
 /**
- * Prints one page of a list as a table, and notes how to get the next one, or why there is none. A script that has asked
- * for a limit knows that there may be more; the JSON of a page has its `next_cursor`.
+ * Prints one page of a list as a table, and notes how to get the next one, or why there is none. A script that set a
+ * limit knows that there may be more; the JSON of a page has its `next_cursor`.
  */
 export function printPage(
   session: Session,
@@ -292,13 +292,13 @@ function isPage(data: unknown): data is Page {
   return isObject(data) && Array.isArray(data.items)
 }
 
-/** Distinguishes an unknown project of a running sandbox from one whose key is not known here. */
+/** Distinguishes a project that the running sandbox does not have from one whose key is unknown here. */
 async function noCredential({ settings, client, signal }: Session): Promise<CliError> {
   const { source, base_url, sandbox, client_id } = settings
   if (source.base_url === 'default') return noSandbox()
   if (sandbox === null || client_id === null) {
     const isHere = isLoopback(new URL(base_url).hostname)
-    const other = isHere ? ' No sandbox of yours runs there. List those that run: svc sandbox ps' : ''
+    const other = isHere ? ' None of your sandboxes runs there. List them: svc sandbox ps' : ''
     const hint = `Set SVC_SECRET_KEY, or give --secret-key KEY.${other}`
     return new CliError('credentials', 'secret_key_missing', `There is no secret key for ${base_url}.`, hint)
   }

@@ -1,5 +1,5 @@
 /**
- * The endpoints as plain data: what the command line needs of the contract, with fields as JSON Schema describes them. The
+ * The endpoints as plain data: the parts of the contract that the command line needs, with fields as JSON Schema. The
  * build evaluates this file and puts the data in its place, so that a command loads neither the contract nor a schema.
  */
 import { z } from 'zod'
@@ -21,7 +21,7 @@ export interface Field {
   readonly pattern?: string
   /** The message for a value that the pattern rejects: `must be proj_ and a name`. */
   readonly problem?: string
-  /** Values that it takes, where it takes more than one of them: a list, a pattern. */
+  /** Example values, for a field that takes several of them: a list, a pattern. */
   readonly keywords?: { readonly examples?: readonly string[] }
   readonly description?: string
   readonly provenance?: string
@@ -34,7 +34,7 @@ export interface EndpointFacts
   readonly body_media_type?: string
   /** The media type of a response that is not JSON. */
   readonly response: { readonly media_type?: string }
-  /** The fields of an item, of an endpoint that lists. */
+  /** The fields of an item, for an endpoint that lists. */
   readonly item_fields?: readonly string[]
   /** The description of each path parameter. */
   readonly params: Readonly<Record<string, string>>
@@ -81,7 +81,7 @@ function fieldOf(schema: z.ZodType): Field {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      // A format such as a time is a schema that is its own check.
+      // A format, such as a time, is a schema that is its own check.
       for (const { _zod } of [zodSchema, ...(zodSchema._zod.def.checks ?? [])]) {
         const { check, error } = _zod.def as { check?: string; error?: (issue: object) => unknown }
         const message = check === 'string_format' ? error?.({}) : undefined

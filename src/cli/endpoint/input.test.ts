@@ -57,18 +57,18 @@ describe('--set path=value', () => {
     expect(body).toEqual({ slot_hint: { max_width: 1, max_height: 2 }, model_id: 'a=b' })
   })
 
-  test('rejects what is not a path', () => {
+  test('rejects text that is not a path', () => {
     for (const assignment of ['nonsense', '=1', 'a..b=1', '__proto__.x=1']) {
       expect(() => assigned(assignment), assignment).toThrow('is not path=value')
     }
   })
 
   test('rejects an array index that leaves a gap', () => {
-    expect(() => assigned('overrides.allowed_formats.3=clip')).toThrow('there is no such place in the array')
+    expect(() => assigned('overrides.allowed_formats.3=clip')).toThrow('the array has no such index')
   })
 })
 
-test('a response is described for reading: spans and times with their unit, a body with its names as they are', () => {
+test('a response is described for reading: spans and times with their unit, a body with its names unchanged', () => {
   const value = {
     created_at_ms: 1_769_860_800_000,
     revoked_at_ms: null,

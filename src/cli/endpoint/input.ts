@@ -15,12 +15,12 @@ import { type Host, readStdin } from '../run/host.ts'
 import { settingNames, settingsTable } from '../settings/table.ts'
 import { endpoints, type Field } from './facts.ts'
 
-/** The help lists at most this many choices of a flag. */
+/** The maximum number of choices that the help lists for a flag. */
 const maxListedChoices = 14
 
 /**
- * Returns the flags of an endpoint's query and of its body, by field name. A name in both belongs to the query, the name of
- * a setting to the setting. Fields that are not scalars have no flag: `--set` reaches them.
+ * Returns the flags of an endpoint's query and of its body, by field name. A name in both belongs to the query, and the
+ * name of a setting to the setting. Fields that are not scalars have no flag: use `--set`.
  */
 export function endpointOptions(id: EndpointId): Record<'query' | 'body', Map<string, Option>> {
   const { query, body } = endpoints[id]
@@ -86,7 +86,10 @@ function describe({ description }: Field, choices: readonly string[]): string {
   return parts.filter((part) => part !== undefined).join(' ')
 }
 
-/** Returns the value of a flag; a choice in any case. Throws what commander reports when its field does not take it. */
+/**
+ * Returns the value of a flag; choices match in any case. Throws an error for commander to report when the field does
+ * not take it.
+ */
 function parseFlag(field: Field, text: string): unknown {
   const choices = field.type === 'boolean' ? ['true', 'false'] : choicesOf(field)
   const choice = choices.find((each) => each.toLowerCase() === text.toLowerCase())
@@ -128,7 +131,7 @@ function textProblem({ minLength = 0, maxLength = Infinity, pattern, problem }: 
     : `must be ${problem}`
 }
 
-/** Returns the shapes of a field that may be null, or of several types, without the null. */
+/** Returns the shapes of a nullable field, or one of several types, without null. */
 function alternatives(field: Field): Field[] {
   if (field.anyOf !== undefined) return field.anyOf.flatMap(alternatives)
   return field.type === 'null' ? [] : [field]
@@ -149,7 +152,7 @@ function choicesOf({ enum: choices, const: only }: Field): readonly string[] {
   return choices ?? (only === undefined ? [] : [only])
 }
 
-/** Returns the variant of a body that has these fields; the first where none has more of them, as it has the flags. */
+/** Returns the variant of a body that has these fields; the first one on a tie, because the flags come from it. */
 export function variantOf(body: Field | null, names: readonly string[]): Field | undefined {
   const [first, ...others] = body === null ? [] : alternatives(body)
   const has = ({ properties = {} }: Field, name: string) => Object.hasOwn(properties, name)
@@ -174,7 +177,7 @@ export function bodyOptions(): Option[] {
     new Option('--set <path=value>', 'set any field of the body by its path, such as a.b=2 (repeatable)').argParser(
       (value, before: string[] | undefined) => [...(before ?? []), value],
     ),
-    new Option('--data <json>', 'the body: JSON, @file, or - for stdin; flags and --set win over it'),
+    new Option('--data <json>', 'the body: JSON, @file, or - for stdin; flags and --set override it'),
   ]
 }
 
@@ -195,8 +198,8 @@ export async function buildBody(host: Host, id: EndpointId, parts: BodyParts): P
 }
 
 /**
- * Throws CliError for required fields that the command line leaves out, by the names of their flags. A body of --data is
- * sent as it is, so that every request can be tried.
+ * Throws CliError for required fields that the command line leaves out, by the names of their flags. A body from --data
+ * is sent unchanged, so that any request can be tried.
  */
 export function checkRequired(id: EndpointId, body: unknown, flags: Iterable<string | undefined>): void {
   const given = isObject(body) ? Object.keys(body) : []
@@ -211,7 +214,7 @@ export function checkRequired(id: EndpointId, body: unknown, flags: Iterable<str
   throw new CliError('usage', 'option_missing', message, 'Nothing was sent. Add --help to see what it takes.')
 }
 
-/** Returns the dotted paths of the required fields that an object, or an object in it, does not have. */
+/** Returns the dotted paths of the required fields that an object, or an object in it, lacks. */
 function missingFields(schema: Field | undefined, value: unknown, before = ''): string[] {
   if (!isObject(value)) return []
   return Object.entries(schema?.properties ?? {}).flatMap(([name, field]) => {
@@ -248,8 +251,8 @@ function parseData(text: string): unknown {
 export function assign(body: Body, assignment: string, schema: Field | undefined): void {
   const { path, value } = readAssignment(assignment, schema)
   if (!setValue(body, path, value)) {
-    const hint = 'An array takes the index of an item, or the next one.'
-    throw new CliError('usage', 'set_malformed', `--set ${assignment}: there is no such place in the array.`, hint)
+    const hint = 'Use the index of an item, or the next one.'
+    throw new CliError('usage', 'set_malformed', `--set ${assignment}: the array has no such index.`, hint)
   }
 }
 
@@ -268,12 +271,15 @@ export function readAssignment(assignment: string, schema: Field | undefined): {
   return { path, value: valueAt(schema, path, assignment.slice(equals + 1)) }
 }
 
-/** Returns the value that a text means at a path of a schema. */
+/** Returns the value that a text stands for at a path of a schema. */
 export function valueAt(schema: Field | undefined, path: readonly string[], text: string): unknown {
   return typedValue(text, schemaAt(schema, path))
 }
 
-/** Returns the value that a text means to a schema. Without a schema it is JSON if it parses, else the text itself. */
+/**
+ * Returns the value that a text stands for in a schema. Without a schema, it is JSON if it parses, else the text
+ * itself.
+ */
 function typedValue(text: string, schema: Field | undefined): unknown {
   const json = parseJson(text)
   const value = json === undefined ? text : json
@@ -298,12 +304,12 @@ function schemaAt(schema: Field | undefined, path: readonly string[]): Field | u
   return undefined
 }
 
-/** A flag that may be given several times. Its value is the list of all that were given. */
+/** A flag that can be repeated. Its value is the list of all given values. */
 export function repeatable(flags: string, description: string): Option {
   return new Option(flags, `${description} (repeatable)`).argParser(append)
 }
 
-/** Returns a list with one more value, for flags that collect what they are given. */
+/** Returns a list with one more value, for flags that collect their values. */
 export function append(value: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), value]
 }
@@ -323,7 +329,7 @@ export function portNumber(text: string): number {
 
 /** Reads a whole number that is not zero. */
 export function countFromOne(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 on.')
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, at least 1.')
   return Number(text)
 }
 

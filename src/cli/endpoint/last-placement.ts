@@ -1,7 +1,7 @@
 /**
- * The last placement, by which commands can leave its identifiers out: `svc placements create`, then `svc beacons send --event
- * render`. It is yours, the one that this command line made or polled last; where you have none in a running sandbox, it is
- * the newest of the project there, which your app has made.
+ * The last placement, which lets commands leave out its identifiers: `svc placements create`, then `svc beacons send
+ * --event render`. It is the one that this command line created or polled last; if there is none in a running sandbox,
+ * it is the newest of the project there, which your app has created.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ import { callEndpoint } from './endpoint-command.ts'
 interface LastPlacement {
   base_url: string
   slot_id: string
-  /** Of the last fill, which may be an earlier placement. */
+  /** The asset token of the last fill, which may be an earlier placement. */
   asset_token: string | null
   request_id: string | null
 }
@@ -30,8 +30,8 @@ type Field = 'slot_id' | 'asset_token' | 'request_id'
 const lastTypes = { base_url: 'string', slot_id: 'string', asset_token: 'string|null', request_id: 'string|null' }
 
 /**
- * Saves a placement as the last one. A decision that was polled has no `meta`: the request of its placement was another one,
- * which is kept if it is known.
+ * Saves a placement as the last one. A polled decision has no `meta`: its placement came from another request, which is
+ * kept if it is known.
  */
 export async function savePlacement(
   { host, settings: { base_url }, out }: Session,
@@ -45,7 +45,7 @@ export async function savePlacement(
   try {
     replaceFile(lastPath(host), `${JSON.stringify(last)}\n`, ownerOnly)
   } catch (error) {
-    // There is a placement, so that the command has succeeded.
+    // There is a placement, so the command has succeeded.
     out.note(`Not saved as the last placement: ${error instanceof Error ? error.message : error}`)
   }
 }
@@ -70,7 +70,7 @@ export async function lastPlacement(session: Session, field: Field): Promise<str
   const value = newest === null ? null : await fieldOf(session, newest, field)
   if (newest !== null && value !== null) {
     const named = field === 'slot_id' ? '' : `, ${newest.slot_id}`
-    out.note(`You have made no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
+    out.note(`You have no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
     return value
   }
   const unknown = field === 'request_id' ? 'the last placement has none' : 'there is no last fill'
@@ -79,14 +79,14 @@ export async function lastPlacement(session: Session, field: Field): Promise<str
   throw new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)
 }
 
-/** Where an identifier is found that another program received. */
+/** Where to find an identifier that another program received. */
 const sources = {
   slot_id: ' (svc placements list shows them)',
   request_id: ' (svc requests list shows them)',
   asset_token: '',
 }
 
-/** Whether the service still has a slot: a sandbox may have been reset, or started again in memory. */
+/** Whether the service still has a slot: a sandbox may have been reset, or restarted in memory. */
 async function isStored({ settings, client, signal }: Session, slot_id: string): Promise<boolean> {
   if (settings.sandbox === null) return true
   try {
@@ -124,7 +124,7 @@ async function fieldOf(session: Session, placement: PlacementItem, field: Field)
   return request?.request_id ?? null
 }
 
-/** Returns the saved placement of a service; null when there is none, or it is of another service. */
+/** Returns the saved placement of a service; null when there is none, or it belongs to another service. */
 async function readSaved(host: Host, base_url: string): Promise<LastPlacement | null> {
   const saved = parseJson(await readFile(lastPath(host), 'utf8').catch(() => ''))
   if (!hasTypes(saved, lastTypes)) return null

@@ -1,7 +1,7 @@
 /**
- * Output filters. `--jq`: jq 1.7 as WebAssembly, without access to files, the network or the environment of
- * this process. `--template`: a Handlebars template over the JSON, with the helpers of docs/guides/output.md. Both are compiled
- * before anything is sent, so that a typing error has no effect.
+ * Output filters. `--jq`: jq 1.7 as WebAssembly, without access to files, the network or the environment of this
+ * process. `--template`: a Handlebars template over the JSON, with the helpers of docs/guides/output.md. Both are
+ * compiled before anything is sent, so that a typo has no effect.
  */
 import { isObject } from '../../foundation/json.ts'
 import { CliError } from '../run/errors.ts'
@@ -9,7 +9,7 @@ import { timeChoices } from '../settings/table.ts'
 import { colorNames, jsonText, oneLine, type Style } from './terminal.ts'
 import { cutText, formatValue, padEnd, textWidth, timeText } from './text.ts'
 
-/** The program as the package offers it: one run at a time, output as text. */
+/** The program that the package provides: one run at a time, output as text. */
 interface Program {
   raw(json: string, expression: string, flags: readonly string[]): Promise<string>
   /** What `raw` calls; it returns the exit code of jq. */
@@ -18,7 +18,7 @@ interface Program {
 
 /** A jq expression, ready to be applied. */
 interface JqFilter {
-  /** Returns the results, one a line: strings as they are, all else as JSON. */
+  /** Returns the results, one per line: strings unquoted, everything else as JSON. */
   apply(value: unknown): Promise<string>
 }
 
@@ -49,7 +49,7 @@ export async function compileJq(expression: string): Promise<JqFilter> {
       if (exit_code === 0) return String(output)
       // After some output jq does not report its error.
       const failed = output instanceof Error ? output : (await run(json, `(${expression}\n) | empty`)).output
-      throw new CliError('usage', 'jq_failed', `--jq: ${messageOf(failed)}.`, 'See what it is applied to: -o json')
+      throw new CliError('usage', 'jq_failed', `--jq: ${messageOf(failed)}.`, 'See its input: -o json')
     },
   }
 }
@@ -63,11 +63,11 @@ async function compileError(expression: string, output: string, run: Run): Promi
   const before = expression.slice(0, at)
   const line = before.split('\n').length
   const column = at - before.lastIndexOf('\n')
-  const hint = `It reads up to: ${before === '' ? 'nothing' : before}`
+  const hint = `It is valid up to: ${before === '' ? 'nothing' : before}`
   return new CliError('usage', 'jq_malformed', `--jq, line ${line}, column ${column}: ${reason}.`, hint)
 }
 
-/** Returns the index of the error: jq names only its line. The text before it is at most incomplete. */
+/** Returns the index of the error: jq names only its line. The text before it may be incomplete, but not wrong. */
 async function placeOf(expression: string, run: Run): Promise<number> {
   for (let end = 1; end <= expression.length; end++) {
     const { output, exit_code } = await run('null', expression.slice(0, end))
@@ -84,7 +84,7 @@ function messageOf(failed: string | Error): string {
   return String(failed instanceof Error ? failed.message : failed).replace(/^jq: error (?:\(at [^)]*\))?:? ?/, '')
 }
 
-/** Stands for the place of the table, which is known when all rows are. */
+/** Stands for the table until all rows are known. */
 const tablePlace = '\u0000'
 
 /** Returns a function that applies a template to a value. Throws CliError when it does not compile. */
@@ -158,7 +158,7 @@ function tableText(rows: readonly (readonly string[])[]): string {
     .join('')
 }
 
-/** On a terminal a value begins no line of its own; the lines of the template stay. */
+/** On a terminal a value cannot start its own line; the lines of the template stay. */
 function withoutLineEnds(value: unknown): unknown {
   if (typeof value === 'string') return oneLine(value)
   if (Array.isArray(value)) return value.map(withoutLineEnds)

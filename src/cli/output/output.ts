@@ -34,22 +34,28 @@ export interface Output {
   list(whole: unknown, items: readonly unknown[], text: (style: Style) => readonly string[]): void
   /** Prints one item of an endless list. */
   item(value: unknown, text: (style: Style) => string | readonly string[]): void
-  /** Prints a document that is not JSON, exact where it does not go to a terminal; in JSON formats as `{media_type, text}`. */
+  /**
+   * Prints a document that is not JSON, unchanged when it does not go to a terminal; in JSON formats as `{media_type,
+   * text}`.
+   */
   document(text: string, media_type: string): void
-  /** Prints text in every format but none, exact where it does not go to a terminal: for JSON lines that are written elsewhere. */
+  /**
+   * Prints text in every format but none, unchanged when it does not go to a terminal: for JSON lines written
+   * elsewhere.
+   */
   raw(text: string): void
   /** Prints a note on stderr, unless quiet. */
   note(text: string): void
   /** Prints a failure on stderr: as text, or as one JSON object. */
   failure(failure: Failure): void
-  /** Awaits `work`. When it takes longer than a second, prints on stderr what it waits for. */
+  /** Awaits `work`. If it takes longer than a second, prints on stderr what it is waiting for. */
   progress<T>(text: string, work: Promise<T>): Promise<T>
   /**
-   * Awaits `work`, which reports the bytes that are done, and draws them on a terminal as a line that is gone at the end:
-   * `text  12.3 of 45.6 MB  26 %`. Anywhere else nothing is printed. `total` is null when it is not known.
+   * Awaits `work`, which reports the bytes done, and shows them on a terminal as a line that disappears at the end:
+   * `text  12.3 of 45.6 MB  26 %`. Anywhere else nothing is printed. `total` is null when unknown.
    */
   bytes<T>(text: string, total: number | null, work: (done: (bytes: number) => void) => Promise<T>): Promise<T>
-  /** Compiles `--jq` or `--template`, so that a typing error has no effect. Throws CliError. */
+  /** Compiles `--jq` or `--template`, so that a typo has no effect. Throws CliError. */
   prepare(): Promise<void>
   /** Resolves when everything is printed. Throws CliError where `--jq` or `--template` does not fit the value. */
   flush(): Promise<void>
@@ -58,13 +64,13 @@ export interface Output {
 /** The result of `--jq` or `--template` for a value. */
 type Filter = (value: unknown) => Promise<string> | string
 
-/** How tables and times are shown where nothing else is asked for. */
+/** How tables and times are shown by default. */
 function usualView({ now }: Pick<Host, 'now'>): View {
   return { time: null, now_ms: now(), wide: false, columns: null, left_out: [] }
 }
 
 const progressDelay_ms = 1_000
-/** Between two drawings of a line. */
+/** Time between two redraws of a line. */
 const redraw_ms = 100
 
 /** Returns the control codes that erase the line of the cursor. */
@@ -76,7 +82,7 @@ export function createOutput(
   host: Host,
   { format, quiet, color, isPaged, view = usualView(host), filter = null }: OutputOptions,
 ): Output {
-  // Reading the properties of a stream opens it, so each is read when something is printed on it.
+  // Reading the properties of a stream opens it, so each is read only when something is printed to it.
   let outStyle: Style | undefined
   let errStyle: Style | undefined
   const out = () => {
@@ -88,7 +94,7 @@ export function createOutput(
     return errStyle
   }
   const isJson = format === 'json' || format === 'jsonl'
-  /** A value cannot begin a line of its own. Lines are printable in a pipe too, because what reads one often prints it. */
+  /** A value cannot start its own line. Lines are printable in a pipe too, because its reader often prints them. */
   const textOf = (lines: readonly string[]) => lines.map((line) => `${oneLine(line)}\n`).join('')
   const print = (lines: readonly string[]) => host.stdout.write(textOf(lines))
   const printPages = (lines: readonly string[]) => {
@@ -216,7 +222,7 @@ function leftOutText(tables: readonly (readonly string[])[]): string {
   return texts.filter((_, index) => lists[index] !== '').join('; ')
 }
 
-/** Loads what a filter needs: jq has 1.3 MB, templates a tenth of that. */
+/** Loads the code for a filter: jq is 1.3 MB, templates a tenth of that. */
 async function loadFilter(filter: NonNullable<OutputOptions['filter']> | null, style: () => Style): Promise<Filter> {
   const { compileJq, compileTemplate } = await import('./filter.ts')
   if (filter?.kind === 'jq') return (await compileJq(filter.text)).apply
@@ -225,7 +231,7 @@ async function loadFilter(filter: NonNullable<OutputOptions['filter']> | null, s
 
 const defaultColumns = 80
 
-/** Returns the line of a transfer, cut to the width of the terminal: one that wraps could not be erased. */
+/** Returns the line of a transfer, cut to the width of the terminal: a wrapped line could not be erased. */
 function bytesLine(text: string, bytes: number, total: number | null, columns: number): string {
   const mega = (count: number) => (count / 1_000_000).toFixed(1)
   const amount = total === null ? `${mega(bytes)} MB` : `${mega(bytes)} of ${mega(total)} MB`
@@ -247,12 +253,12 @@ function failureText({ message, hint, request_id, reason_code }: Failure, style:
   ].join('\n')
 }
 
-/** Exit codes of a shell when there is no such program; Windows has its own. */
+/** Exit codes of a shell for a missing program; Windows has its own. */
 const notFound = [127, 9009]
 
 /**
- * Shows a text in a pager until you close it, as git and gh do. Returns false when it has shown nothing and the text is
- * still to be printed: there is no terminal, the text fits the screen, no pager is wanted (SVC_PAGER or PAGER is empty or
+ * Shows a text in a pager until you close it, as git and gh do. Returns false when nothing was shown and the text still
+ * has to be printed: there is no terminal, the text fits the screen, no pager is wanted (SVC_PAGER or PAGER is empty or
  * cat), or it is not installed.
  */
 function showInPager({ stdout, env, platform }: Host, text: string): boolean {
@@ -267,10 +273,10 @@ function showInPager({ stdout, env, platform }: Host, text: string): boolean {
     shell: true,
     input: text,
     stdio: ['pipe', 'inherit', 'inherit'],
-    // The output is UTF-8 also where no locale says so, as in most containers.
+    // The output is UTF-8 even where no locale says so, as in most containers.
     env: { LESS: 'FRX', LESSCHARSET: 'utf-8', LV: '-c', ...env },
   })
-  // EPIPE: the pager was closed before it had read everything. It has shown what was wanted.
+  // EPIPE: the pager was closed before it had read everything, which is fine.
   const isStarted = error === undefined || (error as NodeJS.ErrnoException).code === 'EPIPE'
   return isStarted && !notFound.includes(status ?? 0)
 }

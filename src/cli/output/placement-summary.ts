@@ -6,7 +6,7 @@ import type { PlacementResponse } from '../../contract/resources/placements.ts'
 import type { Style } from './terminal.ts'
 import { alignPairs, formatValue } from './text.ts'
 
-/** How the next command begins, and the options by which it uses the same service, project and key. */
+/** How the next command begins, and the options that make it use the same service, project and key. */
 interface NextCommand {
   command_name: string
   next_options?: string
@@ -38,7 +38,7 @@ export function placementSummary(
   ]
 }
 
-/** Returns `granted, revision 1, semantic_targeting yes, prompt_shared no (wrapper_cmp)`, or null without a consent. */
+/** Returns `granted, revision 1, semantic_targeting yes, prompt_shared no (wrapper_cmp)`, or null without consent. */
 export function consentLine(consent: AuthoritativeConsent | null): string | null {
   if (consent === null) return null
   const { lifecycle_state, revision, purposes, source } = consent
@@ -78,7 +78,7 @@ function noFillRows({ decision }: PlacementResponse): Row[] {
   ]
 }
 
-/** Identifiers are left out: the next command uses those of the last placement. */
+/** Identifiers are left out: the next command takes them from the last placement. */
 function nextSteps(
   { decision, placement }: PlacementResponse,
   { command_name, next_options = '' }: NextCommand,

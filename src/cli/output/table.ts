@@ -1,21 +1,21 @@
 /**
- * Tables: rows under the names of their columns. On a terminal they fit its width: the least important columns are left out
- * before a cell is cut, and times are short. Anywhere else every column is printed, with whole values.
+ * Tables: rows under the names of their columns. On a terminal they fit its width: the least important columns are
+ * dropped before a cell is cut, and times are short. Anywhere else every column is printed, with full values.
  */
 import type { Output } from './output.ts'
 import type { Style } from './terminal.ts'
 import { cutText, formatValue, isTime, sizeText, textWidth, timeText, wrap } from './text.ts'
 
 export interface Column {
-  /** The name of the column in the head and for `--columns`. */
+  /** The name of the column in the header and for `--columns`. */
   name: string
   /** The property of a row; default: the name. */
   field?: string
-  /** Where a terminal is too narrow, the highest rank is left out first. 1, the default, is never left out. */
+  /** When a terminal is too narrow, the highest rank is dropped first. 1, the default, is never dropped. */
   rank?: number
   /** `time`: epoch milliseconds. `id`: never cut, since the next command needs it. `ms`: one decimal at most. `size`: bytes. `prose`: further lines in place of a cut. */
   kind?: 'time' | 'id' | 'ms' | 'size' | 'prose'
-  /** A long text is cut to this width before columns are left out for it. */
+  /** A long text is cut to this width before columns are dropped for it. */
   least?: number
   paint?: (cell: string, style: Style) => string
 }
@@ -28,8 +28,9 @@ const narrowest = 8
 const leastProse = 24
 
 /**
- * Returns a table with its head: the columns of `--columns`, or all of them. No lines where `--columns` names none of this
- * table's. `indent` is the room that the caller takes before each line. The view keeps which columns had no room.
+ * Returns a table with its header: the columns of `--columns`, or all of them. No lines when `--columns` names none of
+ * this table's columns. `indent` is the room that the caller takes before each line. The view keeps the columns that
+ * had no room.
  */
 export function tableLines(all: readonly Column[], rows: readonly Row[], style: Style, indent = 0): string[] {
   const columns = chosen(all, style)
@@ -76,12 +77,12 @@ export function printTable(
   out.list(whole, items, (style) => (rows.length === 0 ? [] : tableLines(columns, rows, style)))
 }
 
-/** Returns the columns of `--columns`, in its order; all where it was not given. Of several tables each has its own. */
+/** Returns the columns of `--columns`, in its order; all without it. With several tables, each has its own columns. */
 function chosen(columns: readonly Column[], { view }: Style): readonly Column[] {
   if (view.columns === null) return columns
   return view.columns.flatMap((name) => {
     const known = columns.find((column) => column.name === name || column.field === name)
-    // A column of --columns is never left out.
+    // A column of --columns is never dropped.
     if (known !== undefined) return { ...known, rank: 1 }
     if (view.has_tables) return []
     return isTime(name) ? { name, kind: 'time' } : { name }
@@ -124,7 +125,7 @@ function fitting(
   return all
 }
 
-/** Returns the lines of a row: prose that is wider than its column goes on below. */
+/** Returns the lines of a row: prose that is wider than its column continues below. */
 function wrappedRow(
   row: readonly string[],
   columns: readonly Column[],

@@ -1,16 +1,16 @@
 /**
- * Text for a terminal: its styles, and that nothing else in it can steer the terminal. Every stream of the command line is
- * guarded: on a terminal each control character is written out, as `\u001b`, no matter who sent it. Codes of this program itself
- * pass because they carry a secret of the process, which no stored or received text knows; the guard removes it, so a value is
- * never styled by what it contains.
+ * Text for a terminal: its styles, and a guard so that nothing else in it can control the terminal. Every stream of the
+ * command line is guarded: on a terminal each control character is escaped, as `\u001b`, no matter who sent it. Codes
+ * of this program itself pass because they contain a secret of the process, which no stored or received text has; the
+ * guard removes it, so a value's content can never style it.
  */
 import { Chalk } from 'chalk'
 import { type Host, type HostStream, hostWith } from '../run/host.ts'
 import type { ColorChoice, TimeChoice } from '../settings/table.ts'
 
 /**
- * C0 except tab and line end, DEL, C1, and characters that change the reading direction or break lines unseen. `\r` counts
- * unless a line end follows. Half a surrogate pair would reach a terminal as bytes of no character.
+ * C0 except tab and line end, DEL, C1, and characters that change the reading direction or invisibly break lines. `\r`
+ * counts unless a line end follows. Half a surrogate pair would reach a terminal as bytes that are not a character.
  */
 const unsafe =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]|\r(?!\n)|\p{Surrogate}/gu
@@ -18,7 +18,9 @@ const unsafe =
 const isPlain = /^[\t\n -~]*$/
 const isOneLine = /^[^\t\n\r]*$/
 
-/** Drawn once a process, where a stream has colours or redraws a line. Its form is one that measures of width strip. */
+/**
+ * Drawn once per process, when a stream has colours or redraws a line. Its form is one that width measurements strip.
+ */
 let secret: string | undefined
 let ownCode: RegExp | undefined
 let ownClipboard: RegExp | undefined
@@ -30,8 +32,8 @@ export function ownControl(code: string): string {
 }
 
 /**
- * Returns the control sequence OSC 52, which puts a text into the clipboard, in the form that only the guard of a stream
- * passes. The text is in it only as base64.
+ * Returns the control sequence OSC 52, which puts a text into the clipboard, in the form that only the guard of a
+ * stream passes. The text is included only as base64.
  */
 export function clipboardControl(text: string): string {
   return `\u001b]${ownSecret()};52;c;${Buffer.from(text).toString('base64')}\u0007`
@@ -45,7 +47,7 @@ function ownSecret(): string {
   return secret
 }
 
-/** Returns a text with its control characters written out: `\u001b`. Tabs and line ends stay, and codes of this program. */
+/** Returns a text with its control characters escaped: `\u001b`. Tabs, line ends and this program's own codes stay. */
 export function printable(text: string): string {
   if (isPlain.test(text)) return text
   return text.replace(ownOrUnsafe ?? unsafe, (found) => (found.length > 2 ? found : escaped(found)))
@@ -56,7 +58,7 @@ export function oneLine(text: string): string {
   return printable(isOneLine.test(text) ? text : text.replace(/[\t\n\r]+/g, ' '))
 }
 
-/** Returns a text for one line without its control characters, as of a paste: tabs and line ends become blanks. */
+/** Returns a text, such as a paste, for one line without its control characters: tabs and line ends become blanks. */
 export function withoutControls(text: string): string {
   return text.replace(/[\t\n\r]+/g, ' ').replace(unsafe, '')
 }
@@ -66,7 +68,9 @@ export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(unsafe, escaped)
 }
 
-/** Returns what a stream gets: a terminal printable text, anything else the exact one; both with plain control codes. */
+/**
+ * Returns the text for a stream: printable for a terminal, unchanged for anything else; both with plain control codes.
+ */
 export function streamText(text: string, is_terminal: boolean): string {
   const safe = is_terminal ? printable(text) : text
   if (ownCode === undefined || ownClipboard === undefined) return safe
@@ -80,7 +84,7 @@ export function guardedHost(host: Host): Host {
   return hostWith(host, { stdout, stderr })
 }
 
-/** Reading the properties of a stream opens it, so each is read when it is needed. */
+/** Reading the properties of a stream opens it, so each is read only when needed. */
 function guarded(stream: () => HostStream): HostStream {
   return {
     write(text) {
@@ -103,7 +107,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Chalk knows the codes. They are marked as this program's own, so that the guard of the stream lets them pass. */
+/** Chalk has the codes. They are marked as this program's own, so that the guard of the stream lets them pass. */
 const codes = new Chalk({ level: 1 })
 export const colorNames = ['bold', 'dim', 'inverse', 'red', 'green', 'yellow', 'cyan'] as const
 
@@ -115,7 +119,7 @@ export interface View {
   time: TimeChoice | null
   /** The time that relative times count from, epoch milliseconds. */
   now_ms: number
-  /** Whether a terminal gets every column, whole. */
+  /** Whether a terminal gets every column in full. */
   wide: boolean
   /** The columns that `--columns` names; null without it. */
   columns: readonly string[] | null
@@ -125,7 +129,7 @@ export interface View {
   left_out?: string[][]
 }
 
-/** Colours, and the columns of the terminal; undefined where the text does not go to one. */
+/** Colours, and the columns of the terminal; undefined when the text does not go to one. */
 export type Style = Readonly<Record<(typeof colorNames)[number], Paint>> & {
   columns?: number | undefined
   view: Readonly<View>
@@ -133,17 +137,17 @@ export type Style = Readonly<Record<(typeof colorNames)[number], Paint>> & {
 
 const usualView: View = { time: null, now_ms: 0, wide: false, columns: null }
 
-/** Returns the style of a stream: with colours when it is a terminal that has them, or when `choice` says so. */
+/** Returns the style of a stream: with colours when it is a terminal that supports them, or when `choice` says so. */
 export function styleOf(stream: Host['stdout'], choice: ColorChoice, env: Host['env'], view = usualView): Style {
   const paint = isColored(stream, choice, env) ? paintWith : () => (text: string) => text
   const paints = colorNames.map((name) => [name, paint(name)])
   return Object.assign(Object.fromEntries(paints), { columns: stream.is_terminal ? stream.columns : undefined, view })
 }
 
-/** The style of text without colours that goes to no terminal. */
+/** The style of text without colours that does not go to a terminal. */
 export const plainStyle: Style = styleOf({ write: () => {}, is_terminal: false, columns: undefined }, 'never', {})
 
-/** Returns a function that begins its style again after an inner one that ends it, and after each line end. */
+/** Returns a function that restarts its style after an inner one that ends it, and after each line end. */
 function paintWith(name: (typeof colorNames)[number]): Paint {
   const [begin = '', end = ''] = codes[name]('|')
     .split('|')

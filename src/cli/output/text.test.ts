@@ -15,7 +15,7 @@ const row = {
   why: 'Buys other topics; a topic counts only with semantic_targeting.',
 }
 
-test('a table fits the terminal: columns are left out by rank, an identifier is never cut', () => {
+test('a table fits the terminal: columns are dropped by rank, an identifier is never cut', () => {
   const wide = tableLines(columns, [row], style(80))
   expect(wide.map((line) => line.length)).toEqual([43, 80])
   expect(wide[1]).toContain('cmp_larkfield_coffee  Buys other')
@@ -48,13 +48,13 @@ test('a text with a word that has no room beside its head begins below it, so th
   expect(hangingLines(' '.repeat(20), path, 50)).toEqual([`    ${path}`])
 })
 
-test('off a terminal, and with --wide, nothing is cut and nothing left out', () => {
+test('off a terminal, and with --wide, nothing is cut or dropped', () => {
   const asked = { ...style(50), view: { ...plainStyle.view, wide: true } }
   for (const each of [style(), asked])
     expect(tableLines(columns, [row], each)[1]).toBe(`slot_0388zjvr001  cmp_larkfield_coffee  ${row.why}`)
 })
 
-test('times are short in tables of a terminal, whole elsewhere, and as --time says', () => {
+test('times are short in terminal tables, full elsewhere, and as --time says', () => {
   const now_ms = Date.UTC(2026, 0, 31, 12, 5)
   const at = (columns: number | undefined, time: (typeof plainStyle)['view']['time'] = null) => ({
     ...plainStyle,

@@ -1,17 +1,17 @@
 /**
- * Values as aligned text. Widths are terminal columns: East Asian characters and emoji take two. Times are as `--time` asks
- * for them: UTC, as in JSON and in the journal.
+ * Values as aligned text. Widths are terminal columns: East Asian characters and emoji take two. Times are in the form
+ * that `--time` requests, in UTC, as in JSON and in the journal.
  */
 import { stripVTControlCharacters } from 'node:util'
 import stringWidth from 'string-width'
 import { jsonText, oneLine, type Style } from './terminal.ts'
 
-/** Prose below this width is harder to read than a line that the terminal breaks. */
+/** Prose narrower than this is harder to read than a line wrapped by the terminal. */
 const leastProse = 30
 
 /**
- * Returns `name  value` lines with the values in one column, after an indent; on a terminal a long one goes on below. Rows
- * without a value are left out.
+ * Returns `name  value` lines with the values in one column, after an indent; on a terminal a long one continues below.
+ * Rows without a value are left out.
  */
 export function alignPairs(
   rows: readonly (readonly [name: string, value: string | null])[],
@@ -33,7 +33,7 @@ export function alignPairs(
 /** Created on first use: it initializes ICU, which takes 20 ms. */
 let graphemes: Intl.Segmenter | undefined
 
-/** Returns the text cut to a width, with `…` where something is missing. No character is cut in two. */
+/** Returns the text cut to a width, with `…` where it was cut. No character is split. */
 export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   graphemes ??= new Intl.Segmenter()
@@ -58,13 +58,13 @@ export function wrap(text: string, width: number): string[] {
   return lines
 }
 
-/** The indent of a text that is below its head, because a word of it has no room beside the head. */
+/** The indent of a text that is below its head, because one of its words has no room next to the head. */
 const belowHead = 4
 
 /**
  * Returns a text after a head, wrapped to `width` columns, its further lines below its first word. A text with a word that is
  * wider than that, such as a path, begins below the head: broken by the terminal it could not be copied. Without a width,
- * which is where it goes to no terminal, it is one line.
+ * when it does not go to a terminal, it is one line.
  */
 export function hangingLines(head: string, text: string, width: number | undefined): string[] {
   if (width === undefined) return [head + text]
@@ -78,8 +78,8 @@ export function hangingLines(head: string, text: string, width: number | undefin
 }
 
 /**
- * Returns a text after a head, broken where `width` columns are full, its further lines below its first character. Unlike
- * words that are wrapped nothing of it changes, and nothing is too long: for bodies, hashes and tokens.
+ * Returns a text after a head, broken after every `width` columns, with further lines below its first character. Unlike
+ * with word wrapping, nothing changes and no line is too long: for bodies, hashes and tokens.
  */
 export function brokenLines(head: string, text: string, width: number | undefined): string[] {
   if (width === undefined) return [head + text]
@@ -115,7 +115,7 @@ function widest(texts: readonly string[]): number {
   return Math.max(0, ...texts.map((text) => textWidth(text)))
 }
 
-/** Returns any JSON value as indented `name  value` lines, its names as they are: for bodies. */
+/** Returns any JSON value as indented `name  value` lines, its names unchanged: for bodies. */
 export function describeValue(value: unknown, style: Style): string[] {
   return fieldLines(value, style, (name, field) => ({
     label: name,
@@ -123,10 +123,10 @@ export function describeValue(value: unknown, style: Style): string[] {
   }))
 }
 
-/** How a field is written: its label, and its value where that is on the same line. */
+/** How a field is written: its label, and its value if it is on the same line. */
 type FieldText = (name: string, value: unknown) => { label: string; text: string }
 
-/** Returns any JSON value as indented lines, each field as `fieldText` has it. */
+/** Returns any JSON value as indented lines, each field as returned by `fieldText`. */
 export function fieldLines(value: unknown, style: Style, fieldText: FieldText): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => itemLines(item, style, fieldText))
   if (typeof value !== 'object' || value === null) return [formatValue(value)]
@@ -155,12 +155,12 @@ export function plural(count: number, noun: string, many = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : many}`
 }
 
-/** Whether a field of this name holds epoch milliseconds. */
+/** Whether a field with this name contains epoch milliseconds. */
 export function isTime(name: string): boolean {
   return /(^|_)at_ms$|^(server_time|now)_ms$/.test(name)
 }
 
-/** Returns a scalar, or a list of them, on one line, with the control characters written out that could steer a terminal. */
+/** Returns a scalar, or a list of them, on one line, with control characters that could affect a terminal escaped. */
 export function formatValue(value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(formatValue).join(', ')
@@ -173,7 +173,7 @@ function itemLines(item: unknown, style: Style, fieldText: FieldText): string[] 
   return [`- ${first}`, ...rest.map((line) => `  ${line}`)]
 }
 
-/** Whether a value takes lines of its own. */
+/** Whether a value takes its own lines. */
 function isNested(value: unknown): boolean {
   if (Array.isArray(value)) return value.some((item) => typeof item === 'object' && item !== null)
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
@@ -186,13 +186,13 @@ const units = [
   ['s', 1_000],
 ] as const
 
-/** The most epoch milliseconds that a date takes. */
+/** The maximum epoch milliseconds of a date. */
 const lastDate_ms = 8.64e15
 
 /**
- * Returns epoch milliseconds as text: `12:03:41` in the tables of a terminal, with the day where it is another one than
- * today; RFC 3339 elsewhere; `2m ago` or the number where `--time` says so. A client may send any number as a time, also one
- * that is no date.
+ * Returns epoch milliseconds as text: `12:03:41` in the tables of a terminal, with the date if it is not today; RFC
+ * 3339 elsewhere; `2m ago` or the number if `--time` says so. A client may send any number as a time, even one that is
+ * not a date.
  */
 export function timeText(epoch_ms: number, { view, columns }: Style, isShort = false): string {
   if (view.time === 'ms' || Math.abs(epoch_ms) > lastDate_ms) return String(epoch_ms)
@@ -205,7 +205,7 @@ export function formatTime(epoch_ms: number): string {
   return new Date(epoch_ms).toISOString()
 }
 
-/** Returns `12:03:41` for a time of today, `Jan 30 12:03` for one of this year, `2025-01-30` for any other. */
+/** Returns `12:03:41` for a time today, `Jan 30 12:03` for one this year, `2025-01-30` for any other. */
 function shortTime(epoch_ms: number, now_ms: number): string {
   const text = formatTime(epoch_ms)
   const today = formatTime(now_ms)
@@ -215,7 +215,7 @@ function shortTime(epoch_ms: number, now_ms: number): string {
   return `${month} ${text.slice(8, 10)} ${text.slice(11, 16)}`
 }
 
-/** Returns `2m ago`, or `in 2m` for what is yet to come. */
+/** Returns `2m ago`, or `in 2m` for a future time. */
 function relativeTime(from_now_ms: number): string {
   const span = Math.abs(from_now_ms)
   const [unit, size] = units.find(([, size]) => span >= size) ?? []

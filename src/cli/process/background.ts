@@ -12,7 +12,7 @@ import { CliError, type Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import { createStateDirectory, stateFailure } from '../settings/state-directory.ts'
 
-/** A start takes well under a second; the migration of a large database takes longer. */
+/** Starting takes well under a second; migrating a large database takes longer. */
 const readyTimeout_ms = 60_000
 /** The sandbox itself takes at most 5 s to finish open requests. */
 const endTimeout_ms = 6_000
@@ -21,12 +21,15 @@ const logsKept = 10
 interface Background {
   /** The first line on stdout. */
   line: string
-  /** The lines on stderr until then. */
+  /** The lines on stderr up to then. */
   notes: string[]
   log_file: string
 }
 
-/** Starts `svc WORDS`. Throws CliError: what the process itself reported, or that it was not ready in time. */
+/**
+ * Starts `svc WORDS`. Throws CliError with the error that the process itself reported, or because it was not ready in
+ * time.
+ */
 export async function startInBackground(
   host: Host,
   words: readonly string[],
@@ -74,7 +77,7 @@ function firstLine(child: ChildProcess, signal: AbortSignal): Promise<string> {
   })
 }
 
-/** Ends a process, by force when it does not end in time. */
+/** Ends a process, by force if it does not end in time. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -85,8 +88,8 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 /**
- * Returns the failure that the process logged. A log file without one stays, unless it is empty: then the process had nothing
- * to say, or the disk had no room for it.
+ * Returns the failure that the process logged. A log file without a failure stays, unless it is empty: then the process
+ * logged nothing, or the disk was full.
  */
 function failureOf(error: unknown, log_file: string): unknown {
   if (!(error instanceof Ended)) {

@@ -1,9 +1,9 @@
 /**
- * Certificates of local sandboxes: made at the first start and kept in the state directory, so that one stays the same
- * between starts, or given as files.
+ * Certificates of local sandboxes: either made on the first start and kept in the state directory, so that they stay
+ * the same between starts, or given as files.
  *
- * `tls/NAMES.pem` holds key and certificate together and appears at once: two starts at a time never mix two pairs.
- * `tls/NAMES.crt` is only the certificate, which clients trust.
+ * `tls/NAMES.pem` contains both key and certificate and is created atomically: two simultaneous starts never mix two
+ * pairs. `tls/NAMES.crt` is only the certificate, which clients trust.
  */
 import { X509Certificate } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ export interface Certificate {
   /** Both PEM. */
   cert: string
   key: string
-  /** The file that holds the certificate without the key. */
+  /** The file with the certificate but without the key. */
   path: string
 }
 
@@ -27,10 +27,10 @@ const day_ms = 86_400_000
 const lifetime_days = 397
 /** A certificate is replaced this long before it expires: a sandbox may run for days. */
 const renewal_ms = 30 * day_ms
-/** Of the names in a file name. */
+/** The maximum length of the names in a file name. */
 const longestName = 120
 
-/** Reads the certificate and key that you name. Throws CliError when one cannot be read, or has expired. */
+/** Reads the certificate and key from the given files. Throws CliError when one cannot be read, or has expired. */
 export function readCertificate(host: Host, files: { cert: string; key: string }): Certificate {
   const path = resolve(host.cwd, files.cert)
   const cert = readPem(path, '--tls-cert')
@@ -50,7 +50,7 @@ function readPem(path: string, flag: string): string {
 }
 
 /**
- * Returns the certificate of the state directory `home` for loopback and `names`; makes it when there is none, or it
+ * Returns the certificate of the state directory `home` for loopback and `names`; creates it when there is none or it
  * expires soon. Throws CliError when the directory cannot be written.
  */
 export async function ownCertificate(host: Host, home: string, names: readonly string[]): Promise<Certificate> {
@@ -68,19 +68,19 @@ export async function ownCertificate(host: Host, home: string, names: readonly s
   }
 }
 
-/** Returns a host name as a certificate has it: lower case, IPv6 without brackets. */
+/** Returns a host name in the form that certificates use: lower case, IPv6 without brackets. */
 function bare(name: string): string {
   return name.toLowerCase().replace(/^\[|\]$/g, '')
 }
 
-/** `localhost`, or `localhost+devbox.local+192.168.1.5`: the names beside loopback. */
+/** `localhost`, or `localhost+devbox.local+192.168.1.5`: the names other than loopback. */
 function fileName(names: readonly string[]): string {
   const others = names.slice(3).toSorted()
   const text = ['localhost', ...others].join('+').replace(/[^a-z0-9.+-]/g, '-')
   return text.length <= longestName ? text : `${text.slice(0, longestName)}-${others.length}`
 }
 
-/** Returns the pair of a file; null when it has to be made again. */
+/** Returns the pair of a file; null when it has to be created again. */
 function readPair(file: string, now_ms: number, names: readonly string[]): { cert: string; key: string } | null {
   const text = readOptional(file)
   const [key] = /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----\n?/.exec(text) ?? []
@@ -124,7 +124,7 @@ async function createPair(host: Host, file: string, names: readonly string[]) {
   const partial = `${file}.${host.pid}.part`
   writeFileSync(partial, pair.key + pair.cert, { mode: ownerOnly.file })
   try {
-    // Fails when there is one: then it is current and somebody else's, or it is to be replaced.
+    // Fails when the file exists: then it is a current one from another process, or it has to be replaced.
     linkSync(partial, file)
     rmSync(partial)
   } catch {
@@ -139,8 +139,8 @@ async function createPair(host: Host, file: string, names: readonly string[]) {
 }
 
 /**
- * Lets this process accept the certificates of running sandboxes: every client of it, the global fetch too. Those of the
- * system count as well: that of a local authority such as mkcert's is there.
+ * Lets this process accept the certificates of running sandboxes: every client in it, including the global fetch. The
+ * system's certificates are trusted as well: they include local authorities such as mkcert's.
  */
 export async function trustCertificates(sandboxes: readonly Pick<Locator, 'certificate'>[]): Promise<void> {
   const paths = sandboxes.flatMap(({ certificate }) => certificate ?? [])
@@ -150,7 +150,7 @@ export async function trustCertificates(sandboxes: readonly Pick<Locator, 'certi
   setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system'), ...files.flat()])
 }
 
-/** Returns every certificate of a file. One that has gone is not needed: its sandbox cannot be reached then. */
+/** Returns every certificate of a file. A missing file is not needed: its sandbox is gone too. */
 function readFileOrNothing(path: string): string[] {
   try {
     return readFileSync(path, 'utf8').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []

@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process'
 import type { Session } from '../run/command.ts'
 import type { Host } from '../run/host.ts'
 
-/** A failing opener ends at once; one that keeps running has become the browser, or waits for it. */
+/** A failing opener ends immediately; one that keeps running has become the browser, or is waiting for it. */
 const failureTimeout_ms = 1_000
-/** Linux needs one of these variables before anything can be shown. */
+/** Linux needs one of these variables to show anything. */
 const displays = ['DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME', 'BROWSER']
 
-/** Opens a page in the browser. Resolves to false where there is none. */
+/** Opens a page in the browser. Resolves to false when there is none. */
 export function openUrl({ env, platform }: Pick<Host, 'env' | 'platform'>, url: string): Promise<boolean> {
   const hasDisplay = platform === 'darwin' || platform === 'win32' || displays.some((name) => env[name])
   if (!hasDisplay) return Promise.resolve(false)
@@ -32,7 +32,7 @@ export function openUrl({ env, platform }: Pick<Host, 'env' | 'platform'>, url: 
 /** Opens a page for a command that prints its URL, and notes whether it did. Without a terminal nothing is opened. */
 export async function openPage({ host, out }: Session, url: string): Promise<boolean> {
   const isOpen = host.stdout.is_terminal && (await openUrl(host, url))
-  // As text the command itself prints the URL.
+  // In text format the command itself prints the URL.
   const where = out.format === 'text' ? '.' : `: ${url}`
   if (isOpen) out.note(`Opened in the browser${where}`)
   else out.note(`Not opened, ${host.stdout.is_terminal ? 'no browser was found' : 'this is not a terminal'}${where}`)

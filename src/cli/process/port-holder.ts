@@ -5,7 +5,7 @@ import { basename } from 'node:path'
 import { promisify } from 'node:util'
 import type { Locator } from '../settings/state-directory.ts'
 
-/** Returns `another sandbox, pid 4711`, `pid 4711 (node)`, or `another program` where the system does not show it. */
+/** Returns `another sandbox, pid 4711`, `pid 4711 (node)`, or `another program` when the system does not show it. */
 export async function portHolder(port: number, platform: string, sandboxes: readonly Locator[]): Promise<string> {
   const sandbox = sandboxes.find(({ url }) => new URL(url).port === String(port))
   if (sandbox !== undefined) return `another sandbox, pid ${sandbox.pid}`
@@ -24,7 +24,8 @@ async function fromProc(port: number): Promise<string | null> {
     const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => [])
     const targets = await Promise.all(descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')))
     if (!targets.some((target) => sockets.has(target))) continue
-    // Of the executable: `comm` is the name of the main thread, which current versions of Node call node-MainThread.
+    // The name of the executable: `comm` is the name of the main thread, which current versions of Node call
+    // node-MainThread.
     const program = await readlink(`/proc/${pid}/exe`).catch(() => 'unknown')
     return `pid ${pid} (${basename(program.replace(/ \(deleted\)$/, ''))})`
   }

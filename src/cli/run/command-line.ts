@@ -2,9 +2,9 @@
  * From the words of a command line to an exit code: commander parses them into a value, help is printed or the command runs,
  * and every failure is reported.
  *
- * Every name of a level is declared as an empty subcommand. When commander has found the one that is called, a hook loads
- * it and completes it with its arguments and options, or with the names of the next level: only commands on the path are
- * loaded. The common options belong to the root, which reads them anywhere on the line. `--help` is one of them.
+ * Every name of a level is declared as an empty subcommand. When commander has found the called one, a hook loads it
+ * and adds its arguments and options, or the names of the next level: only commands on the path are loaded. The common
+ * options belong to the root, which reads them anywhere on the line. `--help` is one of them.
  */
 import { type Argument, Command as Commander, CommanderError, Option } from 'commander'
 import type { OutputOptions } from '../output/output.ts'
@@ -34,7 +34,7 @@ import { commandName, type Host, version } from './host.ts'
 
 const defaultColumns = 80
 
-/** Runs a command line and returns its exit code. Schemas, settings and the client are loaded when it is understood. */
+/** Runs a command line and returns its exit code. Schemas, settings and the client are loaded once it is parsed. */
 export async function runCommand(
   commands: readonly AnyCommand[],
   rootHelp: () => string,
@@ -101,7 +101,7 @@ async function helpOf(
   })
 }
 
-/** The output that the command line and the environment ask for. The settings files may still change it. */
+/** The output that the command line and the environment request. The settings files can still change it. */
 function outputOptions(common: CommonOptions, env: Host['env']): Omit<OutputOptions, 'view'> {
   const wanted = common.settings.output ?? env.SVC_OUTPUT
   const { quiet, color, isInteractive, isPaged, filter } = common
@@ -118,7 +118,7 @@ function outputOptions(common: CommonOptions, env: Host['env']): Omit<OutputOpti
 async function describe(error: unknown): Promise<Failure> {
   if (error instanceof CliError) {
     const { category, code, message, hint } = error
-    // Only the problems of a suite are lines of their own: elsewhere a line end is of a name or a value.
+    // Only the problems of a suite have their own lines: elsewhere a line end belongs to a name or a value.
     const text = code === 'suite_invalid' ? message : oneLine(message)
     return { category, code, reason_code: null, message: text, hint: hint && oneLine(hint), request_id: null }
   }
@@ -139,7 +139,7 @@ interface CommonOptions {
   settings: Flags
   quiet: boolean
   color: ColorChoice
-  /** Whether a command may ask on a terminal. */
+  /** Whether a command may ask questions on a terminal. */
   isInteractive: boolean
   /** Whether a long list may go to a pager. */
   isPaged: boolean
@@ -149,7 +149,7 @@ interface CommonOptions {
   filter: OutputOptions['filter']
 }
 
-/** Parses a command line. Words that it does not know are returned as `invalid`, with the nearest known one. */
+/** Parses a command line. Unknown words are returned as `invalid`, with the nearest known one. */
 export async function parseCommandLine(commands: readonly AnyCommand[], args: readonly string[]): Promise<ParsedLine> {
   const declared = new Map<Commander, AnyCommand>()
   let called: { command: Command; input: CommandInput } | undefined
@@ -181,7 +181,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
     }
   }
 
-  /** Returns what to do about an error, where the command says more than commander's message. */
+  /** Returns what to do about an error, if the command says more than commander's message. */
   async function hint({ code, message }: CommanderError): Promise<string | null> {
     const [first = ''] = root.args
     const isCommand = commands.some(({ name }) => name === first)
@@ -242,7 +242,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
     for (const argument of command.arguments ?? []) commander.addArgument(argument)
     for (const option of [...(command.options ?? []), ...tableOptions(command)]) {
       commander.addOption(option)
-      // commander gives `--no-foo` its default before the hook, when it does not know the option yet.
+      // commander applies the default of `--no-foo` before the hook, when it does not know the option yet.
       if (option.negate) commander.setOptionValue(option.attributeName(), true)
     }
     commander.action((...values: unknown[]) => {
@@ -251,7 +251,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
         called = { command, input: { args: values.slice(0, -2) as (string | undefined)[], options } }
         return
       }
-      // commander takes the words after `--` for the last arguments, and does not report where they begin.
+      // commander treats the words after `--` as the last arguments, and does not report where they begin.
       const passthrough = args.includes('--') ? args.slice(args.indexOf('--') + 1) : null
       const own = commander.args.slice(0, commander.args.length - (passthrough?.length ?? 0))
       called = { command, input: { args: own, options, passthrough } }
@@ -272,7 +272,7 @@ const earlierFlags: Readonly<Record<string, string>> = {
   '--client': '--client-id',
 }
 
-/** Returns a command line with the flags as they are spelled now. The words after `--` stay as they are. */
+/** Returns a command line with the current spelling of its flags. The words after `--` stay unchanged. */
 function withCurrentFlags(args: readonly string[]): string[] {
   const own = args.includes('--') ? args.indexOf('--') : args.length
   return args.map((word, index) => {
@@ -291,15 +291,16 @@ function withTypedFlags(message: string, args: readonly string[]): string {
   return message
 }
 
-/** Returns a message that repeats words of a command line without the passwords of the URLs among them. */
+/** Returns a message that quotes a command line, without the passwords of its URLs. */
 function withoutPasswords(message: string, args: readonly string[]): string {
   const given = args.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)])
   return given.reduce((text, word) => text.replaceAll(word, () => redactUrlPassword(word)), message)
 }
 
 /**
- * Returns a word of a command line without the password of a URL in it, also where a mistake has left no URL. A password may
- * hold the characters that end it, so it goes up to the last `@`. Without one, it is what follows the user and is no port.
+ * Returns a word of a command line without the password of a URL in it, even if a typo makes it an invalid URL. A
+ * password can contain the characters that would end it, so it goes up to the last `@`. Without an `@`, it is the text
+ * after the user that is not a port.
  */
 function redactUrlPassword(word: string): string {
   return word
@@ -309,7 +310,7 @@ function redactUrlPassword(word: string): string {
     .replace(/^[^:@][^:]*@/s, '***@')
 }
 
-/** Returns the options that every command takes: those of the settings, and of the output. */
+/** Returns the options that every command takes: for settings and for output. */
 export function commonOptions(): Option[] {
   const settings = settingNames.flatMap((name) => {
     const { flag, description } = settingsTable[name]
@@ -318,18 +319,19 @@ export function commonOptions(): Option[] {
   return [
     ...settings,
     new Option('--json', 'short for -o json'),
-    new Option('--allow-http', 'send keys without TLS beyond this computer too'),
-    new Option('--jq <expression>', 'print what jq makes of the JSON: .items[].slot_id'),
-    new Option('--template <text>', 'print the JSON by a Handlebars template: {{slot_id}}; svc docs output').conflicts(
-      'jq',
-    ),
+    new Option('--allow-http', 'also send keys without TLS beyond this computer'),
+    new Option('--jq <expression>', 'filter the JSON with jq: .items[].slot_id'),
+    new Option(
+      '--template <text>',
+      'format the JSON with a Handlebars template: {{slot_id}}; svc docs output',
+    ).conflicts('jq'),
     new Option('--time <form>', 'show times as 12:03:41, as 2m ago, or in milliseconds')
       .choices(timeChoices)
       .argParser(String),
     new Option('-q, --quiet', 'print no notes on stderr'),
     new Option('--no-input', 'never ask, not even on a terminal'),
     new Option('--no-pager', 'print long lists without a pager'),
-    // Not checked by commander, which would stop before it has read the -o that an error is reported in.
+    // Not checked by commander, which would stop before it has read the -o that determines how errors are reported.
     new Option('--color <when>', 'colour the output').choices(colorChoices).argParser(String).default('auto'),
   ]
 }
@@ -364,7 +366,7 @@ function readCommonOptions(options: Record<string, unknown>): CommonOptions {
   }
 }
 
-/** More commands than this that end with a word say nothing about which one was meant. */
+/** If more commands than this end with a word, it is unclear which one was meant. */
 const mostVerbs = 4
 
 /** Returns what to type in place of a verb without its noun, or null: `svc status` is `svc sandbox status`. */
@@ -378,7 +380,7 @@ async function verbHint(commands: readonly AnyCommand[], word: string): Promise<
   return found.length === 1 ? `It is ${found[0]}.` : `There are ${found.slice(0, -1).join(', ')} and ${found.at(-1)}.`
 }
 
-/** Returns how to give the argument that an unknown flag names: `--file x` of a command that takes `[file]`. */
+/** Returns how to give the argument that an unknown flag names: `--file x` for a command that takes `[file]`. */
 function argumentOf(message: string, path: string, { arguments: all = [] }: Command): string | null {
   const [, typed] = /unknown option '--([^'=]+)/.exec(message) ?? []
   const known = all.find((argument) => argument.name().replaceAll('_', '-') === typed)

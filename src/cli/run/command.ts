@@ -1,4 +1,7 @@
-/** Commands as values: what the parser, the help, completion and the tests need to know of each, and what it does. */
+/**
+ * Commands as values: the data that the parser, help, completion and tests need about each one, and the function that
+ * runs it.
+ */
 import { type Argument, InvalidArgumentError, Option } from 'commander'
 import type { Client } from '../../client/client.ts'
 import type { Output } from '../output/output.ts'
@@ -17,17 +20,23 @@ export interface Command {
   options?: readonly Option[]
   /** The columns of each table that it prints, among which `--columns` chooses. */
   tables?: readonly (readonly Column[])[]
-  /** Fields that `--columns` takes beside the columns of the table. */
+  /** Fields that `--columns` takes in addition to the columns of the table. */
   fields?: readonly string[]
-  /** Values of -o that only this command has, beside the common ones. The chosen one is in `session.flags.output`. */
+  /**
+   * Values of -o that only this command has, in addition to the common ones. The chosen one is in
+   * `session.flags.output`.
+   */
   formats?: readonly string[]
-  /** Runs even though a config file is invalid, because it reports or repairs it. Its settings are the defaults then. */
+  /**
+   * Runs even though a config file is invalid, because it reports or repairs it. In that case it gets the default
+   * settings.
+   */
   acceptsInvalidSettings?: true
   /** The words after `--` are another program's command line: they are not parsed. */
   passesThrough?: true
   /** Returns the hint for a missing argument; default: the first example. */
   argumentHint?: () => Promise<string>
-  /** The hint for a negative number where an argument may stand, which reads as an unknown option: `-5m`. */
+  /** The hint for a negative number in place of an argument, which reads as an unknown option: `-5m`. */
   negativeHint?: string
   /** Command lines that work as written, without the leading `svc`. */
   examples: readonly [string, string, ...string[]]
@@ -35,7 +44,7 @@ export interface Command {
   run(session: Session, input: CommandInput): Promise<number>
 }
 
-/** A noun with its verbs, such as `placements` with `create, list, explain`, or with nouns of its own: `sandbox clock`. */
+/** A noun with its verbs, such as `placements` with `create, list, explain`, or with its own nouns: `sandbox clock`. */
 export interface CommandGroup {
   name: string
   summary: string
@@ -72,7 +81,7 @@ export async function load(command: AnyCommand): Promise<Command | CommandGroup>
   return 'load' in command ? command.load() : command
 }
 
-/** Returns every command within the given ones, in help order, with the words that call it. */
+/** Returns every command in the given ones, in help order, with the words that call it. */
 export async function loadAll(
   commands: readonly AnyCommand[],
   path: readonly string[] = [],
@@ -90,7 +99,7 @@ export async function loadAll(
 /** Returns the flags of a command that prints tables. */
 export function tableOptions({ tables = [], fields = [] }: Pick<Command, 'tables' | 'fields'>): Option[] {
   if (tables.length === 0) return []
-  const wide = new Option('--wide', 'show every column, and whole values, on a terminal too')
+  const wide = new Option('--wide', 'show every column and full values, even on a terminal')
   const named = tables.flat().filter(({ name }) => name.trim() !== '')
   const fieldNames = named.map(({ name, field = name }) => field)
   const names = [...new Set(named.map(({ name, field = name }) => (name.includes(' ') ? field : name)))]
@@ -138,25 +147,25 @@ export interface Session {
   readonly settings: Settings
   /** Settings as the command line gave them, before the environment and the files. */
   readonly flags: Flags
-  /** How you would call this program again: `svc`, or by npx under npm: see `commandName`. */
+  /** How to call this program again: `svc`, or through npx under npm; see `commandName`. */
   readonly command_name: string
-  /** Aborted by the first Ctrl-C, and by a stdout that nothing reads any more. */
+  /** Aborted by the first Ctrl-C, and when nothing reads stdout any more. */
   readonly signal: AbortSignal
-  /** Replaces what SIGINT, SIGTERM, SIGHUP and SIGPIPE do, for a command that ends by itself. */
+  /** Replaces the effect of SIGINT, SIGTERM, SIGHUP and SIGPIPE, for a command that handles its own end. */
   onInterrupt(handler: (signal: string) => void): void
   /**
-   * Returns the client of the service in the settings. It notes responses that break the contract; it does not throw for
-   * them. Throws CliError when no sandbox is running and no service is named.
+   * Returns the client of the service in the settings. It notes responses that break the contract instead of throwing.
+   * Throws CliError when no sandbox is running and no service is named.
    */
   client(options?: { credential?: PermittedKey | undefined }): Client
 }
 
-/** Whether text may use the whole terminal, and keys are read from it. */
+/** Whether text can use the whole terminal, and keys are read from it. */
 export function hasScreen({ host, out }: Session): boolean {
   return out.format === 'text' && host.stdin_is_terminal && host.stdout.is_terminal && host.env.TERM !== 'dumb'
 }
 
-/** Notes on a terminal that a command waits for new entries: until then it prints nothing. */
+/** Notes on a terminal that a command is waiting for new entries, since it prints nothing until then. */
 export function noteFollowing({ host, out }: Pick<Session, 'host' | 'out'>, what: string): void {
   if (host.stdout.is_terminal) out.note(`Following ${what}. Ctrl-C ends it.`)
 }

@@ -5,14 +5,14 @@
 import { nearestName } from '../../foundation/nearest-name.ts'
 
 export const exitCodes = {
-  ok: { exit_code: 0, meaning: 'Success. Also a clean stop of `svc start` by a signal.' },
-  unexpected: { exit_code: 1, meaning: 'A failure of no other category; most likely a bug of svc.' },
+  ok: { exit_code: 0, meaning: 'Success, or `svc start` was stopped cleanly by a signal.' },
+  unexpected: { exit_code: 1, meaning: 'A failure in no other category; most likely a bug in svc.' },
   usage: { exit_code: 2, meaning: 'The command line, a setting or a config file is invalid. Nothing was sent.' },
   service: { exit_code: 3, meaning: 'The API returned an error, or a response that breaks its contract.' },
   credentials: { exit_code: 4, meaning: 'A credential or consent is missing, unknown, expired or not allowed.' },
   expectation: { exit_code: 5, meaning: 'An expectation or check failed: --expect, evidence verify.' },
   no_fill: { exit_code: 6, meaning: 'No fill where --expect fill asked for one.' },
-  unreachable: { exit_code: 7, meaning: 'The service does not respond, or not in time; or no sandbox is running.' },
+  unreachable: { exit_code: 7, meaning: 'The service does not respond in time, or no sandbox is running.' },
   busy: { exit_code: 8, meaning: 'The port or the database is in use.' },
   interrupted: { exit_code: 130, meaning: 'Interrupted by Ctrl-C.' },
 } as const satisfies Record<string, { exit_code: number; meaning: string }>
@@ -25,7 +25,7 @@ export function categoryOf(exit_code: number): Category {
   return categories.find((category) => exitCodes[category].exit_code === exit_code) ?? 'unexpected'
 }
 
-/** A failure that the command line itself detects. Its category gives the exit code. */
+/** A failure that the command line itself detects. Its category determines the exit code. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly category: Category
@@ -42,7 +42,7 @@ export class CliError extends Error {
   }
 }
 
-/** A signal, such as that of Ctrl-C. */
+/** A signal, such as the one from Ctrl-C. */
 export class InterruptError extends CliError {
   readonly signal: string
 
@@ -52,7 +52,7 @@ export class InterruptError extends CliError {
   }
 }
 
-/** Awaits what only Ctrl-C ends, so that Ctrl-C needs no message. Resolves to the exit code. */
+/** Awaits work that only Ctrl-C ends, so that Ctrl-C needs no message. Resolves to the exit code. */
 export async function untilCtrlC(work: Promise<number>): Promise<number> {
   try {
     return await work
@@ -62,7 +62,10 @@ export async function untilCtrlC(work: Promise<number>): Promise<number> {
   }
 }
 
-/** The failure of a command that cannot read a file: the reason in words where Node has only a code and a system call. */
+/**
+ * The failure of a command that cannot read a file: with the reason in words where Node has only a code and a system
+ * call.
+ */
 export function unreadable(file: string, error: Error & { code?: unknown }): CliError {
   const reason = readFailures[String(error.code)] ?? error.message
   return new CliError('usage', 'file_unreadable', `${file} cannot be read: ${reason}.`)
@@ -75,7 +78,7 @@ const readFailures: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
 }
 
-/** Returns a failure of the file system to write a file as an error with the reason in words; any other one unchanged. */
+/** Returns a failure to write a file as an error with the reason in words; any other error unchanged. */
 export function unwritable(file: string, error: unknown, hint: string): unknown {
   if (error instanceof CliError || !(error instanceof Error) || !('syscall' in error)) return error
   const reason = writeFailures[String('code' in error && error.code)] ?? error.message
@@ -84,25 +87,28 @@ export function unwritable(file: string, error: unknown, hint: string): unknown 
 
 const writeFailures: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
-  EEXIST: 'a part of its path is not a directory',
+  EEXIST: 'part of its path is not a directory',
   EDQUOT: 'your disk quota is used up',
   EFBIG: 'the file is too large',
   ENOSPC: 'the disk is full',
-  ENOTDIR: 'a part of its path is not a directory',
+  ENOTDIR: 'part of its path is not a directory',
   EROFS: 'the file system is read-only',
 }
 
-/** The failure of every command that needs a sandbox where none is running and no service is named. */
+/** The failure of every command that needs a sandbox when none is running and no service is named. */
 export function noSandbox(hint = 'Start one: svc start. Or name a service: --base-url URL.'): NoSandboxError {
   return new NoSandboxError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
 }
 
 export class NoSandboxError extends CliError {}
 
-/** The same failure where a sandbox responds at the default URL: its locator is in the state directory of its user. */
+/**
+ * The same failure when a sandbox of another user responds at the default URL: its locator is in that user's state
+ * directory.
+ */
 export function noOwnSandbox(base_url: string): CliError {
-  const hint = `One of another user, or with another SVC_HOME, runs at ${base_url}. To use it: --base-url ${base_url}. For one of your own: svc start`
-  return new CliError('unreachable', 'sandbox_missing', 'No sandbox of yours is running.', hint)
+  const hint = `One that belongs to another user or another SVC_HOME is running at ${base_url}. To use it: --base-url ${base_url}. To start your own: svc start`
+  return new CliError('unreachable', 'sandbox_missing', 'None of your sandboxes is running.', hint)
 }
 
 /** Returns a hint with the name that was probably meant; null when none is close. */
@@ -143,7 +149,7 @@ export async function usageError(
 /** Returns the choices of a flag, after the one that was probably meant; null without any. */
 async function choicesHint(given: string, choices: readonly string[]): Promise<string | null> {
   if (choices.length === 0) return null
-  // `impression` is near to no choice: the contract, loaded only here, knows the words of other ad APIs.
+  // `impression` resembles no choice: the contract, loaded only here, knows the words of other ad APIs.
   const { beaconEventMeant } = await import('../../contract/resources/beacons.ts')
   const event = beaconEventMeant(given)
   const listed = choices.slice(0, maxListedChoices).join(', ')
@@ -152,7 +158,7 @@ async function choicesHint(given: string, choices: readonly string[]): Promise<s
   return meant === null ? all : `${meant} ${all}`
 }
 
-/** Returns commander's suggestion, unless it is of flags that are not near: `--time` for `--file`. */
+/** Returns commander's suggestion, unless its flags are not similar: `--time` for `--file`. */
 function nearFlags(what: string, suggestion: string | undefined): string | null {
   const [, typed] = /^unknown option '--([^']+)'/.exec(what) ?? []
   if (suggestion === undefined) return null

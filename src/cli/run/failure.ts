@@ -1,4 +1,4 @@
-/** Any error as the command line reports it: its category and exit code, what happened, and what to do. */
+/** Any error in the form that the command line reports: its category and exit code, what happened, and what to do. */
 import { ContractError, describeField, RefusedError, ServiceError, UnreachableError } from '../../client/errors.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/error-codes.ts'
 import { oneLine } from '../output/terminal.ts'
@@ -7,7 +7,7 @@ import { type Category, categoryOf, type Failure } from './errors.ts'
 /** Describes an error that is not a CliError: the client's errors by the contract's tables, anything else as a bug. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof ServiceError) {
-    // The service wrote them: a line end in one would forge a line of this program.
+    // The service wrote them: a line end could forge a line of this program.
     const message = [error.message, ...(error.body?.fields ?? []).map(describeField)].map(oneLine).join('\n  ')
     const wait = error.retry_after_s === null ? null : `Retry-After: ${error.retry_after_s} s.`
     const reason_code = error.reason_code ?? reasonOfPage(error)
@@ -28,10 +28,10 @@ export function describeFailure(error: unknown): Failure {
     return failure('service', 'contract_mismatch', oneLine(error.message), { request_id: error.request_id })
   }
   const message = error instanceof Error ? error.message : String(error)
-  return failure('unexpected', 'unexpected', message, { hint: 'This looks like a bug of svc.' })
+  return failure('unexpected', 'unexpected', message, { hint: 'This looks like a bug in svc.' })
 }
 
-/** Returns the reason that a page in place of a frame shows as its last word; null for every other response. */
+/** Returns the reason that a page shown instead of a frame ends with; null for every other response. */
 function reasonOfPage({ body, message }: ServiceError): ReasonCode | null {
   const word = body === null ? message.slice(message.lastIndexOf(' ') + 1) : ''
   return Object.hasOwn(reasonCodes, word) ? (word as ReasonCode) : null

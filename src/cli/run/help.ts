@@ -26,7 +26,7 @@ export interface CommandNode {
   options?: readonly OptionNode[]
   formats?: readonly string[]
   examples?: readonly string[]
-  /** Only a group has these. */
+  /** Only groups have these. */
   commands?: readonly CommandNode[]
   flagCommands?: CommandGroup['flagCommands']
 }
@@ -42,13 +42,13 @@ export interface OptionNode extends Pick<Option, 'flags' | 'description' | 'defa
   choices: readonly string[]
   /** The values that completion suggests. */
   suggestions: readonly string[]
-  /** Of the field that it sets: `assumed A93`. */
+  /** The provenance of the field that it sets: `assumed A93`. */
   provenance?: string
 }
 
 declare const __SVC_COMMAND_TREE__: string | undefined
 
-/** Returns the commands as data: those of the build, or, run from source, after loading each. */
+/** Returns the commands as data: from the build, or, when run from source, by loading each. */
 export async function commandTree(commands: readonly AnyCommand[]): Promise<readonly CommandNode[]> {
   if (typeof __SVC_COMMAND_TREE__ === 'string') return JSON.parse(__SVC_COMMAND_TREE__) as CommandNode[]
   return Promise.all(commands.map(describeCommand))
@@ -94,8 +94,8 @@ function describeOption(option: Option): OptionNode {
 }
 
 /**
- * Returns the help of the innermost command or group that `words` name; other words are passed over. `columns` is the
- * width of the terminal.
+ * Returns the help of the innermost command or group that `words` name; other words are ignored. `columns` is the width
+ * of the terminal.
  */
 export function commandHelp(
   tree: readonly CommandNode[],
@@ -108,7 +108,7 @@ export function commandHelp(
       text += written
     },
     getOutHelpWidth: () => columns,
-    // Codes of the style are there only where they may be.
+    // The text has style codes only if the style allows them.
     getOutHasColors: () => true,
   })
   commander.configureHelp({ subcommandTerm: (child) => child.name(), styleTitle: (title) => style.bold(title) })
@@ -161,7 +161,7 @@ function optionOf({ flags, description, defaultValue, choices }: OptionNode): Op
   return new Option(flags, described(description, choices)).default(defaultValue)
 }
 
-/** More choices than this are a wall of words: such a command has a list of them. */
+/** More choices than this would be a wall of words: such a command has a separate list. */
 const maxListedChoices = 14
 
 /** Returns a description with a capital and without a full stop, unless it has several sentences, and its choices. */
@@ -174,7 +174,7 @@ function described(text: string, choices: readonly string[]): string {
   return choices.length === 0 || choices.length > maxListedChoices ? one : `${one} (choices: ${choices.join(', ')})`
 }
 
-/** Returns an example, continued as a shell reads it where the terminal has no room for it. */
+/** Returns an example, continued with shell line breaks when it does not fit the terminal. */
 function exampleLines(text: string, columns: number): string[] {
   const lines: string[] = []
   for (const part of text.split(/ (?=--?[a-z])/)) {
@@ -195,7 +195,7 @@ export const topics: Readonly<Record<string, (style: Style) => Promise<string[]>
   settings: settingsTopic,
 }
 
-/** One table with the contract's errors, so that the two cannot differ. */
+/** Computed from the contract's errors, so that the two cannot differ. */
 async function exitCodesTopic(style: Style): Promise<string[]> {
   const { errorCodes } = await import('../../contract/error-codes.ts')
   const rows = Object.entries(exitCodes).map(([category, { exit_code, meaning }]) => ({ category, exit_code, meaning }))
@@ -239,7 +239,7 @@ async function settingsTopic(style: Style): Promise<string[]> {
   })
   return [
     ...prose(
-      'A setting is taken from the first of these that has it: flag, environment, svc.config.json, profile, running sandbox, default. In a file it has the name of the flag, with _ for -: base_url. SVC_HOME, --profile and --config cannot stand in a file.',
+      'A setting is taken from the first of these that has it: flag, environment, svc.config.json, profile, running sandbox, default. In a file it has the name of the flag, with _ for -: base_url. SVC_HOME, --profile and --config cannot be set in a file.',
     ),
     '',
     ...tableLines(settingColumns, rows, style),
@@ -247,6 +247,6 @@ async function settingsTopic(style: Style): Promise<string[]> {
     ...prose('A list longer than the terminal goes to SVC_PAGER, PAGER or less; --no-pager prints it directly.'),
     ...prose('SVC_STRICT=1 starts every sandbox as svc start --strict does.'),
     ...prose('--json is short for -o json. -q prints no notes. --no-input never asks.'),
-    ...prose('--color auto, always or never; NO_COLOR and FORCE_COLOR count too.'),
+    ...prose('--color auto, always or never; NO_COLOR and FORCE_COLOR are respected too.'),
   ]
 }

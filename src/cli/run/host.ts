@@ -24,31 +24,31 @@ export interface Host {
   /** `length` random characters of a-z and 0-9. */
   randomText(length: number): string
   /**
-   * Calls `handler` for SIGINT, SIGTERM and SIGHUP instead of ending, and once with SIGPIPE when what reads stdout has gone.
-   * Returns a function that undoes it.
+   * Calls `handler` for SIGINT, SIGTERM and SIGHUP instead of ending, and once with SIGPIPE when the reader of stdout
+   * is gone. Returns a function that undoes it.
    */
   onSignal(handler: (signal: Signal) => void): () => void
   /** Trades a little speed for memory, for a process that runs all day. */
   keepHeapSmall(): void
-  /** Lets the engine optimize functions after fewer calls, for a process whose requests are to be cheap from early on. */
+  /** Lets the engine optimize functions after fewer calls, for a process whose requests should be cheap early on. */
   optimizeSooner(): void
-  /** Ends the process at once. Only the second Ctrl-C does so. */
+  /** Ends the process immediately. Only for the second Ctrl-C. */
   exitNow(code: number): void
-  /** Whether a process of this id is running. */
+  /** Whether a process with this id is running. */
   isRunning(pid: number): boolean
-  /** Whether a sandbox responds at a URL, also one that another user started. */
+  /** Whether a sandbox responds at a URL, even one that another user started. */
   respondsAt(url: string): Promise<boolean>
-  /** Returns the parent of a process, or null when it has ended; its name is null where the system does not show it. */
+  /** Returns the parent of a process, or null when it has ended; its name is null when the system does not show it. */
   parentOf(pid: number): { pid: number; name: string | null } | null
   /** Asks another process to end. Returns false when there is none. */
   terminate(pid: number): boolean
   /** Sends a signal to a process, or to a process group by its negative id, 0 for its own. The signal 0 only checks. False when there is none. */
   signal(pid: number, signal: Signal | 'SIGKILL' | 'SIGTSTP' | 0): boolean
-  /** Calls `handler` when this process exits, also by force. Returns a function that undoes it. */
+  /** Calls `handler` when this process exits, even by force. Returns a function that undoes it. */
   onExit(handler: () => void): () => void
 }
 
-/** SIGPIPE is that of a broken stdout: Node reports it as an error of the stream. */
+/** SIGPIPE stands for a broken stdout, which Node reports as an error of the stream. */
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE'
 
 export interface HostStream {
@@ -60,7 +60,7 @@ export interface HostStream {
   readonly rows?: number | undefined
 }
 
-/** Returns a host with some of its properties replaced; the others are read from it when they are asked for. */
+/** Returns a host with some of its properties replaced; the others are read from it on access. */
 export function hostWith(host: Host, replaced: Partial<Host>): Host {
   return Object.create(host, Object.getOwnPropertyDescriptors(replaced))
 }
@@ -74,15 +74,15 @@ export async function readStdin({ stdin }: Pick<Host, 'stdin'>): Promise<Buffer>
 
 declare const __SVC_VERSION__: string | undefined
 
-/** How the User-Agent of `svc` begins: requests that it is refused are no mistake of an integration. */
+/** The start of the User-Agent of `svc`: its refused requests are not a mistake of an integration. */
 export const commandLineAgent = 'svc/'
 
 /** The version of the package, which the build inserts; `0.0.0-source` when run from source. */
 export const version = typeof __SVC_VERSION__ === 'string' ? __SVC_VERSION__ : '0.0.0-source'
 
 /**
- * Returns how you would call this program again. Under npm it may not be on the path, and outside of a checkout `npx svc`
- * may install another package: `svc` is only the name of the command.
+ * Returns how to call this program again. Under npm it may not be on the path, and outside a checkout `npx svc` may
+ * install a different package: `svc` is only the name of the command.
  */
 export function commandName({ env, program }: Pick<Host, 'env' | 'program'>): string {
   const isBinary = program.length === 1
@@ -90,7 +90,10 @@ export function commandName({ env, program }: Pick<Host, 'env' | 'program'>): st
   return isCheckout() ? 'npx svc' : `${packageRunner(env)} svc-sandbox`
 }
 
-/** Returns what finds an installed command: npx does not where yarn keeps packages in archives, and bun may be there without it. */
+/**
+ * Returns the runner that finds an installed command: npx does not when yarn keeps packages in archives, and bun can be
+ * installed without npx.
+ */
 function packageRunner({ NODE_OPTIONS = '', npm_config_user_agent = '' }: Host['env']): 'yarn' | 'bunx' | 'npx' {
   if (NODE_OPTIONS.includes('.pnp.')) return 'yarn'
   return npm_config_user_agent.startsWith('bun/') ? 'bunx' : 'npx'

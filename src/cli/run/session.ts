@@ -1,6 +1,6 @@
 /**
- * Runs one parsed command in a session: settings are resolved; signals and the end of its reader or parent interrupt it. Its
- * client sends the keys that the settings permit, and notes what differs from the contract.
+ * Runs one parsed command in a session: settings are resolved; signals, and the end of its reader or parent, interrupt
+ * it. Its client sends the keys that the settings permit, and notes differences from the contract.
  */
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
@@ -31,7 +31,7 @@ import type { Command, CommandInput, Session } from './command.ts'
 import { exitCodes, InterruptError, NoSandboxError, noOwnSandbox, noSandbox } from './errors.ts'
 import { commandLineAgent, commandName, type Host, hostWith, version } from './host.ts'
 
-/** npm forwards the terminal's SIGINT a second time; two within this time count as one. */
+/** npm forwards the terminal's SIGINT a second time; two signals within this time count as one. */
 const doubledSignalMs = 100
 
 interface ParsedCommand {
@@ -59,7 +59,7 @@ export async function runSession(
   const out = createOutput(host, output)
   await out.prepare()
   const removeHandler = handleSignals(host, (signal) => onInterrupt(signal))
-  // `start` names the file itself, with what it takes from it.
+  // `start` names the file itself, along with the options taken from it.
   const above = command.name === 'start' ? null : await configAbove(host, common.settings)
   if (above !== null) out.note(`Settings from ${above}`)
   const onParentEnd = (pid: number) => {
@@ -79,7 +79,7 @@ export async function runSession(
       signal: interrupt.signal,
       onInterrupt: (handler) => {
         onInterrupt = handler
-        // It came while the command was loaded.
+        // It arrived while the command was being loaded.
         if (interrupt.signal.aborted) handler((interrupt.signal.reason as InterruptError).signal)
       },
       client: ({ credential } = {}) => {
@@ -92,11 +92,11 @@ export async function runSession(
     const code = await command.run(session, input).finally(() => out.flush())
     return code
   } catch (error) {
-    // The reader of the output has seen enough (`svc events stream | head -1`), and nobody reads a message.
+    // The reader of the output has seen enough (`svc events stream | head -1`), and nobody would read a message.
     if (error instanceof InterruptError && error.signal === 'SIGPIPE') return exitCodes.ok.exit_code
     if (error instanceof NoSandboxError && (await host.respondsAt(settings.base_url)))
       throw noOwnSandbox(settings.base_url)
-    // A command that fails on a response reports what was wrong with that response.
+    // A command that fails on a response reports what is wrong with that response.
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error
     throw (await brokenResponse(host)) ?? error
   } finally {
@@ -105,7 +105,7 @@ export async function runSession(
   }
 }
 
-/** Returns the settings of a command. A format that only this command has counts as text for everything else. */
+/** Returns the settings of a command. A format specific to this command counts as text for everything else. */
 async function settingsOf(command: Command, values: Flags, host: Host): Promise<Settings> {
   const flags = { ...values }
   if (command.formats?.includes(flags.output ?? '')) flags.output = 'text'
@@ -123,7 +123,7 @@ async function settingsOf(command: Command, values: Flags, host: Host): Promise<
   })
 }
 
-/** Calls `first` for the first signal; a second one ends the process at once. Returns a function that undoes it. */
+/** Calls `first` for the first signal; a second one ends the process immediately. Returns a function that undoes it. */
 function handleSignals(host: Host, first: (signal: string) => void): () => void {
   let received_at: number | null = null
   return host.onSignal((signal) => {
@@ -134,7 +134,7 @@ function handleSignals(host: Host, first: (signal: string) => void): () => void 
   })
 }
 
-/** The interval at which the parents are looked up, milliseconds. */
+/** The interval between checks of the parents, milliseconds. */
 const parentInterval_ms = 500
 const shells = /^-?(ba|da|z|k|a|fi)?sh$|^busybox$|^cmd\.exe$/
 /** The names of package managers, and of the runtimes that run them. */
@@ -146,12 +146,12 @@ interface Link {
 }
 
 /**
- * Calls `onEnd` once when the package manager that runs this command has ended, with the id of the process that has ended.
- * Returns a function that ends the watch. `npm start` puts npm and often a shell between a terminal and this process: when one
- * of them is killed, nothing passes Ctrl-C on any more, and this process would never end.
+ * Calls `onEnd` once when the package manager that runs this command has ended, with the id of the process that has
+ * ended. Returns a function that ends the watch. `npm start` puts npm and often a shell between a terminal and this
+ * process: when one of them is killed, nothing forwards Ctrl-C any more, and this process would never end.
  *
- * It is called only where a package manager says that it runs a script, and watches only the processes up to it: a command
- * started by a shell, a service manager or `svc start --detach` outlives what started it.
+ * It is called only when a package manager says that it runs a script, and watches only the processes up to it: a
+ * command started by a shell, a service manager or `svc start --detach` outlives its starter.
  */
 function watchParents(host: Host, onEnd: (pid: number) => void): () => void {
   const links = linksToManager(host)
@@ -166,7 +166,7 @@ function watchParents(host: Host, onEnd: (pid: number) => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** Returns the links from this process up to the package manager; none where no manager runs it. */
+/** Returns the links from this process up to the package manager; none when no manager runs it. */
 function linksToManager(host: Host): Link[] {
   const links: Link[] = []
   for (let child = host.pid; ; ) {
@@ -180,14 +180,15 @@ function linksToManager(host: Host): Link[] {
 }
 
 /**
- * Returns the client of a service with its settings. It compares responses with the contract, except those of a sandbox of
- * this very version that no fault rule has changed: its tests do that, and loading the schemas takes longer than the call.
+ * Returns the client of a service with its settings. It compares responses with the contract, except from a sandbox of
+ * this very version if no fault rule has changed them: the tests cover that, and loading the schemas takes longer than
+ * the call.
  */
 export function sessionClient(host: Host, settings: Settings, credential?: PermittedKey): Client {
   const { sandbox } = settings
   return commandClient(host, {
     base_url: settings.base_url,
-    // Asked for by the first request that takes a credential: others work without one.
+    // Resolved by the first request that needs a credential: others work without one.
     credential: () => credential ?? permittedSecretKey(settings) ?? undefined,
     origin: settings.origin ?? undefined,
     admin_token: permittedControlToken(settings),
@@ -198,7 +199,7 @@ export function sessionClient(host: Host, settings: Settings, credential?: Permi
   })
 }
 
-/** Secrets as the settings permit them for this service. */
+/** Secrets that the settings permit for this service. */
 interface CommandClientOptions extends Omit<ClientOptions, 'credential' | 'headers' | 'fetch'> {
   credential?: PermittedKey | (() => PermittedKey | undefined) | undefined
   admin_token?: PermittedKey | undefined
@@ -210,10 +211,10 @@ export function commandClient({ env }: Pick<Host, 'env'>, { admin_token, ...opti
   return clientOf(known, { fetch: httpFetch(env), headers, ...options })
 }
 
-/** A sandbox on this computer responds at once or not at all. */
+/** A sandbox on this computer responds immediately or not at all. */
 const probeTimeout_ms = 500
 
-/** Whether a sandbox responds at a URL, also one of another user, whose locator cannot be read. Sends no key. */
+/** Whether a sandbox responds at a URL, even one of another user, whose locator cannot be read. Sends no key. */
 export async function isSandboxAt(host: Pick<Host, 'env'>, base_url: string): Promise<boolean> {
   const { health } = commandClient(host, { base_url, timeout_ms: probeTimeout_ms, validate: false })
   return health.live().then(
@@ -224,7 +225,7 @@ export async function isSandboxAt(host: Pick<Host, 'env'>, base_url: string): Pr
 
 const known = { endpoints, schemas: () => import('../../client/response.ts'), stream: openStream }
 
-/** A response as it came, for the case that a command cannot work with it. */
+/** A response as received, in case a command cannot work with it. */
 interface Received {
   endpoint: EndpointId
   response: RawResponse
@@ -240,7 +241,7 @@ function keepReceived(host: Host, received: Received): void {
   lastReceived.set(host, [...kept.slice(1 - mostReceived), received])
 }
 
-/** Returns the error of the first response to a run that breaks the contract, or null when none does. */
+/** Returns the error of the first response to a run that breaks the contract, or null if none does. */
 async function brokenResponse(host: Host): Promise<ContractError | null> {
   const received = lastReceived.get(host) ?? []
   if (received.length === 0) return null
@@ -255,13 +256,14 @@ async function brokenResponse(host: Host): Promise<ContractError | null> {
 /** Returns a note that several sandboxes are running and which one is used; null when the choice is clear. */
 export function severalSandboxesNote({ running, source, base_url }: Settings, command_name: string): string | null {
   if (running < 2 || source.base_url !== 'sandbox') return null
-  return `${running} sandboxes run: using ${base_url}, the newest. Another: --base-url URL, as in ${command_name} sandbox ps`
+  return `${running} sandboxes are running: using ${base_url}, the newest. For another: --base-url URL; list them: ${command_name} sandbox ps`
 }
 
 /**
- * Returns a fetch over `node:http`: the global one takes 50 ms of processor time to load, twice what Node takes to start.
- * Sends plain HTTP by itself, files as they are read. Leaves TLS and proxies to the global fetch. Redirects are responses: no
- * service of the contract sends one, and following it would carry headers and bodies to a service that nobody named.
+ * Returns a fetch over `node:http`: the global one takes 50 ms of processor time to load, twice what Node takes to
+ * start. Sends plain HTTP itself, and files as they are read. Leaves TLS and proxies to the global fetch. Redirects are
+ * returned as responses: no service of the contract sends one, and following it would send headers and bodies to a
+ * service that nobody named.
  */
 export function httpFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
   return (url, init) => {
@@ -293,7 +295,10 @@ async function sendFile(file: FileBody, sent: ClientRequest): Promise<void> {
   }
 }
 
-/** Resolves when more may be written, or never again. Removes its listeners: a large file waits thousands of times. */
+/**
+ * Resolves when more can be written, or nothing ever again. Removes its listeners: a large file waits thousands of
+ * times.
+ */
 async function drained(sent: ClientRequest): Promise<void> {
   const waiting = new AbortController()
   const { signal } = waiting
@@ -304,7 +309,7 @@ async function drained(sent: ClientRequest): Promise<void> {
   }
 }
 
-/** No response of the contract that is read as a whole comes near. */
+/** No response of the contract that is read as a whole comes close to this. */
 const longestText_bytes = 64 * 2 ** 20
 
 function responseOf(incoming: IncomingMessage, status: number, signal: AbortSignal): FetchResponse {

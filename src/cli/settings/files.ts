@@ -46,7 +46,7 @@ export async function loadSettings(host: Host, flags: Flags): Promise<Settings> 
     allow_http: flags.allow_http === true,
   }
   const settings = resolveSettings(layers)
-  // The file is read for a project whose keys are not in the locator.
+  // The file is needed for a project whose keys are not in the locator.
   if (settings.source.client_id === 'default' || settings.source.client_id === 'sandbox') return settings
   if (settings.secret_key !== null && settings.publishable_key !== null) return settings
   return resolveSettings({ ...layers, created: await createdProjects(host, settings) })
@@ -63,7 +63,10 @@ async function createdProjects(host: Host, settings: Settings): Promise<LocatorP
   return Array.isArray(created) ? created.filter(isLocatorProject) : []
 }
 
-/** Returns the projects that `svc projects create` made, by service. The file holds keys: only its owner can read it. */
+/**
+ * Returns the projects created by `svc projects create`, by service. The file contains keys: only its owner can read
+ * it.
+ */
 async function readCreated(host: Host): Promise<Record<string, unknown>> {
   return parseJsonObject(await readFile(createdPath(host), 'utf8').catch(() => '')) ?? {}
 }
@@ -96,7 +99,7 @@ export async function readSettingFiles(host: Host, flags: SettingValues): Promis
   }
 }
 
-/** Loads the schemas only for a file that there is. */
+/** Loads the schemas only if the file exists. */
 async function readSettingFile<Value>(path: string, name: 'ConfigFile' | 'ProfilesFile'): Promise<Value | null> {
   if (!existsSync(path)) return null
   const schemas = await import('./schemas.ts')
@@ -126,12 +129,14 @@ export async function findConfig(host: Host, flags: SettingValues): Promise<stri
   }
 }
 
-/** Whether there is such a name, even of a link to nothing, or of links in a circle: a file that is meant is not left out. */
+/**
+ * Whether the name exists, even as a link to nothing or a circle of links: an intended file is not silently ignored.
+ */
 function isPresent(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {
-    // The folder is closed to this user, as one above the working directory may be.
+    // This user has no access to the folder, which can happen above the working directory.
     return false
   }
 }
@@ -154,11 +159,13 @@ export function profileNamed<P>(name: string, { path, values: { profiles } }: Na
     'usage',
     'profile_unknown',
     `There is no profile ${name} in ${path}.`,
-    didYouMean(name, names) ?? (names.length === 0 ? 'It holds no profile.' : `It holds: ${names.join(', ')}.`),
+    didYouMean(name, names) ?? (names.length === 0 ? 'It has no profiles.' : `It has: ${names.join(', ')}.`),
   )
 }
 
-/** Writes a JSON file of the state directory, complete or not at all. It may hold keys: only its owner can read it. */
+/**
+ * Writes a JSON file of the state directory, complete or not at all. It can contain keys: only its owner can read it.
+ */
 export async function writeJson(path: string, value: unknown): Promise<void> {
   try {
     replaceFile(path, jsonFile(value), ownerOnly)

@@ -1,4 +1,4 @@
-/** The schemas of svc.config.json and profiles.json. Loaded where there is such a file, or one is written. */
+/** The schemas of svc.config.json and profiles.json. Loaded only if there is such a file, or one is written. */
 import { readFile, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { requirementOf } from '../../contract/errors.ts'
@@ -19,16 +19,16 @@ export const ConfigFile = z.strictObject({
   $schema: z.string().optional(),
   profile: z.string().optional(),
   ...fileShape,
-  sandbox: StartSection.optional().describe('options of svc start; its flags win'),
+  sandbox: StartSection.optional().describe('options of svc start; its flags override them'),
 })
 export type ConfigFile = z.infer<typeof ConfigFile>
 
 export const ProfilesFile = z.strictObject({ current: z.string().optional(), profiles: z.record(z.string(), Profile) })
 export type ProfilesFile = z.infer<typeof ProfilesFile>
 
-/** A config file that is about to be changed: its fields may hold anything. */
+/** A config file that is about to be changed: its fields can contain anything. */
 export const AnyFields = z.record(z.string(), z.unknown())
-/** A profiles.json that is about to be changed: its profiles may hold anything. */
+/** A profiles.json that is about to be changed: its profiles can contain anything. */
 export const AnyProfiles = z.looseObject({
   current: z.string().optional(),
   profiles: z.record(z.string(), AnyFields),
@@ -50,7 +50,7 @@ export async function problemsIn(path: string, schema: z.ZodType): Promise<strin
   }
 }
 
-/** Returns a JSON file parsed with its schema, or null when there is none. Throws CliError for what the schema rejects. */
+/** Returns a JSON file parsed with its schema, or null when there is none. Throws CliError if the schema rejects it. */
 export async function readJson<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S> | null> {
   const text = await readText(path)
   return text === null ? null : checkFile(path, parseText(text, path), schema)
@@ -65,7 +65,7 @@ export function checkFile<S extends z.ZodType>(path: string, value: unknown, sch
   throw new CliError('usage', 'file_invalid', `${where}: ${requirementOf(issue)}.`, 'See svc help settings.')
 }
 
-/** Returns the schema of a setting: its rule, in the form that an editor understands. */
+/** Returns the schema of a setting: its rule, in a form that editors understand. */
 function schemaOf(name: FileSettingName): z.ZodType<string> {
   const { pattern, problem } = settingRules[name]
   if (name === 'base_url') return z.url({ protocol: /^https?$/, error: problem })
@@ -79,7 +79,7 @@ function describeIssue(issue: z.core.$ZodIssue): string {
 async function readText(path: string): Promise<string | null> {
   try {
     const info = await stat(path)
-    // A named pipe has no end until something writes to it. That of a shell, `--config <(...)`, is in /dev or /proc.
+    // A named pipe has no end until something writes to it. A shell's pipe, `--config <(...)`, is in /dev or /proc.
     if (!(info.isFile() || info.isDirectory() || /^\/(dev|proc)\//.test(path)))
       throw new CliError('usage', 'file_unreadable', `${path} is not a regular file.`)
     return await readFile(path, 'utf8')
@@ -95,7 +95,7 @@ function parseText(text: string, path: string): unknown {
     return JSON.parse(withoutByteOrderMark(text))
   } catch (error) {
     if (isUtf16(text)) throw new CliError('usage', 'file_invalid', `${path} is not UTF-8.`, saveAsUtf8)
-    // Some messages quote the text around the mistake, where a key or a password may be.
+    // Some messages quote the text around the mistake, which can contain a key or a password.
     const [, reason] = /^(.*?)(?:, (?:\.{3})?".*is not valid JSON)?$/s.exec((error as Error).message) ?? []
     throw new CliError('usage', 'file_invalid', `${path} is not JSON: ${reason}.`)
   }

@@ -1,11 +1,11 @@
 /**
- * Resolves each setting by itself: flag, environment, svc.config.json, profile, running sandbox, default. Credentials of a
- * running sandbox are used only when that sandbox is the service that is called, so that a key never reaches another
- * service by accident.
+ * Resolves each setting separately: flag, environment, svc.config.json, profile, running sandbox, default. Credentials
+ * of a running sandbox are used only when that sandbox is the service that is called, so that a key never reaches
+ * another service by accident.
  *
- * A file of a repository can name a base URL. So a key is sent only to the service that came from the same source as the key,
- * that you named on the command line, or whose sandbox made the key; and without TLS only on this computer. Clients take a
- * PermittedKey, which only this file makes: every key that is sent was checked here.
+ * A file in a repository can name a base URL. So a key is sent only to a service that came from the same source as the
+ * key, that you named on the command line, or whose sandbox created the key; and without TLS only on this computer.
+ * Clients take a PermittedKey, which only this file makes: every key that is sent was checked here.
  */
 import { networkInterfaces } from 'node:os'
 import { isLoopback, isSameService } from '../../foundation/http.ts'
@@ -58,7 +58,7 @@ export interface Layers {
   sandboxes: readonly Locator[]
   /** Projects of the service that this user created, with their keys. */
   created?: readonly LocatorProject[]
-  /** Path of the config file, and name of the profile, as messages name them. */
+  /** Path of the config file, and name of the profile, for messages. */
   config_path?: string | undefined
   profile_name?: string | undefined
   /** Whether keys may travel without TLS: --allow-http. */
@@ -78,7 +78,7 @@ export interface Settings {
   /** Number of running sandboxes. */
   running: number
   source: Record<FileSettingName, Source>
-  /** Where the service and the key come from, in words: `SVC_BASE_URL`, `/shop/svc.config.json`, `profile local`. */
+  /** The source of the service and of the key, in words: `SVC_BASE_URL`, `/shop/svc.config.json`, `profile local`. */
   where: Record<'base_url' | 'secret_key', string>
   /** Whether keys may travel without TLS. */
   allow_http: boolean
@@ -143,7 +143,7 @@ function placeOf(name: 'base_url' | 'secret_key', source: Source, { config_path,
   }
 }
 
-/** Returns an origin that a project allows its pages: the usual port where it allows any. */
+/** Returns an origin that a project allows for its pages: with the usual port if it allows any. */
 export function pageOrigin({ allowed_origins }: Pick<Locator['projects'][number], 'allowed_origins'>) {
   return allowed_origins[0]?.replace(/:\*$/, ':3000')
 }
@@ -168,7 +168,7 @@ function pick<Name extends FileSettingName>(
   return { value: fallback, source: 'default' }
 }
 
-/** Returns a value. `label` names its source: `SVC_BASE_URL`. Throws CliError for one that its rule rejects. */
+/** Returns a value. `label` names its source: `SVC_BASE_URL`. Throws CliError if its rule rejects it. */
 export function checkSetting(name: SettingName, value: string, label: string): string {
   if (isValidSetting(name, value)) return value
   const hint = (name === 'output' ? didYouMean(value, outputFormats) : null) ?? 'See svc help settings.'
@@ -183,8 +183,8 @@ export function isValidSetting(name: SettingName, value: string): boolean {
 const exported = ['base_url', 'client_id', 'secret_key', 'publishable_key', 'origin'] as const
 
 /**
- * Returns the SVC_* variables by which another program finds the service, without those that are not set: what `svc exec`
- * sets and `svc env` prints. NODE_EXTRA_CA_CERTS lets it accept the certificate of a sandbox.
+ * Returns the SVC_* variables that let another program find the service, without unset ones: `svc exec` sets them and
+ * `svc env` prints them. NODE_EXTRA_CA_CERTS lets it accept the certificate of a sandbox.
  */
 export function environmentOf(
   values: Pick<Settings, (typeof exported)[number]> & { sandbox: Pick<Locator, 'certificate'> | null },
@@ -200,7 +200,7 @@ export function environmentOf(
   ])
 }
 
-/** Returns the sandbox at a URL, or null. Its own address wins over another name of loopback. */
+/** Returns the sandbox at a URL, or null. Its own address takes precedence over another name of loopback. */
 function sandboxAt(base_url: string, sandboxes: readonly Locator[]): Locator | null {
   const { origin } = new URL(base_url)
   const isOwn = ({ url, public_url = url }: Locator) => new URL(url).origin === origin || public_url === origin
@@ -208,7 +208,7 @@ function sandboxAt(base_url: string, sandboxes: readonly Locator[]): Locator | n
 }
 
 declare const permitted: unique symbol
-/** A secret key, activation token or admin token that may be sent to the service it was asked for. */
+/** A secret key, activation token or admin token that may be sent to the service it was requested for. */
 export type PermittedKey = string & { readonly [permitted]: true }
 
 /** Returns the secret key of the settings for their service; null without one. Throws CliError when it may not go there. */
@@ -227,22 +227,24 @@ export function permittedKey(settings: Settings, key: string): PermittedKey {
     source.base_url === 'flag' ||
     isOfSandbox ||
     from === source.base_url ||
-    // Projects that you created are kept by service.
+    // Projects that you created are stored by service.
     (isOfSettings && from === 'sandbox') ||
-    // Nothing but the command line chose the key, and nothing else than your own sandbox was named.
+    // Only the command line chose the key, and only your own sandbox was named.
     (from === 'flag' && source.base_url === 'sandbox')
   if (!isAgreed) {
     throw new CliError(
       'usage',
       'key_destination',
       `Nothing was sent. The secret key is from ${where.secret_key}, but the service from ${where.base_url}: ${base_url}.`,
-      `A key goes only to a service from the same place, or one that you name. If it may go there: --base-url ${base_url}`,
+      `A key is sent only to a service from the same place, or one that you name. To allow it: --base-url ${base_url}`,
     )
   }
   return overSafeWay(settings, 'The secret key', key)
 }
 
-/** Returns a token that the service in the settings has issued just now, for that service. Throws CliError as permittedKey. */
+/**
+ * Returns a token that the service in the settings has just issued, for that service. Throws CliError as permittedKey.
+ */
 export function issuedToken(settings: Settings, token: string): PermittedKey {
   return overSafeWay(settings, 'The activation token', token)
 }
@@ -251,8 +253,8 @@ type TokenSettings = Pick<Settings, 'base_url' | 'allow_http' | 'sandbox'> &
   Partial<Pick<Settings, 'control_token' | 'source'>>
 
 /**
- * Returns the token of the control plane for the service in the settings; undefined when there is none for it. One from
- * another source than the service is not sent: most commands work without it. Throws CliError as permittedKey.
+ * Returns the token of the control plane for the service in the settings; undefined when there is none for it. A token
+ * from another source than the service is not sent: most commands work without it. Throws CliError as permittedKey.
  */
 export function permittedControlToken({ control_token, source, ...settings }: TokenSettings) {
   const own = settings.sandbox?.admin_token
@@ -274,13 +276,13 @@ function overSafeWay({ base_url, allow_http }: Pick<Settings, 'base_url' | 'allo
       'usage',
       'key_over_http',
       `Nothing was sent. ${what} would travel to ${base_url} without encryption.`,
-      `Use https. If everyone on the way may read it, add --allow-http.`,
+      `Use https. If anyone on the network may read it, add --allow-http.`,
     )
   }
   return key as PermittedKey
 }
 
-/** Whether a request leaves this computer without TLS. An address of its own network interfaces does not leave it. */
+/** Whether a request leaves this computer without TLS. Requests to its own network interfaces do not. */
 function isReadableByOthers(base_url: string): boolean {
   const { protocol, hostname } = new URL(base_url)
   if (protocol === 'https:' || isLoopback(hostname)) return false

@@ -11,7 +11,10 @@ interface StartRow {
   schema: z.ZodType
   flag: string
   description: string
-  /** The variable of containers and services, whose command line is fixed. A flag wins over it, and it over the file. */
+  /**
+   * The variable for containers and services, whose command line is fixed. A flag overrides it, and it overrides the
+   * file.
+   */
   env?: string
 }
 
@@ -33,13 +36,13 @@ const table = {
   public_url: {
     schema: z.string().min(1),
     flag: '--public-url <url>',
-    description: 'origin that frame URLs, links and CORS name, for phones and tunnels; default: the address',
+    description: 'origin in frame URLs, links and CORS, for phones and tunnels; default: the address',
     env: 'SVC_PUBLIC_URL',
   },
   allowed_host: {
     schema: z.array(z.string().min(1)),
     flag: '--allowed-host <name>',
-    description: 'name or address that requests may be sent to, beside loopback; repeatable',
+    description: 'another name or address, besides loopback, that requests may be sent to; repeatable',
     env: 'SVC_ALLOWED_HOST',
   },
   tls: {
@@ -81,13 +84,13 @@ const table = {
         'must be lower-case letters and digits, with - and _ in between',
       ),
     flag: '--namespace <name>',
-    description: 'with --store: projects, clock, faults and reset of your own on the same database',
+    description: 'with --store: your own projects, clock, faults and reset on the same database',
     env: 'SVC_NAMESPACE',
   },
   drain: {
     schema: count,
     flag: '--drain <ms>',
-    description: 'with --store: how long SIGTERM keeps serving after readyz has turned; default: 3000',
+    description: 'with --store: how long to keep serving after SIGTERM, with readyz at 503; default: 3000',
     env: 'SVC_DRAIN',
   },
   ephemeral: { schema: z.boolean(), flag: '--ephemeral', description: 'keep everything in memory' },
@@ -101,7 +104,7 @@ const table = {
   scenario: {
     schema: z.string().min(1),
     flag: '--scenario <name>',
-    description: 'a case of the catalogue: svc sandbox scenario list',
+    description: 'a scenario of the catalogue: svc sandbox scenario list',
   },
   strict: {
     schema: z.boolean(),
@@ -112,7 +115,7 @@ const table = {
   journal_limit: {
     schema: count,
     flag: '--journal-limit <n>',
-    description: 'most exchanges kept in the request journal; 0: none',
+    description: 'maximum number of exchanges in the request journal; 0: none',
   },
 } as const satisfies Record<string, StartRow>
 
@@ -130,15 +133,15 @@ export const StartSection = z
   )
   .refine(({ db, ephemeral }) => db === undefined || ephemeral !== true, {
     path: ['ephemeral'],
-    error: 'cannot be together with db',
+    error: 'cannot be combined with db',
   })
   .refine(({ db, ephemeral, store }) => store === undefined || (db === undefined && ephemeral !== true), {
     path: ['store'],
-    error: 'cannot be together with db and ephemeral',
+    error: 'cannot be combined with db and ephemeral',
   })
   .refine(({ tls, tls_cert, tls_key }) => tls !== true || (tls_cert ?? tls_key) === undefined, {
     path: ['tls'],
-    error: 'cannot be together with tls_cert and tls_key',
+    error: 'cannot be combined with tls_cert and tls_key',
   })
 
 export type StartOptions = z.infer<typeof StartSection>
@@ -152,20 +155,20 @@ export function startFlags(): Map<StartOptionName, Option> {
   return flags
 }
 
-/** Options that mean something only together: one that is given replaces all of them in the layer below. */
+/** Options that only make sense together: giving one replaces all of them in the layer below. */
 const groups: readonly (readonly StartOptionName[])[] = [
   ['db', 'ephemeral', 'store'],
   ['tls', 'tls_cert', 'tls_key'],
 ]
 
-/** Merges options with those of the layer below: of the environment, or of the file. */
+/** Merges options with the layer below: the environment or the file. */
 export function mergeStartOptions(given: StartOptions, below: StartOptions): StartOptions {
   const replaced = groups.filter((group) => group.some((name) => given[name] !== undefined)).flat()
   const kept = Object.entries(below).filter(([name]) => !replaced.includes(name as StartOptionName))
   return { ...Object.fromEntries(kept), ...given }
 }
 
-/** Returns the options that variables give. Throws CliError for a value that an option does not take. */
+/** Returns the options set by variables. Throws CliError for a value that an option does not take. */
 export function startEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   wanted: ReadonlySet<StartOptionName> = new Set(names),
@@ -195,7 +198,9 @@ function isOn(variable: string, text: string): boolean {
 
 const switches: Readonly<Record<string, boolean | undefined>> = { 1: true, true: true, 0: false, false: false }
 
-/** Returns the options as words of a command line, and the store as a variable: everybody can read a command line. */
+/**
+ * Returns the options as words of a command line, and the store as a variable, because anyone can read a command line.
+ */
 export function startWords(options: StartOptions): { words: string[]; variables: Record<string, string> } {
   const variables: Record<string, string> = options.store === undefined ? {} : { SVC_STORE: options.store }
   const words = names.flatMap((name) => {

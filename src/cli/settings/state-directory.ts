@@ -1,6 +1,6 @@
 /**
- * The state directory: its path, the error when it cannot be used, and the locators in it, `sandboxes/<pid>.json`, which only
- * their owner can read. By them commands find a running sandbox and its keys without any setting.
+ * The state directory: its path, the error when it cannot be used, and the locators in it, `sandboxes/<pid>.json`,
+ * which only their owner can read. They let commands find a running sandbox and its keys without any setting.
  */
 import { accessSync, constants } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
@@ -10,10 +10,10 @@ import { hasTypes, parseJson } from '../../foundation/json.ts'
 import { CliError, unwritable } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 
-/** A path that never exists and cannot be created: in its place where no home directory is known. */
+/** A path that never exists and cannot be created, used when no home directory is known. */
 const nowhere = join('/dev/null', 'svc')
 
-/** Returns the state directory: `$SVC_HOME`, else the platform's own place. Nothing is kept in the current directory. */
+/** Returns the state directory: `$SVC_HOME`, else the platform's default. Nothing is kept in the current directory. */
 export function stateDirectory({ env, home, platform }: Pick<Host, 'env' | 'home' | 'platform'>): string {
   if (env.SVC_HOME) return env.SVC_HOME
   if (env.XDG_STATE_HOME) return join(env.XDG_STATE_HOME, 'svc')
@@ -34,7 +34,7 @@ export function createStateDirectory(path: string): void {
   }
 }
 
-/** Returns why the state directory cannot be written; null when it can. It is created. */
+/** Creates the state directory. Returns why it cannot be written, or null when it can. */
 export function stateProblem(path: string): CliError | null {
   try {
     createStateDirectory(join(path, 'sandboxes'))
@@ -45,7 +45,7 @@ export function stateProblem(path: string): CliError | null {
   }
 }
 
-/** Returns a failure to write in the state directory as an error that you can fix; any other one unchanged. */
+/** Returns a failure to write in the state directory as an error with a fix; any other error unchanged. */
 export function stateFailure(path: string, error: unknown, alternative = withoutState): unknown {
   const failure = unwritable(path, error, `Set SVC_HOME to a directory that you own.${alternative}`)
   if (!(failure instanceof CliError) || failure === error) return failure
@@ -55,10 +55,13 @@ export function stateFailure(path: string, error: unknown, alternative = without
   return new CliError('usage', 'state_unwritable', message, failure.hint)
 }
 
-/** What a start can do that has no state directory. */
+/** What you can start without a state directory. */
 const withoutState = ' Without one: svc start --ephemeral, or svc exec -- CMD'
 
-/** Throws CliError, with exit code 2, when the running sandboxes cannot be listed. Without a state directory none is running. */
+/**
+ * Throws CliError, with exit code 2, when the running sandboxes cannot be listed. If there is no state directory, none
+ * is running.
+ */
 export async function checkReadable(home: string): Promise<void> {
   try {
     await readdir(directoryOf(home))
@@ -79,12 +82,12 @@ export interface Locator {
   pid: number
   version: string
   projects: LocatorProject[]
-  /** The control plane requires it when the sandbox listens beyond loopback. */
+  /** Required by the control plane when the sandbox listens beyond loopback. */
   admin_token?: string | undefined
-  /** Of a shared store: the namespace, and how many nodes served it at the start. */
+  /** For a shared store: the namespace, and how many nodes served it at the start. */
   namespace?: string | undefined
   nodes?: number | undefined
-  /** The origin in frame URLs and links, where it is not the url. */
+  /** The origin in frame URLs and links, if it is not the url. */
   public_url?: string | undefined
   /** The file with the certificate of a sandbox that serves https. */
   certificate?: string | undefined
@@ -124,7 +127,7 @@ export async function writeLocator(home: string, locator: Locator): Promise<void
   }
 }
 
-/** Removes a locator. One that cannot be removed counts as left behind by a crash: its process has ended. */
+/** Removes a locator. If it cannot be removed, it counts as left behind by a crash, since its process has ended. */
 export async function removeLocator(home: string, pid: number): Promise<void> {
   await rm(locatorPath(home, pid), { force: true }).catch(() => {})
 }
@@ -135,7 +138,7 @@ export async function runningSandboxes(home: string, host: Pick<Host, 'isRunning
   return running.sort((a, b) => b.started_at_ms - a.started_at_ms)
 }
 
-/** Returns the paths of locators that this version or user cannot read, and whose process is running: they stay as they are. */
+/** Returns the paths of locators of running processes that this version or user cannot read: they are left alone. */
 export async function foreignLocators(home: string, host: Pick<Host, 'isRunning'>): Promise<string[]> {
   return (await readLocators(home, host)).flatMap(({ path, locator }) => (locator === null ? path : []))
 }
@@ -147,7 +150,8 @@ async function readLocators(home: string, host: Pick<Host, 'isRunning'>) {
     const [, pid] = /^(\d+)\.json$/.exec(name) ?? []
     if (pid === undefined) continue
     const path = join(directoryOf(home), name)
-    // One that went away meanwhile is nothing; one of another user cannot be read, and may be of a sandbox that runs.
+    // A locator that has disappeared is ignored; one of another user cannot be read, and may belong to a running
+    // sandbox.
     const text = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) =>
       code === 'ENOENT' ? '' : null,
     )

@@ -14,7 +14,7 @@ export type TimeChoice = (typeof timeChoices)[number]
 interface SettingRow {
   env: string
   flag: string | null
-  /** Whether svc.config.json and profiles may hold it. */
+  /** Whether svc.config.json and profiles may contain it. */
   isFileSetting: boolean
   description: string
 }
@@ -92,7 +92,7 @@ export type FileSettingName = {
 }[SettingName]
 export const fileSettingNames = settingNames.filter((name) => settingsTable[name].isFileSetting) as FileSettingName[]
 
-/** Unchecked values by setting: a flag or a variable may hold anything. */
+/** Unchecked values by setting: a flag or a variable can contain anything. */
 export type SettingValues = Partial<Record<SettingName, string | undefined>>
 
 /** The settings that the command line gives. */
