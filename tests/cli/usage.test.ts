@@ -212,6 +212,13 @@ describe('a usage error', () => {
     ['tail --since 1h', "Unknown command 'tail'.", 'There are svc beacons tail and svc requests tail.'],
     ['list', "Unknown command 'list'.", 'Add --help to see what it takes.'],
     ['placements lst', "Unknown command 'lst'.", 'Did you mean list?'],
+    ['consent list', "Unknown command 'list'.", 'Commands of svc consent: set, withdraw, show.'],
+    [
+      'sandbox clock forward 5m',
+      "Unknown command 'forward'.",
+      'Commands of svc sandbox clock: show, advance, set, freeze, resume.',
+    ],
+    ['sandbox frob', "Unknown command 'frob'.", 'Add --help to see what it takes.'],
     ['placements create --formt clip', "Unknown option '--formt'.", 'Did you mean --format?'],
     ['placements list --outptu json', "Unknown option '--outptu'.", 'Did you mean --output?'],
     ['start --slot x', "Unknown option '--slot'.", 'Add --help to see what it takes.'],

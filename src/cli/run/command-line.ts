@@ -185,7 +185,10 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
   async function hint({ code, message }: CommanderError): Promise<string | null> {
     const [first = ''] = root.args
     const isCommand = commands.some(({ name }) => name === first)
-    if (code === 'commander.unknownCommand' && first !== '') return isCommand ? null : verbHint(commands, first)
+    if (code === 'commander.unknownCommand' && first !== '') {
+      if (!isCommand) return verbHint(commands, first)
+      return message.includes('Did you mean') ? null : verbsHint(commands, root.args)
+    }
     if (reached === undefined) return null
     if (code === 'commander.unknownOption' && /'-\d/.test(message)) return reached.command.negativeHint ?? null
     if (code === 'commander.unknownOption') return argumentOf(message, reached.path, reached.command)
@@ -378,6 +381,24 @@ async function verbHint(commands: readonly AnyCommand[], word: string): Promise<
   const found = all.filter((path) => path.endsWith(` ${word}`)).map((path) => `svc ${path}`)
   if (found.length === 0 || found.length > mostVerbs) return null
   return found.length === 1 ? `It is ${found[0]}.` : `There are ${found.slice(0, -1).join(', ')} and ${found.at(-1)}.`
+}
+
+/** A hint lists at most this many commands of a group; its help lists all of them. */
+const mostListedVerbs = 14
+
+/** Returns the commands of the group that the words lead to, or null: `Commands of svc consent: set, withdraw, show.` */
+async function verbsHint(commands: readonly AnyCommand[], words: readonly string[]): Promise<string | null> {
+  const { commandTree } = await import('./help.ts')
+  let within = await commandTree(commands)
+  const path: string[] = []
+  for (const word of words) {
+    const inner = within.find(({ name }) => name === word)?.commands
+    if (inner === undefined) break
+    within = inner
+    path.push(word)
+  }
+  if (within.length > mostListedVerbs) return null
+  return `Commands of svc ${path.join(' ')}: ${within.map(({ name }) => name).join(', ')}.`
 }
 
 /** Returns how to give the argument that an unknown flag names: `--file x` for a command that takes `[file]`. */
