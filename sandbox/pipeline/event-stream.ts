@@ -241,7 +241,7 @@ function createEventBatches(services: Services): EventBatches {
   const batches = new Map<string, { batch: Promise<EventBatch | null>; at_ms: number; up_to: number }>()
   let generation = store.stateGeneration().count
 
-  /** The text of an event; null when the state was replaced meanwhile. */
+  /** The text of an event; null when the state was replaced in the meantime. */
   const textOf = (row: EventRow): Promise<string | null> => {
     const known = texts.get(row.seq)
     const now_ms = performance.now()

@@ -1,6 +1,7 @@
 /**
  * Counts what production would bill, slot by slot. Counts are plain data: a thread gets them and sends them back, and a
- * later report goes on from them. A slot that has new beacons is taken back with those it had, and counted with all.
+ * later report continues from them. A slot with new beacons is subtracted with its old ones, and counted again with
+ * all.
  */
 import { type AcceptedBeacon, type BillingModel, judgeBeacons, maxJudged } from '../../src/contract/beacon-verdict.ts'
 import type { Format } from '../../src/contract/fields.ts'
@@ -14,7 +15,7 @@ export type BillingRules = Readonly<
   Record<number, { billing_model: BillingModel; viewability: ProjectSettings['viewability'] }>
 >
 
-/** A filled slot with what its price and its verdicts depend on. */
+/** A filled slot, with the fields that its price and its verdicts depend on. */
 export interface BilledSlot {
   id: number
   project_id: number
@@ -48,13 +49,13 @@ interface Counts {
   missed: Map<Missed, number>
   /** Rejected and duplicate beacons. */
   unaccepted: Map<Missed, number>
-  /** The latest accepted beacons that do not count, by id: at least all that are later than `forgotten`. */
+  /** The latest accepted beacons that do not count, by id: at least all those later than `forgotten`. */
   latest: Map<number, Missing>
-  /** The latest of those that were left out of `latest`. */
+  /** The latest beacon that was left out of `latest`. */
   forgotten: Missing | null
   /** How many of them are kept: more than a report names, since later beacons make some of them count. */
   most_latest: number
-  /** How often anything has changed. */
+  /** The number of changes so far. */
   changes: number
   /** Whether a slot was left out, since its project is newer than the rules. */
   is_partial: boolean
@@ -73,7 +74,7 @@ function noCounts(most_latest: number): Counts {
   }
 }
 
-/** Judges the beacons of a slot and counts those in scope; takes them back again with `times` -1. */
+/** Judges the beacons of a slot and counts those in scope; subtracts them with `times` -1. */
 export function countSlot(
   counts: Counts,
   { since_ms = 0, until_ms = Number.MAX_SAFE_INTEGER }: BeaconScope,
@@ -175,7 +176,7 @@ function toBillingCounts({ counted, missed, unaccepted, latest }: Counts, newest
 export interface BillingProgress {
   slot_id: number
   evidence_id: number
-  /** As of where rejected and duplicate beacons are counted; what this is, each adapter decides. */
+  /** How far rejected and duplicate beacons are counted; each adapter decides what this is. */
   unaccepted_at: number
   counts: Counts
 }
@@ -183,7 +184,7 @@ export interface BillingProgress {
 /** A beacon of a slot that has new ones, with the number of its evidence where that is newer than the progress. */
 export type NumberedBeacon = StoredBeacon & { evidence_id: number | null }
 
-/** Counts a slot again, whose beacons up to `evidence_id` are to be in it. Those with a later number are left out. */
+/** Counts a slot again, with its beacons up to `evidence_id`. Later beacons are left out. */
 export function countAgain(
   { counts }: BillingProgress,
   rules: BillingRules,
@@ -199,13 +200,13 @@ export function countAgain(
 }
 
 /*
- * Reports that go on from earlier ones. Nothing that was counted changes but by new beacons and new rules, so a report of
- * all time, of everything or of one project, counts again only the slots that have new beacons. What it has counted is kept
- * in memory, in a size that does not depend on how much that was, and holds for one generation of the state and the rules
- * it was counted with. Reports of a session or a span of time are counted from nothing each time.
+ * Reports that continue from earlier ones. Only new beacons and new rules change earlier counts, so a report of all
+ * time, of everything or of one project, counts again only the slots that have new beacons. Its counts are kept in
+ * memory, in a size that does not depend on the number of beacons, and are valid for one generation of the state and
+ * the rules it was counted with. Reports of a session or a span of time are counted from scratch each time.
  */
 
-/** Reports that are kept, one a project. */
+/** Reports that are kept, one per project. */
 const mostKept = 64
 /** For each beacon that is named, so many are kept. */
 const spare = 10
@@ -221,13 +222,13 @@ interface Kept {
 
 interface ReportSource {
   listProjects(): Promise<ProjectRow[]>
-  /** Resolves to how many times the whole state was replaced, as the database has it. */
+  /** Resolves to how many times the whole state was replaced, according to the database. */
   generation(): Promise<number>
-  /** Resolves to the progress with what is new since; it may be the same object. */
+  /** Resolves to the progress including everything new since; it may be the same object. */
   goOn(scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<BillingProgress>
 }
 
-/** Whether reports of a scope go on from each other. */
+/** Whether reports of a scope continue from each other. */
 export function isOfAllTime({ session_id, since_ms, until_ms }: BeaconScope): boolean {
   return session_id === undefined && since_ms === undefined && until_ms === undefined
 }

@@ -1,13 +1,13 @@
 /**
- * Data beside the state of a sandbox: who may use its control plane (`AccessStore`, in every store), and what several
- * processes on one database do for each other (`SharedStore`, null in a store that one process owns). Neither is replaced
+ * Data beside the state of a sandbox: who may use its control plane (`AccessStore`, in every store), and coordination
+ * between several processes on one database (`SharedStore`, null in a store that one process owns). Neither is replaced
  * by a reset, a restore or an import, and neither is exported.
  */
 import type { Role } from '../../src/contract/endpoint.ts'
 
 /* Access: tokens of the control plane, and the audit list (A97) */
 
-/** A token; only the SHA-256 of its text is stored. Times are those of the clock of the host. */
+/** A token; only the SHA-256 of its text is stored. Times are on the host's clock. */
 export interface TokenRow {
   name: string
   role: Role
@@ -31,7 +31,7 @@ export interface AccessStore {
   findToken(hash: Uint8Array): Promise<TokenRow | null>
   /** Newest first. */
   listTokens(): Promise<TokenRow[]>
-  /** Adds a token; null when the name is taken, also by a revoked one. */
+  /** Adds a token; null when the name is taken, even by a revoked one. */
   insertToken(token: TokenRow, hash: Uint8Array): Promise<TokenRow | null>
   /** Revokes a token; the first time counts. null when there is no such token. */
   revokeToken(name: string, at_ms: number): Promise<TokenRow | null>
@@ -60,7 +60,7 @@ export interface NodeRow {
 
 interface NamespaceRow {
   name: string
-  /** How many nodes that are alive serve it. */
+  /** How many live nodes serve it. */
   nodes: number
 }
 
@@ -90,13 +90,13 @@ interface TicketRow {
 
 export interface SharedStore {
   readonly namespace: string
-  /** Whether the database responds: false from a lost connection until it is back. */
+  /** Whether the database responds: false from the loss of the connection until it is back. */
   isConnected(): boolean
   /** Writes the heartbeat of this node with its address, at once and from then on, until the store is closed. */
   join(node: Pick<NodeRow, 'url' | 'version'>): Promise<void>
   /** Resolves to the nodes of this namespace that are alive, by number. */
   nodes(): Promise<NodeRow[]>
-  /** Resolves to all namespaces of the database, by name. It reads a table of each. */
+  /** Resolves to all namespaces of the database, by name. It reads a table in each. */
   namespaces(): Promise<NamespaceRow[]>
   /** Deletes a namespace with everything in it. */
   deleteNamespace(name: string): Promise<'deleted' | 'missing' | 'in_use'>
@@ -106,7 +106,7 @@ export interface SharedStore {
   clearRates(): Promise<void>
   /** Stores a ticket, and removes expired ones now and then. */
   issueTicket(ticket: TicketRow, now_ms: number): Promise<void>
-  /** Removes a ticket and resolves to its holder, once; null when it is unknown, expired or of another subject. */
+  /** Removes a ticket and resolves to its holder, once; null when it is unknown, expired or for another subject. */
   redeemTicket(hash: Uint8Array, subject: string, now_ms: number): Promise<string | null>
   /** Removes every ticket of this namespace. */
   clearTickets(): Promise<void>

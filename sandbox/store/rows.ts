@@ -1,6 +1,6 @@
 /**
- * Rows as both adapters store them: settings as what differs from the defaults, decisions as columns, JSON as text. Also
- * the conditions and pages of lists, bounded caches, and what a row must hold to be read at all.
+ * Rows as both adapters store them: settings as differences from the defaults, decisions as columns, JSON as text. Also
+ * the conditions and pages of lists, bounded caches, and checks that a row can be read at all.
  */
 
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
@@ -32,7 +32,7 @@ export function toPage<Row extends { id: number }>(rows: Row[], limit: number): 
 
 /** The conditions of a list, collected one by one. */
 export interface Conditions {
-  /** Adds a condition when all of its values are given; each `?` of it stands for the next one. */
+  /** Adds a condition when all of its values are given; each `?` in it stands for the next one. */
   add(condition: string, ...values: readonly (string | number | null | undefined)[]): void
   readonly conditions: readonly string[]
   readonly values: readonly (string | number)[]
@@ -53,13 +53,16 @@ export function createConditions(): Conditions {
   }
 }
 
-/* Requests. Here as below, columns are in the order in which the SQLite adapter inserts their values. */
+/* Requests. Here and below, columns are in the order in which the SQLite adapter inserts their values. */
 
 export const summaryColumns =
   'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, key_kind, key_id'
 export const exchangeColumns = `${summaryColumns}, request_headers, request_body, response_headers, response_body`
 
-/** Returns the range of rows that a list of the journal reads, and the conditions that they must meet, but for the path. */
+/**
+ * Returns the range of rows that a list of the journal reads, and the conditions that they must meet, except for the
+ * path.
+ */
 export function exchangeConditions<Filter extends Conditions>(
   query: Pick<PageQuery, 'before'> & ExchangeFilter,
   createFilter: () => Filter,
@@ -84,7 +87,7 @@ export function exchangeConditions<Filter extends Conditions>(
 /** Foreign exchanges that are kept. */
 const mostForeign = 100
 
-/** The newest exchanges of foreign pages, in the memory of the process that has refused them, and their number. */
+/** The newest exchanges of foreign pages, in the memory of the process that refused them, and their number. */
 interface ForeignExchanges {
   append(row: ExchangeRow): void
   readonly rows: readonly ExchangeRow[]
@@ -128,7 +131,7 @@ export function cacheRow<Key, Value>(rows: Map<Key, Value>, size: number, key: K
 
 /**
  * Parses a JSON object of a row.
- * @throws StorageError for anything else, which only a damaged or edited file holds
+ * @throws StorageError for anything else, which only a damaged or edited file contains
  */
 export function parseRow<Value>(text: string): Value {
   const value = parseJsonObject(text)
@@ -171,7 +174,7 @@ export function parseMeta<Value>(text: string): Value {
 
 export type StoredProject = Omit<ProjectRow, 'settings'> & { settings: string }
 
-/** Settings are stored as what differs from the defaults, one level deep for groups. */
+/** Settings are stored as differences from the defaults, one level deep for groups. */
 export function ownSettings(settings: ProjectSettings): Record<string, unknown> {
   return difference({ ...settings }, { ...defaultSettings }, 1)
 }
@@ -217,9 +220,9 @@ export function withMeasurements<Row extends { measurements: string | null }>(st
   return { ...stored, measurements: measurements === null ? null : parseRow<Measurements>(measurements) }
 }
 
-/** Returns a page of two tables, of which each has read its newest part. */
+/** Returns a page from two tables, each of which has read its newest part. */
 export function mergeBeacons(parts: readonly Page<BeaconListRow>[], limit: number): Page<BeaconListRow> {
-  // Both were read as far as the one that stopped first.
+  // Rows count only as far as the table that stopped first was read.
   const reached = Math.max(...parts.map(({ next }) => next ?? 0))
   const rows = parts
     .flatMap((part) => part.rows)

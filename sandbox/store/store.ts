@@ -1,11 +1,11 @@
 /**
- * The store, in the domain's words: rows and methods of each resource, composed into `Store`. Every method is atomic and
- * async; races are decided by unique constraints and compare-and-set, never by there being one process. No SQL and no
- * driver type is visible here.
+ * The store, in the domain's words: rows and methods of each resource, composed into `Store`. Every method is atomic
+ * and async; races are decided by unique constraints and compare-and-set, never by relying on a single process. No SQL
+ * and no driver type is visible here.
  *
  * Identifiers are integers (src/contract/ids.ts has their wire form), times are epoch milliseconds.
  *
- * Over 400 lines because it is all that the author of a second adapter has to read, one resource after the other.
+ * Over 400 lines because it is everything that the author of another adapter has to read, one resource after the other.
  */
 import type { AcceptedBeacon } from '../../src/contract/beacon-verdict.ts'
 import type { ErrorCode, ReasonCode } from '../../src/contract/errors.ts'
@@ -43,11 +43,11 @@ export interface Store
   readonly shared: SharedStore | null
   /** The catalogue in force on this node. */
   readonly catalogue_id: number
-  /** Notes on the opening for the user, such as a migration. */
+  /** Notes for the user about the opening, such as a migration. */
   readonly notes: readonly string[]
   /**
-   * The number of this node among those that share the database, from 0: its identifiers end with it. null when no other
-   * process can share it. It may change after a long time without the database.
+   * The number of this node among those that share the database, from 0: its identifiers end with it. Null when no
+   * other process can share it. It may change after a long time without the database.
    */
   node(): number | null
   /**
@@ -56,27 +56,27 @@ export interface Store
    */
   stateGeneration(): { count: number; event_seq: number }
   /**
-   * Calls `listener` with what other nodes have committed, within 100 ms, until the returned function is called. What this
-   * node has written itself is not among it.
+   * Calls `listener` with the changes that other nodes commit, within 100 ms, until the returned function is called.
+   * This node's own changes are not included.
    */
   onChange(listener: (change: StoreChange) => void): () => void
   /**
-   * Looks for damage when the last owner of the rows did not stop in order. What it finds becomes a warning, and is
+   * Looks for damage when the last owner of the rows did not shut down cleanly. Its findings become a warning, and are
    * reported. Until it has resolved, the next start checks again.
    */
   checkUncleanEnd(): Promise<void>
   /** Removes everything but the seeded rows, in one transaction. */
   reset(at_ms: number): Promise<void>
-  /** Returns what you should know about the rows in force: what an unclean end has damaged or lost. */
+  /** Returns warnings about the rows in force: what an unclean shutdown damaged or lost. */
   warnings(): string[]
-  /** Resolves to the problems that the database finds in itself; none when it is intact. */
+  /** Resolves to the problems that the database reports about itself; none when it is intact. */
   integrityProblems(): Promise<string[]>
   /** Resolves to the largest identifier in use, which grows when a state is imported. */
   largestId(): Promise<number>
   close(): Promise<void>
 }
 
-/** A change that another node has committed. The store has cleared its own caches already. */
+/** A change that another node committed. The store has cleared its own caches already. */
 export type StoreChange =
   /** Projects, their settings or keys. */
   | { kind: 'projects' }
@@ -84,9 +84,9 @@ export type StoreChange =
   | { kind: 'faults' }
   /** Slots that were decided. */
   | { kind: 'decided'; slot_ids: readonly number[] }
-  /** The whole state was replaced: nothing that was read before holds. */
+  /** The whole state was replaced: nothing that was read before is valid. */
   | { kind: 'generation' }
-  /** Notifications were interrupted, so that anything may have changed except the generation. */
+  /** Notifications were interrupted, so anything may have changed except the generation. */
   | { kind: 'resumed' }
 
 /** The options of any store. */
@@ -99,11 +99,11 @@ export interface StoreOptions {
   /** The most events that are kept. */
   event_limit: number
   sha256Hex: Sha256Hex
-  /** Called with failures that concern no request. */
+  /** Called with failures outside any request. */
   report: (error: unknown) => void
 }
 
-/** A store, and what its asset tokens are derived from: the same in every run, and on every node. */
+/** A store, and the secret that its asset tokens are derived from: the same in every run, and on every node. */
 export interface OpenedStore {
   store: Store
   signing_key: Uint8Array
@@ -120,10 +120,13 @@ export interface Seed {
   catalogue: { sha256: string; demand: string }
 }
 
-/** The database refused: a full disk, a read-only or damaged file, another process that holds it, a lost connection. */
+/**
+ * The database refused: a full disk, a read-only or damaged file, another process that has it locked, a lost
+ * connection.
+ */
 export class StorageError extends Error {
   readonly refused: 'read' | 'write'
-  /** When it is worth trying again, seconds; null when the cause stays until it is removed. */
+  /** When a retry makes sense, in seconds; null when the cause remains until someone removes it. */
   readonly retry_after_s: number | null
   constructor(cause: unknown, refused: 'read' | 'write' = 'write', retry_after_s: number | null = null) {
     super(`The database refused a ${refused}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
@@ -133,7 +136,7 @@ export class StorageError extends Error {
   }
 }
 
-/** An unclean end has damaged the database. The message is a warning, for people. */
+/** An unclean shutdown has damaged the database. The message is a warning to read, not to parse. */
 export class DamageWarning extends Error {
   constructor(message: string) {
     super(message)
@@ -148,7 +151,7 @@ export interface Page<Row> {
 }
 
 /**
- * Lists are newest first. One call reads a bounded number of rows, so that no filter delays other requests: `next` may be
+ * Lists are newest first. One call reads a bounded number of rows, so no filter delays other requests: `next` may be
  * set with fewer rows than `limit`, or none.
  */
 export interface PageQuery {
@@ -219,7 +222,10 @@ export interface ProjectStore {
   /** Writes settings as the next revision; null when the revision is not the expected one. */
   saveSettings(id: number, expected_revision: number, settings: ProjectSettings): Promise<ProjectRow | null>
 
-  /** Returns the key whose text has this SHA-256. It may be cached for this very object, not for others of the same bytes. */
+  /**
+   * Returns the key whose text has this SHA-256. It may be cached for this very object, not for others with the same
+   * bytes.
+   */
   findKey(hash: Uint8Array): Soon<KeyRow | null>
   keyById(id: number): Promise<KeyRow | null>
   listKeys(project_id: number, query: PageQuery): Promise<Page<KeyListRow>>
@@ -229,7 +235,7 @@ export interface ProjectStore {
 
   findActivation(id: number): Promise<ActivationRow | null>
   insertActivation(row: NewActivation, at_ms: number): Promise<void>
-  /** Binds a beacon token to the origin of its first beacon; false when it is bound to another one. */
+  /** Binds a beacon token to the origin of its first beacon; false when it is bound to another origin. */
   pinOrigin(id: number, origin: string): Promise<boolean>
 }
 
@@ -284,9 +290,8 @@ export interface JobFacts {
   prompt_length?: number
   frequency_cap?: { session?: number; prompt_interval?: number; global_per_hour?: number; user_per_day?: number }
   test_forced?: boolean
-  /** How long the generation takes, milliseconds. */
-  predicted_latency_ms?: number
-  /** Where the decision of each slot is sent to. */
+  /** How long the generation takes, milliseconds. */ predicted_latency_ms?: number
+  /** The URL that each slot's decision is sent to. */
   callback_url?: string
   /** The consent sent with a job that has no session. */
   consent?: AuthoritativeConsent
@@ -325,9 +330,9 @@ export interface DecisionFacts {
   consent: AuthoritativeConsent
   /** One letter per campaign of `catalogue`; `explainTrace` of sandbox/domain/decisions.ts reads them. */
   trace: string
-  /** Identifier of the catalogue that was decided with. */
+  /** Identifier of the catalogue used for the decision. */
   catalogue: number
-  /** The topic that took part in matching. */
+  /** The topic that was matched. */
   topic: string | null
 }
 
@@ -356,13 +361,13 @@ export type CapGuard =
 
 export interface PlacementStore {
   /**
-   * Creates a job with its slots, decided or pending, the consent that came with it, their evidence and events. Resolves
-   * to false, with nothing written, when the consent has changed or a cap was reached meanwhile: try again.
+   * Creates a job with its slots, decided or pending, the consent sent with it, and their evidence and events. Resolves
+   * to false, with nothing written, when the consent has changed or a cap was reached in the meantime: try again.
    */
   createJob(job: JobRow, slots: NewSlot[], consent: ConsentWrite | null, caps: readonly CapGuard[]): Promise<boolean>
   /**
-   * Binds the decision of a pending slot, unless it is decided already or a cap was reached meanwhile. `dropsTopic`: the
-   * topic that was derived from prompt text is removed from the job.
+   * Binds the decision of a pending slot, unless it is decided already or a cap was reached in the meantime.
+   * `dropsTopic`: the topic that was derived from prompt text is removed from the job.
    */
   bindDecision(
     slot_id: number,
@@ -384,7 +389,7 @@ export interface PlacementStore {
       since_ms?: number
     },
   ): Promise<Page<SlotRow>>
-  /** Resolves to the slots that are not decided; with `due_at_ms`, to some thousands of those that are due by then. */
+  /** Resolves to the slots that are not decided; with `due_at_ms`, to a few thousand of those due by then. */
   pendingSlots(due_at_ms?: number): Promise<{ id: number; due_at_ms: number }[]>
   /** Records the load of a frame with its beacon token; the time of the first load is kept. */
   recordFrame(slot_id: number, at_ms: number, token: NewActivation): Promise<void>
@@ -430,7 +435,7 @@ export interface CallbackStore {
   listCallbacks(
     query: PageQuery & { project_id?: number; slot_id?: number; status?: CallbackStatus },
   ): Promise<Page<CallbackRow>>
-  /** Resolves to those that are neither delivered nor given up, with whether their slot is decided. */
+  /** Resolves to the callbacks that are neither delivered nor given up, with whether their slot is decided. */
   unfinishedCallbacks(): Promise<{ slot_id: number; key_id: number; is_decided: boolean }[]>
   /** Stores the outcome of an attempt, with an event. */
   updateCallback(update: CallbackUpdate, event: EventType, at_ms: number): Promise<void>
@@ -523,9 +528,9 @@ export interface BeaconStore {
 
 export interface BillingStore {
   /**
-   * Counts what production would bill of the beacons in scope, with the settings that each project has now. Beside the
-   * counts it names the `newest` accepted beacons that do not count, newest first. Resolves to the same object as before
-   * as long as no beacon of the report and no project has changed.
+   * Counts what production would bill of the beacons in scope, with each project's current settings. In addition to the
+   * counts, it lists the `newest` accepted beacons that do not count, newest first. Resolves to the same object as
+   * before as long as no beacon of the report and no project has changed.
    */
   countBilling(scope: BeaconScope, newest: number): Promise<BillingCounts>
 }
@@ -598,7 +603,7 @@ export type ExchangeSummary = Omit<
 
 export interface ExchangeFilter {
   method?: string
-  /** The beginning of the path; with a `*` in it the whole path, where `*` stands for any text. */
+  /** The beginning of the path; with a `*` in it the whole path, where `*` matches any text. */
   path?: string
   status?: number
   /** 4 for every 4xx. */
@@ -624,7 +629,7 @@ export interface RequestStore {
   appendForeign(row: ExchangeRow): void
   /** Newest first. */
   foreignExchanges(): readonly ExchangeRow[]
-  /** Of the journal, or one of the foreign exchanges. */
+  /** An exchange of the journal, or one of the foreign exchanges. */
   findExchange(id: number): Promise<ExchangeRow | null>
   /** This and the next two methods read at most the newest 5 000 exchanges before the cursor. */
   listExchanges(query: PageQuery & ExchangeFilter): Promise<Page<ExchangeSummary>>
@@ -642,7 +647,7 @@ export interface EventRow {
   at_ms: number
   project_id: number | null
   slot_id: number | null
-  /** The row it is about: a slot, callback, beacon, unaccepted beacon, consent or activation. */
+  /** The row that it refers to: a slot, callback, beacon, unaccepted beacon, consent or activation. */
   ref: number | null
 }
 
@@ -699,8 +704,8 @@ export interface ClockAndFaultStore {
   /** Stores what `state` returns at the commit. Several calls in one turn each store the last state. */
   saveFaults(state: () => FaultState): Promise<void>
   /**
-   * Replaces the fault rules with what `change` returns, and no other node changes them meanwhile. May call it again; what
-   * it throws is thrown, and nothing changes.
+   * Replaces the fault rules with what `change` returns, while no other node changes them. May call it again. If it
+   * throws, the error is passed on and nothing changes.
    */
   updateFaults(change: (state: FaultState | null) => FaultState): Promise<void>
 }

@@ -94,7 +94,7 @@ describe('a database that cannot be used', () => {
     const failure = await failureOf({ database })
     other.close()
     expect(failure).toMatchObject({ code: 'database_unwritable', message: expect.stringContaining('another program') })
-    expect(failure.hint).toContain('Close what has it open')
+    expect(failure.hint).toContain('Close the program that has it open')
   })
 
   test('a path below a regular file', async () => {
@@ -179,7 +179,7 @@ describe('storage that is full', () => {
     process.kill(served.pid, 'SIGTERM')
     expect(await ended, printed).toBe(2)
     expect(printed).toContain(`${database} could not take in its log: database or disk is full.`)
-    expect(printed).toContain(`Nothing is lost: keep ${database}-wal beside it.`)
+    expect(printed).toContain(`Nothing is lost: keep ${database}-wal next to it.`)
     expect(readdirSync(join(home, 'sandboxes'))).toEqual([])
     await using sandbox = await start({ database: join(left, 'sandbox.db'), rate_limit: 'off' })
     for (const slot_id of acknowledged) {

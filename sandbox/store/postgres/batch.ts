@@ -1,9 +1,9 @@
 /**
- * The rows of one transaction: rows that its writes need, loaded together under the locks of their projects, and rows that
- * they add. A write is a function on these rows in memory, so that many of them cost two round trips: one to lock and load,
- * one to store. Each sees what those before it in the same batch have added.
+ * The rows of one transaction: rows that its writes need, loaded together under the locks of their projects, and rows
+ * that they add. A write is a function on these rows in memory, so many of them cost two round trips: one to lock and
+ * load, one to store. Each sees what earlier writes in the same batch have added.
  *
- * Over 400 lines because what is loaded, overlaid and stored has to be read together.
+ * Over 400 lines because loading, overlaying and storing have to be read together.
  */
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/resources/evidence.ts'
@@ -12,7 +12,7 @@ import { decisionColumns, withMeasurements } from '../rows.ts'
 import { type CapGuard, type EventRow, type EvidenceDraft, StorageError } from '../store.ts'
 import { byId, type Link, type Value } from './open.ts'
 
-/** The rows that a write needs. The projects named, and those of the slots, are locked until the commit. */
+/** The rows that a write needs. The named projects, and the projects of the slots, are locked until the commit. */
 export interface Needs {
   projects?: readonly number[]
   /** Sessions, which are created when missing, with their newest consent. */
@@ -50,7 +50,7 @@ export interface Loaded {
   slots: ReadonlyMap<number, LoadedSlot>
   judged: ReadonlyMap<number, readonly AcceptedBeacon[]>
   beaconIds: ReadonlySet<string>
-  /** Fills that count towards a cap, as far as its most; of an interval whether each of the last jobs was filled. */
+  /** Fills that count towards a cap, as far as its most; for an interval, whether each of the last jobs was filled. */
   fills: ReadonlyMap<string, number>
   recentJobs: ReadonlyMap<string, readonly boolean[]>
   origins: ReadonlyMap<number, string | null>
@@ -290,7 +290,7 @@ export class Batch {
     this.events.push(event)
   }
 
-  /** Appends an entry to the chain of a project, which must be among those that are locked. */
+  /** Appends an entry to the chain of a project, which must be locked. */
   appendEvidence(project_id: number, slot_id: number | null, draft: EvidenceDraft): void {
     const head = this.heads.get(project_id) ?? this.loaded.heads.get(project_id)
     if (head === undefined) throw replaced()
@@ -325,7 +325,7 @@ export class Batch {
     return this.newSlots.get(id) ?? this.loaded.slots.get(id) ?? null
   }
 
-  /** Replaces what later writes of the batch see of a slot. */
+  /** Replaces a slot as later writes of the batch see it. */
   setSlot(slot: LoadedSlot): void {
     this.newSlots.set(slot.id, slot)
   }
@@ -381,14 +381,17 @@ export class Batch {
   }
 }
 
-/** The rows that a write was about have gone: the whole state was replaced since it was asked for. */
+/** The rows of a write are gone: the whole state was replaced after it was requested. */
 export function replaced(): StorageError {
-  return new StorageError(new Error('the state was replaced meanwhile'), 'write', 1)
+  return new StorageError(new Error('the state was replaced in the meantime'), 'write', 1)
 }
 
 /* Storing */
 
-/** Sends what a batch has changed but evidence and events, whose numbers depend on the head. Nothing is awaited here. */
+/**
+ * Sends everything that a batch changed except evidence and events, whose numbers depend on the head. Nothing is
+ * awaited here.
+ */
 export function storeRows(link: Link, batch: Batch): Promise<unknown>[] {
   const sent: Promise<unknown>[] = []
   const send = (text: string, rows: readonly Row[]) => {
@@ -435,7 +438,7 @@ export function storeRows(link: Link, batch: Batch): Promise<unknown>[] {
 
 const decided = decisionColumns.join(', ')
 
-/** Returns rows as a JSON text that PostgreSQL takes: it knows neither U+0000 nor halves of surrogate pairs. */
+/** Returns rows as a JSON text that PostgreSQL accepts: it supports neither U+0000 nor halves of surrogate pairs. */
 export function jsonOf(rows: readonly Row[]): string {
   const text = JSON.stringify(rows)
   if (!text.includes('\\u')) return text
@@ -444,7 +447,7 @@ export function jsonOf(rows: readonly Row[]): string {
   )
 }
 
-/** Returns bytes, or those of a text, as such a JSON text carries them. */
+/** Returns bytes, or the bytes of a text, in the form of such a JSON text. */
 export function bytesOf(value: Uint8Array | string): string {
   return `\\x${Buffer.from(value as Uint8Array).toString('hex')}`
 }

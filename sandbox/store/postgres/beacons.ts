@@ -100,7 +100,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
 
 const nothing = { rows: [], next: null }
 
-/** Returns the list of one of the two tables. Others are joined where a filter needs them. */
+/** Returns the list of one of the two tables. Other tables are joined where a filter needs them. */
 function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
   const filter = createFilter()
   filter.add(`${table}.slot_id = ?`, query.slot_id)

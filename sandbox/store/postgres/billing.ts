@@ -1,7 +1,7 @@
 /**
- * Counts what production would bill, slot by slot, in pieces: each is a few statements, and no transaction spans the whole
- * report. One at a time on a node. Other nodes write meanwhile: what a statement may see and what not is decided by the
- * number of the evidence of each beacon, which is given in the order of commits.
+ * Counts what production would bill, slot by slot, in pieces: each is a few statements, and no transaction spans the
+ * whole report. One at a time on a node. Other nodes write in the meantime: the evidence number of each beacon,
+ * assigned in the order of commits, decides whether a statement may see it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
@@ -26,7 +26,7 @@ import { createFilter, sessionsNamed } from './rows.ts'
 /** Slots, with their beacons, and unaccepted beacons of one piece. */
 const slotsAtOnce = 300
 const unacceptedAtOnce = 20_000
-/** Entries of evidence that are looked at in one piece, and how many of them may be of beacons. */
+/** Evidence entries that are examined in one piece, and how many of them may be about beacons. */
 const entriesAtOnce = 5_000
 const newBeaconsAtOnce = 300
 /** How long a report waits after each piece while others write, as a multiple of the time that the piece took. */
@@ -58,7 +58,10 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
     return row!.id
   }
 
-  /** Counts slots again whose beacons are newer than the progress, up to an entry. Resolves to whether those are all. */
+  /**
+   * Counts slots again whose beacons are newer than the progress, up to an entry. Resolves to whether that was all of
+   * them.
+   */
   const countAgainAfter = async (
     scope: BeaconScope,
     rules: BillingRules,
@@ -117,8 +120,8 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
   }
 
   /**
-   * Counts rejected and duplicate beacons again when there are new ones: nodes commit them in another order than that of
-   * their identifiers, and only their events have numbers in the order of commits, but old events are removed.
+   * Counts rejected and duplicate beacons again when there are new ones: nodes do not commit them in the order of their
+   * identifiers, and only their events are numbered in the order of commits, but old events are removed.
    */
   const countUnacceptedInScope = async (scope: BeaconScope, progress: BillingProgress): Promise<void> => {
     const { counts, unaccepted_at } = progress

@@ -48,7 +48,7 @@ export function consentTable(connection: Connection): ConsentStore {
   }
 }
 
-/** Within a batch that has locked the project; null when the newest record is not the expected one. */
+/** Inside a batch that has locked the project; null when the newest record is not the expected one. */
 export function saveConsent(batch: Batch, consent: ConsentWrite): ConsentRecord | null {
   const { project_id, expected, draft: drafted, evidence } = consent
   const { renews, ...draft } = drafted

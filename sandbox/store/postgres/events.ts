@@ -1,15 +1,15 @@
 /**
- * Events: an always growing sequence, numbered at the commit in the order of commits, so that a follower misses none.
- * The table is bounded and drops its oldest rows; how many, and up to which number, is in the row `head`.
+ * Events: an ever-growing sequence, numbered at the commit in the order of commits, so a follower misses none. The
+ * table is bounded and drops its oldest rows; how many, and up to which number, is in the row `head`.
  */
 import type { EventRow, EventStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import type { Head } from './head.ts'
 
-/** Rows in which a time is looked for by one statement. */
+/** Rows that one statement searches for a time. */
 const searchedAtOnce = 10_000
 
-/** @param head the counters that this node knows */
+/** @param head the counters known to this node */
 export function eventTable({ read, write }: Connection, limit: number, head: () => Head) {
   const listeners = new Set<() => void>()
   const methods: EventStore = {

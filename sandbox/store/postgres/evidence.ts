@@ -45,8 +45,8 @@ export function evidenceTable(connection: Connection): EvidenceStore {
 }
 
 /**
- * Resolves to the counters that do not match their rows, which the next write would go on from: those of the chains, and
- * the last number of an event. Pages are for PostgreSQL to check.
+ * Resolves to the counters that do not match their rows, which the next write would continue from: the chains'
+ * counters, and the last number of an event. Checking pages is left to PostgreSQL.
  */
 export async function counterProblems({ read }: Connection): Promise<string[]> {
   const rows = await read<{ problem: string }>(`

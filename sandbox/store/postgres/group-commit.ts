@@ -1,20 +1,23 @@
 /**
  * Group commit: writes that arrive while a transaction is on its way share the next one. A transaction takes two round
- * trips: the first locks and loads what all of its writes need, then each write runs on these rows in memory, and the second
- * stores what they have added, with COMMIT and the notification of other nodes. A write's promise resolves after the commit.
+ * trips: the first locks and loads what all of its writes need, then each write runs on these rows in memory, and the
+ * second stores what they added, with COMMIT and the notification of other nodes. A write's promise resolves after the
+ * commit.
  *
- * A write that throws is left out and the others run again, so a write must change nothing but its batch. When the database
- * refuses a statement because of its values, each write of the batch gets a transaction of its own. A deadlock, a
- * serialization failure, and a connection that breaks before anything was stored, are tried again. A connection that breaks
- * during the commit leaves its outcome unknown: the write is refused, and the client that sends it again finds it, or not.
+ * A write that throws is left out and the others run again, so a write must change nothing but its batch. When the
+ * database refuses a statement because of its values, each write of the batch gets its own transaction. A deadlock, a
+ * serialization failure, and a connection that breaks before anything was stored, are tried again. A connection that
+ * breaks during the commit leaves its outcome unknown: the write is refused, and the client that sends it again finds
+ * it, or not.
  *
- * Numbers of events and of evidence are given under the lock of the row `head`, the last that a transaction takes and holds
- * until its commit: a follower that sees a number sees all before it, although commits of several nodes overtake each other.
+ * Numbers of events and of evidence are assigned under the lock of the row `head`, the last lock that a transaction
+ * takes and keeps until its commit: a follower that sees a number sees all before it, although commits of several nodes
+ * overtake each other.
  *
- * No lock is held while the disk writes. A transaction commits without waiting for it, which gives its locks to other nodes,
- * and its writes are acknowledged, its events emitted, and other nodes notified, after a flush on a second connection: one for all
- * that has been committed meanwhile. Both connections are opened before the commit, so that a server which has crashed since then, and
- * lost it, cannot report a flush.
+ * No lock is held while the disk writes. A transaction commits without waiting for it, which gives its locks to other
+ * nodes, and its writes are acknowledged, its events emitted, and other nodes notified, after a flush on a second
+ * connection: one for everything committed in the meantime. Both connections are opened before the commit, so a server
+ * that has crashed since then, and lost it, cannot report a flush.
  */
 import type { Sha256Hex } from '../../../src/contract/resources/evidence.ts'
 import { StorageError } from '../store.ts'
@@ -32,10 +35,10 @@ import {
 
 interface Pending {
   needs: Needs
-  /** In a transaction that is shared; null for one that has its own. */
+  /** For a write in a shared transaction; null for a write with its own. */
   run: ((batch: Batch) => unknown) | null
   runAlone: ((batch: Batch, link: Link) => Promise<unknown>) | null
-  /** Whether it replaces the whole state: then nothing else writes meanwhile. */
+  /** Whether it replaces the whole state: then nothing else writes at the same time. */
   isExclusive: boolean
   /** The generation on which it began. */
   generation: number
@@ -46,9 +49,9 @@ interface Pending {
 export interface Connection {
   /** Runs a statement on committed rows. @throws StorageError when they cannot be read */
   read<Row>(text: string, values?: readonly Value[]): Promise<Row[]>
-  /** Runs `run` in the next transaction, on the rows that it needs, and resolves after the commit. */
+  /** Runs `run` in the next transaction, on the rows it needs, and resolves after the commit. */
   write<Result>(needs: Needs, run: (batch: Batch) => Result): Promise<Result>
-  /** Runs statements in a transaction of their own, with projects locked; 0 is the lock of what belongs to none. */
+  /** Runs statements in their own transaction, with projects locked; 0 is the lock for everything outside projects. */
   change<Result>(projects: readonly number[], run: (batch: Batch, link: Link) => Promise<Result>): Promise<Result>
   /** The same while no other node writes, to replace the whole state. */
   replace<Result>(run: (batch: Batch, link: Link) => Promise<Result>): Promise<Result>
@@ -74,19 +77,19 @@ interface Hooks {
   maxJudged: number
   event_limit: number
   journal_limit: number
-  /** The generation that this node knows. */
+  /** The generation known to this node. */
   generation(): number
   head(): Head
   /** Returns exchanges to be stored with a batch. */
   takeExchanges(): TakenExchanges
-  /** Called with the counters of a commit that is on the disk. */
+  /** Called with the counters of a commit that is on disk. */
   committed(head: Head): void
-  /** Whether the database can flush what has been committed before. Otherwise each commit waits for the disk itself. */
+  /** Whether the database can flush earlier commits. Otherwise each commit waits for the disk itself. */
   canFlush: boolean
-  /** Returns what others are notified of; null when there is nothing. */
+  /** Returns the notification for other nodes; null when there is nothing to notify. */
   noticeOf(batch: Batch): string | null
   channel: string
-  /** Called when the database has another generation than this node knows. */
+  /** Called when the database has a generation unknown to this node. */
   generationChanged(): void
 }
 
@@ -98,12 +101,12 @@ interface Writer {
   end(): void
 }
 
-/** The notifications of a commit, due when it is on the disk. */
+/** The notifications of a commit, due when it is on disk. */
 interface Committed {
   head: Head | null
   resolves: readonly (() => void)[]
   exchanges: TakenExchanges
-  /** Whether it is already, and other nodes have been notified. */
+  /** Whether it is on disk, and other nodes have been notified. */
   isFlushed: boolean
   /** Other notifications to nodes. */
   notice: string | null
@@ -111,7 +114,7 @@ interface Committed {
 
 /** Writes of one transaction at most. */
 const mostTogether = 256
-/** How often a transaction is tried that loses against others. */
+/** How often to try a transaction that loses to others. */
 const mostAttempts = 6
 const nudge_ms = 15
 
@@ -159,7 +162,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
     }
   }
 
-  /** Commits writes together. Every one of them is resolved or rejected, once the disk has them. */
+  /** Commits writes together. Every write is resolved or rejected once the commit is on disk. */
   const commit = async (turn: readonly Pending[]): Promise<void> => {
     for (let attempt = 1; ; attempt++) {
       let used: Writer | null = null
@@ -233,7 +236,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
     const { batch, resolves } = first?.runAlone != null ? await runAlone(first, loaded, used) : runAll(turn, loaded)
     const exchanges = hooks.takeExchanges()
     taken.push(exchanges)
-    // Rare changes that every node must hear of are notified with their commit, and so after the disk has them.
+    // Rare changes that every node must learn of are notified with their commit, and so once they are on disk.
     const isFlushed = flusher === null || first?.isExclusive === true || batch.notices.size > 0
     const notice = hooks.noticeOf(batch)
     const head = await store(used, batch, exchanges.rows, isFlushed ? notice : null, isFlushed)
@@ -247,7 +250,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
     return { batch, resolves: [() => pending.resolve(value)] }
   }
 
-  /** Runs each write on the loaded rows. One that throws is rejected after the commit, and has added nothing. */
+  /** Runs each write on the loaded rows. A write that throws is rejected after the commit, and has added nothing. */
   const runAll = (turn: readonly Pending[], loaded: Loaded) => {
     const failures = new Map<Pending, unknown>()
     for (const pending of turn) if (pending.generation !== loaded.generation) failures.set(pending, replaced())
@@ -370,7 +373,10 @@ async function openWriter(database: Database, canFlush: boolean): Promise<Writer
   }
 }
 
-/** Returns a function that resolves after a flush which began later than its call: calls meanwhile share the next one. */
+/**
+ * Returns a function that resolves after a flush that began later than its call: calls during a flush share the next
+ * one.
+ */
 function shareFlushes(link: Link): () => Promise<unknown> {
   let running: Promise<unknown> = Promise.resolve()
   let next: Promise<unknown> | null = null

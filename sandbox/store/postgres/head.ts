@@ -1,11 +1,11 @@
 /**
- * The row `head`: the counters of the state, and the numbers of events and evidence, which are given in the order of commits.
- * Every transaction that adds some locks it last.
+ * The row `head`: the counters of the state, and the numbers of events and evidence, which are assigned in the order of
+ * commits. Every transaction that adds any locks it last.
  */
 import { type Batch, jsonOf } from './batch.ts'
 import type { Link, Value } from './open.ts'
 
-/** The counters of the state, as of the last commit that this node knows. */
+/** The counters of the state, as of the last commit known to this node. */
 export interface Head {
   last_seq: number
   events: number
@@ -23,9 +23,9 @@ const eventSlack = 256
 const exchangeSlack = 64
 
 /**
- * Moves the head by what a batch adds, and stores what the head gives numbers to: events, evidence, and the exchanges of the
- * node, of which one that was stored already counts once. One statement, since each costs as much as its rows do. Nothing is
- * awaited here. Resolves to the head; none when it has not moved.
+ * Moves the head by the rows that a batch adds, and stores the rows that the head numbers: events, evidence, and the
+ * exchanges of the node. An exchange that was stored already counts once. One statement, since each costs as much as
+ * its rows do. Nothing is awaited here. Resolves to the head; none when it has not moved.
  */
 export function moveHead(
   link: Link,
@@ -101,15 +101,15 @@ const pruneExchanges = `
   UPDATE head SET exchanges = exchanges - (SELECT count(*) FROM gone),
     exchanges_dropped = exchanges_dropped + (SELECT count(*) FROM gone) RETURNING ${headColumns}`
 
-/** Removes what is over a limit, and resolves to the head after that. */
+/** Removes rows over a limit, and resolves to the head after that. */
 function prune(link: Link, text: string, before: Promise<Head[]>, limit: number): Promise<Head[]> {
   const pruned = link.query<Head>(text, [limit])
   return before.then(() => pruned)
 }
 
 /**
- * Notifies the other nodes, with the numbers of the head. Within a transaction they are those that it has moved it to, and
- * are sent with its commit.
+ * Notifies the other nodes, with the numbers of the head. Inside a transaction, these are its own new numbers, and are
+ * sent with its commit.
  */
 export function notifyNodes(link: Link, channel: string, notice: string, head?: Head): Promise<unknown> {
   if (head === undefined) return link.run(notifyOfHead, [channel, notice])

@@ -34,7 +34,7 @@ interface PostgresStoreOptions extends StoreOptions {
   url: string
   /** One schema each; null for the shared one. */
   namespace: string | null
-  /** Whether identifiers are the same in every run, so that no other node may be there. */
+  /** Whether identifiers are the same in every run, so no other node may be present. */
   isSeeded: boolean
 }
 
@@ -126,7 +126,7 @@ async function composeStore(
     if (hasEvents) events.announce()
   }
 
-  /** Another node has replaced every row: nothing of the old ones stays in memory. */
+  /** Another node has replaced every row: none of the old ones stay in memory. */
   const onGeneration = (next: { count: number; event_seq: number }) => {
     if (next.count <= generation.count) return
     generation = next
@@ -150,7 +150,7 @@ async function composeStore(
       onGeneration,
       onChange(change) {
         if (change.kind === 'projects' || change.kind === 'resumed') projects.clear()
-        // It may have another number than before.
+        // Its number may differ from before.
         if (change.kind === 'resumed') shared.announce().catch(() => {})
         emit(change)
       },
@@ -243,7 +243,7 @@ async function composeStore(
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    // The database recovers by itself from an unclean end, and checks its pages as it reads them.
+    // The database recovers from an unclean shutdown automatically, and checks its pages as it reads them.
     checkUncleanEnd: async () => {},
     warnings: () => [],
     integrityProblems: () => counterProblems(connection),

@@ -1,7 +1,7 @@
 /**
- * The schema, as append-only numbered steps: a database of version n has had the first n of them. Tables and columns have
- * the names of the SQLite adapter, so that a state moves from one to the other row by row; what only several nodes need
- * comes first. No statement names a schema: `search_path` does, one for each namespace.
+ * The schema, as append-only numbered steps: a database of version n has had the first n of them. Tables and columns
+ * have the names of the SQLite adapter, so a state moves from one to the other row by row; tables that only several
+ * nodes need come first. No statement names a schema: `search_path` does, one for each namespace.
  */
 import { randomBytes } from 'node:crypto'
 import { SandboxError } from '../../sandbox-error.ts'
@@ -275,13 +275,13 @@ export const migrations: readonly string[] = [
 
 /** The result of opening a namespace. */
 interface OpenedSchema {
-  /** The version before, 0 for a new schema. */
+  /** The previous version, 0 for a new schema. */
   version: number
   signing_key: Buffer
 }
 
 /**
- * Creates or migrates the schema of a namespace, under a lock: of several nodes that start together one does it.
+ * Creates or migrates the schema of a namespace, under a lock: if several nodes start together, one does it.
  * @throws SandboxError when it is newer than this version, or the database cannot be used
  */
 export async function migrateSchema({ schema, location }: Database, link: Link): Promise<OpenedSchema> {
@@ -314,7 +314,10 @@ export async function migrateSchema({ schema, location }: Database, link: Link):
   }
 }
 
-/** Whether a table is there. CREATE ... IF NOT EXISTS is refused to a user who may not create, even where it has nothing to do. */
+/**
+ * Whether a table exists. CREATE ... IF NOT EXISTS is refused to a user without the right to create, even where it has
+ * nothing to do.
+ */
 export async function isPresent(link: Link, table: string): Promise<boolean> {
   const [row] = await link.query<{ is_present: boolean }>('SELECT to_regclass($1) IS NOT NULL AS is_present', [table])
   return row!.is_present

@@ -1,7 +1,7 @@
 /**
- * The nodes that share a database: the number of this one, and what others have committed. A node keeps its number for as long
- * as it renews it every two seconds. Changes arrive by LISTEN on a connection of their own; where the engine has none, or
- * the URL ends with `svc_listen=off`, the counters of the row `head` are read twenty times a second.
+ * The nodes that share a database: the number of this one, and the commits of others. A node keeps its number for as
+ * long as it renews it every two seconds. Changes arrive by LISTEN on a separate connection; where the engine does not
+ * support it, or the URL ends with `svc_listen=off`, the counters of the row `head` are read twenty times a second.
  */
 import { randomBytes } from 'node:crypto'
 import { SandboxError } from '../../sandbox-error.ts'
@@ -13,9 +13,9 @@ import { type Database, flushText, type Link } from './open.ts'
 export interface Nodes {
   /** The number of this node, from 0. */
   number(): number
-  /** Whether changes of others are known within a moment: while they are not, nothing may be cached. */
+  /** Whether changes of others arrive within moments: while they do not, nothing may be cached. */
   isLive(): boolean
-  /** Returns what others are notified of with the commit of a batch; null when there is nothing. */
+  /** Returns the notification for others at the commit of a batch; null when there is nothing to notify. */
   noticeOf(batch: Batch): string | null
   count(): Promise<number>
   close(): Promise<void>
@@ -25,7 +25,7 @@ interface NodeEvents {
   /** Called with the counters after a commit of another node. */
   onHead(head: Head): void
   onChange(change: StoreChange): void
-  /** Called with the generation in force when it may have changed. */
+  /** Called with the current generation when it may have changed. */
   onGeneration(generation: { count: number; event_seq: number }): void
   head(): Head
 }
@@ -35,7 +35,7 @@ const heartbeat_ms = 2_000
 export const expiry = "interval '10 seconds'"
 const poll_ms = 50
 const longestBackoff_ms = 1_000
-/** Numbers below this fit an identifier; sandbox/platform knows the same limit. */
+/** Numbers below this fit an identifier; sandbox/platform has the same limit. */
 const mostNodes = 64
 /** Slots that one notification names. A longer list is read from the events. */
 const mostNamed = 300
@@ -43,7 +43,7 @@ const mostNamed = 300
 interface NodeOptions {
   pid: number
   isSeeded: boolean
-  /** Whether commits may be visible before they are on the disk, and the database can flush them. */
+  /** Whether commits may be visible before they are on disk, and the database can flush them. */
   canFlush: boolean
   report: (error: unknown) => void
 }
@@ -87,7 +87,7 @@ export async function joinNodes(
     return head
   }
 
-  /** Waits until the disk has what was read: nothing is emitted that a crash could take back. */
+  /** Waits until everything read is on disk: nothing is emitted that a crash could undo. */
   const flush = async () => {
     if (canFlush) await link.run(flushText)
   }
@@ -136,7 +136,8 @@ export async function joinNodes(
       if (isClosed) return
       const head = await readState()
       if (head.last_seq > seen.last_seq || head.changes > seen.changes) await flush()
-      // Compared with the last poll: the counters that a commit of this node returns hold the changes of others already.
+      // Compared with the last poll: the counters that a commit of this node returns already include the changes of
+      // others.
       if (head.last_seq > seen.last_seq) {
         const rows = await link.query<{ slot_id: number }>(
           "SELECT slot_id FROM event WHERE seq > $1 AND seq <= $2 AND type = 'placement.decided' AND slot_id IS NOT NULL LIMIT 5000",
@@ -218,8 +219,8 @@ function isUnsupported(error: unknown): boolean {
 }
 
 /**
- * Takes the smallest number that no other node has. A sandbox with a seed gives the same identifiers in every run, so it
- * waits until it is alone.
+ * Takes the smallest number that no other node has. A sandbox with a seed creates the same identifiers in every run, so
+ * it waits until it is alone.
  * @throws SandboxError when all are taken, or a node with a seed is not alone
  */
 async function claimNumber(

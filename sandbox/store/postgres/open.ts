@@ -1,6 +1,6 @@
 /**
- * Connections to PostgreSQL, each on the schema of one namespace. A connection that breaks is dropped and replaced by the next
- * statement; a statement that has been sent is never sent again by itself, since it may have taken effect.
+ * Connections to PostgreSQL, each on the schema of one namespace. A connection that breaks is dropped and replaced by
+ * the next statement; a statement that has been sent is never resent automatically, since it may have taken effect.
  *
  * Statements are prepared by name on each connection, and pipelined: several are on their way without waiting.
  */
@@ -35,9 +35,9 @@ export interface Database {
   readonly location: string
   /** The schema of the namespace: also the name of its notifications. */
   readonly schema: string
-  /** Whether changes of others are announced by LISTEN; otherwise they are asked for. */
+  /** Whether changes of others are announced by LISTEN; otherwise this node polls for them. */
   readonly wantsListen: boolean
-  /** Runs a statement that only reads, on the connection with the fewest under way. */
+  /** Runs a read-only statement on the connection with the fewest statements under way. */
   read<Row>(text: string, values?: readonly Value[]): Promise<Row[]>
   /** Opens a connection that nothing else uses. */
   connect(): Promise<Link>
@@ -49,25 +49,26 @@ const mostReaders = 6
 /** Statements under way on a reader before another one is opened. */
 const busyReader = 4
 
-/** How long a statement may take, milliseconds. The client gives up a little later, for a server that is gone. */
+/** How long a statement may take, milliseconds. The client gives up a little later, in case the server is gone. */
 const statementTimeout_ms = 20_000
 const lockTimeout_ms = 10_000
-/** A node that stops in the middle of a transaction keeps its locks no longer than this. */
+/** The longest that a node that stops in the middle of a transaction keeps its locks. */
 const idleInTransactionTimeout_ms = 5_000
 const connectTimeout_ms = 5_000
 
 /**
- * Plans statements once, and by index. A prepared statement keeps a plan that was made while a table was nearly empty, and one
- * which reads the whole table then does so for a minute of load, until the server has analyzed it; planning each use instead
- * costs as much as running it. Servers before 18 would compile a statement that has no index. Each setting is used where it exists.
+ * Plans statements once, and by index. A prepared statement keeps a plan made while a table was nearly empty. A plan
+ * that reads the whole table then does so for a minute of load, until the server has analyzed it; planning each use
+ * instead costs as much as running it. Servers before 18 would compile a statement that has no index. Each setting is
+ * applied where it exists.
  */
 const planByIndex = `SELECT set_config(name, value, false) FROM (VALUES
   ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'),
   ('enable_mergejoin', 'off'), ('jit', 'off')) wanted (name, value) WHERE current_setting(name, true) IS NOT NULL`
 
 /**
- * The order of identifiers, for few rows that another index finds: without the sum, a plan that was made while the table was
- * small may walk through the index of identifiers instead, and goes on to when the table is large.
+ * The order of identifiers, for few rows that another index finds: without the sum, a plan made while the table was
+ * small may walk through the index of identifiers instead, and keeps doing so when the table is large.
  */
 export const byId = 'ORDER BY id + 0'
 
@@ -102,7 +103,7 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
   // An option in the URL replaces the whole option of the driver, and would take the namespace with it.
   const ownOptions = address.searchParams.get('options') ?? ''
   address.searchParams.delete('options')
-  // As libpq does, for which the URL was written: otherwise `require` is verify-full, after a warning of twelve lines.
+  // As in libpq, which the URL was written for: otherwise `require` is verify-full, after a warning of twelve lines.
   if (address.searchParams.has('sslmode')) address.searchParams.set('uselibpqcompat', 'true')
   const config: ClientConfig = {
     connectionString: address.href,
@@ -122,7 +123,7 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
     const client = new pg.Client(config)
     let isBroken = false
     let isHeld = false
-    /** Statements that are sent without waiting for each other leave in one packet: a system call for each costs more. */
+    /** Statements sent without waiting for each other leave in one packet: a system call for each costs more. */
     const hold = () => {
       const { stream } = client.connection
       if (isHeld) return
@@ -226,7 +227,7 @@ async function loadDriver(): Promise<typeof import('pg')> {
     throw new SandboxError(
       'option_invalid',
       'A store on PostgreSQL needs the package pg, which is not installed.',
-      'Install it beside svc: npm install pg',
+      'Install it alongside svc: npm install pg',
       { cause: error },
     )
   }
@@ -239,8 +240,9 @@ function parseUrl(url: string): URL {
 }
 
 /**
- * Whether a part that is no password may hold the rest of one: a `/`, `?` or `#` in a password ends it, so that its `@` comes
- * later, and an encoded colon makes it a part of the user. Such a URL names another database, in messages too.
+ * Whether a part other than the password may contain the rest of one: a `/`, `?` or `#` in a password ends it, so its
+ * `@` comes later, and an encoded colon makes it a part of the user. Such a URL names another database, in messages
+ * too.
  */
 function isCutShort({ username, pathname, search, hash }: URL): boolean {
   return hash !== '' || `${pathname}${search}`.includes('@') || /%3A/i.test(username)
@@ -263,8 +265,9 @@ function locationOf(address: URL): string {
 }
 
 /**
- * A transaction of its own that waits for the disk, and for the replicas that the server waits for, and so for all that was
- * committed before it. It writes a message to the log that nobody reads: a transaction that writes nothing does not wait.
+ * A separate transaction that waits for the disk, and for the replicas that the server waits for, and so for everything
+ * committed before it. It writes a message to the log that nobody reads: a transaction that writes nothing does not
+ * wait.
  */
 export const flushText = "SELECT pg_logical_emit_message(true, 'svc', '')"
 
@@ -306,7 +309,7 @@ export function versionProblem(location: string, version: number): SandboxError 
 
 type Types = typeof import('pg').types
 
-/** Integers of 64 bits are numbers: every one that is stored is below 2^53. */
+/** 64-bit integers are read as numbers: every stored one is below 2^53. */
 function parserOf(types: Types, oid: number, format: 'text' | 'binary' | undefined) {
   if (oid === types.builtins.INT8) return Number
   return types.getTypeParser(oid, format ?? 'text')
@@ -327,13 +330,13 @@ export function isConflict(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^40(001|P01)$/.test(String(error.code))
 }
 
-/** Whether the database as a whole refused, and not one statement because of its values. */
+/** Whether the database as a whole refused, rather than one statement because of its values. */
 function isStorageFailure(error: unknown): boolean {
   if (isConnectionFailure(error)) return true
   return error instanceof Error && 'code' in error && /^(25|40|53|54|55|57|58|XX|F0|42501)/.test(String(error.code))
 }
 
-/** Returns a failure of the database as a StorageError that is worth trying again; what has another cause unchanged. */
+/** Returns a failure of the database as a StorageError that is worth retrying; other errors unchanged. */
 export function storageError(error: unknown, refused: 'read' | 'write'): unknown {
   if (error instanceof StorageError || !isStorageFailure(error)) return error
   return new StorageError(error, refused, retry_s)
@@ -341,15 +344,15 @@ export function storageError(error: unknown, refused: 'read' | 'write'): unknown
 
 const retry_s = 1
 
-/** Returns why a database cannot be opened, as a SandboxError; what has another cause unchanged. */
+/** Returns why a database cannot be opened, as a SandboxError; other errors unchanged. */
 export function explain(error: unknown, location: string): unknown {
   if (error instanceof StorageError) return explain(error.cause, location)
   if (error instanceof SandboxError || !(error instanceof Error)) return error
-  // Of the driver, which decodes the parts of the URL.
+  // From the driver, which decodes the parts of the URL.
   if (error instanceof URIError) return invalidUrl()
   const code = 'code' in error ? String(error.code) : ''
   const why = error.message === '' ? code : error.message
-  // SASL is of the driver, which has no password to send.
+  // SASL errors come from the driver, which has no password to send.
   if (/^28/.test(code) || code === '3D000' || code === '42501' || why.startsWith('SASL')) {
     const hint =
       code === '3D000'
@@ -359,7 +362,7 @@ export function explain(error: unknown, location: string): unknown {
           : 'Check user and password.'
     return new SandboxError('database_unwritable', `${location} refused the sandbox: ${why}.`, hint, { cause: error })
   }
-  // An engine without a type, a function or a feature, or does not know a word of the statement.
+  // An engine that lacks a type, a function or a feature, or does not know a word of the statement.
   if (/^(0A000|42601|42704|42883)$/.test(code)) {
     return new SandboxError(
       'database_unwritable',

@@ -148,7 +148,7 @@ function addJob(batch: Batch, job: JobRow, slots: readonly NewSlot[]): void {
   }
 }
 
-/** The columns of a decision, with bytes as JSON carries them. */
+/** The columns of a decision, with bytes in the form of JSON. */
 function decisionRow(decision: DecisionFacts): Record<string, Value> {
   const values = decisionValues(decision)
   return Object.fromEntries(

@@ -18,7 +18,7 @@ import type { Link } from './open.ts'
 
 type StoredKey = Omit<KeyListRow, 'project'> & { project_id: number }
 
-/** Rows that are created later are numbered from here: seeded rows are below. */
+/** Rows that are created later are numbered from here; seeded rows are below. */
 const firstCreatedId = 1_000
 
 export type ProjectTable = ReturnType<typeof projectTable>
@@ -31,7 +31,7 @@ export function projectTable({ read, write, change }: Connection, mayCache: () =
   let projects = new Map<number, Promise<ProjectRow | null>>()
   let keys = new Map<string, Promise<KeyRow | null>>()
 
-  /** Requests that come together share a read; a row that is not there is read again. */
+  /** Concurrent requests share a read; a missing row is read again. */
   const cached = <Key, Row>(rows: Map<Key, Promise<Row | null>>, key: Key, find: () => Promise<Row | null>) => {
     const known = rows.get(key)
     if (known !== undefined && mayCache()) return known
@@ -65,7 +65,7 @@ export function projectTable({ read, write, change }: Connection, mayCache: () =
     row === undefined ? null : withProject(row)
 
   const clear = () => {
-    // Not emptied: reads that are under way belong to the maps before.
+    // Replaced, not emptied: reads under way belong to the old maps.
     projects = new Map()
     keys = new Map()
   }
@@ -205,7 +205,7 @@ export function projectTable({ read, write, change }: Connection, mayCache: () =
 
   return {
     project,
-    /** Returns the projects of those numbers, read together. */
+    /** Returns the projects with these numbers, read together. */
     async projects(ids: readonly number[]): Promise<Map<number, ProjectRow>> {
       const unique = [...new Set(ids)]
       return new Map(await Promise.all(unique.map(async (id) => [id, await project(id)] as const)))

@@ -1,7 +1,7 @@
 /**
- * The request journal. Exchanges are buffered and written with the next group commit, so that recording never slows a
- * request; the table is bounded and drops its oldest rows, and counts them. A filter reads a bounded number of rows, newest
- * first, and returns where it stopped. Foreign exchanges stay in the memory of the node that has refused them.
+ * The request journal. Exchanges are buffered and written with the next group commit, so recording never slows a
+ * request; the table is bounded and drops its oldest rows, and counts them. A filter reads a bounded number of rows,
+ * newest first, and returns where it stopped. Foreign exchanges stay in the memory of the node that refused them.
  */
 import { oldClientHeader } from '../../../src/contract/endpoint.ts'
 import { parseJsonObject } from '../../../src/foundation/json.ts'
@@ -23,10 +23,10 @@ type Stored = Omit<ExchangeRow, 'request_body' | 'response_body'> & {
   response_body: Buffer | null
 }
 
-/** The headers of an old client, which state its version; null for the others, whose headers are not sent here. */
+/** The headers of an old client, which state its version; null for other clients, whose headers are not loaded. */
 const oldClient = `CASE WHEN strpos(request_headers, '"${oldClientHeader}":') > 0 THEN request_headers END`
 
-/** When rows that the database has refused are sent again, milliseconds. */
+/** How soon rows that the database refused are sent again, milliseconds. */
 const retry_ms = 500
 /** Rows that stay buffered while the database refuses writes. */
 const maxBuffered = 1_000
@@ -36,7 +36,7 @@ const maxRead = 5_000
 export function requestTable({ read, flush, nudge }: Connection, limit: number, head: () => Head) {
   let isClosed = false
   let buffer: ExchangeRow[] = []
-  /** How many rows are in transactions that are under way. */
+  /** How many rows are in transactions under way. */
   let taken = 0
   /** Rows that were lost while the database refused writes. */
   let lost = 0
@@ -135,7 +135,7 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
         },
       }
     },
-    /** Drops what belongs to a state that was replaced. */
+    /** Drops everything of a state that was replaced. */
     clear(): void {
       buffer = []
       lost = 0
@@ -176,7 +176,7 @@ function conditions(query: Pick<PageQuery, 'before'> & ExchangeFilter) {
   return { range, filter }
 }
 
-/** In LIKE `%`, `_` and the backslash have a meaning; here they stand for themselves. */
+/** `%`, `_` and the backslash are special in LIKE; here they match themselves. */
 function likeOf(path: string): string {
   return path.replaceAll(/[%_\\]/g, (character) => `\\${character}`).replaceAll('*', '%')
 }

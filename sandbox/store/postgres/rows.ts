@@ -5,8 +5,8 @@ import type { Connection } from './group-commit.ts'
 import type { Link, Value } from './open.ts'
 
 /**
- * Returns a reader of single rows: those that are asked for while a read is under way share the next one. None is cached,
- * and each read begins after it was asked for.
+ * Returns a reader of single rows: rows requested while a read is under way share the next one. None is cached, and
+ * each read begins after its request.
  */
 export function shareReads<Key, Row>(
   find: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Row>>,
@@ -46,7 +46,7 @@ export function createFilter(): Filter {
   }
 }
 
-/** A list: what is selected from which table. */
+/** A list: the columns and the table they are selected from. */
 export interface ListSource {
   table: string
   /** SELECT and FROM, with the table first. */
@@ -56,11 +56,11 @@ export interface ListSource {
   isIndexed: boolean
   /** Values of a column by which the rows are found while they are few: the first query that finds few is used. */
   narrowed?: readonly { column: string; by: string; value: Value }[]
-  /** Rows that one part looks at in the order of ids, so that a filter that matches none stays cheap. */
+  /** Rows that one part looks at in the order of ids, so a filter that matches none stays cheap. */
   rowsAtOnce?: number
 }
 
-/** Values that a list is narrowed to, at most. */
+/** The most values that a list is narrowed to. */
 const mostFound = 2_000
 
 /** Resolves to the next part of a list, newest first: `next` may be set with fewer rows than `limit`. */

@@ -1,7 +1,7 @@
 /**
- * Data beside the state in a database that nodes share. Tokens of the control plane and the audit list are of the whole
- * database, in a schema of their own; rate buckets, tickets and the claims of callbacks are of a namespace. Each statement is
- * a transaction, and decides by itself.
+ * Data beside the state in a database that nodes share. Control plane tokens and the audit list belong to the whole
+ * database, in their own schema; rate buckets, tickets and the claims of callbacks belong to a namespace. Each
+ * statement is a transaction, and decides on its own.
  */
 import {
   type AccessStore,
@@ -18,10 +18,10 @@ import { type Database, type Link, storageError, type Value } from './open.ts'
 
 /** No namespace can have this schema: its name would begin with `_`. */
 const teamSchema = 'svc__team'
-/** The namespace that has no name of its own. */
+/** The namespace without a name. */
 const defaultNamespace = 'default'
 
-/** Creates the tables of the whole database, under a lock: of several nodes that start together one does it. */
+/** Creates the tables of the whole database, under a lock: if several nodes start together, one does it. */
 export async function createTeamTables(link: Link): Promise<void> {
   await link.script('BEGIN')
   try {
@@ -61,7 +61,7 @@ const auditSlack = 100
 
 type Run = <Row>(text: string, values?: readonly Value[]) => Promise<Row[]>
 
-/** Statements that may write, on a connection of their own: one that was sent is never sent again. */
+/** Statements that may write, on a separate connection: once sent, they are never resent. */
 export function statements(database: Database): { run: Run; close(): void } {
   let link: Promise<Link> | null = null
   let opened: Link | null = null
@@ -130,7 +130,7 @@ export function accessTable(run: Run): AccessStore {
 /** Tickets that are issued before expired ones are removed. */
 const ticketsBetweenRemovals = 100
 
-/** The tokens of a bucket with those that were added since the last request; a clock that was moved back adds none. */
+/** The tokens of a bucket, including those added since the last request; a clock that was moved back adds none. */
 const filled = `least(excluded.burst, bucket.tokens + greatest(0, excluded.at_ms - bucket.at_ms) * excluded.per_ms)`
 const granted = `least(excluded.wanted, floor(${filled} + 1e-9))`
 /** Nodes read the time some milliseconds apart, which must not refill twice. */
@@ -144,7 +144,7 @@ const takeRates = `
   ON CONFLICT (name) DO UPDATE SET wanted = excluded.wanted, per_ms = excluded.per_ms, burst = excluded.burst,
     at_ms = ${later}, granted = ${granted}, tokens = greatest(0, ${filled} - ${granted})
   RETURNING name, granted, tokens`
-/** A crash may give tokens back: no request waits for the disk, and no node for the lock of another one that does. */
+/** A crash may give tokens back: no request waits for the disk, and no node waits for the lock of a node that does. */
 const takeRatesAtOnce = `${takeRates}, set_config('synchronous_commit', 'off', true)`
 
 interface NodeAbout {
@@ -268,7 +268,7 @@ function byName(one: { name: string }, other: { name: string }): number {
 }
 
 /**
- * Revokes the tokens that the first start and this function have created, and inserts another.
+ * Revokes the tokens that the first start and this function created, and inserts a new one.
  * @param createToken returns the text of a new token, and its SHA-256
  */
 export async function replaceAdmin(

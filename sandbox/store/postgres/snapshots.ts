@@ -1,8 +1,8 @@
 /**
- * Whole states: the seeded rows of a fresh one, how one is cleared, and its copies, each a SQLite file as the other adapter
- * writes it, with the same columns: so an export from here is taken there, and the other way round. Snapshots are kept in the
- * database, in parts, where every node finds them; a file is made of them in a private temporary folder for as long as it
- * is used.
+ * Whole states: the seeded rows of a fresh one, how one is cleared, and its copies. Each copy is a SQLite file as the
+ * other adapter writes it, with the same columns, so an export from here can be imported there, and vice versa.
+ * Snapshots are kept in the database, in parts, where every node finds them; they are turned into a file in a private
+ * temporary folder for as long as it is used.
  */
 import { mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ interface SnapshotOptions {
   pid: number
   /** Opens a SQLite file with the same options. */
   openFile(path: string): Store
-  /** Replaces every row with those of a SQLite file of the present schema. */
+  /** Replaces every row with the rows of a SQLite file of the current schema. */
   replaceAll(db: Sqlite.Database, at_ms: number): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export function snapshotMethods(
     }
   }
 
-  /** Writes what is committed now to a SQLite file in a folder of its own. */
+  /** Writes everything committed so far to a SQLite file in its own folder. */
   const writeFile = async (): Promise<{ path: string; remove(): Promise<void> }> => {
     await flush()
     const { path, remove } = await temporaryFile()
@@ -85,7 +85,7 @@ export function snapshotMethods(
       const { path, remove } = await writeFile()
       try {
         const { size } = await stat(path)
-        // The clock of the database: that of the hosts of nodes may differ.
+        // The clock of the database: the clocks of the nodes' hosts may differ.
         return await change([0], async (_, link) => {
           if (mayReplace) {
             await link.run('DELETE FROM snapshot WHERE name = $1', [name])
@@ -141,7 +141,7 @@ export function snapshotMethods(
         }
         const refusal = await refusalOf(path, 'quick_check')
         if (refusal !== null) return refusal
-        // One of an older version of svc is migrated: this copy of it, not the snapshot itself.
+        // A snapshot of an older version of svc is migrated: this copy, not the snapshot itself.
         openDatabase(path, pid).close()
         await replaceWith(path, at_ms)
         return { status: 'restored', snapshot }
@@ -169,7 +169,7 @@ async function temporaryFile(): Promise<{ path: string; remove(): Promise<void> 
   return { path: join(folder, 'state.db'), remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
-/** Leaves one file without a log, as an export is. */
+/** Leaves one file without a log, in the form of an export. */
 async function rewrite(path: string): Promise<void> {
   try {
     const db = new Sqlite(path)
@@ -202,7 +202,9 @@ const tables = {
 type Table = keyof typeof tables
 const tableNames = Object.keys(tables) as Table[]
 
-/** Rows that are moved at once: their bytes stay in memory, and other requests wait while they are read or written. */
+/**
+ * Rows that are moved at a time: their bytes stay in memory, and other requests wait while they are read or written.
+ */
 const rowsAtOnce = 400
 
 /** Copies every table, as of one point in time, into an empty SQLite file. Reset waits until it is done. */
@@ -229,7 +231,7 @@ async function copyTable(link: Link, db: Sqlite.Database, table: Table): Promise
   const key = tables[table]
   const names = columnsOf(db, table)
   const insert = db.prepare(`INSERT INTO ${table} (${names}) VALUES (${names.map(() => '?')})`)
-  // A SQLite file finds the beacons of a session by a table of its own.
+  // A SQLite file finds the beacons of a session by a separate table.
   const isOfSession = table === 'beacon' || table === 'aside_beacon'
   const addToSessions = isOfSession
     ? db.prepare(`${insertSessionBeacons[table]} AND ${table}.id BETWEEN ? AND ?`)
@@ -261,8 +263,8 @@ function isBody(table: Table, name: string): boolean {
 }
 
 /**
- * Fills empty tables with the rows of a SQLite file of the present schema, and counts them. The numbers of events go on
- * from the larger of both.
+ * Fills empty tables with the rows of a SQLite file of the current schema, and counts them. The numbers of events
+ * continue from the larger of both.
  */
 export async function copyFromFile(link: Link, db: Sqlite.Database): Promise<void> {
   for (const table of tableNames) await insertTable(link, db, table)
@@ -338,10 +340,10 @@ export async function applySeed(link: Link, seed: Seed, at_ms: number): Promise<
   return catalogue!.id
 }
 
-/** Rows from which a table is cut off rather than emptied: below that, removing them is faster. */
+/** The number of rows from which a table is truncated: below that, deleting them is faster. */
 const longTable = 20_000
 
-/** Removes every row of the state but the catalogues, within a transaction that holds its lock. */
+/** Removes every row of the state but the catalogues, inside a transaction that holds its lock. */
 export async function clearAll(link: Link, rows: number, keepsCatalogues: boolean): Promise<void> {
   const cleared = [...tableNames, 'chain'].filter((table) => table !== 'catalogue' || !keepsCatalogues)
   if (rows > longTable) await link.script(`TRUNCATE ${cleared.join(', ')}`)

@@ -76,7 +76,7 @@ export function beaconTable(
     return true
   }
 
-  /** Makes a beacon one of its session's, when it has a slot and that a session. */
+  /** Adds a beacon to its session, when it has a slot and the slot has a session. */
   const addToSession = (slot_id: number | null, isAccepted: boolean, id: number, received_at_ms: number): void => {
     const slot = slot_id === null ? null : placements.find(slot_id)
     if (slot === null || slot.job.session_id === null) return
@@ -85,7 +85,7 @@ export function beaconTable(
     sessions.add(session, Number(isAccepted), id, received_at_ms)
   }
 
-  /** The beacons that billing judges: heartbeats count for nothing. Those of recent slots are cached. */
+  /** The beacons that billing judges: heartbeats do not matter. Those of recent slots are cached. */
   const judgedOf = (slot_id: number): readonly AcceptedBeacon[] => {
     const cached = recent.get(slot_id)
     if (cached !== undefined) return cached
@@ -171,7 +171,7 @@ export function beaconTable(
 
 const nothing = { rows: [], next: null }
 
-/** Returns the list of one of the two tables. Others are joined where a filter needs them. */
+/** Returns the list of one of the two tables. Other tables are joined where a filter needs them. */
 function sourceOf(
   table: 'beacon' | 'aside_beacon',
   query: BeaconQuery,
@@ -208,15 +208,15 @@ function sourceOf(
 /** Entries of `session_beacon` whose times one part compares: a few milliseconds. */
 const entriesAtOnce = 50_000
 
-/** A beacon of a session, and the latest time at which one of those up to it was received. */
+/** A beacon of a session, and the latest time at which it or an earlier one was received. */
 interface Entry {
   id: number
   latest_at_ms: number
 }
 
 /**
- * Adds and finds the beacons of sessions. Each entry has the latest time of those up to it, which grows with the identifiers
- * whatever the clock does: so the first entry that can be of a time or later is found by bisection.
+ * Adds and finds the beacons of sessions. Each entry has the latest time up to and including it, which grows with the
+ * identifiers whatever the clock does: so bisection finds the first entry that can be at or after a time.
  */
 function sessionBeacons(db: Database.Database) {
   const insert = db.prepare(
@@ -237,7 +237,7 @@ function sessionBeacons(db: Database.Database) {
   /** No session after this one has a beacon; null until it is read. */
   let lastSession: number | null = null
 
-  /** Returns the newest entry of a session, which is changed with it. */
+  /** Returns the newest entry of a session, which is updated in place. */
   const lastOf = (session: number, is_accepted: number): Entry => {
     const key = 2 * session + is_accepted
     const cached = newest.get(key)
@@ -270,7 +270,7 @@ function sessionBeacons(db: Database.Database) {
       newest.clear()
       lastSession = null
     },
-    /** Adds a beacon to those of its session. One that a newer one has overtaken raises the time of that. */
+    /** Adds a beacon to its session. If a newer one has overtaken it, it raises the time of the newer one. */
     add(session: number, is_accepted: number, id: number, received_at_ms: number): void {
       const last = lastOf(session, is_accepted)
       const latest_at_ms = Math.max(received_at_ms, last.latest_at_ms)

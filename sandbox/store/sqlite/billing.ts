@@ -1,7 +1,7 @@
 /**
- * Counts what production would bill, slot by slot. A generator, so that it can run as a whole on a thread (file-worker.ts)
- * or in pieces between other requests. A piece sees the rows as of one moment; no transaction spans the whole report, which
- * would keep the log from being started over.
+ * Counts what production would bill, slot by slot. A generator, so that it can run as a whole on a thread
+ * (file-worker.ts) or in pieces between other requests. A piece sees the rows as of one moment. No transaction spans
+ * the whole report: it would keep the log from starting over.
  */
 import type Database from 'better-sqlite3'
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
@@ -24,14 +24,14 @@ import { createFilter, sessionsNamed, slotsOfSession } from './rows.ts'
 const slotsAtOnce = 50
 /** Rejected and duplicate beacons that are counted in one piece. */
 const unacceptedAtOnce = 5_000
-/** Entries of evidence that are looked at in one piece, and how many of them may be of beacons. */
+/** Evidence entries that are examined in one piece, and how many of them may be about beacons. */
 const entriesAtOnce = 1_000
 const newBeaconsAtOnce = 50
 
 const last_id = Number.MAX_SAFE_INTEGER
 
 /**
- * Goes on with a report; each piece is to see one state of the rows.
+ * Continues a report; each piece must see one state of the rows.
  * @param mostSelected rows that an index may find in one go; with more, slots are read in the order of ids
  */
 export function* countBilling(
@@ -58,7 +58,7 @@ function judgedBeacons(db: Database.Database) {
   )
 }
 
-/** Counts slots that were not reached yet, and again those that have new beacons, as of when it begins or later. */
+/** Counts slots that were not reached yet, and recounts slots with new beacons, as of when it begins or later. */
 function* countNew(
   db: Database.Database,
   scope: BeaconScope,
@@ -148,8 +148,8 @@ function slotById(db: Database.Database, scope: BeaconScope) {
 }
 
 /**
- * Returns a function that reads the next slots in the order of ids, whatever the filters match: a piece is a number of slots
- * that are read, not found. `end` is the last of them, or beyond all when there are no more.
+ * Returns a function that reads the next slots in the order of ids, whatever the filters match: a piece is a number of
+ * slots read, not found. `end` is the last of them, or beyond all when there are no more.
  */
 function slotsAfter(db: Database.Database, scope: BeaconScope) {
   const { conditions, values } = slotFilter(scope)

@@ -1,6 +1,6 @@
 /**
- * Callbacks: the outcome of each delivery. Their statements are prepared with the first job that has a callback URL, for
- * most sandboxes have none and every start would pay for them.
+ * Callbacks: the outcome of each delivery. Their statements are prepared with the first job that has a callback URL,
+ * since most sandboxes have none and every start would pay for them.
  */
 import { callbackColumns as columns } from '../rows.ts'
 import type { CallbackRow, CallbackStore, JobRow } from '../store.ts'
@@ -61,7 +61,7 @@ export function callbackTable({ db, read, write }: Connection, events: EventTabl
   }
 
   return {
-    /** Adds the delivery of one slot, within the transaction that creates its job. */
+    /** Adds the delivery of one slot, inside the transaction that creates its job. */
     insert({ project_id, key_id, created_at_ms }: JobRow, slot_id: number, url: string): void {
       statements().insert.run(slot_id, project_id, key_id, url, created_at_ms)
     },

@@ -1,4 +1,4 @@
-/** Copies the log into the database file on every `checkpoint` message, on a thread and a connection of its own. */
+/** Copies the log into the database file on every `checkpoint` message, on its own thread and connection. */
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 

@@ -46,7 +46,7 @@ export function consentTable(
     return id
   }
 
-  /** Returns the row number of a session, which is created when missing, within the running transaction. */
+  /** Returns the row number of a session, which is created when missing, inside the running transaction. */
   const ensureSession = (project_id: number, session_id: string): number => {
     const id = sessionOf(project_id, session_id)
     if (id !== null) return id
@@ -89,7 +89,7 @@ export function consentTable(
     return { ...draft, id }
   }
 
-  /** Within the running transaction; null when the newest record is not the expected one. */
+  /** Inside the running transaction; null when the newest record is not the expected one. */
   const save = (consent: ConsentWrite): ConsentRecord | null => {
     const record = saveRow(consent)
     if (record === null) return null

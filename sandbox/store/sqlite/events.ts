@@ -1,6 +1,6 @@
 /**
- * Events: an always growing sequence in the database, so that a tail can resume. The table is bounded and drops its oldest
- * rows; how many were dropped, and up to which number, is stored, so that a tail that resumes too late is notified.
+ * Events: an ever-growing sequence in the database, so a tail can resume. The table is bounded and drops its oldest
+ * rows; how many were dropped, and up to which number, is stored, so a tail that resumes too late is notified.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
@@ -11,10 +11,10 @@ import { metaValue } from './rows.ts'
 /** Rows over the limit that may pile up before they are removed together. */
 const slack = 256
 
-/** Rows in which a time is looked for before other requests get a turn. */
+/** Rows that are searched for a time before other requests get a turn. */
 const searchedAtOnce = 10_000
 
-/** Events that were dropped for the limit: their count, and the number of the last. */
+/** Events that the limit dropped: their count, and the number of the last. */
 interface Dropped {
   count: number
   last_seq: number
@@ -83,9 +83,9 @@ export function eventTable({ db, read, write }: Connection, limit: number) {
   }
 
   return {
-    /** Appends an event within the running transaction and returns its number. */
+    /** Appends an event inside the running transaction and returns its number. */
     append,
-    /** Removes what is over the limit, within the running transaction. */
+    /** Removes rows over the limit, inside the running transaction. */
     prune(): void {
       if (size <= limit + slack) return
       const last_seq = nth.get(size - limit - 1)!
@@ -94,7 +94,7 @@ export function eventTable({ db, read, write }: Connection, limit: number) {
       dropped = { count: dropped.count + changes, last_seq }
       stored.save(dropped)
     },
-    /** Reads the counts again: after a rollback, or when every row was replaced by `stored` others. */
+    /** Reads the counts again: after a rollback, or when every row was replaced by `stored` new ones. */
     reload,
     /** When every row was replaced: continues after the largest number of this table or the one before it. */
     continueAfter(seq: number): void {
@@ -111,7 +111,7 @@ export function eventTable({ db, read, write }: Connection, limit: number) {
   }
 }
 
-/** Prepares the insert of an event: of its number, type, time, project, slot and reference. */
+/** Prepares the insert of an event: its number, type, time, project, slot and reference. */
 export function prepareEvent(db: Database.Database): Database.Statement {
   return db.prepare('INSERT INTO event (seq, type, at_ms, project_id, slot_id, ref) VALUES (?, ?, ?, ?, ?, ?)')
 }

@@ -57,7 +57,7 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
   }
 
   return {
-    /** Appends an entry within the running transaction. */
+    /** Appends an entry inside the running transaction. */
     append(project_id: number, slot_id: number | null, draft: EvidenceDraft): void {
       const head = heads.get(project_id) ?? readHead(project_id)
       const seq = head.seq + 1

@@ -1,6 +1,6 @@
 /**
- * Long work on a whole database file: copies, checks and reports. A thread does it from a connection of its own, which sees the
- * database at one point in time, so that requests go on meanwhile.
+ * Long work on a whole database file: copies, checks and reports. A thread does it from its own connection, which sees
+ * the database at one point in time, while requests go on.
  */
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
@@ -39,7 +39,7 @@ export interface Replacement {
   last_event_seq: number
 }
 
-/** Caches of rows that were replaced. */
+/** Caches of the replaced rows. */
 export interface Replaced {
   catalogue_id: number
   event_seq: number
@@ -48,8 +48,8 @@ export interface Replaced {
 }
 
 /**
- * Replaces every row of a database file in one transaction, from a connection of the thread: until this resolves, nothing
- * else may write. A failure changes nothing.
+ * Replaces every row of a database file in one transaction, over the thread's own connection: until this resolves,
+ * nothing else may write. A failure changes nothing.
  * @throws StorageError
  */
 export async function replaceFile(path: string, replacement: Replacement): Promise<Replaced> {
@@ -60,7 +60,7 @@ export async function replaceFile(path: string, replacement: Replacement): Promi
   }
 }
 
-/** Resolves to what SQLite finds wrong in the file, at most `limit` lines; none when it is intact. */
+/** Resolves to the problems that SQLite finds in the file, at most `limit` lines; none when it is intact. */
 export function checkFile(path: string, pragma: Check, limit: number): Promise<string[]> {
   return run({ kind: 'check', path, pragma, limit })
 }
@@ -78,8 +78,8 @@ const mostSelected = 1_000
 const rest = 1
 
 /**
- * Returns a function that goes on with a billing report beside the requests: a little in pieces between them, much on a
- * thread, one report at a time.
+ * Returns a function that continues a billing report alongside the requests: a little work in pieces between them, a
+ * lot of work on a thread, one report at a time.
  * @param path the file; null for a database in memory, which no other thread can read
  */
 export function billingWork({ db, read }: Connection, path: string | null) {

@@ -1,5 +1,5 @@
 /**
- * Does one piece of long work on a database file (see file-work.ts), on a thread and a connection of its own. Nothing that
+ * Does one piece of long work on a database file (see file-work.ts), on its own thread and connection. Nothing that
  * takes time to load is imported here.
  */
 import { closeSync, fsyncSync, openSync } from 'node:fs'
@@ -12,7 +12,7 @@ import type { FileWork, Replaced, Replacement } from './file-work.ts'
 import { planOnce } from './open.ts'
 import { applySeed, replaceTables } from './state.ts'
 
-/* What each row must keep to beyond its schema: times, JSON objects, words and references. */
+/* The constraints of each row beyond its schema: times, JSON objects, words and references. */
 
 const times: Readonly<Record<string, readonly string[]>> = {
   api_key: ['created_at_ms', 'revoked_at_ms'],
@@ -63,10 +63,12 @@ const references = [
   ['callback', 'project_id', 'project'],
 ] as const
 
-/** Rows that an index may find for a report: here nothing waits meanwhile. */
+/** Rows that an index may find for a report: nothing waits here. */
 const mostSelected = 100_000
 
-/** Milliseconds of a report after which it looks whether others have committed, and for how many it then rests for each. */
+/**
+ * Milliseconds of a report after which it checks whether others have committed, and how long it then rests for each.
+ */
 const slice_ms = 10
 const rest = 1.5
 
@@ -87,7 +89,7 @@ function done(work: FileWork): string[] | BillingProgress | Replaced {
   return problem === null ? [] : [problem]
 }
 
-/** Each piece is a transaction, so that it sees one state of the rows. */
+/** Each piece is a transaction, so it sees one state of the rows. */
 function bill({ scope, rules, progress }: Extract<FileWork, { kind: 'billing' }>): BillingProgress {
   const pieces = countBilling(db, scope, rules, progress, mostSelected)
   const next = db.transaction(() => pieces.next().done === true)
@@ -96,7 +98,7 @@ function bill({ scope, rules, progress }: Extract<FileWork, { kind: 'billing' }>
   return progress
 }
 
-/** Returns a function that rests while other connections write: requests are to keep most of the processors. */
+/** Returns a function that rests while other connections write: requests must keep most of the CPU. */
 function restWhenBusy(): () => void {
   const never = new Int32Array(new SharedArrayBuffer(4))
   const commits = () => db.pragma('data_version', { simple: true })

@@ -1,10 +1,10 @@
 /**
  * Group commit: everything that arrives in the same turn of the event loop shares one transaction. Reads open it, since
- * a read outside a transaction pays for a lock of its own; writes run at the end of the turn. After a turn of several
- * writes, the next one takes more than one round of the event loop. When one of them throws,
- * the turn is rolled back and run again with a savepoint around each write, so that one failure affects no other: a write
- * must change nothing but rows, and caches that `afterRollback` clears. A write's promise resolves only after the commit,
- * so a response is never sent before the data it acknowledges is in the file.
+ * a read outside a transaction pays for its own lock; writes run at the end of the turn. After a turn of several
+ * writes, the next one takes more than one round of the event loop. When one of them throws, the turn is rolled back
+ * and run again with a savepoint around each write, so one failure affects no other: a write must change nothing but
+ * rows, and caches that `afterRollback` clears. A write's promise resolves only after the commit, so a response is
+ * never sent before the data it acknowledges is in the file.
  */
 import type Database from 'better-sqlite3'
 import { StorageError } from '../store.ts'
@@ -20,8 +20,8 @@ export interface Connection {
   /** Runs `work` in the next transaction and resolves after its commit. */
   write<Result>(work: () => Result): Promise<Result>
   /**
-   * Runs `query` on the committed rows, in the transaction of this turn. Every read of a request is one, with the decoding
-   * of its rows, so that a damaged file is explained.
+   * Runs `query` on the committed rows, in the transaction of this turn. Every read of a request goes through it,
+   * including the decoding of its rows, so that damage to the file is explained.
    * @throws StorageError when they cannot be read
    */
   read<Result>(query: () => Result): Result
@@ -39,7 +39,7 @@ export interface Connection {
   close(): Promise<void>
 }
 
-/** Writes from which a turn waits for no others. */
+/** The number of writes from which a turn waits for no more. */
 const mostGathered = 64
 
 /** No queued write is lost silently: a failed commit rejects every write of its turn with a StorageError. */
@@ -228,8 +228,8 @@ function isMalformedJson(error: unknown): boolean {
 }
 
 /**
- * Returns why rows cannot be read, as a StorageError; what has another cause unchanged. An error of a thread has lost its
- * class on the way, and kept its name.
+ * Returns why rows cannot be read, as a StorageError; other errors unchanged. An error from a thread has lost its class
+ * on the way, but kept its name.
  */
 export function readFailure(error: unknown): unknown {
   if (error instanceof StorageError || !(error instanceof Error)) return error

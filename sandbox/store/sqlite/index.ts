@@ -36,14 +36,14 @@ import { backgroundCheckpoints, type Lost } from './write-ahead-log.ts'
 interface SqliteStoreOptions extends StoreOptions {
   /** A file, or `:memory:`. */
   path: string
-  /** Whether it is only read, and closed: its journal, which may be the largest of its tables, is not counted. */
+  /** Whether it is only read and then closed: its journal, possibly its largest table, is not counted. */
   isReceived?: boolean
 }
 
-/** Problems that an integrity check reports at most. */
+/** The most problems that an integrity check reports. */
 const maxProblems = 20
 
-/** Opens the store of a start, in a folder that is created, with its key beside it. @throws SandboxError */
+/** Opens the store of a start, in a folder that is created, with its key next to it. @throws SandboxError */
 export async function openFileStore(options: SqliteStoreOptions): Promise<OpenedStore> {
   const { path } = options
   const folder = dirname(path)
@@ -54,7 +54,7 @@ export async function openFileStore(options: SqliteStoreOptions): Promise<Opened
   }
   const store = openSqliteStore(options)
   try {
-    // Created once the database has been accepted: a refused start leaves no key beside it.
+    // Created once the database has been accepted: a refused start leaves no key next to it.
     return { store, signing_key: installKey(path) }
   } catch (error) {
     await store.close()
@@ -65,8 +65,8 @@ export async function openFileStore(options: SqliteStoreOptions): Promise<Opened
 const installKey_bytes = 32
 
 /**
- * Reads the key that asset tokens are derived from, or creates it: a file beside the database that only its owner can read. A
- * database in memory gets a key that is never stored.
+ * Reads or creates the key that asset tokens are derived from: a file next to the database that only its owner can
+ * read. A database in memory gets a key that is never stored.
  */
 function installKey(path: string): Uint8Array {
   if (path === ':memory:') return randomBytes(installKey_bytes)
@@ -144,7 +144,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   const billing = billingReports({
     listProjects: projects.methods.listProjects,
     async generation() {
-      // The rows are replaced before this node counts that.
+      // The rows are replaced before this node counts it.
       await connection.otherConnectionDone()
       return generation.count
     },
@@ -177,7 +177,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
       return catalogue_id
     },
     notes: opened.backup === null ? [] : [`the database was migrated; a copy of the old one is at ${opened.backup}`],
-    // One process owns the file: there is nobody else.
+    // One process owns the file: there are no others.
     node: () => null,
     onChange: () => () => {},
     warnings: () => [...warnings],
@@ -187,7 +187,9 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     },
     stateGeneration: () => ({ ...generation }),
     reset: (at_ms) => (memory === null ? resetFile(at_ms) : resetMemory(memory, at_ms)),
-    /** Broken pages, and rows that their own table forbids. In memory there is no file that could be damaged. */
+    /**
+     * Broken pages, and rows that violate their table's constraints. In memory there is no file that could be damaged.
+     */
     integrityProblems: async () => (isInMemory ? [] : checkFile(path, 'quick_check', maxProblems)),
     largestId: async () => connection.read(() => largestIdOf(db)),
     async close() {
@@ -250,7 +252,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     })
   }
 
-  /** On a thread: rows are copied for as long as there are some. */
+  /** On a thread: copying takes as long as there are rows. */
   function replaceAll(from: string, at_ms: number): Promise<void> {
     return connection.withOtherConnection(async () => {
       const replaced = await replaceFile(path, { from, seed, at_ms, last_event_seq: lastEventSeq() })
@@ -271,7 +273,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     events.announce()
   }
 
-  /** Every row was replaced, as the event of that number announces: nothing of the old rows stays in memory. */
+  /** Every row was replaced, as the event of that number announces: none of the old rows stay in memory. */
   function startGeneration(event_seq: number, exchanges: number): void {
     clearCaches()
     warnings = []

@@ -3,10 +3,10 @@
  *
  * Ownership is a second, tiny SQLite file whose write lock is held for as long as the process lives. The operating
  * system releases that lock however the process ends, so a crash never leaves a stale one; others can still read who
- * holds it. An owner that stops in order removes the file: one that is still there means that the last owner did not.
+ * holds it. An owner that shuts down cleanly removes the file: if it is still there, the last owner did not.
  *
- * One file of more than 400 lines, since owner, rights and schema are checked in one order, and a failure closes
- * what was opened.
+ * One file of more than 400 lines, since owner, rights and schema are checked in one order, and a failure closes what
+ * was opened.
  */
 import {
   accessSync,
@@ -33,23 +33,23 @@ export interface OpenDatabase {
   db: Database.Database
   /** Where the database was copied before it was migrated; null when it was not. */
   backup: string | null
-  /** How the last owner ended, when it did not stop in order; null when it did. */
+  /** How the last owner ended, when it did not shut down cleanly; null when it did. */
   unclean: UncleanEnd | null
   /**
-   * @param due an unclean end that still has to be looked into: the next start finds it again
-   * @throws SandboxError when the log could not be copied into the file. Both are closed, and hold everything.
+   * @param due an unclean end that still has to be examined: the next start finds it again
+   * @throws SandboxError when the log could not be copied into the file. Both are closed, and contain everything.
    */
   close(due?: UncleanEnd | null): void
   /** Closes a database that could not be used, and leaves its file as it is. */
   abandon(): void
 }
 
-/** Rows of the journal are a few kilobytes: larger pages hold several, so that a commit writes fewer. */
+/** Rows of the journal are a few kilobytes: larger pages hold several, so a commit writes fewer. */
 const filePageBytes = 8_192
 /** A reset in memory visits every page, and nothing is written to a disk: half as many pages take two thirds of the time. */
 const memoryPageBytes = 16_384
 
-/** The log is cut to this when it starts over, whatever it grew to while a reader kept it from that. */
+/** The log is cut to this when it starts over, however long it grew while a reader prevented that. */
 const longestLog_bytes = 64 * 1_048_576
 
 /** Opens or creates the database at `path` (`:memory:` for none), claims it for process `pid`, migrates it. */
@@ -65,7 +65,7 @@ export function openDatabase(
   let isCreated = false
   try {
     isCreated = !isInMemory && createPrivate(path)
-    // SQLite would open it for reading, and create a log and an index beside it that cannot be written.
+    // SQLite would open it for reading, and create a log and an index next to it that cannot be written.
     if (!isInMemory) accessSync(path, constants.W_OK)
     db = planOnce(new Database(path, { timeout: 2000 }))
     const version = db.pragma('user_version', { simple: true }) as number
@@ -111,11 +111,11 @@ export function openDatabase(
 }
 
 /**
- * Lets a connection plan each query once, whatever its values are, and returns it. SQLite looks at the value of `= ?` where
- * a whole unique key is not compared, and at that of `LIMIT ?`. It plans the query again when such a value changes. The
- * driver clears all values after each run, which is a change, and then compiles the function that makes the rows again: 5
- * to 30 times the cost of the query. SQLite does not look at `+?`, which has the same value. Its own switch for this,
- * SQLITE_DBCONFIG_ENABLE_QPSG, is neither a pragma nor in the driver.
+ * Lets a connection plan each query once, whatever its values are, and returns it. SQLite looks at the value of `= ?`
+ * where a whole unique key is not compared, and at the value of `LIMIT ?`. It plans the query again when such a value
+ * changes. The driver clears all values after each run, which is a change, and then compiles the function that makes
+ * the rows again: 5 to 30 times the cost of the query. SQLite does not look at `+?`, which has the same value. Its own
+ * switch for this, SQLITE_DBCONFIG_ENABLE_QPSG, is neither a pragma nor in the driver.
  */
 export function planOnce(db: Database.Database): Database.Database {
   const prepare = (sql: string) => Database.prototype.prepare.call(db, sql.replaceAll(/(?<= = | LIMIT )\?/g, '+?'))
@@ -162,12 +162,12 @@ function claim(path: string, pid: number): Claim {
   }
 }
 
-/** The database is open under another of its names. */
+/** The database is open under another name. */
 class OtherName extends Error {}
 
 /**
- * Hard links give one file several names, and each name a lock of its own. SQLite's own lock is on device and inode: every
- * sandbox shares it for as long as it runs, so that nobody can hold it alone.
+ * Hard links give one file several names, and each name its own lock. SQLite's own lock is on device and inode: every
+ * sandbox shares it for as long as it runs, so nobody can hold it exclusively.
  */
 function refuseOtherName(path: string): void {
   if ((statSync(path, { throwIfNoEntry: false })?.nlink ?? 1) < 2) return
@@ -178,7 +178,7 @@ function refuseOtherName(path: string): void {
     probe.exec('BEGIN EXCLUSIVE; ROLLBACK')
   } catch (error) {
     if (isBusy(error)) throw new OtherName()
-    // Any other problem of the file is explained when it is opened.
+    // Any other problem with the file is explained when it is opened.
     if (!(error instanceof Database.SqliteError)) throw error
   } finally {
     probe?.close()
@@ -186,10 +186,10 @@ function refuseOtherName(path: string): void {
 }
 
 /**
- * Returns the lock file with its write lock held. An owner removes the file while it still holds the lock: a process that
- * has opened the removed file owns nothing. So the file counts only if it has that name both before it is opened and when
- * it is held. Its identity is read by name, never through a descriptor of our own: closing one would release every lock of
- * this process. It holds only numbers, in its first page: one write, which needs no journal file.
+ * Returns the lock file with its write lock held. An owner removes the file while it still holds the lock: a process
+ * that has opened the removed file owns nothing. So the file counts only if it has that name both before it is opened
+ * and when it is held. Its identity is read by name, never through a descriptor of our own: closing one would release
+ * every lock of this process. It contains only numbers, in its first page: one write, which needs no journal file.
  */
 function lockFile(lockPath: string, pid: number): { lock: Database.Database; last: LastOwner } {
   for (;;) {
@@ -214,7 +214,10 @@ function lockFile(lockPath: string, pid: number): { lock: Database.Database; las
   }
 }
 
-/** Returns the statements that leave an unclean end in the lock file; a file that could not be removed reports none. */
+/**
+ * Returns the statements that leave an unclean end in the lock file; a file that merely could not be removed reports
+ * none.
+ */
 function signOf(due: UncleanEnd | null): string {
   if (due === null) return 'PRAGMA user_version = 0; PRAGMA application_id = 0'
   return `PRAGMA application_id = ${losses.indexOf(due.lost) + 1}`
@@ -223,7 +226,7 @@ function signOf(due: UncleanEnd | null): string {
 /** Compares the frames that SQLite has found in the log with those that were committed. */
 function lossOf(db: Database.Database, { frames: { committed, copied } }: LeftBehind): Lost {
   const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
-  // The rest of a log that was cut undoes what had been copied from behind it.
+  // The rest of a truncated log undoes pages that were copied from beyond it.
   return log < committed && (log > 0 || copied < committed) ? 'yes' : 'no'
 }
 
@@ -245,7 +248,7 @@ function identityOf(file: string): string | null {
   return stat === undefined ? null : `${stat.dev} ${stat.ino} ${stat.birthtimeNs}`
 }
 
-/** On platforms that cannot remove an open file it stays, which does no harm. */
+/** On platforms that cannot remove an open file, it stays, which does no harm. */
 function removeLock(lockPath: string): void {
   try {
     rmSync(lockPath, { force: true })
@@ -254,7 +257,9 @@ function removeLock(lockPath: string): void {
   }
 }
 
-/** Returns the process that holds the lock; null while it cannot be read because that process starts or stops. */
+/**
+ * Returns the process that holds the lock; null while it cannot be read because that process is starting or stopping.
+ */
 function readOwner(lockPath: string): number | null {
   let reader: Database.Database | undefined
   try {
@@ -288,8 +293,8 @@ function refuseForeign(db: Database.Database, path: string, version: number): vo
 }
 
 /**
- * Copies a long log into the file. A process that was killed leaves its log behind, and the next one only adds to it: after
- * many kills, none of which came late enough for a checkpoint to reach the end, it would grow with each.
+ * Copies a long log into the file. A process that was killed leaves its log behind, and the next one only adds to it:
+ * after many kills, each too early for a checkpoint to reach the end, it would grow every time.
  */
 function shortenLog(db: Database.Database, path: string): void {
   const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
@@ -307,7 +312,7 @@ function migrate(db: Database.Database, path: string, version: number): string |
   return backup
 }
 
-/** Copies the database before its migration, under a name of its own that only a complete copy gets. */
+/** Copies the database before its migration, under a separate name that only a complete copy gets. */
 function backUp(db: Database.Database, path: string, version: number): string {
   const unfinished = `${path}.backup.new`
   rmSync(unfinished, { force: true })
@@ -326,7 +331,7 @@ function unfinished(error: unknown, path: string): SandboxError {
   return new SandboxError(
     'database_unwritable',
     `${path} could not take in its log: ${error instanceof Error ? error.message : String(error)}.`,
-    `Nothing is lost: keep ${path}-wal beside it. The next start copies it, once there is space.`,
+    `Nothing is lost: keep ${path}-wal next to it. The next start copies it once there is space.`,
   )
 }
 
@@ -339,7 +344,7 @@ export function damaged(path: string, problem: string): SandboxError {
   )
 }
 
-/** Returns why a database cannot be opened or used, as a SandboxError; what has another cause unchanged. */
+/** Returns why a database cannot be opened or used, as a SandboxError; other errors unchanged. */
 export function explain(error: unknown, path: string): unknown {
   if (error instanceof StorageError) return damaged(path, error.message)
   if (error instanceof SandboxError || !(error instanceof Error) || !('code' in error)) return error
@@ -348,7 +353,7 @@ export function explain(error: unknown, path: string): unknown {
     return new SandboxError(
       'database_unwritable',
       `${path} is in use by another program: ${error.message}.`,
-      'Close what has it open, such as a database browser, or give --db another file.',
+      'Close the program that has it open, such as a database browser, or give --db another file.',
     )
   }
   if (/^SQLITE_(CANTOPEN|READONLY|FULL|IOERR|PERM)/.test(code) || /^E[A-Z]+$/.test(code)) {
@@ -367,12 +372,12 @@ function isBusy(error: unknown): boolean {
 
 /* Files of a database: one name for each, and readable by their owner alone. SQLite gives the log the mode of its database. */
 
-/** As many as Linux follows. */
+/** The same number as Linux follows. */
 const mostLinks = 40
 
 /**
- * Returns the name of a file behind its symbolic links, whether or not it exists: lock, log, key and snapshots are beside
- * that one, so that two names of one database cannot have two of each.
+ * Returns the name of a file behind its symbolic links, whether or not it exists: lock, log, key and snapshots are next
+ * to that file, so two names of one database cannot have two of each.
  */
 export function realPath(path: string, links = 0): string {
   const absolute = resolve(path)
@@ -394,7 +399,10 @@ export function createPrivate(path: string): boolean {
   }
 }
 
-/** Removes the permissions of group and others from a file. One of another owner, or on a disk without modes, stays as it is. */
+/**
+ * Removes the permissions of group and others from a file. A file of another owner, or on a disk without modes, is left
+ * unchanged.
+ */
 export function makePrivate(path: string): void {
   try {
     const { mode } = statSync(path)

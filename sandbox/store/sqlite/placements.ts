@@ -69,7 +69,7 @@ export function placementTable(
 
   const recent = new Map<number, SlotRow>()
 
-  /** Returns a slot. Beacons follow their placement soon, so recent slots are cached. */
+  /** Returns a slot. Beacons follow soon after their placement, so recent slots are cached. */
   const find = (id: number): SlotRow | null => {
     const cached = recent.get(id)
     if (cached !== undefined) return cached

@@ -15,7 +15,7 @@ import type { Connection } from './group-commit.ts'
 
 type StoredKey = Omit<KeyListRow, 'project'> & { project_id: number }
 
-/** Rows that are created later are numbered from here: seeded rows are below. */
+/** Rows that are created later are numbered from here; seeded rows are below. */
 const firstCreatedId = 1_000
 
 export type ProjectTable = ReturnType<typeof projectTable>
@@ -54,7 +54,7 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
   const pinOrigin = db.prepare('UPDATE activation SET origin = ? WHERE id = ? AND (origin IS NULL OR origin = ?)')
 
   const projects = new Map<number, ProjectRow>()
-  /** By the digest object that the pipeline caches for a key. */
+  /** Keyed by the digest object that the pipeline caches for a key. */
   let keys = new WeakMap<Uint8Array, KeyRow>()
 
   const project = (id: number): ProjectRow => {
@@ -91,7 +91,7 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
   const found = <Row extends { project_id: number }>(stored: Row | undefined) =>
     stored === undefined ? null : withProject(stored)
 
-  /** Within the running transaction. */
+  /** Inside the running transaction. */
   const addActivation = (row: NewActivation, at_ms: number): void => {
     const { id, project_id, key_id, mode, hash, origin, slot_id, expires_at_ms } = row
     insertActivation.run(id, project_id, key_id, mode, hash, origin, slot_id, at_ms, expires_at_ms)

@@ -1,10 +1,10 @@
 /**
- * The request journal. Exchanges are buffered and written with the next group commit, so that recording never slows a
+ * The request journal. Exchanges are buffered and written with the next group commit, so recording never slows a
  * request; the table is bounded and drops its oldest rows, and counts them.
  *
- * It has no index but its key, because every request would pay for one. So a filter reads a bounded number of rows,
- * newest first, and returns where it stopped. A co-routine reads rows in the order of the key: a page that is full early
- * reads no further.
+ * Its key is its only index, because every request would pay for another. So a filter reads a bounded number of rows,
+ * newest first, and returns where it stopped. A co-routine reads rows in the order of the key: a page that fills up
+ * early reads no further.
  */
 import { oldClientHeader } from '../../../src/contract/endpoint.ts'
 import {
@@ -44,9 +44,9 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
   /** Rows that were lost while the database refused writes. */
   let lost = 0
   const foreign = createForeignExchanges()
-  /** Rows of the table; null until they are counted, which reads all of its pages: once, at the start. */
+  /** The number of rows in the table; null until they are counted, which reads all of its pages, once, at startup. */
   let size: number | null = null
-  /** The same without those of the open transaction. */
+  /** The same without the rows of the open transaction. */
   let committedSize: number | null = null
   let dropped = storedDropped.find() ?? 0
 
@@ -120,7 +120,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
   }
 
   return {
-    /** Writes the buffer within the running transaction. */
+    /** Writes the buffer inside the running transaction. */
     write(): void {
       if (buffer.length === 0) return
       const rows = buffer
@@ -161,7 +161,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
       written = []
       committedSize = size
     },
-    /** Buffers the written rows again, up to a limit, and counts those that are lost. */
+    /** Buffers the written rows again, up to a limit, and counts the lost ones. */
     rolledBack(): void {
       const rows = [...written, ...buffer]
       written = []
@@ -199,7 +199,7 @@ function conditions(query: Pick<PageQuery, 'before'> & ExchangeFilter) {
   return { text: filter.where(), values: filter.values, range }
 }
 
-/** In GLOB `?` and `[` have a meaning; here they stand for themselves. */
+/** `?` and `[` are special in GLOB; here they match themselves. */
 function globOf(path: string): string {
   return path.replaceAll(/[?[]/g, (character) => `[${character}]`)
 }

@@ -1,9 +1,10 @@
 /**
- * Code that the tables share: the conditions and pages of lists, bounded caches of rows, and values of the table `meta`.
+ * Code that the tables share: the conditions and pages of lists, bounded caches of rows, and values of the table
+ * `meta`.
  *
- * A list is read in parts of a few milliseconds, whatever its filters match: other requests have their turn between two.
- * When an index leads to few rows, a part is all of those; else it is the next rows in the order of ids, of an index that
- * keeps this order or of the table.
+ * A list is read in parts of a few milliseconds, whatever its filters match: other requests get a turn between two
+ * parts. When an index leads to few rows, a part is all of them; otherwise it is the next rows in the order of ids,
+ * from an index that keeps this order or from the table.
  */
 import type Database from 'better-sqlite3'
 import { type Conditions, createConditions, parseMeta, toPage } from '../rows.ts'
@@ -32,7 +33,7 @@ interface IndexedIds {
   values: readonly (string | number)[]
 }
 
-/** A list: what is selected from which table, and the filters whose rows an index can find. */
+/** A list: its columns and table, and the filters whose rows an index can find. */
 export interface ListSource {
   table: string
   /** SELECT and FROM, with the table first and the others joined by CROSS JOIN, which keeps that order. */
@@ -40,11 +41,11 @@ export interface ListSource {
   filter: Filter
   indexed: readonly IndexedIds[]
   /**
-   * Returns the next ids below `end` that a filter matches, newest first and at most `mostFound`, with the id that the next
-   * part goes on from; null behind the last.
+   * Returns the next ids below `end` that a filter matches, newest first and at most `mostFound`, with the id that the
+   * next part continues from; null after the last.
    */
   ordered?: ((end: number) => { ids: readonly number[]; next: number | null }) | undefined
-  /** A query of the largest id that a row of the list may have, where one is known: newer rows are not read past. */
+  /** A query of the largest id that a row of the list may have, where one is known: newer rows are skipped. */
   newest?: IndexedIds | undefined
 }
 
@@ -63,8 +64,8 @@ export const slotsOfSession = `
   SELECT slot.id FROM job CROSS JOIN slot ON slot.job_id = job.id WHERE job.session IN (${sessionsNamed})`
 
 /**
- * The newest slot of those sessions: one of their newest jobs. A job that was slower than its thousand successors would be
- * missing, and no session has that many under way.
+ * The newest slot of those sessions: one of their newest jobs. A job slower than a thousand later ones would be
+ * missing, but no session has that many under way.
  */
 export const newestSlotOfSession = `
   SELECT max(slot.id) FROM (
@@ -73,7 +74,7 @@ export const newestSlotOfSession = `
 
 /**
  * Filters that were found to match more rows than a part, by query and values, the newest few. They still do: rows are
- * only added, and a state that has replaced another is read in the order of ids, which is as right.
+ * only added, and a state that replaces another is read in the order of ids, which is just as correct.
  */
 const unselective = new Set<string>()
 const mostUnselective = 1_000

@@ -1,6 +1,7 @@
 /**
- * The whole state: the seeded rows of a fresh one, and how one state replaces another in a file, in a single transaction. A
- * reset writes a fresh state over the file; a restore copies the tables of another file. Then a state in memory, which is replaced piece by piece. And what a state must keep to beyond its schema.
+ * The whole state: the seeded rows of a fresh one, and how one state replaces another in a file, in a single
+ * transaction. A reset writes a fresh state over the file; a restore copies the tables of another file. Also a state in
+ * memory, which is replaced piece by piece, and the constraints of a state beyond its schema.
  */
 import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -13,7 +14,7 @@ import { type Seed, StorageError } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import { openDatabase } from './open.ts'
 
-/** Inserts missing seeded rows, within a transaction, and returns the catalogue in force: the newest. */
+/** Inserts missing seeded rows, inside a transaction, and returns the catalogue in force: the newest. */
 export function applySeed(db: Database.Database, seed: Seed, at_ms: number): number {
   const insertProject = db.prepare(
     'INSERT INTO project (id, client_id, tenant_id, config_revision, settings) VALUES (?, ?, ?, 1, ?) ON CONFLICT DO NOTHING',
@@ -32,7 +33,7 @@ export function applySeed(db: Database.Database, seed: Seed, at_ms: number): num
   return db.prepare<[string], number>('SELECT id FROM catalogue WHERE sha256 = ?').pluck().get(sha256)!
 }
 
-/** More pages than a new database has, so that all of them are copied in one step. */
+/** More pages than a new database has, so all of them are copied in one step. */
 const allPages = 0x7fff_ffff
 
 /**
@@ -72,9 +73,9 @@ function dataVersion(db: Database.Database): number {
 const replaceCacheKib = 65_536
 
 /**
- * Replaces every table with that of another file, which must have the same schema: a reader sees all of the old state or
- * all of the new one. Tables are emptied whole and filled from tables of the same definition, which SQLite copies page by
- * page without reading the rows. `within` runs at the end of the transaction.
+ * Replaces every table with the table of another file, which must have the same schema: a reader sees all of the old
+ * state or all of the new one. Tables are emptied whole and filled from tables of the same definition, which SQLite
+ * copies page by page without reading the rows. `within` runs at the end of the transaction.
  */
 export function replaceTables(db: Database.Database, path: string, within: () => void): void {
   db.prepare('ATTACH ? AS copy').run(path)
@@ -114,7 +115,7 @@ export function schemaOf(db: Database.Database): string {
  * that everything else depends on. file-worker.ts has what each row must keep to.
  */
 
-/** Identifiers and sequences grow: larger numbers leave no room for later ones. */
+/** Identifiers and sequences grow: numbers above this leave no room for later ones. */
 const largestNumber = 2 ** 52
 
 const numbered = [
@@ -134,17 +135,17 @@ const numbered = [
   ['callback', 'id'],
 ] as const
 
-/** Tables that a start does not read: one that is damaged there is found when it is read, and reported by what reads it. */
+/** Tables that a start does not read: damage there is found and reported by whatever reads them. */
 const unreadByStart = new Set(['session', 'evidence'])
 
 /**
- * Returns the first problem of the projects, the clock, the fault rules and the numbers, as `table row: problem`. For a start,
- * only what that reads.
+ * Returns the first problem of the projects, the clock, the fault rules and the numbers, as `table row: problem`. For a
+ * start, only in the tables that it reads.
  */
 export function stateProblem(db: Database.Database, isStart: boolean): string | null {
   for (const [table, column] of numbered) {
     if (isStart && unreadByStart.has(table)) continue
-    // Each in a query of its own: together they would read the whole table.
+    // Each in its own query: together they would read the whole table.
     const [least, most] = db
       .prepare(`SELECT (SELECT min(${column}) FROM ${table}), (SELECT max(${column}) FROM ${table})`)
       .raw()
@@ -168,7 +169,7 @@ export function stateProblem(db: Database.Database, isStart: boolean): string | 
   return null
 }
 
-/** Every value of `meta`, with what it must be. */
+/** Every value of `meta`, with its check. */
 const metaRules = {
   clock: (value) =>
     isObject(value) &&
@@ -211,9 +212,9 @@ function isCount(value: unknown): boolean {
 }
 
 /*
- * The state of a sandbox in memory: a database that is attached to a connection of no tables of its own, so that a table's
- * name means the attached one. A state that replaces it is attached beside it and filled piece by piece between other
- * requests, which see none of it until the first is detached. A copy to a file is written in pieces as well.
+ * The state of a sandbox in memory: a database attached to a connection without its own tables, so a table's name means
+ * the attached one. A state that replaces it is attached next to it and filled piece by piece between other requests,
+ * which see none of it until the first is detached. A copy to a file is written in pieces as well.
  */
 
 /** Rows that are copied in one piece. */
@@ -224,7 +225,10 @@ export interface MemoryState {
   copyTo(path: string): Promise<void>
   /** Replaces the whole state with an empty one. */
   clear(): void
-  /** Replaces the whole state with that of a file; `replaced` is called as soon as it is the new one, with the size of its journal. */
+  /**
+   * Replaces the whole state with the state in a file; `replaced` is called as soon as it is in force, with the size of
+   * its journal.
+   */
   replaceWith(connection: Connection, path: string, replaced: (exchanges: number) => void): Promise<void>
 }
 

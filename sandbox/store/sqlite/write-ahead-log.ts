@@ -1,11 +1,11 @@
 /**
- * The write-ahead log of a database file: its checkpoints, and what a sandbox that was killed has left of it.
+ * The write-ahead log of a database file: its checkpoints, and what a killed sandbox left of it.
  *
  * Checkpoints in the background: copying the log into the file waits for the disk, so a thread does it while commits go
- * on. The thread starts with the first log that is worth copying; a sandbox with little use never starts it.
+ * on. The thread starts with the first log that is worth copying; a sandbox that is little used never starts it.
  *
  * Under steady load the thread never reaches the end of the log, since commits go on behind it. When the log has grown
- * long, the short rest is copied here, so that the next commit starts the log over.
+ * long, the short rest is copied here, so the next commit starts the log over.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -65,7 +65,7 @@ export function backgroundCheckpoints(
   const start = () => {
     const thread = new Worker(workerPath, {
       workerData: { path },
-      // Not those of the process: some, such as the --input-type of a script on the command line, forbid a file.
+      // Not the flags of the process: some, such as the --input-type of a script on the command line, forbid a file.
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
     })
@@ -74,7 +74,7 @@ export function backgroundCheckpoints(
     thread.on('message', (log: number) => {
       isRunning = false
       if (isClosed) return
-      // A whole state may have been written meanwhile: that rest is not short, so the thread copies it too.
+      // A whole state may have been written in the meantime: that rest is not short, so the thread copies it too.
       if (writes > longLog) run()
       else isLong = log > longLog
     })
@@ -85,7 +85,7 @@ export function backgroundCheckpoints(
   return {
     committed(count) {
       if (isLong && !isClosed) {
-        // Here and not on its message: a transaction may be open then, and a checkpoint within one throws.
+        // Here and not on its message: a transaction may be open then, and a checkpoint inside one throws.
         isLong = false
         startOver()
       }
@@ -107,14 +107,14 @@ export function backgroundCheckpoints(
 }
 
 /*
- * The files that a killed sandbox leaves beside its database: its lock file, the log, and the index of the log. The index is
- * memory that its processes share, backed by a file, so that a kill leaves it as it was: it costs nothing to read from it how much
- * the log held. After a loss of power it may be older, and then counts less.
+ * The files that a killed sandbox leaves beside its database: its lock file, the log, and the index of the log. The
+ * index is memory that its processes share, backed by a file, so a kill leaves it intact, and reading the size of the
+ * log from it costs nothing. After a power loss it may be older, and then counts less.
  */
 
-/** An end without an orderly stop, as by a kill. */
+/** An end without a clean shutdown, such as a kill. */
 export interface UncleanEnd {
-  /** Whether commits are missing that the log beside the file held: `maybe` when it is unknown how many there were. */
+  /** Whether commits from the log next to the file are missing: `maybe` when their number is unknown. */
   lost: Lost
 }
 
@@ -122,22 +122,24 @@ export interface UncleanEnd {
 export const losses = ['no', 'maybe', 'yes'] as const
 export type Lost = (typeof losses)[number]
 
-/** The last owner in the lock file: pid 0 when it stopped in order or there was none. */
+/** The last owner in the lock file: pid 0 when it shut down cleanly or there was none. */
 export interface LastOwner {
   pid: number
   /** The traces of an earlier unclean end that this owner has not checked. */
   lost: Lost | null
 }
 
-/** The traces of an unclean end beside the database. */
+/** The traces of an unclean end next to the database. */
 export interface LeftBehind {
   /** Null: it follows from the log that SQLite finds, compared with `frames`. */
   lost: Lost | null
-  /** Frames that the log held, and how many of them the file has as well. */
+  /** Frames in the log, and how many of them are also in the file. */
   frames: { committed: number; copied: number }
 }
 
-/** Looks at the files beside a database before SQLite opens it, which starts a new index. Null after an orderly stop. */
+/**
+ * Looks at the files next to a database before SQLite opens it, which starts a new index. Null after a clean shutdown.
+ */
 export function leftBehind(path: string, last: LastOwner): LeftBehind | null {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
   const frames = indexedFrames(`${path}-shm`)
@@ -146,7 +148,8 @@ export function leftBehind(path: string, last: LastOwner): LeftBehind | null {
   const isMissing = frames !== null && frames.committed > frames.copied && (log?.size ?? 0) === 0
   if (last.pid === 0 && (log?.size ?? 0) === 0 && !isMissing) return null
   if (last.lost !== null) return { lost: last.lost, frames: { committed: 0, copied: 0 } }
-  // An owner has a log for as long as it lives; without index it may have been copied by another program, or removed.
+  // An owner has a log for as long as it lives; without an index, it may have been copied by another program, or
+  // removed.
   if (frames === null) {
     return { lost: log === undefined ? 'maybe' : 'no', frames: { committed: 0, copied: 0 } }
   }
@@ -157,8 +160,9 @@ export function leftBehind(path: string, last: LastOwner): LeftBehind | null {
 const indexVersion = 3_007_000
 
 /**
- * Reads from the index of the log, which a kill leaves as it was, how many frames were committed and copied: two equal
- * headers of 48 bytes, then the number of copied frames (WAL-mode file format, 2.1 and 2.2). Null when it cannot be read.
+ * Reads from the index of the log, which a kill leaves intact, how many frames were committed and copied: two equal
+ * headers of 48 bytes, then the number of copied frames (WAL-mode file format, 2.1 and 2.2). Null when it cannot be
+ * read.
  */
 function indexedFrames(indexPath: string): LeftBehind['frames'] | null {
   let file: number | undefined
@@ -166,7 +170,7 @@ function indexedFrames(indexPath: string): LeftBehind['frames'] | null {
     file = openSync(indexPath, 'r')
     const words = new Uint32Array(25)
     if (readSync(file, words, 0, words.byteLength, 0) < words.byteLength) return null
-    // A header has its own checksum in its last two words. Its numbers are in the order of the host, as those of the array.
+    // A header has its own checksum in its last two words. Its numbers are in the host's byte order, like the array's.
     let [first, second] = [0, 0]
     for (let word = 0; word < 10; word += 2) {
       first = (first + words[word]! + second) >>> 0

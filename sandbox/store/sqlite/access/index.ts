@@ -1,6 +1,6 @@
 /**
- * Tokens of the control plane and the audit list of a sandbox with a database file. They are in a file of their own,
- * `<database>.access`, so that no reset, restore, import or export touches them. It is created with the first token: before
+ * Tokens of the control plane and the audit list of a sandbox with a database file. They are in a separate file,
+ * `<database>.access`, so no reset, restore, import or export touches them. It is created with the first token: before
  * that, only the audit list of this run is kept, in memory.
  */
 import { existsSync } from 'node:fs'
@@ -35,7 +35,7 @@ const auditColumns = 'id, at_ms, token, namespace, action, path, status, reason_
 const addAudit = `INSERT INTO audit (at_ms, token, namespace, action, path, status, reason_code)
   VALUES (@at_ms, @token, @namespace, @action, @path, @status, @reason_code)`
 
-/** `path` is that of the database. */
+/** `path` is the path of the database. */
 export function accessFile(path: string): AccessStore & { close(): void } {
   const file = path === ':memory:' ? null : `${path}.access`
   let database: Database.Database | null = null
@@ -105,7 +105,7 @@ function openAt(path: string): Database.Database {
   const db = new Database(path, { timeout: 2_000 })
   if (path !== ':memory:') {
     makePrivate(path)
-    // As the state itself: what was acknowledged outlives a kill, and an entry does not wait for the disk.
+    // As for the state itself: acknowledged entries survive a kill, and no entry waits for the disk.
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
   }

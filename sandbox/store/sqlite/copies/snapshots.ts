@@ -1,6 +1,6 @@
 /**
- * Copies of the whole state, each a database file: named snapshots, exports, and imports, with what a file must be before
- * anything reads its rows.
+ * Copies of the whole state, each a database file: named snapshots, exports, and imports, with the checks of a file
+ * before anything reads its rows.
  *
  * They are in a folder beside the database; those of a database in memory in a private temporary folder that is removed
  * when the sandbox stops. A copy is written under a temporary name and moved into place when it is complete, so that a
@@ -49,7 +49,7 @@ interface SnapshotOptions {
   open(path: string): Store
   /** Replaces every row of the file with those of another. */
   replaceFile(from: string, at_ms: number): Promise<void>
-  /** Called when another state in memory, with a journal of so many exchanges, has replaced the one before. */
+  /** Called when another state in memory, with this many exchanges in its journal, has replaced the previous one. */
   onReplaced(at_ms: number, exchanges: number): void
 }
 
@@ -119,7 +119,7 @@ export function snapshotMethods(
 const temporary = '.passing-'
 const snapshotFile = /^snapshot-(.+)\.db$/
 
-/** The files of snapshots, and of copies on their way. */
+/** The files of snapshots, and of copies in progress. */
 function snapshotFolder({ runExclusive, withOtherConnection }: Connection, { path, memory }: SnapshotOptions) {
   const isInMemory = memory !== null
   let root: string | null = isInMemory ? null : `${path}.snapshots`
@@ -143,7 +143,7 @@ function snapshotFolder({ runExclusive, withOtherConnection }: Connection, { pat
 
   return {
     find,
-    /** Writes what is committed now to a file of its own and resolves to its path. */
+    /** Writes everything committed so far to its own file and resolves to its path. */
     async write(): Promise<string> {
       const to = temporaryPath()
       try {
@@ -156,7 +156,7 @@ function snapshotFolder({ runExclusive, withOtherConnection }: Connection, { pat
         return to
       } catch (error) {
         rmSync(to, { force: true })
-        // Only the disk can be in the way of a copy.
+        // Only the disk can make a copy fail.
         throw error instanceof StorageError ? error : new StorageError(error)
       }
     },
@@ -193,7 +193,7 @@ function snapshotFolder({ runExclusive, withOtherConnection }: Connection, { pat
   }
 }
 
-/** Removes what a killed sandbox left unfinished. */
+/** Removes unfinished files of a killed sandbox. */
 function removeTemporary(root: string): void {
   if (!existsSync(root)) return
   for (const file of readdirSync(root)) {
@@ -201,10 +201,10 @@ function removeTemporary(root: string): void {
   }
 }
 
-/* The file of a state, from wherever it comes: its header and the bytes that are taken. Nothing in it is executed. */
+/* The file of a state, whatever its source: its header and the bytes that are accepted. Nothing in it is executed. */
 
 interface Receiver {
-  /** An empty folder for it, which is removed with it. */
+  /** An empty folder for the file, removed with it. */
   folder: string
   pid: number
   /** Opens the file as a store. */
@@ -221,7 +221,7 @@ export async function receiveFile(
   const { folder } = receiver
   try {
     const path = join(folder, 'state.db')
-    // Flushed here and not by its opening, for which the event loop would wait.
+    // Flushed here and not when it is opened, which would block the event loop.
     await writeFile(path, stateBytes(bytes), { mode: 0o600, flush: true })
     const received = await openReceived(path, receiver)
     if (received.status === 'refused') await remove(folder)
@@ -281,7 +281,7 @@ function isOfDisk(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^E(NOSPC|DQUOT|FBIG|IO|ROFS|ACCES)$/.test(String(error.code))
 }
 
-/** Bytes that are received are no state. */
+/** The received bytes are not a state. */
 class NoState extends Error {}
 
 /**
@@ -330,7 +330,7 @@ export async function refusalOf(path: string, check: Check): Promise<Refusal | n
   try {
     db = new Database(path, { readonly: true })
     const foreign = db.prepare("SELECT name FROM sqlite_schema WHERE type NOT IN ('table', 'index')").pluck().all()
-    if (foreign.length > 0) return invalid(`it has a part that no sandbox makes: ${foreign[0]}`)
+    if (foreign.length > 0) return invalid(`it has a part that no sandbox creates: ${foreign[0]}`)
     const [problem] = await checkFile(path, check, 1)
     return problem === undefined ? null : invalid(problem)
   } catch (error) {
