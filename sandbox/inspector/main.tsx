@@ -20,7 +20,7 @@ import { TitledDialog } from './parts/Dialog.tsx'
 import { Icon } from './parts/Icon.tsx'
 import { Empty, Loading, Page, Problem } from './parts/Page.tsx'
 
-/** Of every address of the inspector. */
+/** The prefix of every address of the inspector. */
 const base = '/_sandbox'
 
 function App() {
@@ -108,7 +108,7 @@ function idOf(pathname: string): string {
   }
 }
 
-/** Whether an address is of a route: `/placements/:id`. */
+/** Whether an address belongs to a route: `/placements/:id`. */
 function isAt(path: string, location: string): boolean {
   const [own, parts] = [path.split('/'), location.split('/')]
   return own.length === parts.length && own.every((part, index) => part.startsWith(':') || part === parts[index])
@@ -145,11 +145,11 @@ function useKeys(open: (opened: Opened) => void, navigate: (route: string) => vo
   }, [open, navigate])
 }
 
-/** Shows what went wrong in a view; the navigation stays. */
+/** Shows the error of a view; the navigation stays. */
 class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
   override state: { error: unknown } = { error: null }
   static getDerivedStateFromError(error: unknown) {
-    // Each browser says in its own words which script could not be loaded.
+    // Each browser words this error in its own way.
     const isScript = error instanceof TypeError && /dynamically imported|module script/.test(error.message)
     const message =
       'This view could not be loaded. Either the sandbox does not respond, or svc was updated while it was running: restart it.'
@@ -166,7 +166,9 @@ class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
   }
 }
 
-/** The script of a view that was opened while the sandbox was gone is not asked for twice by one document. */
+/**
+ * A document does not request a script twice, even if it failed because the sandbox was down when a view was opened.
+ */
 function ReloadOnRecovery(): null {
   useRecovery(() => location.reload())
   return null
@@ -224,8 +226,8 @@ function LockedPage() {
         </span>
         <h1>This sandbox needs its admin token</h1>
         <p className="soft">
-          It can be reached from beyond its own computer. <code>svc start</code> has printed the token;{' '}
-          <code>svc sandbox status</code> shows it again there. This tab keeps it until it is closed.
+          Other computers can reach it. <code>svc start</code> printed the token; <code>svc sandbox status</code> shows
+          it again on the same computer. This tab keeps it until it is closed.
         </p>
         <TextField
           className="field text-field"
@@ -276,7 +278,7 @@ const root = document.getElementById('root')
 if (root !== null) {
   createRoot(root).render(
     <StrictMode>
-      {/* The page is in English, whatever the browser is set to; some name a language that is none. */}
+      {/* The page is in English, whatever the browser is set to; some name an invalid language. */}
       <I18nProvider locale="en-GB">
         <App />
       </I18nProvider>

@@ -1,4 +1,7 @@
-/** The bar at the top, the list of views, beside them on a desk and above them on a phone, and the state of the connection. */
+/**
+ * The bar at the top, the list of views (beside the view on a desktop, above it on a phone), and the state of the
+ * connection.
+ */
 import { useEffect, useRef } from 'react'
 import { Button, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { Link } from 'wouter'
@@ -132,7 +135,7 @@ function ThemeSwitch() {
   )
 }
 
-/** Says that the connection to the sandbox is lost, and that it is back. */
+/** Reports that the connection to the sandbox is lost, and when it is back. */
 export function ConnectionBanner() {
   const status = useLiveStatus()
   return (

@@ -1,4 +1,7 @@
-/** The command palette: views, the page of any identifier, and what can be done from anywhere. And `/id/ANYTHING`, which looks for an identifier without a form of its own. */
+/**
+ * The command palette: views, the page of any identifier, and the actions available everywhere. Also `/id/ANYTHING`,
+ * which searches for an identifier without its own form.
+ */
 import { useEffect, useState } from 'react'
 import {
   Autocomplete,
@@ -63,7 +66,7 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
       : [
           {
             id: 'find',
-            // Whatever is typed: so the filter keeps it.
+            // Contains the typed text, so the filter always keeps it.
             label: text,
             summary: kind === null ? 'open what has this identifier' : `open this ${kind}`,
             icon: 'open',
@@ -165,7 +168,7 @@ export function FindPage({ id }: { id: string }) {
             <Empty title="Nothing found for this identifier">{elsewhere}</Empty>
           ) : 'token' in found ? (
             <Empty icon="key" title={`This is ${tokenNames[found.token]}`}>
-              The sandbox stores its hash alone.{' '}
+              The sandbox stores only its hash.{' '}
               <Link className="link" href={`/requests?key=${found.token}`}>
                 Requests with such a token
               </Link>
@@ -177,7 +180,7 @@ export function FindPage({ id }: { id: string }) {
   )
 }
 
-/** Resolves to the page of an identifier, or the kind of token that it is; null when there is nothing of this name. */
+/** Resolves to the page of an identifier, or the kind of token that it is; null when nothing has this name. */
 async function find(id: string): Promise<Found> {
   const token = /^(ast|at|bt)_([0-9a-z]{11})/.exec(id)
   if (token !== null) {

@@ -1,4 +1,4 @@
-/** The theme: that of the system until another is chosen, which this browser remembers. */
+/** The theme: the system's until another is chosen, which this browser remembers. */
 import { createCell, mediaCell } from '../data/cell.ts'
 
 export const themes = ['system', 'light', 'dark'] as const
@@ -25,7 +25,7 @@ export function applyTheme(): void {
   document.documentElement.dataset.theme = chosen.get()
 }
 
-/** Returns what was chosen, and what is shown. */
+/** Returns the chosen theme and the one shown. */
 export function useTheme(): { chosen: Theme; shown: 'light' | 'dark' } {
   const theme = chosen.use()
   const isDark = systemDark.use()

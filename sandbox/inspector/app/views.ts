@@ -1,6 +1,6 @@
 /**
- * Every view, in the order of the navigation, with the pages of its routes, each loaded when it is first shown. Their addresses
- * are served when sandbox/pipeline/pages/inspector.ts lists them.
+ * Every view, in the order of the navigation, with the pages of its routes, each loaded when it is first shown. Their
+ * addresses are served only if sandbox/pipeline/pages/inspector.ts lists them.
  */
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import type { IconName } from '../parts/Icon.tsx'

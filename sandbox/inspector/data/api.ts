@@ -1,7 +1,7 @@
 /**
- * What this page knows of the running sandbox: the token that its calls carry, and the projects of the seed. Its calls of the
- * control plane; and requests of the API over the wire: as a server, through the sandbox's own backend that names a key by
- * its id, or as a page, from here, with an activation token.
+ * The session with the running sandbox: the token sent with every call, and the projects of the seed. Also calls to the
+ * control plane, and API requests over the wire: as a server, through the sandbox's own backend that names a key by its
+ * id, or as a page, from here, with an activation token.
  */
 import type { Endpoint, Input, Output } from '../../../src/contract/endpoint.ts'
 import type { Contract, EndpointId } from '../../../src/contract/index.ts'
@@ -17,7 +17,7 @@ export interface SeededProject {
 }
 
 interface Session {
-  /** Proves that a call comes from this page. Another one after each start of the sandbox. */
+  /** Proves that a call comes from this page. It changes with each start of the sandbox. */
   token: string
   /** Origin of frame URLs and links. */
   base_url: string
@@ -44,7 +44,10 @@ function set(next: SessionState): SessionState {
   return next
 }
 
-/** Reads the session again. Beyond loopback it needs the admin token, which the address or this tab has, else `locked`. */
+/**
+ * Reads the session again. Beyond loopback it needs the admin token, from the address or this tab, else the session is
+ * `locked`.
+ */
 export async function openSession(): Promise<SessionState> {
   takeTokenOfAddress()
   const token = sessionStorage.getItem(storageKey)
@@ -69,7 +72,7 @@ export function unlock(token: string): Promise<SessionState> {
   return openSession()
 }
 
-/** Moves `?token=` of the address into this tab, so that it is in no history and no copied link. */
+/** Moves `?token=` of the address into this tab, so it appears in no history and no copied link. */
 function takeTokenOfAddress(): void {
   const url = new URL(location.href)
   const token = url.searchParams.get('token')
@@ -83,7 +86,7 @@ export function useSessionState(): SessionState {
   return state.use()
 }
 
-/** Returns the session of a page that is shown, which has one. */
+/** Returns the session, which every visible page has. */
 export function useSession(): Session {
   const open = session.use()
   if (open === null) throw new Error('views are shown once the session is open')
@@ -150,7 +153,7 @@ export function addressOf(id: EndpointId, input: { params?: object; query?: obje
 }
 
 /**
- * Calls an endpoint. A write that is refused because the sandbox was started again is sent once more, with the new token.
+ * Calls an endpoint. A write that is refused because the sandbox was restarted is sent once more, with the new token.
  * @throws ApiProblem
  */
 export async function call<Id extends EndpointId>(
@@ -175,7 +178,7 @@ export async function call<Id extends EndpointId>(
   return output as OutputOf<Id>
 }
 
-/** Returns the problem of a response that is no success. */
+/** Returns the problem of an unsuccessful response. */
 export function refusal(status: number, text: string): ApiProblem {
   const body = parseJson(text)
   return new ApiProblem(status, isObject(body) ? body : {}, `The sandbox responded ${status}.`)
@@ -221,10 +224,10 @@ export interface Sent {
   broken: string | null
 }
 
-/** A sender of the API: one of a server, or one of a page. */
+/** A sender of API requests: as a server, or as a page. */
 export type Send = (call: { method: string; path: string; body?: string }, signal?: AbortSignal) => Promise<Sent>
 
-/** Returns the sender of a server with a secret key; null: without a credential. */
+/** Returns the sender that acts as a server with a secret key; null: without a credential. */
 export function serverSender(key_id: string | null): Send {
   return async ({ method, path, body }, signal) => {
     const response = await request(
@@ -299,7 +302,7 @@ export function bodyOf({ text }: Sent): JsonObject | null {
   return isObject(body) ? body : null
 }
 
-/** How long a pending decision is polled, and each poll waits, milliseconds. */
+/** How long to poll for a pending decision, and how long each poll waits, milliseconds. */
 const poll_for_ms = 60_000
 const wait_ms = 5_000
 const pause_ms = 250

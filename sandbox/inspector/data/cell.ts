@@ -3,9 +3,9 @@ import { useSyncExternalStore } from 'react'
 
 interface Cell<Value> {
   get(): Value
-  /** Shows another value. */
+  /** Replaces the value. */
   set(value: Value): void
-  /** Returns the value, for as long as a component is shown. */
+  /** Returns the value, and keeps the component up to date with it. */
   use(): Value
 }
 

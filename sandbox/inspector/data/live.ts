@@ -1,6 +1,6 @@
 /**
- * The event stream of the sandbox, once for the whole page: read by fetch, so that the token is in a header and a stream
- * that has gone silent is noticed. It resumes where it was; after another start of the sandbox it begins again. Views get
+ * The event stream of the sandbox, once for the whole page: read by fetch, so that the token is in a header and a
+ * silent stream is noticed. It resumes where it was; after another start of the sandbox it begins again. Views get
  * events in batches, at most ten a second.
  */
 import { useEffect, useRef } from 'react'
@@ -18,7 +18,7 @@ type EventHandler = (events: readonly SandboxEvent[]) => void
 const silence_ms = 40_000
 const batch_ms = 100
 const longestRetry_ms = 3_000
-/** How long the page says that the connection is back. */
+/** How long the page shows that the connection is back. */
 const recovered_ms = 4_000
 
 const status = createCell<LiveStatus>('connecting')
@@ -28,14 +28,14 @@ const recoveryListeners = new Set<() => void>()
 /** The newest events that this page has received, newest last. */
 const recent = createCell<readonly SandboxEvent[]>([])
 const mostRecent = 1_000
-/** Events before the page that it begins with, so that it shows what happened last. */
+/** Earlier events that the page begins with, to show the latest activity. */
 const history = 500
 let first_new_seq = 0
 
 let batch: SandboxEvent[] = []
 
 function emit(event: SandboxEvent): void {
-  // The first event of a batch starts its time.
+  // The first event of a batch starts its timer.
   if (batch.push(event) > 1) return
   setTimeout(() => {
     const events = batch
@@ -67,7 +67,7 @@ export async function followEvents(): Promise<void> {
         emit(event)
       }
     } catch {
-      // What follows is the same for a stream that has failed and one that has ended.
+      // From here on, a failed stream and an ended one are treated alike.
     }
     if (wasLive || status.get() === 'connecting') status.set('lost')
     await new Promise((resolve) => setTimeout(resolve, Math.min(longestRetry_ms, 250 * 2 ** attempt)))
@@ -129,7 +129,7 @@ async function* readEvents(since_seq: number, onOpen: () => void): AsyncGenerato
 
 export const useLiveStatus = status.use
 
-/** Returns the newest events, newest last: those since the page was opened, and a few before. */
+/** Returns the newest events, newest last: the events since the page was opened, and a few before. */
 export const useRecentEvents = recent.use
 
 /** Calls `handler` with every batch of events for as long as the component is shown. */
@@ -137,7 +137,7 @@ export function useLiveEvents(handler: EventHandler): void {
   useHandler(handlers, handler)
 }
 
-/** Calls `handler` when the connection is back: events may have been missed, so that what is shown must be read again. */
+/** Calls `handler` when the connection is back: events may have been missed, so the data shown must be read again. */
 export function useRecovery(handler: () => void): void {
   useHandler(recoveryListeners, handler)
 }

@@ -14,7 +14,7 @@ export type Provenance = ReadonlyMap<string, FieldOrigin>
 
 export type Part = 'params' | 'query' | 'body' | 'response'
 
-/** What GET /_sandbox/contract lists of an endpoint. */
+/** An endpoint as listed by GET /_sandbox/contract. */
 export interface ListedEndpoint {
   id: string
   method: string
@@ -37,14 +37,14 @@ export async function readEndpoints(): Promise<readonly ListedEndpoint[]> {
   }
 }
 
-/** Returns a path without the marks of arrays: `beacons[].event` and `beacons.0.event` are `beacons.event`. */
+/** Returns a path without array markers: `beacons[].event` and `beacons.0.event` are `beacons.event`. */
 export function plainPath(path: string): string {
   return path.replace(/\[\d*\]/g, '').replace(/\.\d+(?=\.|$)/g, '')
 }
 
 /** Returns the provenance of the fields of an endpoint's part once it is read; until then none. */
 export function useProvenance(endpoint: string | undefined, part: Part): Provenance | undefined {
-  // Without it the values are shown all the same.
+  // The values are shown even without it.
   const { data } = useLoaded(`${endpoint} ${part}`, async (): Promise<Provenance | undefined> => {
     if (endpoint === undefined) return undefined
     const fields = (await readEndpoints()).find(({ id }) => id === endpoint)?.fields ?? []

@@ -18,7 +18,7 @@ export interface Resource<Data> {
 
 /**
  * Reads an endpoint, and again when its input changes, when `isAffected` holds for an event, and when the connection is
- * back. What was read stays shown meanwhile. With `input` null nothing is read.
+ * back. The earlier data stays visible in the meantime. With `input` null, nothing is read.
  */
 export function useResource<Id extends EndpointId>(
   id: Id,
@@ -82,8 +82,8 @@ export function useResource<Id extends EndpointId>(
 }
 
 /**
- * Reads what is more than one response of an endpoint: once for each `name`, and when it is reloaded. What was read stays
- * shown meanwhile.
+ * Reads data that takes more than one response of an endpoint: once for each `name`, and when it is reloaded. The
+ * earlier data stays visible in the meantime.
  */
 export function useLoaded<Data>(name: string, read: () => Promise<Data>): Resource<Data> {
   const [state, setState] = useState<Loaded<Data>>(loading)
@@ -105,12 +105,12 @@ export function useLoaded<Data>(name: string, read: () => Promise<Data>): Resour
 const loading = { status: 'loading', data: null, problem: null } as const
 const never = () => false
 
-/** Whether the whole state of the sandbox is another one. */
+/** Whether the whole state of the sandbox was replaced. */
 export function isReplaced({ type }: SandboxEvent): boolean {
   return type === 'sandbox.reset' || type === 'sandbox.restored'
 }
 
-/** Returns what was thrown as a problem that can be shown. */
+/** Returns anything thrown as a problem that can be shown. */
 export function problemOf(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error
   return new ApiProblem(0, {}, error instanceof Error ? error.message : String(error))
@@ -118,32 +118,31 @@ export function problemOf(error: unknown): ApiProblem {
 
 export interface List<Item> {
   items: readonly Item[]
-  /** Whether the first page has not come yet. */
+  /** Whether the first page has not arrived yet. */
   isLoading: boolean
   isLoadingMore: boolean
   hasMore: boolean
   problem: ApiProblem | null
   loadMore(): void
-  /** Reads the first page again; what is shown stays until it has come. */
+  /** Reads the first page again; the current items stay until it arrives. */
   refresh(): void
-  /** Begins again with nothing. */
+  /** Starts over with an empty list. */
   reload(): void
 }
 
 interface ListOptions<Item> {
-  /** The identifier of an item: an item that is read again replaces the one before. */
+  /** The identifier of an item: an item that is read again replaces the earlier one. */
   keyOf(item: Item): string
-  /** Whether an event adds to the list or changes an item of it. */
-  isAffected(event: SandboxEvent): boolean
+  /** Whether an event adds to the list or changes an item in it. */ isAffected(event: SandboxEvent): boolean
   /** Whether new items are shown as they arrive. Default true. */
   isLive?: boolean
   page_size?: number
 }
 
-/** Read at most this often while events come. */
+/** Read at most this often while events arrive. */
 const refresh_ms = 400
 const defaultPageSize = 100
-/** A list that grows by itself keeps so many rows, or what was read by scrolling when that is more. */
+/** A list that grows on its own keeps this many rows, or as many as were read by scrolling if that is more. */
 const mostLiveRows = 2_000
 
 interface State<Item> {
@@ -232,7 +231,7 @@ export function useList<Item>(
       const { keyOf } = latest.current.options
       noteCursor(cursors.current, items, next_cursor, keyOf)
       setState((before) => {
-        // A list that was started again meanwhile has a cursor of its own.
+        // A list that was restarted in the meantime has its own cursor.
         if (before.next_cursor !== state.next_cursor) return { ...before, isLoadingMore: false }
         const known = new Set(before.items.map(keyOf))
         const added = items.filter((item) => !known.has(keyOf(item)))
@@ -263,13 +262,13 @@ export function useList<Item>(
   }
 }
 
-/** Returns a list of one item, which was read in another way. */
+/** Returns a list with one item that was read elsewhere. */
 export function listOf<Item>(item: Item, reload: () => void): List<Item> {
   const ready = { isLoading: false, isLoadingMore: false, hasMore: false, problem: null }
   return { ...ready, items: [item], loadMore: () => undefined, refresh: reload, reload }
 }
 
-/** Keeps the cursor of what follows a page under its last item, so that a list can be cut there. */
+/** Stores the cursor of the next page under the last item of a page, so that a list can be cut there. */
 function noteCursor<Item>(
   cursors: Map<string, string>,
   page: readonly Item[],
@@ -281,8 +280,9 @@ function noteCursor<Item>(
 }
 
 /**
- * Puts a first page before what is known. When nothing of it is known, more was added than it has: it is the whole list. An item
- * that has not changed stays the same object, and a list without a change the same state, so that nothing is drawn again.
+ * Puts a first page before the known items. When none of its items is known, more were added than it has, so it becomes
+ * the whole list. An unchanged item stays the same object, and an unchanged list the same state, so nothing is drawn
+ * again.
  */
 function merge<Item>(
   before: State<Item>,
@@ -308,7 +308,7 @@ function sameOr<Item>(known: Item | undefined, read: Item): Item {
   return known !== undefined && JSON.stringify(known) === JSON.stringify(read) ? known : read
 }
 
-/** Whether a state already shows these items, and nothing else is to be said. */
+/** Whether a state already shows these items and has nothing else to report. */
 function isShown<Item>(state: State<Item>, items: readonly Item[], next_cursor: string | null): boolean {
   return (
     !state.isLoading &&
@@ -319,7 +319,10 @@ function isShown<Item>(state: State<Item>, items: readonly Item[], next_cursor: 
   )
 }
 
-/** Cuts a list that has more than `most` items at the last page that ends before; the rest is read again on the way down. */
+/**
+ * Cuts a list with more than `most` items at the end of the last page that fits; the rest is read again when scrolling
+ * down.
+ */
 function cut<Item>(
   items: readonly Item[],
   most: number,

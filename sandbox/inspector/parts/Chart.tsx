@@ -17,7 +17,7 @@ interface Series {
 interface ChartProps {
   /** A description for screen readers. */
   label: string
-  /** Epoch milliseconds, ascending; of bars one a day. */
+  /** Epoch milliseconds, ascending; for bars, one per day. */
   times_ms: readonly number[]
   series: readonly Series[]
   height_px?: number
@@ -139,7 +139,7 @@ function dayLabels({ width }: uPlot, splits: number[]): string[] {
   return splits.map((at_s, index) => ((splits.length - 1 - index) % every === 0 ? day.format(at_s * 1_000) : ''))
 }
 
-/** Returns the sums of the series up to each, the largest first, as they are drawn over each other. */
+/** Returns the cumulative sums of the series, the largest first, as they are drawn over each other. */
 function stacked(series: readonly Series[]): number[][] {
   const sums: number[][] = []
   for (const { values } of series) {
@@ -149,7 +149,7 @@ function stacked(series: readonly Series[]): number[][] {
   return sums.toReversed()
 }
 
-/** A canvas knows no custom properties and no light-dark(): the browser resolves them on an element. */
+/** A canvas does not support custom properties or light-dark(): the browser resolves them on an element. */
 function resolveColor(parent: HTMLElement, name: string, style: CSSStyleDeclaration): string {
   const probe = document.createElement('span')
   probe.style.color = `var(${name})`
@@ -209,7 +209,7 @@ export function LastMinute({ rates }: { rates: readonly Rate[] }) {
   )
 }
 
-/** Events from before the view was opened are counted by their own time, later ones when they come. */
+/** Events from before the view was opened are counted by their own time, later ones as they arrive. */
 function useSeconds(rates: readonly Rate[]): readonly Second[] {
   const [seconds, setSeconds] = useState<readonly Second[]>(() => lastMinute([]))
   const recent = useRecentEvents()
@@ -248,7 +248,7 @@ function useSeconds(rates: readonly Rate[]): readonly Second[] {
   return seconds
 }
 
-/** Returns one entry for each second of the last minute, with what is known of them. */
+/** Returns one entry for each second of the last minute, with the counts known so far. */
 function lastMinute(known: readonly Second[]): Second[] {
   const now_s = Math.floor(Date.now() / 1_000)
   const bySecond = new Map(known.map((second) => [second.at_s, second]))

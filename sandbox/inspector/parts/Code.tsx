@@ -1,6 +1,6 @@
 /**
- * Code and bodies: texts to copy, in several languages behind tabs; JSON as a tree whose parts fold, whose identifiers lead to
- * their page, and whose fields say where the contract has them from.
+ * Code and bodies: texts to copy, in several languages behind tabs; JSON as a tree whose parts fold, whose identifiers
+ * lead to their page, and whose fields show their provenance in the contract.
  */
 import { useState } from 'react'
 import { Button, Tooltip, TooltipTrigger } from 'react-aria-components'
@@ -33,7 +33,7 @@ export function Code({ code, label, isCommand = false }: CodeProps) {
   )
 }
 
-/** A text that is no code: a body that is not JSON. */
+/** A text that is not code: a body that is not JSON. */
 function TextBlock({ text, label }: { text: string; label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
@@ -43,14 +43,14 @@ function TextBlock({ text, label }: { text: string; label: string }) {
   )
 }
 
-/** One language of a text that several have. */
+/** One language of a text that is available in several. */
 export interface CodeVariant {
   id: string
   title: string
   code: string
 }
 
-/** The language that was chosen last is shown first in every set that has it. */
+/** The last chosen language is shown first in every set that has it. */
 const storageKey = 'svc.language'
 
 export function CodeTabs({ label, variants }: { label: string; variants: readonly CodeVariant[] }) {
@@ -92,11 +92,11 @@ interface JsonProps {
   value: unknown
   /** The endpoint whose fields it has, for their provenance: `placements.create`. */
   endpoint?: string | undefined
-  /** Of which part of the endpoint. Default response. */
+  /** The part of the endpoint. Default response. */
   part?: Part
-  /** Where the value is within that part: `decision`. */
+  /** Where the value is inside that part: `decision`. */
   prefix?: string
-  /** Dotted paths of fields that are marked, with why. */
+  /** Dotted paths of fields to mark, with the reason. */
   marks?: Readonly<Record<string, string>> | undefined
   /** The name of the code, for screen readers and the copy button. */
   label: string
@@ -160,7 +160,7 @@ export function Message({ title, headers, ...body }: MessageProps) {
   )
 }
 
-/** Returns what is wrong with which field of a request, as an error response says it: the marks of its body. */
+/** Returns the problem of each field of a request according to an error response: the marks of its body. */
 export function marksOf(response: unknown): Readonly<Record<string, string>> {
   const fields = isObject(response) && Array.isArray(response.fields) ? response.fields : []
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 /**
- * A list as a table: columns by TanStack Table, rows by TanStack Virtual, so that ten thousand are as quick as ten. The next
+ * A list as a table: columns by TanStack Table, rows by TanStack Virtual, so ten thousand are as fast as ten. The next
  * page is read before its end is reached. On a narrow window the columns that matter less are left out.
  */
 import { type ColumnDef, columnVisibilityFeature, tableFeatures, useTable } from '@tanstack/react-table'
@@ -19,12 +19,12 @@ interface ColumnLook {
   width: string
   /** Whether it is shown on a narrow window too. */
   isNarrow?: boolean
-  /** Whether it is left out where the window is not wide, so that the columns beside it are not cut off. */
+  /** Whether it is left out in a window that is not wide, to keep the columns next to it from being cut off. */
   isWide?: boolean
   isNumber?: boolean
 }
 
-/** Fields that are shown as they are. */
+/** Fields that are shown unchanged. */
 type PlainField<Item> = { [Name in keyof Item]: Item[Name] extends string | number | null ? Name : never }[keyof Item]
 
 /** Without `cell` it shows the field of its id. Where a cell has nothing, it shows a dash. */
@@ -37,7 +37,7 @@ interface DataTableProps<Item> {
   list: List<Item>
   columns: readonly Column<Item>[]
   keyOf(item: Item): string
-  /** The page of a row; without one rows lead nowhere. */
+  /** The page of a row; without one, rows are not links. */
   routeOf?(item: Item): string | null
   /** Shown when there is nothing. */
   empty?: ReactNode
@@ -66,13 +66,13 @@ export function timeColumn<Name extends string>(name: Name, width: string): Colu
   }
 }
 
-/** A list of the control plane: how it is shown, and when it is read again. */
+/** A list of the control plane: how it is shown, and when it is reloaded. */
 export interface Table<Item> extends Omit<DataTableProps<Item>, 'list' | 'empty'> {
   /** The endpoint that lists the items. */
   id: EndpointId
   /** Whether an event adds to the list or changes an item of it. */
   isAffected(event: SandboxEvent): boolean
-  /** How often it is read where no event says that there is a new item. */
+  /** How often it is read where no event announces new items. */
   refresh_ms?: number
 }
 
@@ -84,7 +84,7 @@ export interface LiveTableProps<Item> {
   empty: ReactNode
 }
 
-/** The items of a query, newest first, with those that are added. */
+/** The items of a query, newest first, including items that are added. */
 export function LiveTable<Item extends object>({ table, query, isLive = true, empty }: LiveTableProps<Item>) {
   const { id, keyOf, isAffected, refresh_ms } = table
   const list = useList<Item>(id, { query }, { keyOf, isAffected, isLive })
@@ -152,7 +152,7 @@ export function DataTable<Item extends object>({ label, list, columns, keyOf, ro
     if (hasMore && !isLoadingMore && problem === null && last >= rows.length - ahead) loadMore()
   }, [hasMore, isLoadingMore, problem, last, rows.length, loadMore])
 
-  /** j and k, and the arrows once the table has the focus. */
+  /** j and k, and the arrow keys while the table has focus. */
   useRowKeys((step) => {
     if (rows.length === 0) return
     const before = rows.findIndex(({ id }) => id === active)
@@ -295,7 +295,7 @@ function useRowKeys(move: (step: 1 | -1) => void): void {
 
 const arrows: Readonly<Record<string, 1 | -1 | undefined>> = { ArrowDown: 1, ArrowUp: -1 }
 
-/** Whether a key belongs to a field. */
+/** Whether a key press belongs to a field. */
 export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
 }

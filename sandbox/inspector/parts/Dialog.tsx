@@ -1,4 +1,4 @@
-/** Dialogs, buttons that ask before they act, and the state of an action that was started. */
+/** Dialogs, buttons that ask before they act, and the state of a started action. */
 import { type ReactNode, useState } from 'react'
 import {
   Button,
@@ -19,13 +19,16 @@ export interface Action {
   problem: ApiProblem | null
   /** The result, as a sentence; '' before it is done. */
   done: string
-  /** Runs `work`, which returns what it did; one at a time. Resolves to whether it succeeded. */
+  /** Runs `work`, which returns a description of its effect; one at a time. Resolves to whether it succeeded. */
   run(work: () => Promise<string>): Promise<boolean>
-  /** Runs `work`, after which `done` is what it did. */
+  /** Runs `work` and then shows `done` as its effect. */
   run(work: () => Promise<unknown>, done: string): Promise<boolean>
 }
 
-/** The state of the actions of a form: what runs, what failed, what was done last. `reload` is called after each success. */
+/**
+ * The state of the actions of a form: what is running, what failed, and what was done last. `reload` is called after
+ * each success.
+ */
 export function useAction(reload?: () => void): Action {
   const [state, setState] = useState<{ isRunning: boolean; problem: ApiProblem | null; done: string }>(idle)
   return {
@@ -73,7 +76,7 @@ interface ConfirmButtonProps {
   onConfirm(): void
 }
 
-/** A button whose action cannot be undone: it asks before it acts, where `again` is given twice. */
+/** A button whose action cannot be undone: it asks before it acts, and asks twice if `again` is given. */
 export function ConfirmButton({ children, title, text, confirm, again, isDisabled, onConfirm }: ConfirmButtonProps) {
   const [isSecond, setSecond] = useState(false)
   return (

@@ -35,7 +35,7 @@ function Hint({ children }: { children: ReactNode }) {
   )
 }
 
-/** A form that Enter and its button of the type `submit` send. */
+/** A form that is sent by Enter and by its `submit` button. */
 export function SubmitForm({ onSubmit, ...props }: Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit(): unknown }) {
   return (
     <form
@@ -114,7 +114,7 @@ interface SelectFieldProps {
   label: string
   value: string
   options: readonly (readonly [value: string, label: string])[]
-  /** Whether it differs from its default, which is shown. */
+  /** Whether it differs from its default, which is made visible. */
   isSet?: boolean
   onChange(value: string): void
 }

@@ -9,7 +9,7 @@ import { Icon } from './Icon.tsx'
 import { Empty, Page, type PageProps } from './Page.tsx'
 import { kindOf } from './Values.tsx'
 
-/** The properties of a table beside its query. */
+/** The properties of a table apart from its query. */
 interface Listed {
   isLive: boolean
   empty: ReactNode
@@ -55,7 +55,7 @@ interface FilterChoice {
   name: string
   label: string
   kind: 'choice'
-  /** `projects`: those of the seed. */
+  /** `projects`: the projects of the seed. */
   values: readonly (readonly [value: string, label: string])[] | 'projects'
 }
 
@@ -64,9 +64,12 @@ interface FilterText {
   label: string
   kind: 'text'
   placeholder?: string
-  /** Whether `/` leads to it. One of a list. */
+  /** Whether `/` focuses it. One per list. */
   isSearch?: boolean
-  /** Where the API takes whole values only: whether a text is one. Any other is not sent, and the field shows the hint. */
+  /**
+   * Where the API accepts only whole values: whether a text is one. Other texts are not sent, and the field shows the
+   * hint.
+   */
   whole?: { is(text: string): boolean; hint: string }
 }
 
@@ -98,7 +101,7 @@ export const slotFilter: FilterText = {
   whole: { is: (text) => kindOf(text) === 'placement', hint: 'A full slot_id: slot_ and 11 characters' },
 }
 
-/** The filter of a list that only has what is newer. */
+/** The filter that limits a list to newer items. */
 export const sinceFilter = choiceOf('since', 'Since', [
   ['5m', '5 minutes'],
   ['1h', '1 hour'],
@@ -120,7 +123,7 @@ export function useFilters(filters: readonly Filter[]): [FilterValues, (name: st
   return [values, change]
 }
 
-/** Returns a change of the address: one parameter has another value, and none when it is ''. */
+/** Returns a change of the address: one parameter gets a new value, and is removed when it is ''. */
 export function withParam(name: string, value: string): (before: URLSearchParams) => URLSearchParams {
   return (before) => {
     const next = new URLSearchParams(before)
@@ -195,7 +198,7 @@ function Choice({ filter: { name, label, values }, value, onChange }: FieldProps
   )
 }
 
-/** Each key stroke would read the list: it waits until the typing pauses. */
+/** Every keystroke would read the list, so it waits until the typing pauses. */
 const typing_ms = 250
 
 function TextFilter({ filter, value, onChange }: FieldProps<FilterText>) {

@@ -1,6 +1,6 @@
 /**
- * The frame of what a view shows: its heading with actions, panels with a title, parts behind tabs, and pairs of a name and
- * a value; and what it shows instead while it has nothing, or when it could not be read.
+ * The frame of a view's content: its heading with actions, panels with a title, parts behind tabs, and name-value
+ * pairs; and its replacements while there is no content, or when it could not be read.
  */
 import { type ReactNode, useEffect, useId } from 'react'
 import { Button, ProgressBar, Tab, TabList, TabPanel, Tabs, type TabsProps } from 'react-aria-components'
@@ -10,16 +10,16 @@ import { Icon, type IconName } from './Icon.tsx'
 import { Chip, CopyButton } from './Values.tsx'
 
 export interface PageProps {
-  /** Of the view, or of what it shows. */
+  /** The title of the view, or of its content. */
   title: string
-  /** The kind of identifier that the title is: it has a button that copies it. */
+  /** The kind of identifier in the title, which gets a copy button. */
   copies?: string
   /** Shown in place of the title. */
   heading?: ReactNode
   /** One sentence below the heading. */
   lead?: ReactNode
   actions?: ReactNode
-  /** Whether the content fills the window and scrolls by itself, as a list does. */
+  /** Whether the content fills the window and scrolls itself, as a list does. */
   isFull?: boolean
   children: ReactNode
 }
@@ -53,7 +53,7 @@ export function Page({ title, copies, heading, lead, actions, isFull = false, ch
 
 interface PanelProps {
   title: string
-  /** Beside the title, at its end. */
+  /** Next to the title, at its end. */
   actions?: ReactNode
   /** Below the title. */
   lead?: ReactNode
@@ -75,7 +75,7 @@ export function Panel({ title, actions, lead, className = '', children }: PanelP
   )
 }
 
-/** Pairs of a name and a value. A value of null or undefined leaves its pair out. */
+/** Name-value pairs. A pair whose value is null or undefined is left out. */
 export function KeyValues({ pairs }: { pairs: readonly (readonly [name: string, value: ReactNode])[] }) {
   const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '')
   return (
@@ -95,7 +95,7 @@ interface TabSetProps extends Pick<TabsProps, 'selectedKey'> {
   label: string
   tabs: readonly { id: string; title: string; content: ReactNode }[]
   onSelect?(id: string): void
-  /** Of the whole, and of what a tab shows. */
+  /** Classes of the whole, and of a tab's content. */
   className?: string
   panelClassName?: string
 }
@@ -119,7 +119,7 @@ export function TabSet({ label, tabs, onSelect, className = '', panelClassName =
   )
 }
 
-/* What a view shows before there is something, when there is nothing, and when it could not be read. */
+/* What a view shows while it is loading, when it is empty, and when it could not be read. */
 
 export function Loading({ label = 'Loading' }: { label?: string }) {
   return (
@@ -148,7 +148,7 @@ export function Empty({ icon = 'search', title, children }: EmptyProps) {
   )
 }
 
-/** Where an identifier may be from that nothing here has. */
+/** Where an unknown identifier may come from. */
 export const elsewhere = 'It may belong to another sandbox or to a state before a reset.'
 
 export function Problem({ problem, retry }: { problem: ApiProblem; retry?: () => void }) {

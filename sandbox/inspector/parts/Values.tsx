@@ -48,7 +48,7 @@ export function Chip({ children, tone }: { children: string | number | null | un
   )
 }
 
-/** Stands for a value that is not there. */
+/** Stands for a missing value. */
 export const nothing = <span className="faint">–</span>
 
 interface IdProps {
@@ -121,7 +121,7 @@ interface CopyButtonProps {
   text: string | (() => string | Promise<string>)
   /** The label for the tooltip and screen readers: `Copy the secret key`. */
   label: string
-  /** Text of the button, beside the icon. */
+  /** Text of the button, next to the icon. */
   children?: string
 }
 
@@ -194,7 +194,10 @@ export function duration(ms: number): string {
   return sign + parts.filter(Boolean).join(' ')
 }
 
-/** Returns the time from an event to its beacon: `40 ms`, `2.9 s`; `2.9 s early` where the beacon states a time that lies ahead. */
+/**
+ * Returns the time from an event to its beacon: `40 ms`, `2.9 s`; `2.9 s early` where the beacon states a time in the
+ * future.
+ */
 export function lag(ms: number): string {
   const span_ms = Math.abs(ms)
   const span = span_ms < 1_000 ? `${span_ms} ms` : `${(span_ms / 1_000).toFixed(1)} s`
@@ -223,10 +226,10 @@ export function Time({ at_ms, show = 'time', since_ms }: TimeProps) {
   )
 }
 
-/** How often a shown clock goes on. */
+/** How often a visible clock ticks. */
 const tick_ms = 250
 
-/** Returns the time of the sandbox clock: what was read, and from then on as time passes; null until it is read. */
+/** Returns the time of the sandbox clock: the time read, advancing from there; null until it is read. */
 export function useSandboxTime(clock: SandboxClock | null): number | null {
   const [now_ms, setNow] = useState(clock?.now_ms ?? null)
   useEffect(() => {

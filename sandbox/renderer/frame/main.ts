@@ -139,7 +139,7 @@ interface Card {
 const measure_interval_ms = 150
 /** Classes that hide parts of a card, from the least important on; each one adds to those before. */
 const shortenings = ['short', 'shorter', 'shortest', 'tiny']
-/** Heights are rounded: this much is no overflow. */
+/** Heights are rounded: this much is not an overflow. */
 const rounding_px = 1
 
 /**
@@ -213,12 +213,12 @@ const min_report_interval_ms = 100
 const labels = { idle: 'Play', paused: 'Play', playing: 'Pause', ended: 'Replay' } as const
 
 /**
- * Starts following the playback of a clip, and returns the handler of host messages: muted, starts at 50 % in view, pauses
- * below.
+ * Starts following the playback of a clip, and returns the handler of host messages: muted, starts at 50 % in view,
+ * pauses below.
  *
- * It starts by itself only while neither the viewer nor the host page has paused it. When the browser refuses autoplay, or
- * the viewer prefers reduced motion, the poster and the play button stay. Nothing is reported as playing before the
- * `playing` event.
+ * It starts automatically only while neither the viewer nor the host page has paused it. When the browser refuses
+ * autoplay, or the viewer prefers reduced motion, the poster and the play button stay. Nothing is reported as playing
+ * before the `playing` event.
  */
 function openClip(video: HTMLVideoElement, send: (message: FrameMessage) => void): (message: HostMessage) => void {
   const play = document.querySelector<HTMLButtonElement>('.play')!

@@ -1,4 +1,4 @@
-/** The decision of the service: requesting it until it is decided, as a browser with a token of its own, and reading it. */
+/** The decision of the service: requesting it until it is decided, as a browser with its own token, and reading it. */
 import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
 import type { Placement } from '../../../src/contract/resources/placements.ts'
 import { isObject } from '../../../src/foundation/json.ts'

@@ -65,7 +65,7 @@ export type Emit = <T extends EventType>(type: T, detail: EventDetails[T]) => vo
 
 /** A browser integration: a publishable key exchanged for a token. */
 export interface Activation {
-  /** The present token and the project it belongs to. */
+  /** The current token and the project it belongs to. */
   result(): ActivationResult
   /**
    * POST /v1/placements with `client_id` filled in, then polling until it is decided. Rejects on an error response;
@@ -118,8 +118,8 @@ export type Clock = ReturnType<typeof openClock>
 
 /**
  * The time for beacons and consent, Unix epoch milliseconds. The user's clock may be wrong, so the server time wins
- * once a frame has sent it. The monotonic clock carries it on, and the user's clock where that one stood still: in most
- * browsers it does while the computer sleeps.
+ * once a frame has sent it. The monotonic clock carries it on, and the user's clock where the monotonic one stood
+ * still, as it does in most browsers while the computer sleeps.
  */
 function openClock() {
   let time_ms: number
@@ -140,7 +140,7 @@ function openClock() {
   return {
     now,
     compare,
-    /** Frames of one page take their time to load: once one has set the clock, the next ones leave it as it goes. */
+    /** Frames of one page take their time to load: once one has set the clock, later ones leave it alone. */
     setServerTime: (server_time_ms: number): void => {
       compare(server_time_ms, frame_tolerance_ms)
       frame_tolerance_ms = date_tolerance_ms

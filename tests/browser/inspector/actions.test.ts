@@ -72,7 +72,7 @@ test('a request: another is chosen to compare, what is equal is shown too, and t
   const body = page.locator('.diff-part', { has: page.getByRole('heading', { name: /^Request body/ }) })
   await body.getByText('overrides.allowed_formats.0').waitFor()
   expect(await body.getByText('client_id').count()).toBe(0)
-  await page.getByText('What is equal too').click()
+  await page.getByText('Show equal values').click()
   await body.getByText('client_id').waitFor()
   await page.getByRole('button', { name: 'Close differences' }).click()
   await page.getByRole('heading', { name: 'Differences' }).waitFor({ state: 'detached' })

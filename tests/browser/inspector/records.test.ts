@@ -59,7 +59,7 @@ test('a campaign: the placements that it has filled, and none for one that lost'
   await page.getByRole('row').getByText(slot_id).waitFor()
   await go('/id/cmp_nobody')
   await page.waitForURL('**/campaigns/cmp_nobody')
-  await page.getByText('This campaign has filled no placement').waitFor()
+  await page.getByText('This campaign has not filled any placement').waitFor()
 })
 
 test('a placement: its timeline, its trace as a funnel, its frame, consent, evidence and verdict', async () => {

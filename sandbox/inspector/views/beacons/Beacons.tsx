@@ -1,5 +1,5 @@
 /**
- * Beacons as they arrive, how far the placements of each format have come, the beacons of a query or a slot, and the page of
+ * Beacons as they arrive, how far the placements of each format got, the beacons of a query or a slot, and the page of
  * one beacon.
  */
 import { Link } from 'wouter'
@@ -83,8 +83,8 @@ interface FunnelQuery {
 }
 
 /**
- * How far the placements of each format have come: decided, framed, rendered, visible, billable. The sandbox counts the
- * newest 1,000 placements of a query: where there are older ones, the heading says so.
+ * How far the placements of each format got: decided, framed, rendered, visible, billable. The sandbox counts the
+ * newest 1,000 placements of a query: if there are older ones, the heading says so.
  */
 function FormatFunnel({ query }: { query: FunnelQuery }) {
   const { state } = useResource('placements.funnel', { query }, isAffected)
@@ -172,7 +172,7 @@ const table: Table<BeaconItem> = {
   id: 'beacons.list',
   label: 'Beacons',
   columns,
-  // A duplicate has the beacon_id of another, and several may come within a millisecond.
+  // A duplicate has the beacon_id of another, and several may arrive in the same millisecond.
   keyOf: ({ slot_id, beacon_id, verdict, received_at_ms, event }) =>
     `${received_at_ms} ${verdict} ${event} ${slot_id} ${beacon_id}`,
   routeOf: routeOfBeacon,
@@ -186,7 +186,7 @@ export function BeaconTable(props: Omit<LiveTableProps<BeaconItem>, 'table'>) {
 
 interface BeaconListProps {
   beacons: readonly BeaconItem[]
-  /** Times are shown as spans after this one; default: of day. */
+  /** Times are shown as spans after this one; default: the time of day. */
   since_ms?: number
 }
 
@@ -226,17 +226,20 @@ export function VerdictChips({ beacon: { verdict, reason_code, would_bill, metri
   )
 }
 
-/** Returns the page of a beacon. One whose body could not be read has no identifier: it is found by when it came. */
+/**
+ * Returns the page of a beacon. A beacon whose body could not be read has no identifier: it is found by its time of
+ * arrival.
+ */
 function routeOfBeacon({ beacon_id, received_at_ms }: BeaconItem): string {
   return routeTo('beacon', beacon_id ?? `@${received_at_ms}`)
 }
 
-/** Returns when an unreadable beacon came, of the last part of its route; null when it is an identifier. */
+/** Returns when an unreadable beacon arrived, from the last part of its route; null when that is an identifier. */
 function timeOfRoute(id: string): number | null {
   return /^@\d{1,15}$/.test(id) ? Number(id.slice(1)) : null
 }
 
-/** One beacon with what was received, and with its duplicates: the body, with the fields that were refused marked. */
+/** One beacon as received, and its duplicates: the body, with the refused fields marked. */
 export function BeaconPage({ id }: { id: string }) {
   const at_ms = timeOfRoute(id)
   const query = at_ms === null ? { beacon_id: id, limit: 50 } : { since: String(at_ms), limit: 200 }
@@ -294,7 +297,7 @@ function Beacon({ item }: { item: BeaconItem }) {
   )
 }
 
-/** Why an accepted beacon does not count, and what to do. The response to a refused one says it below. */
+/** Why an accepted beacon does not count, and what to do. For a refused beacon, the response below does. */
 function shortfallPairs({ reason_code: code }: BeaconItem): [name: string, value: string][] {
   if (code === 'OK' || !isAcceptCode(code)) return []
   return [

@@ -1,4 +1,4 @@
-/** The sandbox clock: frozen, moved, or quick. */
+/** The sandbox clock: frozen, moved, or sped up. */
 import { useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { SandboxClock } from '../../../../src/contract/resources/sandbox.ts'
@@ -28,7 +28,7 @@ const speeds = [
 ] as const
 type Speed = (typeof speeds)[number][0]
 
-/** A quick clock is moved this often. */
+/** A faster clock is moved this often. */
 const tick_ms = 500
 
 export function ClockControls() {
@@ -188,7 +188,7 @@ function useQuickClock(action: ReturnType<typeof useAction>): [Speed, (speed: Sp
   return [speed, setSpeed]
 }
 
-/** Returns the milliseconds of a span, or null for a text that is none. */
+/** Returns the milliseconds of a span, or null for a text that is not a span. */
 function parseSpan(text: string): number | null {
   const ms = text.trim() === '' ? null : parseDuration(text.trim())
   return ms === null || ms < 0 ? null : ms

@@ -129,7 +129,7 @@ function Reset() {
   )
 }
 
-/** A file of this size or more would not fit into the memory of a page well. */
+/** A file of this size or more would strain the memory of a page. */
 const mostInMemory = 1_000_000_000
 
 function Export() {

@@ -1,4 +1,4 @@
-/** Fault rules: a network or a service that fails on demand; and the scenarios, some of which bring fault rules. */
+/** Fault rules: a network or a service that fails on demand; and the scenarios, some of which come with fault rules. */
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
@@ -21,7 +21,7 @@ const effects: readonly (readonly [effect: FaultEffect, label: string])[] = [
   ['rewrite', 'other fields in the response'],
 ]
 
-/** Fields of a rule that are texts, with the example that they show. */
+/** Text fields of a rule, with the example that they show. */
 const texts = [
   ['path', 'Path', '/v1/beacons', 'Matches as a prefix; with a *, as the whole path.'],
   ['session_id', 'Session', 'any', undefined],

@@ -1,4 +1,4 @@
-/** `/projects`: every project; `/projects/proj_...`: its settings, its keys, and the ways to what it has. */
+/** `/projects`: every project; `/projects/proj_...`: its settings, its keys, and links to its data. */
 
 import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'
@@ -227,7 +227,7 @@ function NewKey({ created: { key, key_id } }: { created: KeyCreated }) {
   )
 }
 
-/** The keys of the seed are well known, so that they can be shown. */
+/** The keys of the seed are well known, so they can be shown. */
 function SeededKeys({ client_id }: { client_id: string }) {
   const { projects } = useSession()
   const seeded = projects.find((project) => project.client_id === client_id)
@@ -249,11 +249,11 @@ function SeededKeys({ client_id }: { client_id: string }) {
 
 interface KeyCardProps {
   item: KeyItem
-  /** Beside it, at its end. */
+  /** Next to it, at its end. */
   actions?: ReactNode
 }
 
-/** A key among others: its identifier, what it is for, and what can be done with it. */
+/** A key among others: its identifier, its purpose, and its actions. */
 function KeyCard({ item, actions }: KeyCardProps) {
   const { key_id, mode, created_at_ms, revoked_at_ms } = item
   return (
@@ -292,7 +292,7 @@ function RevokeKey({ item: { key_id, revoked_at_ms }, action }: { item: KeyItem;
   )
 }
 
-/** `/keys/key_...`: one key of a project, which is all that the sandbox knows of it. */
+/** `/keys/key_...`: one key of a project, with everything that the sandbox knows about it. */
 export function KeyPage({ id }: { id: string }) {
   const resource = useLoaded(id, () => findKey(id))
   const action = useAction(resource.reload)
@@ -344,7 +344,7 @@ export function KeyPage({ id }: { id: string }) {
   )
 }
 
-/** Reads the keys of one project after the other. Resolves to null when none has it. */
+/** Reads the keys project by project. Resolves to null when none has it. */
 async function findKey(key_id: string): Promise<KeyItem | null> {
   const { items: projects } = await call('projects.list', { query: { limit: 1_000 } })
   for (const { client_id } of projects) {

@@ -1,4 +1,7 @@
-/** Settings of a project: latency, rate limits, origins and the like as texts of a form, all of them as JSON, and the merge patch that either makes. */
+/**
+ * Settings of a project: latency, rate limits, origins and the like as fields of a form, all of them as JSON, and the
+ * merge patch that either produces.
+ */
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import type {
@@ -76,7 +79,7 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
             ['uniform', 'Between'],
             ['lognormal', 'Log-normal'],
           ]}
-          hint="In sandbox time. Longer than the request waits: the decision is pending."
+          hint="In sandbox time. If longer than the request waits, the decision is pending."
         />
         <div className="form-grid">
           <TextInput label={first} value={form.latency_ms} onChange={set('latency_ms')} isNumeric />
@@ -163,7 +166,7 @@ function SettingsJson({ project: { settings }, save }: PartProps) {
   )
 }
 
-/** The settings that have a field of their own. */
+/** The settings that have their own field. */
 interface SettingsForm {
   enabled: boolean
   allowed_origins: string
@@ -212,7 +215,7 @@ function latencyOf({ latency, latency_ms, latency_spread }: SettingsForm): Laten
   return { distribution: 'lognormal', median_ms: ms, sigma: spread }
 }
 
-/** Returns the settings with those of the form in their place. */
+/** Returns the settings with the form's values applied. */
 export function settingsOf(before: ProjectSettings, form: SettingsForm): JsonObject {
   const lines = form.allowed_origins.split('\n').map((line) => line.trim())
   return {
@@ -232,7 +235,7 @@ export function settingsOf(before: ProjectSettings, form: SettingsForm): JsonObj
   }
 }
 
-/** Returns the merge patch between two settings: objects are patched field by field, a field that is gone becomes null. */
+/** Returns the merge patch between two settings: objects are patched field by field, a removed field becomes null. */
 export function patchBetween(before: JsonObject, after: JsonObject): ProjectSettingsPatch {
   return patch(before, after) as ProjectSettingsPatch
 }
@@ -250,7 +253,7 @@ function patch(before: JsonObject, after: JsonObject): JsonObject {
   return changes
 }
 
-/** Returns the settings of a JSON text, or what is wrong with it. */
+/** Returns the settings in a JSON text, or the problem with it. */
 export function readSettings(text: string): { settings: JsonObject } | { problem: string } {
   const settings = parseJson(text)
   return isObject(settings) ? { settings } : { problem: 'Enter a JSON object with the new settings.' }

@@ -1,4 +1,6 @@
-/** The first page: what an integration needs to begin, to copy for each stack and language, and what happens right now. */
+/**
+ * The first page: everything an integration needs to begin, to copy for each stack and language, and current activity.
+ */
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { SandboxInfo } from '../../../../src/contract/resources/sandbox.ts'
@@ -230,7 +232,7 @@ function wordingOf({ type, data }: SandboxEvent): string {
   return typeof data.event === 'string' && type.startsWith('beacon.') ? `${name} ${data.event}` : name
 }
 
-/** Returns the state that an event has led to, in the words of the contract. */
+/** Returns the state that an event led to, in the words of the contract. */
 function outcomeOf({ type, data }: SandboxEvent): string | null {
   if (type === 'placement.decided') return data.fill === true ? 'fill' : 'no_fill'
   if (type.startsWith('beacon.')) return typeof data.verdict === 'string' ? data.verdict : null

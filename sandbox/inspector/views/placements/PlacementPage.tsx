@@ -65,7 +65,7 @@ function Placement({ placement }: { placement: PlacementDetail }) {
         <Panel title="Timeline">
           <Timeline placement={placement} />
         </Panel>
-        <Panel title="Decision" lead="What remained of the campaigns after each rule of the market.">
+        <Panel title="Decision" lead="The campaigns that remained after each rule of the market.">
           <TraceFunnel trace={placement.trace} />
         </Panel>
         <Panel title={`Beacons (${beacons.length})`}>
@@ -79,7 +79,7 @@ function Placement({ placement }: { placement: PlacementDetail }) {
             <BeaconList beacons={beacons} since_ms={placement.created_at_ms} />
           )}
         </Panel>
-        <Panel title={`Evidence (${evidence.length})`} lead="Each hash is over the one before it and the entry.">
+        <Panel title={`Evidence (${evidence.length})`} lead="Each hash covers the previous hash and the entry.">
           <EvidenceEntries entries={evidence} client_id={placement.client_id} />
         </Panel>
         <Panel title="Partner request" lead="What demand partners would have received.">
@@ -147,7 +147,7 @@ function Placement({ placement }: { placement: PlacementDetail }) {
           </Panel>
         )}
         {decision?.fill === true && (
-          <Panel title="Rendered frame" lead="A preview: it counts nothing and sends no beacons.">
+          <Panel title="Rendered frame" lead="A preview: nothing is counted and no beacons are sent.">
             <FramePreview slot_id={placement.slot_id} {...decision.dimensions} />
           </Panel>
         )}
@@ -169,7 +169,7 @@ interface FramePreviewProps {
   height: number
 }
 
-/** The frame of a fill as a page would show it. Its document counts nothing: no load, no beacon. */
+/** The frame of a fill as a page would show it. Nothing in its document is counted: no load, no beacon. */
 function FramePreview({ slot_id, width, height }: FramePreviewProps) {
   const place = useRef<HTMLDivElement>(null)
   const [available_px, setAvailable] = useState(width)
@@ -274,7 +274,7 @@ interface Stage {
   left: number
 }
 
-/** Returns the rules in the order in which they removed campaigns, with what each has left. */
+/** Returns the rules in the order in which they removed campaigns, with the number that each left. */
 function stagesOf(trace: readonly TraceStep[]): Stage[] {
   const removed = trace.filter(({ outcome }) => outcome === 'removed')
   const byRule = Map.groupBy(removed, ({ rule }) => rule ?? 'unknown')
@@ -297,7 +297,7 @@ function Campaigns({ of }: { of: readonly TraceStep[] }) {
   )
 }
 
-/** The trace of a decision as a funnel: how many campaigns each rule has removed, down to the one that won. */
+/** The trace of a decision as a funnel: how many campaigns each rule removed, down to the one that won. */
 function TraceFunnel({ trace }: { trace: readonly TraceStep[] }) {
   const [opened, setOpened] = useState<string | null>(null)
   if (trace.length === 0) return <p className="soft">No campaign was considered.</p>

@@ -68,15 +68,15 @@ export function JobPage({ id }: { id: string }) {
   )
 }
 
-/** `/campaigns/cmp_...`: the slots that a campaign has filled. */
+/** `/campaigns/cmp_...`: the slots that a campaign filled. */
 export function CampaignPage({ id }: { id: string }) {
   return (
-    <Page title={id} copies="campaign_id" lead="The placements that this campaign has filled" isFull>
+    <Page title={id} copies="campaign_id" lead="The placements that this campaign filled" isFull>
       <PlacementTable
         query={{ campaign_id: id }}
         empty={
-          <Empty icon="placements" title="This campaign has filled no placement">
-            The decision of a placement says which rule has removed it.
+          <Empty icon="placements" title="This campaign has not filled any placement">
+            The decision of a placement says which rule removed it.
           </Empty>
         }
       />
@@ -159,7 +159,7 @@ function OnePlacement({ slot_id, empty }: { slot_id: string; empty: ReactNode })
 export function SessionPage({ id }: { id: string }) {
   const query = { session_id: id }
   return (
-    <Page title={id} copies="session_id" lead="A session, in every project that has one of this name" isFull>
+    <Page title={id} copies="session_id" lead="A session, in every project that has one with this name" isFull>
       <TabSet
         label="Of this session"
         className="full-tabs"

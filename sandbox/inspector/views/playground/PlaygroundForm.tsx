@@ -10,11 +10,11 @@ interface PlaygroundFormProps {
   state: PlaygroundState
   change(some: Partial<PlaygroundState>): void
   problems: readonly FieldProblem[]
-  /** The publishable key of a project whose key is not known; it is in no link. */
+  /** The publishable key of a project whose key is unknown; no link contains it. */
   publishable: { value: string; onChange(value: string): void; isKnown: boolean }
 }
 
-/** Returns the project of a state and its secret test key, each that of the seed where the state leaves it open. */
+/** Returns the project of a state and its secret test key, each from the seed where the state leaves it open. */
 export function useProjectKeys({ project }: PlaygroundState): { client_id: string; key_id: string | null } {
   const { state: listed } = useResource('projects.list', project === '' ? {} : null)
   const oldest = listed.status === 'ready' ? (listed.data.items.at(-1)?.client_id ?? '') : ''

@@ -1,5 +1,5 @@
 /**
- * Requests a placement with every choice of the API, over the wire, and shows what becomes of it: the exchange, the rendered
+ * Requests a placement with every choice of the API, over the wire, and shows the outcome: the exchange, the rendered
  * frame on a product, the beacons as they arrive, and the call in other languages. Opening a link sends nothing.
  */
 import { type RefObject, useEffect, useImperativeHandle, useMemo, useRef, useState } from 'react'
@@ -239,7 +239,7 @@ interface SurfaceHandle {
   width(): number
   /** Plays a turn of the product and clears the slot. */
   begin(topic: string, text: string): void
-  /** Mounts a placement. Resolves to whether render.js is there. */
+  /** Mounts a placement. Resolves to whether render.js is loaded. */
   mount(response: PlacementResponse, session_id: string): Promise<boolean>
 }
 

@@ -140,7 +140,7 @@ function Exports({ state, body, run }: { state: PlaygroundState; body: JsonObjec
   )
 }
 
-/** Returns what the last send became, when it was of this state. */
+/** Returns the outcome of the last send, if it was for this state. */
 function outcomeOf(run: Run | null, state: PlaygroundState): PlacementOutcome | null {
   if (run === null || JSON.stringify(run.state) !== JSON.stringify(state) || run.polls.length > 0) return null
   const body = bodyOf(run.sent)

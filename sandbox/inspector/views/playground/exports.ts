@@ -1,6 +1,6 @@
 /**
- * A call of the API as something to paste: a curl command, TypeScript with the typed client, Python without any package.
- * Keys are never in it: they come from the environment, as `svc env` and `svc exec` set it.
+ * A call of the API as code to paste: a curl command, TypeScript with the typed client, Python without any package. It
+ * never contains keys: they come from the environment, as set by `svc env` and `svc exec`.
  */
 import { curlCommand, secretKeyVariable } from '../../../../src/foundation/http.ts'
 import { isObject, type Json, type JsonObject } from '../../../../src/foundation/json.ts'
@@ -36,7 +36,7 @@ export function exportsOf(call: ExportedCall, target: ExportTarget): CodeVariant
   ]
 }
 
-/** Returns the curl command; of a page, that of its activation before it. */
+/** Returns the curl command; for a page, preceded by the command of its activation. */
 export function curlExport(
   { method, path, query, body, as }: ExportedCall,
   { base_url, origin }: ExportTarget,
@@ -158,7 +158,7 @@ export function pythonExport(call: ExportedCall, { base_url, origin }: ExportTar
   return `${[...lines, 'print(json.dumps(response, indent=2))'].join('\n')}\n`
 }
 
-/** The outcome of a placement, for the expectation of a suite. */
+/** The outcome of a placement that a suite expects. */
 export interface PlacementOutcome {
   status: number
   reason_code: string | null
@@ -166,7 +166,7 @@ export interface PlacementOutcome {
   format: string | null
 }
 
-/** Returns the suite of a state of the playground, which expects what the last send became. */
+/** Returns the suite of a state of the playground, which expects the outcome of the last send. */
 export function playgroundSuite(state: PlaygroundState, body: JsonObject, outcome: PlacementOutcome | null): QaSuite {
   const { scenario, as, project } = state
   const { overrides, consent, prompt, slot_hint } = body
@@ -221,7 +221,7 @@ function expectationOf(outcome: PlacementOutcome | null): JsonObject {
   }
 }
 
-/** Returns a copy whose texts hold no variable of a suite. */
+/** Returns a copy whose texts contain no suite variables. */
 function plain(value: Json): Json {
   if (typeof value === 'string') return value.replaceAll('{{', '{{brace}}{')
   if (Array.isArray(value)) return value.map(plain)
@@ -233,7 +233,7 @@ function plain(value: Json): Json {
 function literal(text: string, quotes: '"' | "'" = "'"): string {
   const inner = JSON.stringify(text).slice(1, -1)
   if (quotes === '"') return `"${inner}"`
-  // Within a page `</script>` would end the script.
+  // Inside a page, `</script>` would end the script.
   return `'${inner.replaceAll('\\"', '"').replaceAll("'", "\\'").replaceAll('</', '<\\/')}'`
 }
 

@@ -1,6 +1,6 @@
 /**
- * The state of the playground: every choice of the form. It is in the address, so that any state is a link, and
- * becomes the body of a placement request.
+ * The state of the playground: every choice of the form. It is in the address, so any state is a link, and becomes the
+ * body of a placement request.
  */
 import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
 
@@ -34,7 +34,7 @@ export const choices = {
     ['both', 'topic and prompt'],
     ['topic', 'topic only'],
     ['denied', 'denied'],
-    ['none', 'left out: what is stored counts'],
+    ['none', 'left out: the stored consent counts'],
   ],
   position: [
     ['default', 'Project default'],
@@ -101,7 +101,7 @@ export interface FieldProblem {
   message: string
 }
 
-/** Returns what is wrong with texts that become numbers or JSON. What the API judges is left to it. */
+/** Returns the problems of texts that become numbers or JSON. All other checks are left to the API. */
 export function problemsOf(state: PlaygroundState): FieldProblem[] {
   const problems: FieldProblem[] = []
   for (const field of ['max_width', 'max_height', 'wait_ms'] as const) {
@@ -113,7 +113,7 @@ export function problemsOf(state: PlaygroundState): FieldProblem[] {
   return problems
 }
 
-/** Defaults for the choices that a state leaves open: `max_width` is that of the slot, CSS pixels. */
+/** Defaults for the choices that a state leaves open: `max_width` is the slot's, CSS pixels. */
 interface OpenChoices {
   client_id: string
   session_id: string

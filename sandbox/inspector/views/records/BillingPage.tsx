@@ -1,4 +1,4 @@
-/** The billing report: totals, by day, by format and price, and what did not count. */
+/** The billing report: totals, by day, by format and price, and the beacons that did not count. */
 import { useEffect, useState } from 'react'
 import type { BillingReport } from '../../../../src/contract/resources/billing.ts'
 import { call } from '../../data/api.ts'
@@ -32,7 +32,7 @@ export function BillingPage() {
         {(data) =>
           data.lines.length === 0 && data.not_counted.count === 0 ? (
             <Empty icon="billing" title="Nothing to bill yet">
-              Accepted beacons appear here with what they count for.
+              Accepted beacons appear here with what they bill.
             </Empty>
           ) : (
             <div className="column">
@@ -89,7 +89,7 @@ interface Day {
   counts: Readonly<Record<string, number>>
 }
 
-/** The days are reports of their own, read one after the other, the newest first. */
+/** Each day is a separate report, read one after the other, newest first. */
 function Days({ values, report }: { values: Readonly<Record<string, string>>; report: BillingReport }) {
   const [days, setDays] = useState<readonly Day[]>([])
   const { client_id, session_id } = values
@@ -115,7 +115,7 @@ function Days({ values, report }: { values: Readonly<Record<string, string>>; re
         if (isShown) setDays([...found])
       }
     }
-    // Without them the rest of the report is shown all the same.
+    // The rest of the report is shown even without them.
     read().catch(() => undefined)
     return () => {
       isShown = false

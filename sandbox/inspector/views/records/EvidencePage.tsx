@@ -1,4 +1,4 @@
-/** The evidence chains: each entry with its hash, and whether the chain holds, checked on demand. */
+/** The evidence chains: each entry with its hash, and whether the chain is intact, checked on demand. */
 import { useState } from 'react'
 import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-components'
 import type { EvidenceEntry, EvidenceItem, EvidenceVerification } from '../../../../src/contract/resources/evidence.ts'
@@ -76,7 +76,7 @@ function Chains() {
   )
 }
 
-/** Reads every entry of every chain: so it is asked for. */
+/** Reads every entry of every chain, so it runs only on request. */
 function Verification() {
   const [result, setResult] = useState<EvidenceVerification | null>(null)
   const { isRunning, problem, run } = useAction()
@@ -113,7 +113,7 @@ function Verification() {
   )
 }
 
-/** The entries around one, so that each hash has the one before it beside it. */
+/** The entries around one, so that each hash is next to the one before it. */
 const around = 3
 
 function Entry({ id }: { id: string }) {

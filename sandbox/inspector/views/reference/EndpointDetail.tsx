@@ -1,4 +1,6 @@
-/** One endpoint: what it is for, its examples made to run against this sandbox, and its fields with their provenance. */
+/**
+ * One endpoint: what it is for, its examples, ready to run against this sandbox, and its fields with their provenance.
+ */
 import { useEffect, useMemo, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
@@ -60,7 +62,7 @@ export function EndpointDetail({ endpoint, provenance }: EndpointDetailProps) {
   )
 }
 
-/** Returns what the OpenAPI document has of an endpoint. */
+/** Returns an endpoint from the OpenAPI document. */
 function operationOf({ paths }: JsonObject, method: string, path: string): JsonObject {
   const item = isObject(paths) ? paths[path] : undefined
   const operation = isObject(item) ? item[method.toLowerCase()] : undefined
@@ -103,7 +105,7 @@ function Fields({ endpoint, part, provenance }: EndpointDetailProps & { part: Pa
   )
 }
 
-/** An example with its values filled in for this sandbox: one press runs it. */
+/** An example with its values filled in for this sandbox: one click runs it. */
 function Example({ endpoint, operation }: { endpoint: ListedEndpoint; operation: JsonObject }) {
   const { id, method, path } = endpoint
   const { base_url, projects } = useSession()
@@ -140,7 +142,7 @@ function Example({ endpoint, operation }: { endpoint: ListedEndpoint; operation:
   const run = () =>
     action.run(async () => {
       setSent(null)
-      // A body that was edited is sent as it is.
+      // An edited body is sent unchanged.
       const isExample = example?.body !== undefined && text === bodyText(example.body)
       const grounded = isExample ? await groundedBody(example.body as Json, ground, serverSender(key_id)) : null
       const sentBody = grounded === null ? text : JSON.stringify(grounded)
@@ -151,7 +153,7 @@ function Example({ endpoint, operation }: { endpoint: ListedEndpoint; operation:
   return (
     <Panel
       title="Run it"
-      lead="Against this sandbox, with the secret test key of the first project. Placeholders become what exists here."
+      lead="Against this sandbox, with the secret test key of the first project. Placeholders are filled with values from it."
     >
       <div className="form">
         {examples.length > 1 && (
@@ -245,7 +247,9 @@ function examplesOf({ requestBody: body }: JsonObject): Example[] {
   return found.length > 0 ? found : [{ name: 'without a body', body: undefined }]
 }
 
-/** Whether an example of an endpoint can be run here: the API, and what of the control plane only reads JSON. */
+/**
+ * Whether an example of an endpoint can be run here: the API, and the part of the control plane that only reads JSON.
+ */
 function isRunnable({ method, path }: { method: string; path: string }): boolean {
   if (path.startsWith('/v1/')) return !/^\/v1\/(?:render\/|render\.js|test-assets)/.test(path)
   return method === 'GET' && path.startsWith('/_sandbox/') && !['/_sandbox/events', '/_sandbox/export'].includes(path)
@@ -310,7 +314,7 @@ async function groundedBody(body: Json, ground: Ground, send: Send): Promise<Jso
   return walk(body, '')
 }
 
-/** Runs a call: as a page where only pages may, through the control plane for its own, else as a server. */
+/** Runs a call: as a page where only pages may, through the control plane for its own endpoints, else as a server. */
 async function runExample(
   { method, path, body }: { method: string; path: string; body: string },
   { key_id }: Ground,

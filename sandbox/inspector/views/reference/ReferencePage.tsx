@@ -129,7 +129,7 @@ function hasWords(text: string, search: string): boolean {
     .every((word) => lower.includes(word))
 }
 
-/** The codes of the contract; `group` is that of their pages in the documentation. */
+/** The codes of the contract; `group` is the group of their pages in the documentation. */
 const codeLists = [
   { title: 'Reason codes', name: 'reason_code', group: 'errors' },
   { title: 'No-fill reasons', name: 'no_fill_reason', group: 'no-fill' },

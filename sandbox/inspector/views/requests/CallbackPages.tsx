@@ -143,7 +143,7 @@ function Delivery({ callback, reload }: { callback: CallbackItem; reload: () => 
             value={secret_key}
             onChange={setSecretKey}
             isCode
-            hint="The sandbox has restarted since and knows only its hash. Not stored."
+            hint="The sandbox has restarted since and has only its hash. Not stored."
           />
         )}
         <Button className="small primary" isDisabled={action.isRunning} onPress={resend}>

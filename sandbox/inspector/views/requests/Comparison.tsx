@@ -27,7 +27,7 @@ export function Comparison({ entry, other_id, close }: ComparisonProps) {
       actions={
         <>
           <Switch className="switch bar label" isSelected={isWhole} onChange={setWhole}>
-            <span className="switch-track" /> What is equal too
+            <span className="switch-track" /> Show equal values
           </Switch>
           <Button className="copy soft" aria-label="Close differences" onPress={close}>
             <Icon name="close" />
@@ -172,7 +172,7 @@ function Candidates({ entry, choose }: CandidatesProps) {
   )
 }
 
-/** A link to another request, with what it is compared with. */
+/** A link to another request, with the one it is compared with. */
 export function CompareLink({ id, with_id }: { id: string; with_id: string }) {
   return (
     <Link className="small bar" href={`${routeTo('request', id)}?with=${encodeURIComponent(with_id)}`}>

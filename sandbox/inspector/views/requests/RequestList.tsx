@@ -1,4 +1,4 @@
-/** The journal: every exchange of the API, filtered by the address, read again as requests come. */
+/** The journal: every exchange of the API, filtered by the address, reloaded as requests arrive. */
 
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
@@ -50,7 +50,7 @@ const filters: readonly Filter[] = [
 /** Returns what a text of the search matches: the beginning of a path, or any part where it is not one. */
 const patternOf = (text: string) => (/^(\/|\*|https?:)/.test(text) ? text : `*${text}*`)
 
-/** No event says that a request came: the journal is asked for what is new. */
+/** No event announces a request: the journal is polled for new ones. */
 const refresh_ms = 1_500
 
 export function RequestList() {
@@ -62,7 +62,7 @@ export function RequestList() {
         header: '',
         width: '30px',
         cell: ({ request_id }) => (
-          // Of the browser: a component of a library in each row would be felt while the list scrolls.
+          // The browser's own: a library component in each row would slow down scrolling.
           <label className="check">
             <input
               type="checkbox"

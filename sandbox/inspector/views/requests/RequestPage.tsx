@@ -1,4 +1,4 @@
-/** One exchange of the journal: both messages, what it is compared with, and sending it again with edits or as a suite. */
+/** One exchange of the journal: both messages, the comparison, and sending it again with edits or as a suite. */
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link, useSearchParams } from 'wouter'
@@ -277,7 +277,7 @@ function KeyChoice({ client_id, value, onChange }: KeyChoiceProps) {
   return <SelectInput label="Key" value={value} onChange={onChange} values={[['', 'the same key'], ...values]} />
 }
 
-/** Returns the values that differ from what was sent, by dotted path. */
+/** Returns the values that differ from the sent ones, by dotted path. */
 function editsOf(sent: JsonObject, text: string): { set: Record<string, Json>; problem: string | undefined } {
   if (text.trim() === '') return { set: {}, problem: undefined }
   const edited = parseJson(text)

@@ -1,6 +1,7 @@
 /**
- * A request of the journal as a suite that `svc qa run` accepts. What belongs only to this sandbox becomes a variable: the
- * session, the project, tokens, slots, times. A beacon, a poll or a frame gets the placement that it is about.
+ * A request of the journal as a suite that `svc qa run` accepts. Values that belong only to this sandbox become
+ * variables: the session, the project, tokens, slots, times. A beacon, a poll or a frame gets the placement that it
+ * refers to.
  */
 import type { RequestDetail } from '../../../../src/contract/resources/requests.ts'
 import { pathPattern, withoutQuery } from '../../../../src/foundation/http.ts'
@@ -21,13 +22,13 @@ export interface QaSuite {
   cases: { name: string; project?: string; variables?: JsonObject; steps: JsonObject[] }[]
 }
 
-/** The suite, and what a reader must know of it: one sentence each. */
+/** The suite, and notes for its reader, one sentence each. */
 interface SavedSuite {
   suite: QaSuite
   notes: string[]
 }
 
-/** Stands for a brace in texts, which otherwise could be read as variables. */
+/** Stands for a brace in texts that could otherwise be read as variables. */
 const brace = '{{brace}}'
 const fill = { placement: null, as: 'fill' }
 const fillToken = '{{fill.body.placement.asset_token}}'
@@ -175,7 +176,7 @@ function credentialOf({ key, request_headers }: SavedEntry, notes: string[]): Cr
   return { key: 'sk_test_unknown', origin }
 }
 
-/** An origin that was allowed here becomes one that the project allows. */
+/** An origin that was allowed here becomes an origin that the project allows. */
 function originOf({ key, origin }: Credential, status = 200): JsonObject {
   if (key === 'activation' || key === 'beacon') return { origin: '{{origin}}' }
   if (origin !== null && status < 400) return { origin: '{{origin}}' }
