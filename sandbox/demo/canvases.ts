@@ -1,4 +1,4 @@
-/** The canvas of a product besides text: an editor with a diff, a gallery of pictures, the wave of a voice. */
+/** The canvas of a product other than text: an editor with a diff, a gallery of pictures, the waveform of a voice. */
 import { find, html, icon, isCalm, pause, unseen } from './elements.ts'
 import type { Answer, Prompt, Surface } from './surfaces.ts'
 
@@ -15,7 +15,7 @@ interface Canvas {
   summary?(): string
 }
 
-/** `status` is the element for the product's state and for what can be done when a turn is over. */
+/** `status` is the element for the product's state and for the actions when a turn is over. */
 export function createCanvas(surface: Surface, status: HTMLElement): Canvas | null {
   if (surface.canvas === 'editor') return createEditor(surface, status)
   if (surface.canvas === 'gallery') return createGallery(surface)
@@ -172,7 +172,7 @@ function createGallery({ prompts }: Surface): Canvas {
 
 const bars = 56
 
-/** Bars that move as a voice would; how much is up to the style sheet and the product's state. */
+/** Bars that move like a voice; how much depends on the style sheet and the product's state. */
 function createWave(status: HTMLElement): Canvas {
   const wave = html`<div class="wave bar" role="img" aria-label="Voice">${Array.from({ length: bars }, () => html`<i></i>`)}</div>`
   for (const [bar, element] of [...wave.children].entries()) {

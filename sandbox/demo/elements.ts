@@ -1,4 +1,6 @@
-/** Elements from HTML templates, icons, text that is written word by word, and small behaviours that several parts share. */
+/**
+ * Elements from HTML templates, icons, text that appears word by word, and small behaviours that several parts share.
+ */
 import paths from '../../fixtures/demo/icons.json' with { type: 'json' }
 import { escapeHtml } from '../../src/foundation/html.ts'
 
@@ -60,7 +62,7 @@ export function makeScroller(element: HTMLElement, label: string): void {
   Object.assign(element, { tabIndex: 0, role: 'region', ariaLabel: label })
 }
 
-/** Keeps the end of growing content in view, unless the reader has scrolled back. */
+/** Keeps the end of growing content in view, unless the reader has scrolled up. */
 export function stickToEnd(scroller: HTMLElement, content: Element): void {
   const slack_px = 40
   let isFollowing = true
@@ -77,7 +79,7 @@ export function stickToEnd(scroller: HTMLElement, content: Element): void {
   for (const element of [content, scroller]) sizes.observe(element)
 }
 
-/** With reduced motion a text appears at once. It takes its time all the same, in which a decision can arrive. */
+/** With reduced motion a text appears at once. The turn still takes its time, so that a decision can arrive. */
 export const isCalm = matchMedia('(prefers-reduced-motion: reduce)')
 
 /** Resolves after a while. Rejects with the signal's reason when the turn is stopped. */

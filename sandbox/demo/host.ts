@@ -18,7 +18,7 @@ const timeout_ms = 1_500
 
 /** Written into the page by its backend. The secret key is not part of it. */
 interface PageSettings {
-  /** Protects the backend against cross-site requests. It is sent to the backend only. */
+  /** Protects the backend against cross-site requests. It is sent only to the backend. */
   token: string
   client_id: string
   publishable_key: string
@@ -121,13 +121,13 @@ async function storeConsent(session_id: string, answer: ConsentAnswer): Promise<
 interface Session {
   readonly id: string
   /**
-   * Stores the chosen consent unless it is stored already: before a turn, and at once for a withdrawal. Resolves to whether
-   * the service may be asked for an ad: not before it has stored a refusal.
+   * Stores the chosen consent unless it is stored already: before a turn, and at once for a withdrawal. Resolves to
+   * whether an ad may be requested: not before a refusal is stored.
    */
   setConsent(choice: Choices['consent']): Promise<boolean>
 }
 
-/** Opens the session of this page. `onStored` is called with every consent that the service has stored. */
+/** Opens the session of this page. `onStored` is called with every consent that the service stored. */
 export function openSession(onStored: (consent: Record<string, unknown>) => void): Session {
   let session_id = newSessionId()
   let stored: ConsentAnswer | null = null
@@ -152,7 +152,7 @@ export function openSession(onStored: (consent: Record<string, unknown>) => void
         onStored({ consent_id, session_id, state: choice === 'expiring' ? 'expiring' : lifecycle_state, ...snapshot })
         return true
       } catch {
-        // Not stored: the next turn tries again, and until then the service uses what it has.
+        // Not stored: the next turn tries again, and until then the service uses the consent it has.
         return !isRefusal
       }
     },

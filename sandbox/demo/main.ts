@@ -9,7 +9,7 @@ import { createDetailReader, openFeed, openRecorder, readMeanings } from './reco
 import { type Choices, options, optionsOf, type Prompt, readChoices, surfaces, writeChoices } from './surfaces.ts'
 import { createTimeline, milestonesOf } from './timeline.ts'
 
-/** The choices that have a row among the controls. */
+/** The choices with a row in the controls. */
 const rows = {
   format: 'Format',
   template: 'Template',
@@ -124,7 +124,7 @@ function createPage({ choose, control, withdraw, address }: PageActions, timelin
   }
 }
 
-/** Returns the values of a choice as radio buttons side by side. Themes are icons. */
+/** Returns the values of a choice as a row of radio buttons. Themes are icons. */
 function segments(name: Row | 'theme', chosen: (value: string) => void): HTMLElement {
   const element = html`
     <div class="segments bar">
@@ -190,7 +190,7 @@ addEventListener('popstate', () => {
 })
 show()
 
-/** Another surface is a step of the history; the other choices are not. */
+/** Switching the surface is a step in the history; other choices are not. */
 function choose(some: Partial<Choices>): void {
   const address = (change: Choices) => writeChoices(change, location.search) || location.pathname
   const isStep = some.surface !== undefined && some.surface !== choices.surface
@@ -221,7 +221,7 @@ function open(job_type: JobType): void {
   void run(product, product.prompt, false)
 }
 
-/** One turn: the product answers, and meanwhile a placement is requested. */
+/** One turn: the product answers while a placement is requested. */
 async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<void> {
   const job_type = choices.surface
   leave(product)
@@ -237,7 +237,7 @@ async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<
   turns += 1
   const id = `turn-${turns}`
   const { text, topic } = prompt
-  // A new session must be there before the turn is recorded under it.
+  // A new session must exist before the turn is recorded under it.
   if (choices.consent === 'unasked') await session.setConsent('unasked')
   recorder.start({ id, job_type, text, choices }, session.id)
   const mayAsk = await session.setConsent(choices.consent)
@@ -273,7 +273,7 @@ async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<
   }
 }
 
-/** Stops the turn and clears the ad: the user asks something else or has gone elsewhere. */
+/** Stops the turn and clears the ad: the user asks something else or has left the product. */
 function leave(product: Product): void {
   running.get(product)?.abort()
   clearSlot(product.slot.target)

@@ -5,7 +5,7 @@ import { createCanvas } from './canvases.ts'
 import { find, html, icon, makeScroller, pause, stickToEnd, unseen, write } from './elements.ts'
 import { type Answer, options, type Prompt, type State, type Step, type Surface, surfaces } from './surfaces.ts'
 
-/** From this width of its window on, a product has room for two columns. CSS pixels. */
+/** The window width from which a product has room for two columns, CSS pixels. */
 const wide_px = 760
 
 export interface Product {
@@ -17,7 +17,9 @@ export interface Product {
   /** Shows a prompt, instead of the newest turn if `isAgain`. Returns the work of its turn. */
   begin(prompt: Prompt, isAgain: boolean): (signal: AbortSignal) => Promise<void>
   setRunning(isRunning: boolean): void
-  /** Whether it is wide now, and how high an ad may be, CSS pixels: the content next to the slot needs room too. */
+  /**
+   * Whether it is wide now, and the maximum height of an ad, CSS pixels: the content next to the slot needs room too.
+   */
   measure(format: string): { isWide: boolean; max_height: number }
 }
 
@@ -92,7 +94,7 @@ export function createProduct(job_type: JobType, actions: ProductActions): Produ
       } finally {
         answer.removeAttribute('aria-busy')
         for (const { element } of steps) if (element.dataset.state === 'running') element.dataset.state = 'stopped'
-        // A turn that was stopped by the next one must not touch what that shows.
+        // A turn that was stopped by the next one must not touch the next one's output.
         if (turn === turns.lastElementChild) {
           setState('idle')
           canvas?.end?.()
@@ -119,7 +121,7 @@ export function createProduct(job_type: JobType, actions: ProductActions): Produ
   }
 }
 
-/** Writes a paragraph above the steps, or an item of a list, which continues the list that is there. */
+/** Writes a paragraph above the steps, or an item of a list, which continues an existing list. */
 async function writeText(home: HTMLElement, text: string, signal: AbortSignal, word_ms: number): Promise<void> {
   const steps = home.querySelector(':scope > .steps')
   if (!text.startsWith('- ')) return write(home.insertBefore(html`<p></p>`, steps), text, signal, word_ms)
@@ -240,10 +242,11 @@ interface Slot {
 const strip_px = 44
 
 /**
- * Returns a place for an ad that is nothing while it is empty and opens and closes smoothly.
+ * Returns a place for an ad that takes no room while it is empty and opens and closes smoothly.
  *
  * While the frame loads, only a strip of it is visible, because a native frame reports its height once it is laid out.
- * It must not be hidden completely: browsers do not paint invisible frames, so it would never report that it is painted.
+ * It must not be hidden completely: browsers do not paint invisible frames, so it would never report that it is
+ * painted.
  */
 function createSlot(name: string): Slot {
   const target = html`<div class="slot-target"></div>`

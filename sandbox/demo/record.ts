@@ -1,6 +1,6 @@
 /**
- * The record of each turn from both sides: the page knows the renderer's events, the sandbox what it has
- * recorded. A decision or a beacon is one entry with both sides, never two.
+ * The record of each turn from both sides: the page has the renderer's events, the sandbox has its records. A decision
+ * or a beacon is one entry with both sides, never two.
  */
 
 import type { JobType } from '../../src/contract/fields.ts'
@@ -59,7 +59,7 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
   const sessions = new Set<string>()
   /** The turn of each slot. */
   const slots = new Map<string, string>()
-  /** Consents that the sandbox has recorded before this page knew that they are its own, by the key of their entry. */
+  /** Consents that the sandbox recorded before this page recognized them as its own, by the key of their entry. */
   const consents = new Map<string, SandboxEvent>()
 
   const turnOf = (id: string | undefined) => turns.find((turn) => turn.id === id)
@@ -76,7 +76,7 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
     onChange(turn)
   }
 
-  /** Adds the recorded event to the consent that this page has stored. Consents of others are not shown. */
+  /** Adds the recorded event to the consent that this page stored. Consents of other pages are not shown. */
   function attachConsent(event: SandboxEvent): void {
     const key = `consent:${event.data.consent_id}`
     const isOwn = (entry: Entry) => entry.key === key && entry.sandbox === null
@@ -127,7 +127,7 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
       if (kind === 'activated' || kind === 'reset') {
         if (kind === 'activated' && turns[0]?.choices.integration === 'server') return
       } else if (slot_id === null || (known === undefined && !sessions.has(String(data.session_id)))) return
-      // A new slot is taken for the newest turn's until `bind` says otherwise.
+      // A new slot is assumed to belong to the newest turn until `bind` corrects it.
       const turn = known ?? turns[0]
       if (turn === undefined) return
       if (slot_id !== null) {
@@ -161,7 +161,7 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
   return recorder
 }
 
-/** Kinds of the sandbox's events; consents are joined with what this page has stored. */
+/** Kinds of the sandbox's events; consents are joined with the ones that this page stored. */
 const kinds: Partial<Record<SandboxEvent['type'], EntryKind>> = {
   'job.created': 'pending',
   'placement.decided': 'decision',
@@ -204,7 +204,7 @@ function sideOf(turn: TurnRecord, event: SandboxEvent, recorded_at: number): Par
   return { at, slot_id, sandbox: { event, at } }
 }
 
-/** The event of the page before a beacon, where its name is another. */
+/** The page event that precedes a beacon, where the names differ. */
 const causes: Record<string, EntryKind> = { render: 'rendered' }
 
 function inOrder(entries: readonly Entry[]): Entry[] {
@@ -224,7 +224,7 @@ interface FeedOptions {
   onLive(isLive: boolean): void
 }
 
-/** Follows what the sandbox records of one project. */
+/** Follows the sandbox's records of one project. */
 export function openFeed({ client_id, since_seq, onEvent, onLive }: FeedOptions): void {
   const source = new EventSource(withToken(`/_sandbox/events?client_id=${client_id}&since_seq=${since_seq}`))
   for (const type of recordedTypes) {
@@ -237,7 +237,9 @@ export function openFeed({ client_id, since_seq, onEvent, onLive }: FeedOptions)
 /** Events within this time lead to one request. */
 const debounce_ms = 80
 
-/** Returns a function that reads the details of a slot soon after it is called, if the slot is ours by then. */
+/**
+ * Returns a function that reads the details of a slot soon after it is called, if the slot is known to be ours by then.
+ */
 export function createDetailReader(isOurs: (slot_id: string) => boolean, onDetail: (detail: PlacementDetail) => void) {
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   const read = async (slot_id: string): Promise<void> => {
@@ -270,7 +272,7 @@ export async function readMeanings(): Promise<Meanings> {
   ])
 }
 
-/** Adds the admin token of the page's own address, which it has beyond loopback. An EventSource sends no header. */
+/** Adds the admin token from the page's address, which has one beyond loopback. An EventSource cannot send headers. */
 function withToken(address: string): string {
   const token = new URLSearchParams(location.search).get('token')
   return token === null ? address : `${address}${address.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}`

@@ -1,7 +1,7 @@
 /**
- * The choices of the page, with their labels and hints: all of them are in the address, so any state can be shared. And the
- * five products of the demo, as data: how each looks and paces itself, where its slot is, its prompts and its scripted
- * answers. All of them are played by the same components (product.ts, canvases.ts).
+ * The choices of the page, with their labels and hints: all of them are in the address, so any state can be shared.
+ * Also the five products of the demo, as data: the look and pace of each, the place of its slot, its prompts and its
+ * scripted answers. The same components play all of them (product.ts, canvases.ts).
  */
 import agent from '../../fixtures/demo/agent.json' with { type: 'json' }
 import chat from '../../fixtures/demo/chat.json' with { type: 'json' }
@@ -17,7 +17,7 @@ interface Option {
   hint?: string
 }
 
-/** Every value of every choice; the first one is the default. Those of the contract are complete. */
+/** Every value of every choice; the first one is the default. Choices from the contract list every value. */
 export { options }
 
 options satisfies Record<string, Record<string, Option>> & {
@@ -71,7 +71,7 @@ export interface Surface {
   hue: number
   /** Lightness of its colour on light paper, percent; 34 unless the hue is a bright one. */
   depth?: number
-  /** The canvas besides text. */
+  /** The canvas other than text. */
   canvas: 'editor' | 'gallery' | 'wave' | null
   /** The part that scrolls, with its name for screen readers. */
   scrolls: { part: 'body' | 'thread' | 'canvas'; label: string }
@@ -96,7 +96,7 @@ interface SlotPlan {
   /** `inline` and `between` move with the turn, the others have a fixed place. */
   position: NonNullable<SlotHint['position']>
   max_height: number
-  /** A strip suits better than a box where text runs. */
+  /** Where text flows, a strip suits better than a box. */
   banner_max_height?: number
   /** Maximum share of the window's height, unless the slot is beside the content. */
   share: number
@@ -104,7 +104,7 @@ interface SlotPlan {
 
 /** Something to ask. Free input has no topic, which is for matching with consent, and no answer. */
 export interface Prompt {
-  /** On the chip. */
+  /** The label of the chip. */
   label: string
   topic?: string
   text: string

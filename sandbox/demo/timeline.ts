@@ -1,4 +1,4 @@
-/** The live timeline: the newest turn first, within a turn one row for everything that happened, and how far it has come. */
+/** The live timeline: the newest turn first, with one row for each event of a turn, and how far the turn got. */
 import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
 import type { PlacementItem } from '../../src/contract/resources/placements.ts'
 import type { RendererEvent } from '../renderer/host/renderer.ts'
@@ -36,7 +36,7 @@ export function createTimeline(sessionId: () => string): Timeline {
     </section>`
   const views = new Map<string, TurnView>()
   const drawn = new WeakMap<Entry, { text: string; row: HTMLElement }>()
-  /** Turns to draw, all at once after the events of this moment. */
+  /** Turns to redraw, all at once after the current batch of events. */
   const stale = new Set<TurnRecord>()
   let meanings: Meanings = new Map()
 
@@ -71,7 +71,7 @@ export function createTimeline(sessionId: () => string): Timeline {
     return view
   }
 
-  /** Draws a row again only when it would say something else, so that an open one keeps its place and focus. */
+  /** Redraws a row only when its content changes, so that an open one keeps its place and focus. */
   function rowOf(entry: Entry, turn: TurnRecord, { open }: TurnView): HTMLElement {
     const wording = wordingOf(entry, turn, meanings)
     const text = JSON.stringify([wording, entry.at, entry.page !== null, entry.sandbox !== null])
@@ -111,7 +111,7 @@ export function createTimeline(sessionId: () => string): Timeline {
         <li class="tiny" data-state="${state}" data-tone="${milestoneTones[state]}"><span class="pin"></span><b>${name}</b><time>${time}</time>${unseen(state)}</li>`
     })
     journey.replaceChildren(...items)
-    // A request alone is no news.
+    // A request alone is not news.
     const newest = milestones.findLast(({ name, state }) => state !== 'ahead' && name !== 'Request')
     const text = newest === undefined ? '' : `Turn ${turn.number}: ${newest.name}`
     if (news.textContent !== text) news.textContent = text
@@ -229,7 +229,7 @@ function highlight(value: object): (string | Node)[] {
   })
 }
 
-/* The words of a row: who sent what to whom, and how it ended. */
+/* The text of a row: who sent what to whom, and how it ended. */
 
 /** `out`: page to sandbox; `in`: sandbox to page; otherwise it happened on one side. */
 type Way = 'out' | 'in' | 'page' | 'sandbox'
@@ -344,7 +344,7 @@ function seconds(ms: number): string {
   return `${value.toFixed(value < 1 ? 3 : 2)} s`
 }
 
-/** `ended`: a no-fill. `failed`: blocked or broken before it came so far. */
+/** `ended`: a no-fill. `failed`: blocked or broken before it got that far. */
 interface Milestone {
   name: string
   state: 'ahead' | 'waiting' | 'reached' | 'ended' | 'failed'
@@ -388,7 +388,7 @@ function isFill({ sandbox, page }: Entry): boolean {
   return fill === true
 }
 
-/** Whether it is a beacon of this event that the sandbox has accepted. */
+/** Whether it is an accepted beacon of this event. */
 function isAccepted({ kind, sandbox }: Entry, event: string): boolean {
   return kind === 'beacon' && sandbox?.event.type === 'beacon.accepted' && sandbox.event.data.event === event
 }
