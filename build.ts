@@ -1,10 +1,10 @@
 /**
  * Builds dist/: `node build.ts`, or `node build.ts --if-stale` to skip when nothing changed since the last build. With
- * `--types` the declarations of dist/types too, beside it.
+ * `--types`, also builds the declarations in dist/types, in parallel.
  *
  * Everything is written into a temporary directory and moved into place when it is complete: chunks first, then the
  * entries that import them; then unused chunks are deleted. A failed build does not change dist, and a command that
- * starts meanwhile finds a complete one.
+ * starts in the meantime finds a complete one.
  */
 import { spawn } from 'node:child_process'
 import {
@@ -31,7 +31,7 @@ const notices = 'THIRD-PARTY-NOTICES.txt'
 const ifStale = process.argv.includes('--if-stale')
 const types = process.argv.includes('--types') && !(ifStale && hasFreshTypes()) ? declareTypes() : null
 if (!ifStale || isStale()) process.exitCode = await build()
-// A program with a wrong type still starts.
+// A program with type errors still starts.
 if ((await types) === false && !ifStale) process.exitCode = 1
 
 async function build(): Promise<number> {
@@ -65,7 +65,10 @@ async function build(): Promise<number> {
   }
 }
 
-/** Writes the declarations into a folder beside dist/types, then puts it in its place. Returns whether all types are right. */
+/**
+ * Writes the declarations into a folder next to dist/types, then moves it into place. Returns whether there are no type
+ * errors.
+ */
 async function declareTypes(): Promise<boolean> {
   const started = new Date()
   const next = join(dist, `.types-${process.pid}`)
@@ -85,8 +88,8 @@ async function declareTypes(): Promise<boolean> {
 }
 
 /**
- * Deletes the declarations that no export of the package leads to, three of four: the compiler writes one for each file
- * that it reads.
+ * Deletes the declarations that no export of the package reaches, three out of four: the compiler writes one for each
+ * file that it reads.
  */
 function deleteUnreachable(types: string): void {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object }
@@ -101,7 +104,7 @@ function deleteUnreachable(types: string): void {
   for (const file of files(types)) if (!reachable.has(file)) rmSync(join(types, file))
 }
 
-/** Writes the licences of what the bundles contain, as text and as data. */
+/** Writes the licences of the bundled packages, as text and as data. */
 async function writeNotices(outDir: string): Promise<void> {
   const { bundledPackages, noticesText } = await import('./build/bundle.ts')
   const packages = bundledPackages()
@@ -139,7 +142,7 @@ function isEntry(file: string): boolean {
   return file in entries
 }
 
-/** Returns the files of a directory, relative, with forward slashes. Hidden ones are other builds and the stamp. */
+/** Returns the files of a directory, relative, with forward slashes. Skips hidden ones: other builds and the stamp. */
 function files(directory: string): string[] {
   return globSync('**/*', { cwd: directory, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -147,7 +150,10 @@ function files(directory: string): string[] {
     .filter((file) => !file.split('/').some((part) => part.startsWith('.')))
 }
 
-/** Whether any source is newer than the last build, or an output is missing. The stamp has the time of its start. */
+/**
+ * Whether any source is newer than the last build, or an output is missing. The stamp has the time at which that build
+ * started.
+ */
 function isStale(): boolean {
   if (!existsSync(stamp)) return true
   if (

@@ -1,4 +1,5 @@
-// What `svc placements create` is measured against: the same request by a bare fetch. JavaScript, so that no types are stripped.
+// The baseline for `svc placements create`: the same request by a bare fetch. JavaScript, so no types have to be
+// stripped.
 const { SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY } = process.env
 const response = await fetch(`${SVC_BASE_URL}/v1/placements`, {
   method: 'POST',

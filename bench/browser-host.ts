@@ -1,6 +1,6 @@
 /**
  * The integrator's page, and the bare baseline: a plain iframe with the same picture from a server that only reads
- * files. The page is served at `localhost`, the baseline at `127.0.0.1`, so that both frames are cross-site.
+ * files. The page is served at `localhost`, the baseline at `127.0.0.1`, so both frames are cross-site.
  */
 import { readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
@@ -35,7 +35,7 @@ function plainFrame(given: URLSearchParams): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><style>body{margin:0}img,video{display:block;width:100%}</style>${media}`
 }
 
-/** Fit for an attribute's value. */
+/** Escaped for an attribute value. */
 function attribute(text: string | null): string {
   return `${text}`.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
 }

@@ -1,5 +1,5 @@
 /**
- * Code that runs in the page and in its frames. Every time is wall-clock, milliseconds with fractions, so that the page, its
+ * Code that runs in the page and in its frames. Every time is wall-clock, milliseconds with fractions, so the page, its
  * frames and the emulator on the same host can be compared.
  */
 import type { RendererEvent } from '../sandbox/renderer/host/renderer.ts'
@@ -9,14 +9,14 @@ import type { PlacementResponse } from '../src/contract/resources/placements.ts'
 export interface Round {
   called_at: number
   rendered_at: number
-  /** When at least half came into view, by an observer of the page's own. */
+  /** When at least half came into view, by the page's own observer. */
   in_view_at: number
   visible_at: number
-  /** When the page had the emulator's response to the beacon `visible`. */
+  /** When the page received the emulator's response to the beacon `visible`. */
   answered_at: number
 }
 
-/** The record of the frame's own browser. */
+/** The record of the frame's own document. */
 export interface FrameTimes {
   document_at: number
   document_end_at: number
@@ -73,7 +73,7 @@ export function readFrame(): FrameTimes {
   }
 }
 
-/** Mounts in view, goes away once rendered, comes back, and waits until the view is counted. */
+/** Mounts in view, scrolls away once rendered, scrolls back, and waits until the view is counted. */
 export async function renderRound({ response }: { response: PlacementResponse }): Promise<Round> {
   let wall = Date.now()
   for (const before = wall; wall === before; wall = Date.now());

@@ -14,7 +14,7 @@ export function summarize(values: readonly number[]): Summary {
   return { median: median(known), p95: known[Math.ceil(0.95 * known.length) - 1] ?? Number.NaN }
 }
 
-/** Each group of figures as rows; under it what share of time is ours, against the plain iframe of the same rounds. */
+/** Each group of figures as rows, followed by our share of the time, against the plain iframe of the same rounds. */
 export function print(heading: string, report: Readonly<Record<string, Figures>>): void {
   console.log(`${heading}\n`)
   for (const [group, figures] of Object.entries(report)) {

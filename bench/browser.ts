@@ -1,6 +1,6 @@
 /**
- * The benchmark in a browser: from the call of `renderPlacement` to the creative on the screen, and from a view that is
- * complete to its beacon, beside a plain iframe with the same picture, in one page and one run.
+ * The benchmark in a browser: from the call of `renderPlacement` to the creative on the screen, and from a complete
+ * view to its beacon, next to a plain iframe with the same picture, in one page and one run.
  */
 import { cpus } from 'node:os'
 import type { Browser, Page } from 'playwright-core'
@@ -67,7 +67,7 @@ try {
   await sandbox.stop()
 }
 
-/** The integrator's page at `localhost`, where the emulator and the plain frames are at `127.0.0.1`. */
+/** The integrator's page at `localhost`, while the emulator and the plain frames are at `127.0.0.1`. */
 async function openPage(browser: Browser): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 800, height: 700 } })
   await context.addInitScript(recordFrame)

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:check`: a short form of the benchmark for CI. It fails when the sandbox reaches less than 0.8 of a share
- * that is kept in figures.json. Shares are of processor time of main threads, measured in turn, and medians of rounds, so
- * that other work on the machine cancels out. `--write` keeps the shares of this run.
+ * `npm run bench:check`: a short form of the benchmark for CI. It fails when the sandbox reaches less than 0.8 of a
+ * share recorded in figures.json. Shares compare the processor time of main threads, measured in turn, as medians of
+ * rounds, so other work on the machine cancels out. `--write` records the shares of this run.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

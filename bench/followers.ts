@@ -1,6 +1,6 @@
 /**
- * The cost of event followers: placements a second with 0, 10 and 500 of them, in turn, and the share that is left.
- * `node bench/followers.ts [bin/svc.js]`. The followers read in a process of their own.
+ * The cost of event followers: placements per second with 0, 10 and 500 of them, in turn, and the remaining share.
+ * `node bench/followers.ts [bin/svc.js]`. The followers read in a separate process.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -47,7 +47,7 @@ async function measure(): Promise<void> {
   }
 }
 
-/** Opens the streams, reports when all of them are connected, and reads until it is ended. */
+/** Opens the streams, reports when all of them are connected, and reads until it is stopped. */
 async function follow(url: string, count: number): Promise<void> {
   await Promise.all(
     Array.from(

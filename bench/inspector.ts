@@ -1,6 +1,7 @@
 /**
- * `npm run bench:inspector`: the inspector of a sandbox with 100,000 placements, 200,000 beacons and a million rows of the
- * journal. How long until it paints, and the longest pause of its page while it scrolls and filters, in Chromium.
+ * `npm run bench:inspector`: the inspector of a sandbox with 100,000 placements, 200,000 beacons and a million rows of
+ * the journal. Measures the time to first paint, and the longest pause of its page while it scrolls and filters, in
+ * Chromium.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -123,7 +124,7 @@ async function prepare(): Promise<void> {
     multiply('job', placements, { id: 'id + 4 * n' })
     multiply('slot', placements, { id: 'id + 4 * n', job_id: 'job_id + 4 * n' })
     multiply('exchange', exchanges, { id: 'id + n' })
-    // Each placement has the beacons of the first: the slot of the copy is as far from it as that of the placement's copy.
+    // Each placement has the beacons of the first: the copy's slot is offset by as much as the copy of the placement.
     const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('beacon')").pluck().all()
     const moved: Record<string, string> = {
       id: '(SELECT max(id) FROM beacon) + row_number() OVER ()',
@@ -139,7 +140,7 @@ async function prepare(): Promise<void> {
   db.close()
 }
 
-/** Notes each time that the page was not free for more than a frame. */
+/** Records each time that the page was busy for more than a frame. */
 async function watchPauses(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const pauses: number[] = []

@@ -1,6 +1,6 @@
 /**
  * The journal at a million rows: how long each filter of its list takes over HTTP, first page, median and slowest of
- * several calls. The rows are of the size that placements with both bodies have. `node bench/journal.ts`
+ * several calls. The rows are as large as those of placements with both bodies. `node bench/journal.ts`
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

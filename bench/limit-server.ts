@@ -1,8 +1,8 @@
 /**
- * The limit: a bare node:http server that parses JSON and writes the very rows that the emulator writes for the same
- * request, with group commit, and decides nothing. What the emulator reaches is reported as a share of what this reaches.
+ * The limit: a bare node:http server that parses JSON and writes exactly the rows that the emulator writes for the same
+ * request, with group commit, and decides nothing. The emulator's throughput is reported as a share of this server's.
  * `node bench/limit-server.ts <database> lean` writes four short rows for any request instead: the least that a server
- * could do that stores something.
+ * that stores something can do.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import Database from 'better-sqlite3'

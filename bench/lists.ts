@@ -1,7 +1,7 @@
 /**
  * Lists and reports at 2.6 million beacons: how long each takes over HTTP, median and slowest of several calls, and how
- * many placements a second are left beside the first billing report and while it is polled. Then what an insert pays for what these lists need:
- * rounds with and without it, in turn. `node bench/lists.ts`
+ * many placements per second remain during the first billing report and while it is polled. Then the cost that these
+ * lists add to an insert: rounds with and without it, in turn. `node bench/lists.ts`
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -81,7 +81,7 @@ async function timesOf(url: string): Promise<number[]> {
   return times
 }
 
-/** Placements a second, alone and while the whole report is asked for again and again. */
+/** Placements per second, alone and while the whole report is requested over and over. */
 async function measurePolling(url: string): Promise<void> {
   const shares: number[] = []
   for (let round = 0; round < 3; round++) {
@@ -99,8 +99,8 @@ async function measurePolling(url: string): Promise<void> {
 }
 
 /**
- * Only the rows of the tables: a request costs some hundred microseconds beside this. Beacons of 5,000 sessions take turns,
- * each entry of theirs on another page.
+ * Only the rows of the tables: a request costs some hundred microseconds more. Beacons of 5,000 sessions take turns, so
+ * each of their entries is on another page.
  */
 function measureInserts(): void {
   const open = (name: string, index: string | null, ofSession: boolean) => {

@@ -23,14 +23,16 @@ const consent = { semantic_targeting: true, prompt_shared: false, gdpr_applies: 
 
 const plain = [JSON.stringify(placement)]
 
-/** The bodies that are sent in turn: of one session, of one session with its consent each time, of 5,000 sessions. */
+/**
+ * The bodies that are sent in turn: for one session, for one session with its consent each time, for 5,000 sessions.
+ */
 export const placementBodies = {
   plain,
   consent: [JSON.stringify({ ...placement, session_id: 'bench-consent', consent })],
   sessions: Array.from({ length: 5_000 }, (_, n) => JSON.stringify({ ...placement, session_id: `bench-${n}` })),
 }
 
-/** Of every request that the generators send. */
+/** The headers of every request that the generators send. */
 export const headers = { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' }
 
 /** Sends placements until `amount` have a response. */
@@ -43,7 +45,7 @@ export async function loadPlacements(url: string, amount: number, bodies: readon
     connections,
     amount,
     body: bodies[0]!,
-    // Each connection has bodies of its own, made beforehand: making them costs the generator as much as sending them.
+    // Each connection has its own bodies, made beforehand: making them costs the generator as much as sending them.
     setupClient(client) {
       const own = bodies.filter((_, index) => index % connections === clients % connections)
       clients++
@@ -55,7 +57,7 @@ export async function loadPlacements(url: string, amount: number, bodies: readon
 /** The beacons of a slot, in their order. */
 export const events = ['render', 'visible', 'heartbeat', 'click'] as const
 
-/** Beacons as they arrive: four for each slot, soon after its placement, each with an identifier of its own. */
+/** Beacons as they arrive: four for each slot, soon after its placement, each with its own identifier. */
 export async function loadBeacons(url: string, tokens: readonly string[]): Promise<Load> {
   const prefix = `bench-${Date.now().toString(36)}`
   let count = 0
@@ -112,7 +114,7 @@ async function run(options: autocannon.Options): Promise<Load> {
   const started = performance.now()
   let ended = started
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
-    // It ends at the first sample after the last response; it would take one a second.
+    // It ends at the first sample after the last response; by default it would take one per second.
     const instance = autocannon({ ...options, sampleInt: 50 }, (error, done) => (error ? reject(error) : resolve(done)))
     instance.on('response', (_client, _status, _bytes, milliseconds) => {
       latencies.push(milliseconds)

@@ -1,8 +1,9 @@
 /**
- * Placements and beacons a second on SQLite, and on PostgreSQL with one node up to BENCH_NODES (2), side by side: every node a
- * process, in turn in short rounds, since other work on the host makes single rates worthless. PostgreSQL waits for the disk
- * at each commit, as in production, and BENCH_FLUSH_MS longer; SQLite does as svc start does. Prints medians, the share of
- * SQLite, and what does not depend on processors: how many transactions wait for a lock that another one holds.
+ * Placements and beacons per second on SQLite, and on PostgreSQL with one node up to BENCH_NODES (2), side by side:
+ * every node a separate process, in turn in short rounds, since other work on the host makes single rates worthless.
+ * PostgreSQL waits for the disk at each commit, as in production, and BENCH_FLUSH_MS longer; SQLite runs as in svc
+ * start. Prints medians, the share of SQLite, and a figure that does not depend on processors: how many transactions
+ * wait for another one's lock.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +22,7 @@ interface Node {
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const round_ms = Number(process.env.BENCH_ROUND_MS ?? 2_000)
-/** Group commit lives of them: with few, each waits for the flush of the others. */
+/** Group commit depends on them: with few, each waits for the flush of the others. */
 const connections = Number(process.env.BENCH_CONNECTIONS ?? 64)
 const mostNodes = Number(process.env.BENCH_NODES ?? 2)
 const flush_ms = Number(process.env.BENCH_FLUSH_MS ?? 0)
@@ -40,7 +41,7 @@ try {
   await admin.connect()
   const subjects: Record<string, Node[]> = { SQLite: [await start(['--db', join(home, 'bench.db')])] }
   for (let size = 1; size <= mostNodes; size++) {
-    // Each team has a namespace of its own, so that none sees the rows of another.
+    // Each team has its own namespace, so none sees the rows of another.
     const team: Node[] = []
     while (team.length < size) team.push(await start(['--store', server.url, '--namespace', `team-${size}`]))
     subjects[`PostgreSQL, ${size} ${size === 1 ? 'node' : 'nodes'}`] = team
@@ -107,7 +108,7 @@ async function start(words: readonly string[]): Promise<Node> {
   throw new Error(`svc ${args.join(' ')} did not start`)
 }
 
-/** Requests a second that succeed, over connections that are spread on the nodes. */
+/** Successful requests per second, over connections spread across the nodes. */
 async function rateOf(team: readonly Node[], ms: number, call: (node: Node, count: number) => Promise<number>) {
   let succeeded = 0
   let count = 0
@@ -121,7 +122,7 @@ async function rateOf(team: readonly Node[], ms: number, call: (node: Node, coun
   return (succeeded * 1_000) / (performance.now() - started)
 }
 
-/** Counts the transactions that wait for a lock of another one, some hundred times a second; resolves to the mean. */
+/** Counts the transactions that wait for another one's lock, some hundred times per second; resolves to the mean. */
 function sampleWaits(): { stop(): Promise<number> } {
   let isOver = false
   const counted = (async () => {

@@ -6,8 +6,8 @@ const runs = 15
 const starts = 7
 
 /**
- * Milliseconds of each run of several command lines, by name. They take turns, after a round that fills the caches, so that
- * whatever else the computer does falls on all of them.
+ * Milliseconds of each run of several command lines, by name. They take turns, after a round that fills the caches, so
+ * any other load on the computer affects all of them.
  */
 export async function commandTimes<Name extends string>(
   commands: Readonly<Record<Name, readonly string[]>>,

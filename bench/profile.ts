@@ -1,9 +1,10 @@
 /**
- * `npm run bench:profile`: where the time of a request goes, by the part of the sandbox that it is spent in. The sandbox
- * runs in this process, from source, under the engine's own profiler; the load comes from a thread of its own.
+ * `npm run bench:profile`: where the time of a request goes, by part of the sandbox. The sandbox runs in this process,
+ * from source, under the engine's own profiler; the load comes from a separate thread.
  *
- * A sample counts for the innermost file of the table on its stack, so that a schema counts for the parsing of bodies, and
- * a statement for the table that it writes. What has no such file is Node itself: sockets, parser, timers.
+ * A sample counts for the innermost file of the table on its stack, so a schema counts towards the parsing of bodies,
+ * and a statement towards the table that it writes. Samples without such a file belong to Node itself: sockets, parser,
+ * timers.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector/promises'

@@ -28,7 +28,7 @@ export interface Amounts {
   slots: number
 }
 
-/** The loads: placements as they arrive, with consent in each, of 5,000 sessions; and beacons. */
+/** The loads: placements as they arrive, with consent in each, for 5,000 sessions; and beacons. */
 export const kinds = ['placements', 'consent', 'sessions', 'beacons'] as const
 export type Kind = (typeof kinds)[number]
 
@@ -47,7 +47,7 @@ export async function startServers(): Promise<Servers> {
   return { limit, lean, sandbox, stop: async () => void (await Promise.all(all.map((server) => server.stop()))) }
 }
 
-/** The figures of one round: every load on the sandbox, and each on the servers that it is compared with. */
+/** The figures of one round: every load on the sandbox, and on the servers that it is compared with. */
 export interface Round {
   sandbox: Record<Kind, Measured>
   limit: Record<'placements' | 'beacons', Measured>
@@ -85,7 +85,7 @@ async function measure(server: MeasuredServer, load: () => Promise<Load>): Promi
   return { ...done, cpu_us: ((server.mainThread() - before) * 1_000) / done.requests }
 }
 
-/** The targets: how much of another server's throughput the sandbox reaches, as a median of the rounds. */
+/** The targets: the share of another server's throughput that the sandbox reaches, as a median of the rounds. */
 export const shares: readonly { name: string; least: number; of: (round: Round, figure: Figure) => number }[] = [
   {
     name: 'placements, of the limit',
@@ -116,9 +116,9 @@ export const shares: readonly { name: string; least: number; of: (round: Round, 
 
 export type Figure = (measured: Measured) => number
 
-/** Requests a second, by the clock on the wall. */
+/** Requests per second of wall-clock time. */
 export const perSecond: Figure = ({ per_second }) => per_second
-/** Requests for each second of the main thread: other work on the host matters less. */
+/** Requests per second of main-thread time: other work on the host matters less. */
 export const perCpuSecond: Figure = ({ cpu_us }) => 1e6 / cpu_us
 
 export function medianOf(rounds: readonly Round[], pick: (round: Round) => number): number {

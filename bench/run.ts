@@ -1,6 +1,6 @@
 /**
- * The benchmark: the emulator as it is shipped beside a bare server that writes the same rows, in turn, in one run.
- * Single figures depend on the host; compare the ratios.
+ * The benchmark: the emulator as shipped and a bare server that writes the same rows, in turn, in one run. Single
+ * figures depend on the host; compare the ratios.
  */
 import { cpus } from 'node:os'
 import { loadPlacements } from './load.ts'
@@ -38,7 +38,7 @@ async function throughput(): Promise<void> {
   try {
     target('idle memory', sandbox.memory(), 'MB', 110)
     const all: Round[] = []
-    // One round uncounted, so that all are warm.
+    // One uncounted round warms up all of them.
     for (let round = -1; round < rounds; round++) {
       const figures = await measureRound(servers, amounts)
       if (round >= 0) all.push(figures)

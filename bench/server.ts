@@ -1,4 +1,4 @@
-/** Starting a server to be measured, and ending it. */
+/** Starts and stops a server to be measured. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ export interface MeasuredServer {
   memory(): number
   /** Processor time used so far, milliseconds. */
   cpu(): number
-  /** Processor time of the main thread so far, milliseconds, in nanoseconds' resolution. */
+  /** Processor time of the main thread so far, milliseconds with nanosecond resolution. */
   mainThread(): number
   stop(): Promise<void>
 }
@@ -63,7 +63,7 @@ function firstLine(child: ChildProcess): Promise<string> {
 /** Resident memory of a process, MB. */
 export function residentMemory(pid: number): number {
   const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  if (match === null) throw new Error('this system does not tell resident memory under /proc')
+  if (match === null) throw new Error('this system does not report resident memory under /proc')
   return Number(match[1]) / 1024
 }
 

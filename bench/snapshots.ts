@@ -1,7 +1,7 @@
 /**
  * How long whole states take: a reset, and saving, restoring, exporting and importing a sandbox with 100 000 beacons.
- * Each figure is the time of one request from outside, as a test suite would wait for it. Then the commands that export and
- * import a state of some hundred megabytes: their time, and the most memory of command and sandbox.
+ * Each figure is the time of one request from outside, as a test suite would wait for it. Then the commands that export
+ * and import a state of some hundred megabytes: their time, and the peak memory of command and sandbox.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ const slots = 25_000
 const beacons = slots * 4
 const runs = 7
 const largeBeacons = 600_000
-/** Most memory that a command may need, and the sandbox beyond what it needs before, MB: far less than the state. */
+/** The limits on the memory of a command, and on the additional memory of the sandbox, MB: far less than the state. */
 const mostCommandMemory = 150
 const mostAddedMemory = 150
 
@@ -125,7 +125,7 @@ async function measureLarge(): Promise<void> {
 
 async function measureCommand(server: MeasuredServer, name: string, words: readonly string[]): Promise<void> {
   const before = server.memory()
-  // Linux: starts the highest value again.
+  // Linux: resets the peak value.
   writeFileSync(`/proc/${server.pid}/clear_refs`, '5')
   const started = performance.now()
   const child = spawn(process.execPath, ['bin/svc.js', 'sandbox', ...words, '-q', '-o', 'none'], {
@@ -144,7 +144,7 @@ async function measureCommand(server: MeasuredServer, name: string, words: reado
   reportMemory('  added in the sandbox', (highestMemory(server.pid) ?? 0) - before, mostAddedMemory)
 }
 
-/** The most resident memory of a process so far, MB; null when it has ended. */
+/** The peak resident memory of a process so far, MB; null when it has ended. */
 function highestMemory(pid: number): number | null {
   try {
     const match = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))

@@ -1,6 +1,7 @@
 /**
  * `svc beacons tail --since 10m` over a long history: 100 000 beacons of the last minutes. Prints when the screen had
- * them all, how long a key waited meanwhile, the delay of another client's request, and the memory of the tail.
+ * them all, how long a key press waited in the meantime, the delay of another client's request, and the memory of the
+ * tail.
  */
 import { loadavg } from 'node:os'
 import { events, loadBeacons, makeTokens } from './load.ts'

@@ -1,6 +1,6 @@
 /**
- * Beacons at a steady rate, from a separate process: `node bench/tail-load.ts URL PER_SECOND SECONDS`. Prints
- * `ready` when its slots are filled, starts at the first line on stdin, and then prints the count of responses ten times a
+ * Beacons at a steady rate, from a separate process: `node bench/tail-load.ts URL PER_SECOND SECONDS`. Prints `ready`
+ * when its slots are filled, starts at the first line on stdin, and then prints the count of responses ten times per
  * second.
  */
 import { once } from 'node:events'
@@ -38,7 +38,7 @@ tell()
 await pool.close()
 process.stdin.destroy()
 
-/** The four beacons of a slot come one after the other, as those of a turn do. */
+/** The four beacons of a slot arrive one after the other, as in a turn. */
 async function send(index: number): Promise<void> {
   const body = JSON.stringify({
     beacon_id: `bench-beacon-${index}`,
@@ -57,7 +57,7 @@ async function send(index: number): Promise<void> {
   }
 }
 
-/** Prints the first failure in full: the others are likely to be alike. */
+/** Prints the first failure in full: the others are likely the same. */
 function fail(reason: string): void {
   if (failures++ === 0) console.error(reason)
 }

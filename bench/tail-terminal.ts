@@ -1,4 +1,4 @@
-/** `svc beacons tail` in a terminal of script(1), and the text of its screen. */
+/** Runs `svc beacons tail` in a terminal of script(1), and reads the text of its screen. */
 import { openScript } from '../tests/cli/script-terminal.ts'
 import type { MeasuredServer } from './server.ts'
 
@@ -11,7 +11,7 @@ export function openTail({ url, home }: MeasuredServer, flags = ''): Promise<Tai
   return openScript(`beacons tail ${flags} --base-url ${url}`, { SVC_HOME: home }, size)
 }
 
-/** Beacons that the head of the screen counts. */
+/** The count of beacons at the top of the screen. */
 export function shownBy(terminal: TailTerminal): number {
   const [, digits] = /^([\d ]+) beacons? /.exec(terminal.lines()[1] ?? '') ?? []
   return Number((digits ?? '0').replaceAll(' ', ''))

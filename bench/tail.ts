@@ -1,7 +1,8 @@
 /**
- * `svc beacons tail` under load: a sandbox that receives 2 000 beacons a second for 30 seconds from a process of their own,
- * and the tail of it in a terminal of script(1). Prints how far the screen was behind the responses of the sandbox, the
- * memory of the tail, and what it drew. Four processes share the host: with fewer cores the load itself may fall behind.
+ * `svc beacons tail` under load: a sandbox that receives 2 000 beacons per second for 30 seconds from a separate
+ * process, and its tail in a terminal of script(1). Prints how far the screen lagged behind the responses of the
+ * sandbox, the memory of the tail, and the frames it drew. Four processes share the host: with fewer cores the load
+ * itself may fall behind.
  */
 import { spawn } from 'node:child_process'
 import { cpus, loadavg } from 'node:os'
@@ -47,7 +48,7 @@ const tail = terminal.pid()
 const before = { frames: terminal.screen.frames, tail_ms: processorTime(tail), sandbox_ms: sandbox.cpu() }
 
 let memory_mb = 0
-/** Beacons with a response that are not yet on the screen, ten times a second. */
+/** Beacons with a response that are not yet on the screen, ten times per second. */
 const behind: number[] = []
 let last: Progress = { answered: 0, failures: 0, elapsed_ms: 0 }
 load.stdin.write('go\n')

@@ -1,7 +1,8 @@
 /**
- * `npm run bench:walk`: how much of the source one real call executes, as files and functions, counted by the engine's own
- * coverage. The sandbox is ready before counting starts; each call is the first of its kind. As in the build, the facts of the
- * endpoints are data, and the command and the sandbox are of one version, so that responses are not compared with the contract.
+ * `npm run bench:walk`: how much of the source one real call executes, as files and functions, counted by the engine's
+ * own coverage. The sandbox is ready before counting starts; each call is the first of its kind. As in the build, the
+ * facts of the endpoints are data, and the command and the sandbox have the same version, so responses are not compared
+ * with the contract.
  */
 import '../src/cli/endpoint/facts.ts'
 import { Session } from 'node:inspector/promises'

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Plain syntax, so that an old Node can run this far and print that it is too old.
+// Plain syntax, so that an old Node can get this far and print that it is too old.
 import module from 'node:module'
 
-// By require: an import of fs reads all its properties, which loads fs.promises.
+// With require: an import of fs reads all its properties, which loads fs.promises.
 const require = module.createRequire(import.meta.url)
 const fs = require('node:fs')
 const path = require('node:path')

@@ -1,6 +1,6 @@
 /**
- * In the single binary this file is the `lib/binding.js` of better-sqlite3. The operating system loads a native module from
- * a real file only: it is written once, to the user's cache, or where that is read-only to the temporary folder.
+ * In the single binary this file is the `lib/binding.js` of better-sqlite3. The operating system loads a native module
+ * only from a real file: it is written once, to the user's cache, or to the temporary folder if the cache is read-only.
  */
 'use strict'
 const { createHash, randomUUID } = require('node:crypto')
@@ -36,7 +36,7 @@ function directories() {
   return [path.join(cache, 'svc'), path.join(os.tmpdir(), `svc-${os.userInfo().uid}`)]
 }
 
-/** A folder and a file of another user are not trusted, nor is other content under the same name. */
+/** Folders and files of another user are not trusted, nor is other content under the same name. */
 function fileIn(directory, name, content) {
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
   const { uid } = fs.statSync(directory)

@@ -1,6 +1,6 @@
 /**
- * The one way to Vite: every bundle of dist is made here, so that nothing that is in one is missing from the notices. The
- * licences are those of the modules that really are in the output, after what is unused was removed.
+ * The only user of Vite: every bundle of dist is built here, so the notices cover everything bundled. They list the
+ * licences of the modules that are really in the output, after unused code was removed.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,13 +13,13 @@ export interface BundledPackage {
   version: string
   /** SPDX expression. */
   license: string
-  /** The licence as the package has it, or its standard text where the package has only its name. */
+  /** The licence text from the package, or the standard text where the package only names the licence. */
   text: string
 }
 
 const found = new Map<string, BundledPackage>()
 
-/** Runs a build of Vite without a configuration file, notes the packages that it bundles, and returns what it wrote. */
+/** Runs a build of Vite without a configuration file, records the packages that it bundles, and returns its output. */
 export async function bundle(config: InlineConfig): Promise<Rolldown.RolldownOutput> {
   const { build } = await import('vite')
   const notices = license({ thirdParty: { multipleVersions: true, output: (packages) => packages.forEach(note) } })
@@ -32,7 +32,7 @@ export function bundledPackages(): BundledPackage[] {
   return [...found.values()].toSorted((one, other) => (key(one) < key(other) ? -1 : 1))
 }
 
-/** Returns a package as it is installed in a folder. @throws Error when it names no licence */
+/** Returns a package that is installed in a folder. @throws Error when it names no licence */
 export function installedPackage(folder: string): BundledPackage {
   const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const [file] = globSync('{LICENSE,LICENCE,license}*', { cwd: folder })
@@ -47,7 +47,7 @@ export function noticesText(
 ): string {
   const line = '-'.repeat(80)
   return [
-    `${beginning} these packages of others, each under its own licence.`,
+    `${beginning} these third-party packages, each under its own licence.`,
     '',
     ...packages.map(({ name, version, license }) => `  ${name} ${version} (${license})`),
     ...packages.flatMap(({ name, version, license, text }) => [

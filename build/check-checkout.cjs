@@ -1,4 +1,5 @@
-// Before build.ts, in syntax that any Node can parse: an old Node, or a checkout without its packages, prints a stack trace.
+// Runs before build.ts, in syntax that any Node can parse: an old Node, or a checkout without its packages, would print
+// a stack trace.
 var fs = require('node:fs')
 var path = require('node:path')
 

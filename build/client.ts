@@ -14,12 +14,11 @@ import { bundle } from './bundle.ts'
 export const browserClient = 'client.browser.js'
 export const contractModule = 'contract.js'
 
-/** Over gzip, bytes. */
-const most = 5_000
+/** Gzipped, bytes. */ const most = 5_000
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Writes the module to `outDir`; throws when it imports something, or is larger than it may be. */
+/** Writes the module to `outDir`; throws when it imports something, or is too large. */
 export async function buildBrowserClient(outDir: string): Promise<void> {
   await bundle({
     root,
@@ -32,20 +31,19 @@ export async function buildBrowserClient(outDir: string): Promise<void> {
       minify: true,
       reportCompressedSize: false,
       lib: { entry: join(root, 'src/client/browser.ts'), formats: ['es'], fileName: () => browserClient },
-      // Modules of a library keep their white space otherwise.
+      // Library modules would otherwise keep their white space.
       rolldownOptions: { output: { minify: true } },
     },
   })
   const code = await readFile(join(outDir, browserClient), 'utf8')
   if (/\bimport\b/.test(code)) throw new Error(`${browserClient} imports something.`)
   const size = gzipSync(code).length
-  if (size > most)
-    throw new Error(`${browserClient} has ${size} bytes over gzip, ${most} are allowed. Make it smaller.`)
+  if (size > most) throw new Error(`${browserClient} has ${size} bytes gzipped, ${most} are allowed. Make it smaller.`)
 }
 
 /**
- * Writes the contract as a module of its own to `outDir`. The zod that it imports is that of the package, or the same one
- * as its user's, so that schemas of both fit together.
+ * Writes the contract as a separate module to `outDir`. It imports the package's zod, or the same one as its user, so
+ * the schemas of both fit together.
  */
 export async function buildContract(outDir: string): Promise<void> {
   await bundle({
@@ -63,10 +61,10 @@ export async function buildContract(outDir: string): Promise<void> {
   })
 }
 
-/** Of the causes of failure the client names one itself, before it sends; the service explains all others. */
+/** The client names one cause of failure itself, before it sends; the service explains all others. */
 const named = 'test_outcome_requires_test_key'
 
-/** Puts the few facts that a page needs in the place of the contract, and of what only Node says of its connections. */
+/** Replaces the contract, and what only Node reports about its connections, with the few facts that a page needs. */
 const evaluatedTables: Plugin = {
   name: 'evaluated-tables',
   load(id) {

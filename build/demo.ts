@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { bundle } from './bundle.ts'
 
-/** Both files together over gzip, bytes. */
+/** Both files together, gzipped, bytes. */
 const most = 60_000
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Writes demo.js and demo.css to `outDir`; throws when they are larger than they may be. */
+/** Writes demo.js and demo.css to `outDir`; throws when they are too large. */
 export async function buildDemo(outDir: string): Promise<void> {
   const entries = { 'demo.js': 'sandbox/demo/main.ts', 'demo.css': 'sandbox/demo/styles/demo.css' }
   for (const [name, entry] of Object.entries(entries)) {
@@ -32,5 +32,5 @@ export async function buildDemo(outDir: string): Promise<void> {
   }
   const files = await Promise.all(Object.keys(entries).map((name) => readFile(join(outDir, name))))
   const size = files.reduce((sum, file) => sum + gzipSync(file).length, 0)
-  if (size > most) throw new Error(`The demo has ${size} bytes over gzip, ${most} are allowed. Make it smaller.`)
+  if (size > most) throw new Error(`The demo has ${size} bytes gzipped, ${most} are allowed. Make it smaller.`)
 }

@@ -1,8 +1,8 @@
 /**
- * Builds the documentation: a page of HTML and a text for terminals of each page of docs/pages.ts, and an index of topics,
- * titles and headings for search, completion and `svc docs --list`. Links between files become links between pages; links
- * to files of the checkout that are no pages, and pictures, are left out. All pages are in one file and all texts in
- * another: what they have in common is compressed away, which makes the package and the binary half a megabyte smaller.
+ * Builds the documentation: an HTML page and a terminal text for each page of docs/pages.ts, and an index of topics,
+ * titles and headings for search, completion and `svc docs --list`. Links between files become links between pages;
+ * links to other files of the checkout, and pictures, are left out. All pages are in one file and all texts in another:
+ * their common parts compress away, which makes the package and the binary half a megabyte smaller.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -71,7 +71,7 @@ function linkTopic(page: Page, href: string, files: ReadonlySet<string>): string
   return resolveLink(page, href, files)?.topic ?? null
 }
 
-/** Returns the address that a link leads to; null when it leads to a file that is no page. */
+/** Returns the address that a link leads to; null when it leads to a file that is not a page. */
 function address(page: Page, href: string, files: ReadonlySet<string>): string | null {
   if (href.startsWith('/_sandbox/')) return href
   const link = resolveLink(page, href, files)
@@ -175,7 +175,7 @@ const logo =
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e4f'/%3E%3Cpath d='M4 5h8v2.500H4zm0 4h5v2H4z' fill='%23fff'/%3E%3C/svg%3E"
 
-/** Rows of a list of codes are found by the code, as docs_url named them before there were pages. */
+/** The code is the anchor of its row in a list of codes, as docs_url named it before there were pages. */
 function markdownOf(to: (href: string) => string | null, isList = false): Marked {
   return new Marked({
     renderer: {
@@ -218,7 +218,7 @@ function plainText(tokens: readonly Token[]): string {
     .replaceAll('&lt;', '<')
 }
 
-/** Marks what readers skip: comments of shells and of YAML, the prompt of a transcript. */
+/** Marks text that readers skip: comments in shell and YAML, the prompt in a transcript. */
 function highlighted(text: string, language: string): string {
   const html = escapeHtml(text)
   if (['sh', 'yaml', 'python', 'dockerfile'].includes(language)) {

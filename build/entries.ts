@@ -1,4 +1,4 @@
-/** The entries of the build for Node, apart from its builder: `--if-stale` reads them and loads nothing else. */
+/** The entries of the build for Node, separate from its builder: `--if-stale` reads them and loads nothing else. */
 
 /** Output in dist, and the source it is built from. */
 export const entries: Record<string, string> = {

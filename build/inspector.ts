@@ -12,14 +12,14 @@ const most = 250_000
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Writes inspector.js, inspector.css and chunk-*.js to `outDir`; throws when the script is larger than it may be. */
+/** Writes inspector.js, inspector.css and chunk-*.js to `outDir`; throws when the script is too large. */
 export async function buildInspector(outDir: string): Promise<void> {
   const endpoints = Object.entries(contract).map(([id, { method, path }]) => [id, [method, path]])
   const { output } = await bundle({
     root,
     base: '/_sandbox/inspector/',
     logLevel: 'error',
-    // Of the contract the page needs methods, paths and reason codes; its types are checked by the compiler.
+    // From the contract, the page needs methods, paths and reason codes; the compiler checks its types.
     plugins: [englishNumbers, surfaceStyles],
     define: {
       __ENDPOINTS__: JSON.stringify(Object.fromEntries(endpoints)),
@@ -50,12 +50,15 @@ export async function buildInspector(outDir: string): Promise<void> {
   const isDevelopment = output.some((file) => file.type === 'chunk' && file.code.includes('react-devtools'))
   if (isDevelopment) throw new Error('The inspector was built with the development form of React.')
   const size = initialSize(output)
-  if (size > most) throw new Error(`The inspector starts with ${size} bytes over gzip, ${most} are allowed.`)
+  if (size > most) throw new Error(`The inspector starts with ${size} bytes gzipped, ${most} are allowed.`)
 }
 
 const browserLanguage = 'new Intl.NumberFormat(domEnv ? nav.language : '
 
-/** The chart library writes numbers in the language of the browser, and does not load where that is none: `C`, `en@posix`. */
+/**
+ * The chart library writes numbers in the language of the browser, and does not load where that is invalid: `C`,
+ * `en@posix`.
+ */
 const englishNumbers: Plugin = {
   name: 'english-numbers',
   transform(code, id) {
@@ -65,7 +68,7 @@ const englishNumbers: Plugin = {
   },
 }
 
-/** Returns the size over gzip of the entry and of every chunk that it imports before it runs. */
+/** Returns the gzipped size of the entry and of every chunk that it imports before it runs. */
 function initialSize(output: Rolldown.RolldownOutput['output']): number {
   const chunks = new Map(output.flatMap((file) => (file.type === 'chunk' ? [[file.fileName, file] as const] : [])))
   const initial = new Set<string>()
@@ -78,14 +81,14 @@ function initialSize(output: Rolldown.RolldownOutput['output']): number {
   return [...initial].reduce((sum, name) => sum + gzipSync(chunks.get(name)?.code ?? '').length, 0)
 }
 
-/** The products of the demo are shown in the playground: their style sheet applies within `.surface`. */
+/** The products of the demo are shown in the playground: their style sheet applies inside `.surface`. */
 const surfaceStyles: Plugin = {
   name: 'surface-styles',
   enforce: 'pre',
   transform(code, id) {
     if (!id.endsWith('/demo/styles/product.css')) return null
     const keyframes: string[] = []
-    // Keyframes have no meaning within a rule.
+    // Keyframes are not valid inside a rule.
     const rules = code.replace(/@keyframes[^{]+\{(?:[^{}]*\{[^{}]*\})*\s*\}/g, (found) => {
       keyframes.push(found)
       return ''

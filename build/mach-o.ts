@@ -1,9 +1,9 @@
 /**
- * The ad-hoc signature of a program for macOS, as `codesign --sign -` makes it there: macOS on arm64 ends a program without
- * one when it starts. pkg removes the signature of Node and can only sign where Apple's tools are.
+ * The ad-hoc signature of a program for macOS, as made there by `codesign --sign -`: macOS on arm64 kills an unsigned
+ * program when it starts. pkg removes the signature of Node and can only sign where Apple's tools are available.
  *
- * It is a load command that names a block at the end of the file: a list with one entry, the code directory, which holds
- * the SHA-256 of each page of 4 kB. Numbers of Mach-O are little-endian, those of the signature big-endian.
+ * It is a load command that names a block at the end of the file: a list with one entry, the code directory, which
+ * holds the SHA-256 of each page of 4 kB. Numbers in Mach-O are little-endian, in the signature big-endian.
  */
 import { createHash } from 'node:crypto'
 

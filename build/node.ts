@@ -1,4 +1,4 @@
-/** The code that runs under Node: three entries that share chunks, so that a command loads only what it needs. */
+/** The code that runs under Node: three entries that share chunks, so a command loads only what it needs. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
@@ -12,8 +12,8 @@ import { entries } from './entries.ts'
 const root = join(import.meta.dirname, '..')
 
 /**
- * Five files for what commands share, in place of forty, and one for the store: finding and reading a file takes longer than
- * evaluating it. The first is all that help and a usage error need, beside the tree of commands.
+ * Five files instead of forty for the code that commands share, and one for the store: finding and reading a file takes
+ * longer than evaluating it. The first is all that help and usage errors need, apart from the command tree.
  */
 const codeSplitting = {
   includeDependenciesRecursively: false,
@@ -53,7 +53,7 @@ export async function buildNode(outDir: string): Promise<void> {
     logLevel: 'error',
     define: {
       __SVC_VERSION__: JSON.stringify(version),
-      // A text in a text: parsing JSON is faster than evaluating an object of this size.
+      // A string inside a string: parsing JSON is faster than evaluating an object of this size.
       __SVC_COMMAND_TREE__: JSON.stringify(JSON.stringify(await commandTree(commands))),
       'process.env.NODE_ENV': '"production"',
     },
@@ -68,7 +68,8 @@ export async function buildNode(outDir: string): Promise<void> {
       noForwarding,
       nodeVersionFirst,
     ],
-    // Else NODE_ENV, which test runners set, chooses the development form of JSX, which the production React does not have.
+    // Otherwise NODE_ENV, which test runners set, selects the development form of JSX, which production React does not
+    // have.
     oxc: { jsx: { runtime: 'automatic', development: false } },
     ssr: {
       target: 'node',
@@ -99,7 +100,7 @@ export async function buildNode(outDir: string): Promise<void> {
   })
 }
 
-/** Puts the facts of the endpoints in the place of the file that computes them from the contract. */
+/** Replaces the file that computes the facts of the endpoints from the contract with the facts themselves. */
 const evaluatedFacts: Plugin = {
   name: 'evaluated-facts',
   load: (id) =>
@@ -109,7 +110,7 @@ const evaluatedFacts: Plugin = {
 }
 
 /**
- * Leaves out the validator of what a user enters in an agent when a server asks for it: this server never asks, and it is a
+ * Leaves out the validator for user input that a server requests through an agent: this server never does, and it is a
  * third of the protocol's code.
  */
 const noElicitation: Plugin = {
@@ -142,9 +143,9 @@ ${body}
 }
 
 /**
- * Makes jq read its input by an index, and collect its output in an array that grows by doubling. As published it copies the
- * whole rest for each byte: 150 kB took five seconds. Its program of 0.9 MB is kept compressed, which makes the package
- * smaller by 0.2 MB.
+ * Makes jq read its input by an index, and collect its output in an array that grows by doubling. As published, it
+ * copies the whole rest for each byte: 150 kB took five seconds. Its program of 0.9 MB is kept compressed, which makes
+ * the package smaller by 0.2 MB.
  */
 const linearJq: Plugin = {
   name: 'linear-jq',
@@ -190,7 +191,7 @@ const linearJq: Plugin = {
       const unpack = `process.getBuiltinModule('node:zlib').brotliDecompressSync(Buffer.from('${small.toString('base64')}', 'base64'))`
       return `'data:application/octet-stream;base64,' + ${unpack}.toString('base64')`
     })
-    // It would look beside itself for what is inside it.
+    // It would look next to itself for what is inside it.
     return `var __dirname = '', __filename = ''\n${text}`
   },
 }
@@ -214,9 +215,9 @@ function lateImports(module: string, names: string): string {
 }
 
 /**
- * Takes the modules of Node by `process.getBuiltinModule` instead of an import. An import reads every property of the
- * module, getters too: that of `node:http` loads undici for its WebSocket (45 ms of processor time; all of `node -e 0` is
- * 25), that of `node:process` opens stdin.
+ * Gets Node's modules with `process.getBuiltinModule` instead of an import. An import reads every property of the
+ * module, including getters: importing `node:http` loads undici for its WebSocket (45 ms of processor time; all of
+ * `node -e 0` is 25), and importing `node:process` opens stdin.
  */
 const plainBuiltins: Plugin = {
   name: 'plain-builtins',
@@ -236,7 +237,7 @@ const plainBuiltins: Plugin = {
   },
 }
 
-/** Commander needs child_process for commands that are programs of their own, and there are none: its module takes 2 ms. */
+/** Commander needs child_process for commands that are separate programs, and there are none: its module takes 2 ms. */
 const lazyChildProcess: Plugin = {
   name: 'lazy-child-process',
   transform(code, id) {
@@ -251,8 +252,8 @@ const lazyChildProcess: Plugin = {
 }
 
 /**
- * Imports what a chunk only passes on from where it is: `import()` of a module that shares its chunk with others gets a file
- * of its own, with one line, and to find and read a file takes half a millisecond of a start.
+ * Imports re-exports from their origin: `import()` of a module that shares its chunk with others gets a separate file
+ * with one line, and finding and reading a file takes half a millisecond of a start.
  */
 const noForwarding: Plugin = {
   name: 'no-forwarding',
@@ -275,8 +276,8 @@ const noForwarding: Plugin = {
 }
 
 /**
- * Refuses chunks that import each other in a circle: one of them would run before what it needs, and fail when it starts.
- * A file of the contract that no group above takes is the usual cause.
+ * Refuses chunks that import each other in a circle: one of them would run before what it needs, and fail when it
+ * starts. The usual cause is a file of the contract that no group above includes.
  */
 const noCircles: Plugin = {
   name: 'no-circles',
@@ -296,12 +297,15 @@ const noCircles: Plugin = {
   },
 }
 
-/** Entries that check nothing: `bin/svc.js` has done it, the client also runs on older releases, workers are started by others. */
+/**
+ * Entries without a check: `bin/svc.js` has done it, the client also runs on older releases, workers are started by
+ * others.
+ */
 const unchecked = /^(svc|client|\w+-worker)$/
 
 /**
- * Makes what else is imported check the version of Node before anything else is evaluated: an older release crashes in the
- * native module of the database, with no word of why.
+ * Makes all other entries check the version of Node before anything else is evaluated: an older release crashes in the
+ * native module of the database without saying why.
  */
 const nodeVersionFirst: Plugin = {
   name: 'node-version-first',

@@ -27,7 +27,9 @@ const root = join(import.meta.dirname, '..')
 
 /** The LTS release that the registry has for every target. */
 const ltsVersion = '22.23.2'
-/** Where the registry has another release that keeps the binary below 110 MiB: later ones are 1.6 MB larger. */
+/**
+ * Targets for which the registry has another release that keeps the binary below 110 MiB: later ones are 1.6 MB larger.
+ */
 const smallerVersions: Readonly<Record<string, string>> = { 'linux-x64': '22.22.0' }
 
 /** 110 MB, counted as computers show them: Node alone is 105.5 million bytes. */
@@ -51,19 +53,19 @@ if (nodePackages[name] === undefined) {
   process.exit(2)
 }
 
-/** As of bin/svc.js. */
+/** The same as in bin/svc.js. */
 const versionArguments = ['--version', '-V', '-v', 'version']
 
 const nodeVersion = smallerVersions[name] ?? ltsVersion
 
-/** Sources, types, tests and descriptions in an installed package: two thirds of what pg brings along. */
+/** Sources, types, tests and descriptions in an installed package: two thirds of pg's installation. */
 const unusedAtRunTime = /\/(src|tests?)$|\.(md|map|ts)$|\.test\.js$/
 
 const { version, name: packageName, ...manifest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const work = mkdtempSync(join(tmpdir(), 'svc-package-'))
 try {
   const stage = stagePackage(name)
-  // pkg takes a Node from its cache, which is in the home directory, if a mark says that it is complete.
+  // pkg takes a Node from its cache in the home directory if a marker says that it is complete.
   const home = join(work, 'home')
   const cache = join(home, '.pkg-cache', 'sea')
   for (const needed of new Set([name, here])) fetchNode(needed, cache)
@@ -95,7 +97,10 @@ try {
   rmSync(work, { recursive: true, force: true })
 }
 
-/** Throws when a file is no program for its target, or does not hold the package: the first bytes, and the mark of the blob. */
+/**
+ * Throws when a file is not a program for its target, or does not contain the package: checks the first bytes, and the
+ * marker of the blob.
+ */
 function checkFormat(target: string, bytes: Buffer): void {
   const pe = bytes.readUInt32LE(0x3c)
   const actual = bytes.subarray(0, 4).equals(Buffer.from('\x7fELF'))
@@ -107,10 +112,10 @@ function checkFormat(target: string, bytes: Buffer): void {
         : 'unknown'
   if (actual !== target) throw new Error(`The program is for ${actual}, not for ${target}.`)
   if (!bytes.includes('NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:1'))
-    throw new Error(`The program for ${target} does not hold the package.`)
+    throw new Error(`The program for ${target} does not contain the package.`)
 }
 
-/** Writes what the binary holds into a folder: the files of the package, and the native module for the target. */
+/** Writes the contents of the binary into a folder: the files of the package, and the native module for the target. */
 function stagePackage(target: string): string {
   const addon = target.replace(/^win/, 'win32')
   const stage = join(work, 'svc')
@@ -127,7 +132,7 @@ function stagePackage(target: string): string {
   for (const path of withDependencies('pg')) {
     cpSync(join(root, path), join(stage, path), { recursive: true, filter: (file) => !unusedAtRunTime.test(file) })
   }
-  // Files that are left out are gone already; `svc init` packs those that package.json names.
+  // Files that are left out are gone already; `svc init` packs the files that package.json names.
   const packed = manifest.files.filter((path: string) => !path.startsWith('!'))
   const everything = ['dist', 'fixtures', 'templates', 'node_modules'].flatMap((path) => [
     `${path}/**/*`,
@@ -151,7 +156,7 @@ function stagePkg(): string {
   cpSync(join(root, 'node_modules/@yao-pkg/pkg'), copy, { recursive: true })
   const assets = join(copy, 'lib-es5/sea-assets.js')
   const compression = readFileSync(assets, 'utf8').split('return zlib.brotliCompressSync;')
-  if (compression.length !== 2) throw new Error('pkg compresses in another way than it did: look at its sea-assets.js.')
+  if (compression.length !== 2) throw new Error('pkg compresses differently now: look at its sea-assets.js.')
   const quality =
     'return (raw) => zlib.brotliCompressSync(raw, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 7 } });'
   writeFileSync(assets, compression.join(quality))
@@ -162,16 +167,19 @@ function stagePkg(): string {
     else start()
     function start() {${setUp}}`
   const { code: smaller, errors } = minifySync(main, code, { module: false })
-  if (errors.length > 0) throw new Error(`The main script of pkg is not what it was: ${errors[0]?.message}`)
+  if (errors.length > 0) throw new Error(`The main script of pkg has changed: ${errors[0]?.message}`)
   writeFileSync(main, smaller)
   return join(copy, 'lib-es5/bin.js')
 }
 
-/** Returns the notices of the package, and of what the program has besides: its runtime, and what npm installs elsewhere. */
+/**
+ * Returns the notices of the package, and of the rest of the program: its runtime, and the packages that npm installs
+ * elsewhere.
+ */
 function noticesOf(target: string): string {
   const folders = ['better-sqlite3', '@yao-pkg/pkg', '@roberts_lando/vfs'].map((name) => `node_modules/${name}`)
   const installed = [...folders, ...withDependencies('pg')].map((folder) => installedPackage(join(root, folder)))
-  // The package for Windows has none; that of this computer is the same release.
+  // The package for Windows has none; this computer's is from the same release.
   const file = [target, here]
     .map((each) => join(work, nodePackages[each] as string, 'package/LICENSE'))
     .find(existsSync)
@@ -182,7 +190,7 @@ function noticesOf(target: string): string {
   return `${ofPackage}\n${noticesText([node, ...installed], 'As one program it also contains')}`
 }
 
-/** Returns the folders of an installed package and of all that it depends on. */
+/** Returns the folders of an installed package and of all its dependencies. */
 function withDependencies(name: string, found = new Set<string>()): Set<string> {
   const path = `node_modules/${name}`
   if (found.has(path)) return found

@@ -1,7 +1,8 @@
 /**
- * `npm run release -- --dry-run`: everything of a release but publishing it. Checks, builds, packs, makes the binaries, also
- * as archives, the sums, the bill of materials, the notices and the section of the changelog, all in `release/`. The version is only
- * in package.json. Without --dry-run it stops before the first step: publishing is done by a person, with its output.
+ * `npm run release -- --dry-run`: every step of a release except publishing. Checks, builds, packs, and makes the
+ * binaries and their archives, the checksums, the bill of materials, the notices and the section of the changelog, all
+ * in `release/`. The version is only in package.json. Without --dry-run it stops before the first step: a person
+ * publishes its output.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -51,7 +52,7 @@ function release(): void {
   cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'))
   for (const target of values.target ?? binaryTargets) {
     step(`binary for ${target}`, process.execPath, ['build/package.ts', '--target', target, '--out', out])
-    // Each with its own notices: the runtime is not the same for all.
+    // Each with its own notices: the runtimes differ.
     for (const binary of globSync(`svc-${version}-${target}{,.exe}`, { cwd: out })) compress(out, binary)
   }
   writeFileSync(join(out, `svc-sandbox-${version}.cdx.json`), `${JSON.stringify(billOfMaterials(root), null, 2)}\n`)
@@ -60,7 +61,7 @@ function release(): void {
   console.log(`\nsvc-sandbox ${version} is in ${out}. Nothing was published.`)
 }
 
-/** Writes `<binary>.tar.xz`, which keeps that it may be executed, with the licences of what it holds. */
+/** Writes `<binary>.tar.xz`, which preserves the executable bit, with the licences of its contents. */
 function compress(out: string, binary: string): void {
   const archive = `${binary}.tar.xz`
   step(`archive ${archive}`, 'tar', [
@@ -77,14 +78,17 @@ function compress(out: string, binary: string): void {
     throw new Error(`${archive} has ${size} bytes, ${largest_archive_bytes} are allowed.`)
 }
 
-/** Fails when npm knows a weakness of what users install. A registry that does not answer is reported, and no failure. */
+/**
+ * Fails when npm knows a vulnerability in what users install. A registry that does not respond is reported, but is not
+ * a failure.
+ */
 function audit(): void {
   console.log('== audit')
   const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json'], { cwd: root, encoding: 'utf8' })
   const report = JSON.parse(stdout || '{}') as { metadata?: { vulnerabilities: { total: number } } }
-  if (report.metadata === undefined) console.log('The registry does not answer npm audit: nothing is known.')
+  if (report.metadata === undefined) console.log('The registry does not respond to npm audit: nothing is known.')
   const total = report.metadata?.vulnerabilities.total ?? 0
-  if (total > 0) throw new Error(`npm audit knows ${total} weaknesses of what users install: npm audit --omit=dev`)
+  if (total > 0) throw new Error(`npm audit knows ${total} vulnerabilities in what users install: npm audit --omit=dev`)
 }
 
 function step(name: string, command: string, args: readonly string[]): void {
@@ -103,7 +107,7 @@ export function changelogSection(changelog: string, wanted: string): string {
   return section.trim()
 }
 
-/** Returns the SHA-256 sums of all files, as `sha256sum --check` reads them. */
+/** Returns the SHA-256 sums of all files, in the format of `sha256sum --check`. */
 export function sums(directory: string): string {
   const files = globSync('*', { cwd: directory }).filter((file) => existsSync(join(directory, file)))
   return files

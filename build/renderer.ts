@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import type { Plugin } from 'vite'
 import { bundle } from './bundle.ts'
 
-/** Sizes over gzip, bytes. */
+/** Gzipped sizes, bytes. */
 const scripts = [
   { name: 'render.js', entry: 'sandbox/renderer/host/main.ts', most: 8_000 },
   { name: 'frame.js', entry: 'sandbox/renderer/frame/main.ts', most: 3_000 },
@@ -14,7 +14,9 @@ const scripts = [
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Writes render.js and frame.js to `outDir`; throws when one is larger than it may be. Tests may add plugins, and lines with them. */
+/**
+ * Writes render.js and frame.js to `outDir`; throws when one is too large. Tests may add plugins, and lines with them.
+ */
 export async function buildRenderer(outDir: string, plugins: readonly Plugin[] = []): Promise<void> {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
   for (const { name, entry, most } of scripts) {
@@ -33,6 +35,6 @@ export async function buildRenderer(outDir: string, plugins: readonly Plugin[] =
     })
     const size = gzipSync(await readFile(join(outDir, name))).length
     if (size > most && plugins.length === 0)
-      throw new Error(`${name} has ${size} bytes over gzip, ${most} are allowed. Make it smaller.`)
+      throw new Error(`${name} has ${size} bytes gzipped, ${most} are allowed. Make it smaller.`)
   }
 }

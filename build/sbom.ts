@@ -1,6 +1,6 @@
 /**
- * The bill of materials of the package, as CycloneDX: what npm installs with it, and what is bundled in it. npm knows the
- * first from the lock file, the build the second from the modules in its output.
+ * The bill of materials of the package, as CycloneDX: the packages that npm installs with it, and the packages bundled
+ * in it. npm knows the first from the lock file, the build knows the second from the modules in its output.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ export interface BillOfMaterials {
   components: Component[]
 }
 
-/** Returns the bill of materials of a checkout that is built. */
+/** Returns the bill of materials of a built checkout. */
 export function billOfMaterials(root: string): BillOfMaterials {
   const args = ['sbom', '--sbom-format=cyclonedx', '--omit=dev', '--package-lock-only']
   const installed = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8' })) as BillOfMaterials
@@ -31,7 +31,7 @@ export function billOfMaterials(root: string): BillOfMaterials {
   return { ...installed, components: [...installed.components, ...bundled.filter(({ purl }) => !known.has(purl))] }
 }
 
-/** Returns the packages at the head of the notices. */
+/** Returns the packages listed at the top of the notices. */
 function bundledComponents(notices: string): Component[] {
   return [...notices.matchAll(/^ {2}(\S+) (\S+) \(([^)]+)\)$/gm)].map(([, name = '', version = '', license = '']) => ({
     'bom-ref': `${name}@${version}`,
