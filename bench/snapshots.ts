@@ -88,7 +88,7 @@ async function checked(response: Response): Promise<void> {
   if (!response.ok) throw new Error(`${response.status}: ${text}`)
 }
 
-/** The median, beside the slowest. */
+/** The median, next to the slowest. */
 function report(name: string, all: readonly number[], most_ms: number | null): void {
   const middle = median(all)
   const isMet = most_ms === null || middle <= most_ms

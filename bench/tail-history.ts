@@ -1,6 +1,6 @@
 /**
  * `svc beacons tail --since 10m` over a long history: 100 000 beacons of the last minutes. Prints when the screen had
- * them all, how long a key press waited in the meantime, the delay of another client's request, and the memory of the
+ * them all, how long a key press waited, the delay of another client's request, and the memory of the
  * tail.
  */
 import { loadavg } from 'node:os'
@@ -39,8 +39,8 @@ const whole_ms = performance.now() - started
 memory_mb = Math.max(memory_mb, residentMemory(tail))
 console.log(`first on the screen  ${first_ms.toFixed(0)} ms after the start`)
 console.log(`all on the screen    ${whole_ms.toFixed(0)} ms`)
-console.log(`a key waited         ${key_ms.toFixed(0)} ms at most meanwhile`)
-console.log(`another's request    ${other_ms.toFixed(0)} ms at most meanwhile`)
+console.log(`a key waited         ${key_ms.toFixed(0)} ms at most`)
+console.log(`another's request    ${other_ms.toFixed(0)} ms at most`)
 console.log(`memory of the tail   ${memory_mb.toFixed(0)} MB at most`)
 await quit(terminal)
 await sandbox.stop()

@@ -46,7 +46,7 @@ describe('a decision or a beacon', () => {
     }
   })
 
-  test('never comes before its cause, although the clocks differ', () => {
+  test('never precedes its cause, although the clocks differ', () => {
     const recorder = recorderOf('turn-1')
     recorder.onPageEvent(pageEvent({ type: 'turn:started' }))
     recorder.onPageEvent(pageEvent({ type: 'rendered' }))

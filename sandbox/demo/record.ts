@@ -26,7 +26,7 @@ export interface Entry {
   sandbox: { event: SandboxEvent; at: number } | null
 }
 
-/** In the order in which entries of the same time are shown. */
+/** In the display order of entries with the same time. */
 const firstKinds = ['started', 'consent', 'activated', 'request', 'pending', 'decision', 'frame', 'rendered'] as const
 
 export type EntryKind =
@@ -44,7 +44,7 @@ export interface TurnRecord {
   started_at: number
   slot_id: string | null
   entries: Entry[]
-  /** The placement as the sandbox knows it now. */
+  /** The current placement in the sandbox. */
   detail: PlacementDetail | null
 }
 

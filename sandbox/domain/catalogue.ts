@@ -150,7 +150,7 @@ const unhinted: Readonly<Record<Exclude<Format, 'native'>, Size>> = {
   clip: { width: 640, height: 360 },
 }
 
-/** The smallest slot in which a native template is legible. */
+/** The smallest slot where a native template is legible. */
 const smallestNative: Size = { width: 120, height: 50 }
 
 export function isStandardSize(format: Exclude<Format, 'native'>, size: Size): boolean {

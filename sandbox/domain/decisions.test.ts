@@ -229,7 +229,7 @@ describe('why no campaign fills', () => {
     expect(decide(marketOf(), opportunity())).toEqual({ status: 'no_fill', reason: 'no_demand', trace: '' })
   })
 
-  test('the reason is the rule that stopped the campaigns that came furthest', () => {
+  test('the reason is the rule that stopped the campaigns that got furthest', () => {
     const offers = marketOf({ topics: ['tea'] }, { iab_categories: ['IAB1'] }, { price_cpm: 1 })
     const asked = opportunity({ blocked_categories: ['IAB1'], floors: floor(5) })
     expect(decide(offers, asked)).toEqual({ status: 'no_fill', reason: 'below_floor', trace: 'tbp' })

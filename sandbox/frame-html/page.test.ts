@@ -91,7 +91,7 @@ describe('the frame page', () => {
     expect(framePage({ ...native, is_test: true }).html).toContain('>TEST<')
   })
 
-  test('says that it knows neither language nor direction of a card, so that both follow its title', () => {
+  test('declares neither language nor direction of a card, so both follow its title', () => {
     expect(framePage(native).html).toContain('sponsored" lang="" dir="auto">')
     expect(framePage({ ...native, click_url: '' }).html).toContain('<div class="surface" lang="" dir="auto">')
   })

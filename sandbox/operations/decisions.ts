@@ -287,7 +287,7 @@ function noFillDecision(reason: NoFillReason, ad_label_text: string, cs_declarat
   }
 }
 
-/** The rules by which a fill is rendered and counted (A32), from A76. */
+/** The rules for rendering and counting a fill (A32), from A76. */
 const ruleset = { ruleset_id: 'mrc_viewability', ruleset_version: 1 }
 
 interface CreativeUrls {

@@ -24,7 +24,7 @@ test('a chain that grows faster than it is verified is verified up to where it w
     seed: { projects: [], catalogue: { sha256: sha256Hex('{}'), demand: '{}' } },
   })
   let appended = 0
-  /** Others append as much as is read, ten times. */
+  /** Other writers append as much as is read, ten times. */
   const growing = new Proxy(store, {
     get(target, name) {
       if (name !== 'evidence') return Reflect.get(target, name)

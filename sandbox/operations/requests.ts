@@ -274,7 +274,7 @@ interface MatchResult {
   failed: FailedCondition[]
 }
 
-/** Tests every condition, in the order in which failures are reported. */
+/** Tests every condition, in the order that failures are reported. */
 function matchRequest(conditions: Conditions, request: MatchedRequest): MatchResult {
   const { item } = request
   const failed: FailedCondition[] = []

@@ -32,10 +32,10 @@ describe('an acceptor agrees with the parser of the schema', () => {
   const cases: [name: string, schema: z.ZodType, values: unknown[]][] = [
     ['text is counted in characters', shortText, ['a', 'ab', '😀', '😀😀', '😀😀😀😀', '😀😀😀😀😀', 'abcde']],
     ['patterns', z.string().regex(/^a/).regex(/b$/), ['ab', 'a', 'b', 'axb']],
-    ['a pattern that has a state', z.string().regex(/a/g), ['a', 'a', 'ba', 'b']],
+    ['a stateful pattern', z.string().regex(/a/g), ['a', 'a', 'ba', 'b']],
     ['formats', z.iso.datetime({ offset: true }), ['2026-01-01T00:00:00Z', '2026-01-01']],
     ['numbers', z.number().min(0).max(1), [0, -0, 1, 0.5, 1.1, -1, Number.NaN, Number.POSITIVE_INFINITY, '1']],
-    ['bounds that are no value', z.number().gt(0).lt(1), [0, 0.5, 1]],
+    ['bounds that are not values', z.number().gt(0).lt(1), [0, 0.5, 1]],
     ['whole numbers', z.int(), [0, 1.5, 2 ** 53, -(2 ** 53), Number.MAX_SAFE_INTEGER]],
     ['other formats of numbers', z.int32(), [0, 2 ** 31, 2 ** 31 - 1]],
     ['values that are converted', z.coerce.number(), ['1', 1, 'a']],
@@ -95,7 +95,7 @@ test('usual requests are accepted without the parser, with their fields in the o
 
 const looseAny = z.looseObject({})
 
-/** What is accepted is what the parser returns, with its properties in the same order. */
+/** An accepted value is the value that the parser returns, with its properties in the same order. */
 function expectAgreement(schema: z.ZodType, value: unknown): void {
   const accepted = accept(schema, value)
   if (accepted === refused) return
@@ -105,7 +105,7 @@ function expectAgreement(schema: z.ZodType, value: unknown): void {
   expect(JSON.stringify(accepted)).toBe(JSON.stringify(parsed.data))
 }
 
-/** Values that a schema mostly accepts: parts of another kind, at a bound, missing, or not known are among them. */
+/** Values that a schema mostly accepts, some with parts that are of another kind, at a bound, missing, or unknown. */
 function valuesOf(schema: z.core.$ZodType, others: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 24, arbitrary: usualOf(schema, others) }, { weight: 1, arbitrary: others })
 }

@@ -16,7 +16,7 @@ export interface Routes {
    * @throws ApiError 400 for a path that cannot be decoded, or has a parameter of more than 1 024 characters
    */
   find(request: Request): Route | null
-  /** The methods that a path has routes for. HEAD has those of GET. */
+  /** The methods that a path has routes for. HEAD uses the routes of GET. */
   methodsOf(url: string): string[]
   /**
    * Returns the fix for a path that has a route without its repeated or trailing slashes, or without the /v1 of a base
@@ -141,7 +141,7 @@ export async function checkControlPlane(
 ): Promise<void> {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   const token = headerOf(request, 'x-sandbox-token') ?? (needsToken && isRead ? takeQueryToken(request) : undefined)
-  // An open route works without the database that knows the tokens.
+  // An open route works without the database that has the tokens.
   request.holder = token === undefined || isOpen ? null : await access.find(token)
   const hasToken = request.holder !== null
   if (needsToken && !hasToken && !isOpen) throw tokenNeeded(token !== undefined)
@@ -181,7 +181,7 @@ function isOwnSite(sec_fetch_site: string | undefined): boolean {
   return sec_fetch_site === undefined || sec_fetch_site === 'same-origin' || sec_fetch_site === 'none'
 }
 
-/** Whether a browser opens the address in a tab of its own. A prefetch does not count: nobody has opened it. */
+/** Whether a browser opens the address in its own tab. A prefetch does not count: nobody has opened it. */
 function isNavigation(request: Request): boolean {
   return (
     request.method === 'GET' &&

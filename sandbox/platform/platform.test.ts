@@ -3,7 +3,7 @@ import { createPlatform, manualClock, sandboxClock } from './platform.ts'
 
 const signingKey = new Uint8Array(32)
 
-test('nodes that share a database never give the same identifier, also after one has seen a larger one', () => {
+test('nodes that share a database never create the same identifier, even after one has seen a larger one', () => {
   const platforms = [0, 1, 63].map((node) => createPlatform({ signingKey, node: () => node }))
   const ids = platforms.flatMap((platform) => Array.from({ length: 1_000 }, () => platform.newId()))
   platforms[1]!.seenId(Math.max(...ids) + 5)
@@ -72,7 +72,7 @@ describe('a sandbox clock', () => {
     expect([clock.now(), clock.offset_ms, clock.frozen]).toEqual([machine_ms + 1_000, 0, true])
   })
 
-  test('takes up the state that another one kept', () => {
+  test('continues from the state that another clock stored', () => {
     const moved = sandboxClock()
     moved.advance(day_ms)
     const next = sandboxClock()
@@ -141,7 +141,7 @@ describe('alarms', () => {
     }
   })
 
-  test('can be cancelled, also by one that rings in the same move', () => {
+  test('can be cancelled, even by one that rings in the same move', () => {
     const clock = manualClock(machine_ms)
     const rung: string[] = []
     const cancel = clock.at(machine_ms + 2, () => rung.push('second'))

@@ -1,4 +1,4 @@
-/** Fault rules of two nodes on what their database holds: what takes long on one of them must not undo the other's change. */
+/** Fault rules of two nodes on one database: slow work on one node must not undo the other's change. */
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { FaultState } from '../store/store.ts'

@@ -281,7 +281,7 @@ export interface Scenarios {
   list(): ScenarioItem[]
   /** Returns how the scenario in use changes decisions. Live traffic is never changed. */
   changesFor(mode: Mode): ScenarioChanges
-  /** Replaces the scenario in use. Resolves to null when there is no scenario of this name. */
+  /** Replaces the scenario in use. Resolves to null when there is no scenario with this name. */
   use(name: string, now_ms: number): Promise<ScenarioItem | null>
   /** Ends the scenario in use and resolves to its name. */
   clear(now_ms: number): Promise<string | null>

@@ -53,7 +53,7 @@ interface Pending {
 export function createPendingDecisions(services: PendingDecisionServices): PendingDecisions {
   const { store, platform, waiters } = services
   const { clock } = platform
-  /** In the order in which they become due. */
+  /** In the order that they become due. */
   let pending: Pending[] = []
   /** For the first of `pending`. */
   let alarm: { at_ms: number; cancel: () => void } | null = null

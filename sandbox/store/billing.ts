@@ -170,8 +170,8 @@ function toBillingCounts({ counted, missed, unaccepted, latest }: Counts, newest
 }
 
 /**
- * How far a report of all time has come. Every slot up to `slot_id` is counted, with those of its beacons whose entry of
- * evidence is at most `evidence_id`: entries are numbered in the order of commits, identifiers of beacons are not.
+ * How far a report of all time got. Every slot up to `slot_id` is counted, including its beacons with an evidence entry
+ * up to `evidence_id`: entries are numbered in the order of commits, identifiers of beacons are not.
  */
 export interface BillingProgress {
   slot_id: number
@@ -215,7 +215,7 @@ interface Kept {
   generation: number
   rules: BillingRules
   progress: BillingProgress
-  /** The fields of the report beside its counts. */
+  /** The fields of the report apart from its counts. */
   projects: string
   counts: BillingCounts
 }

@@ -1,5 +1,5 @@
 /**
- * Data beside the state of a sandbox: who may use its control plane (`AccessStore`, in every store), and coordination
+ * Data outside the state of a sandbox: who may use its control plane (`AccessStore`, in every store), and coordination
  * between several processes on one database (`SharedStore`, null in a store that one process owns). Neither is replaced
  * by a reset, a restore or an import, and neither is exported.
  */

@@ -500,8 +500,8 @@ export interface BillingCounts {
 
 export interface BeaconStore {
   /**
-   * Stores a beacon with its evidence, which refers to it, and resolves to those of the slot's beacons that billing judges;
-   * null when the slot has a beacon of that beacon_id, or is gone.
+   * Stores a beacon with its evidence, which refers to it, and resolves to the slot's beacons that billing judges; null
+   * when the slot has a beacon with that beacon_id, or is gone.
    */
   recordBeacon(
     beacon: BeaconRow,
@@ -741,7 +741,7 @@ export interface SnapshotStore {
   /** Saves the committed state under a name; null when the name is taken and may not be replaced. */
   saveSnapshot(name: string, mayReplace: boolean): Promise<SnapshotRow | null>
   listSnapshots(): Promise<SnapshotRow[]>
-  /** Resolves to false when there is no snapshot of that name. */
+  /** Resolves to false when there is no snapshot with that name. */
   deleteSnapshot(name: string): Promise<boolean>
   /** Replaces everything with a snapshot, in one transaction. A refused one changes nothing. */
   restoreSnapshot(
@@ -750,6 +750,6 @@ export interface SnapshotStore {
   ): Promise<'missing' | Refusal | { status: 'restored'; snapshot: SnapshotRow }>
   /** Writes one consistent copy of everything to a file that the caller removes. */
   exportState(): Promise<{ path: string; remove(): Promise<void> }>
-  /** Opens an imported copy beside this store: nothing changes here before `replace`. */
+  /** Opens an imported copy alongside this store: nothing changes here before `replace`. */
   receiveState(bytes: AsyncIterable<Uint8Array>): Promise<ReceivedState | Refusal>
 }

@@ -18,7 +18,7 @@ export interface View {
   href: string
   /** Typed after g, it opens the view. */
   shortcut: string
-  /** In the order in which they are matched: `/placements`, `/placements/:id`. */
+  /** In matching order: `/placements`, `/placements/:id`. */
   routes: readonly { path: string; page: LazyExoticComponent<ComponentType<ViewPageProps>> }[]
   /** Its purpose in a few words, shown in the command palette. */
   summary: string

@@ -1,4 +1,4 @@
-/** Line icons on a grid of 24: those of the demo host, and a few of the inspector's own. */
+/** Line icons on a grid of 24: the demo host's, and a few for the inspector. */
 import demoIcons from '../../../fixtures/demo/icons.json' with { type: 'json' }
 
 const ownIcons = {

@@ -19,7 +19,7 @@ interface ListPageProps extends Pick<PageProps, 'title' | 'lead' | 'actions'> {
   filters: readonly Filter[]
   /** Whether new items can be held back. */
   isPausable?: boolean
-  /** The noun of an item, for a list in which none matches the filters: `placement`. */
+  /** The noun of an item, for a list without matches: `placement`. */
   noun: string
   /** Shown when there is nothing, without any filter. */
   empty: ReactNode

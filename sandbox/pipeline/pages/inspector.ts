@@ -52,7 +52,7 @@ const jsonLinks = [...sharedPaths]
   .map((path) => `<a href="${path}?raw">${path}</a>`)
   .join(', ')
 
-/** The id of the style sheet keeps a library from adding a style of its own, which the policy would refuse. */
+/** The id of the style sheet keeps a library from adding its own, which the policy would refuse. */
 const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -158,7 +158,7 @@ function sessionResponse({ context }: Exchange, session: InspectorSession): Resp
   }
 }
 
-/** Nothing is loaded from elsewhere, and nothing inline runs. Frames are those of placements. */
+/** Nothing is loaded from elsewhere, and nothing inline runs. The only frames are those of placements. */
 function headersOf({ url, base_url }: Services): Record<string, string> {
   const frames = url === base_url ? '' : ` ${base_url}`
   const policy = [

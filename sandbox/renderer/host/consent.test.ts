@@ -52,7 +52,7 @@ test('a revision below the last one seen for its session is superseded', () => {
   expect(consents.problem({ ...granted, revision: 2 }, 'b')).toBe(null)
 })
 
-test('expiry is days away, and no timer of the browser need hold that long', () => {
+test('expiry is days away, and no browser timer has to last that long', () => {
   const days = 24 * 60 * 60_000
   const expired = vi.fn()
   watchExpiry(now_ms + 3 * days, () => Date.now(), expired)

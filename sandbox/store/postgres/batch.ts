@@ -359,7 +359,7 @@ export class Batch {
     return (this.loaded.fills.get(name) ?? 0) + more.length + fills <= most
   }
 
-  /** Adds a beacon to those of its slot; null when the slot has one of that beacon_id, or is gone. */
+  /** Adds a beacon to its slot; null when the slot has one with that beacon_id, or is gone. */
   addBeacon(slot_id: number, beacon_id: string, beacon: AcceptedBeacon): readonly AcceptedBeacon[] | null {
     const name = beaconName(slot_id, beacon_id)
     if (this.slot(slot_id) === null || this.loaded.beaconIds.has(name) || this.beaconIds.has(name)) return null

@@ -57,7 +57,7 @@ export interface Connection {
   replace<Result>(run: (batch: Batch, link: Link) => Promise<Result>): Promise<Result>
   /** Schedules a commit for buffered rows that no request waits for, in some milliseconds. */
   nudge(wait_ms?: number): void
-  /** Resolves when what is queued and buffered now is committed, or has failed. */
+  /** Resolves when everything queued and buffered so far is committed, or has failed. */
   flush(): Promise<void>
   /** Commits queued writes, and refuses later ones. */
   close(): Promise<void>

@@ -303,7 +303,7 @@ export function versionProblem(location: string, version: number): SandboxError 
   return new SandboxError(
     'database_unwritable',
     `${location} is PostgreSQL ${Math.floor(version / 10_000)}; the sandbox needs ${leastVersion} or later.`,
-    'Name a newer server. svc docs scaling lists what is used of it.',
+    'Use a newer server. svc docs scaling lists the features it needs.',
   )
 }
 

@@ -96,7 +96,7 @@ export function projectTable({ read, write, change }: Connection, mayCache: () =
     return row === undefined ? null : toProject(row)
   }
 
-  /** Clears what is cached once the change is committed, and again after reads that overtook it. */
+  /** Clears the cache once the change is committed, and again after reads that overtook it. */
   const changed = async <Result>(result: Promise<Result>): Promise<Result> => {
     try {
       return await result

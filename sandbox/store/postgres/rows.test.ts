@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { shareReads } from './rows.ts'
 
-test('rows that are asked for while a read is under way share the next one, which none that came later joins', async () => {
+test('rows requested while a read is under way share the next one, which later requests do not join', async () => {
   const asked: (readonly number[])[] = []
   const ends: (() => void)[] = []
   const find = shareReads(async (keys: readonly number[]) => {
@@ -24,7 +24,7 @@ test('rows that are asked for while a read is under way share the next one, whic
   expect(asked).toEqual([[1], [2, -1], [2]])
 })
 
-test('a read that fails fails for those who shared it, and not for the next ones', async () => {
+test('a failed read fails for the requests that share it, and not for later ones', async () => {
   let attempts = 0
   const find = shareReads(async (keys: readonly number[]) => {
     if (++attempts === 1) throw new Error('lost')

@@ -54,7 +54,7 @@ export interface ListSource {
   filter: Filter
   /** Whether an index leads to few rows, so that all of them may be looked at. */
   isIndexed: boolean
-  /** Values of a column by which the rows are found while they are few: the first query that finds few is used. */
+  /** Column values to find the rows by while there are few: the first query that finds few is used. */
   narrowed?: readonly { column: string; by: string; value: Value }[]
   /** Rows that one part looks at in the order of ids, so a filter that matches none stays cheap. */
   rowsAtOnce?: number

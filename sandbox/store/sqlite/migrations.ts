@@ -1,6 +1,6 @@
 /**
- * Inserts the beacons of one table into `session_beacon`, all of them or those of a condition that follows: newer ones than
- * it has.
+ * Inserts the beacons of one table into `session_beacon`, either all of them, or those that match a condition that
+ * follows: beacons newer than any it has.
  */
 export const insertSessionBeacons = {
   beacon: sessionBeaconsOf('beacon', 1),

@@ -88,7 +88,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
   const methods: RequestStore = {
     appendExchange(row) {
       if (isClosed || limit === 0) return
-      // A reset or a restore may have removed the project meanwhile.
+      // A reset or a restore may have removed the project in the meantime.
       const isOrphan = row.project_id !== null && !projects.exists(row.project_id)
       buffer.push(isOrphan ? { ...row, project_id: null } : row)
       nudge()

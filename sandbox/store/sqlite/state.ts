@@ -96,7 +96,7 @@ export function replaceTables(db: Database.Database, path: string, within: () =>
   }
 }
 
-/** Returns the tables of a schema of the connection, in the order in which they were made. */
+/** Returns the tables of a schema of the connection, in order of creation. */
 export function tablesOf(db: Database.Database, schema = 'main'): string[] {
   return db
     .prepare(`SELECT name FROM ${schema}.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)

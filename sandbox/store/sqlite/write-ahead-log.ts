@@ -107,7 +107,7 @@ export function backgroundCheckpoints(
 }
 
 /*
- * The files that a killed sandbox leaves beside its database: its lock file, the log, and the index of the log. The
+ * The files that a killed sandbox leaves next to its database: its lock file, the log, and the index of the log. The
  * index is memory that its processes share, backed by a file, so a kill leaves it intact, and reading the size of the
  * log from it costs nothing. After a power loss it may be older, and then counts less.
  */

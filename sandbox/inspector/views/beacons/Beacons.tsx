@@ -310,7 +310,7 @@ function isAcceptCode(code: string): code is keyof typeof acceptMeanings {
   return Object.hasOwn(acceptMeanings, code)
 }
 
-/** The exchange of the journal in which it was received. */
+/** The journal exchange that delivered it. */
 function Received({ item }: { item: BeaconItem }) {
   const { received_at_ms } = item
   const exchanges = useResource('requests.list', {

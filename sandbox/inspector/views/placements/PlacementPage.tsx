@@ -274,7 +274,7 @@ interface Stage {
   left: number
 }
 
-/** Returns the rules in the order in which they removed campaigns, with the number that each left. */
+/** Returns the rules in the order that they removed campaigns, with the number that each left. */
 function stagesOf(trace: readonly TraceStep[]): Stage[] {
   const removed = trace.filter(({ outcome }) => outcome === 'removed')
   const byRule = Map.groupBy(removed, ({ rule }) => rule ?? 'unknown')

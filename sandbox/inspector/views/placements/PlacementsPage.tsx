@@ -1,4 +1,4 @@
-/** Every slot of the sandbox, newest first; those of one job, campaign or session. */
+/** Every slot of the sandbox, newest first; also the slots of one job, campaign or session. */
 import type { ReactNode } from 'react'
 import type { PlacementItem } from '../../../../src/contract/resources/placements.ts'
 import { listOf, useResource } from '../../data/resource.ts'

@@ -229,7 +229,7 @@ function plain(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [plain(name) as string, plain(field)]))
 }
 
-/** Returns a text in quotes. The escapes of JSON are also those of JavaScript and Python. */
+/** Returns a text in quotes. JSON escapes are also valid in JavaScript and Python. */
 function literal(text: string, quotes: '"' | "'" = "'"): string {
   const inner = JSON.stringify(text).slice(1, -1)
   if (quotes === '"') return `"${inner}"`

@@ -60,7 +60,7 @@ test('overrides are added, and win over the choices', () => {
   expect(placementBody(state, open).overrides).toEqual({ allowed_formats: ['clip'], bidfloor: 2 })
 })
 
-test('texts that are no numbers or no object are named', () => {
+test('texts that are not numbers or objects are reported', () => {
   const state = { ...defaultState, max_width: '12px', overrides: '[1]' }
   expect(problemsOf(state).map(({ field }) => field)).toEqual(['max_width', 'overrides'])
   expect(problemsOf({ ...defaultState, max_width: '12', overrides: '{}' })).toEqual([])

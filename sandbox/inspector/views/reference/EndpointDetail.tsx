@@ -293,7 +293,7 @@ async function prepareFill(send: Send, client_id: string): Promise<{ asset_token
   return { asset_token: placement.asset_token, slot_id: String(response?.slot_id) }
 }
 
-/** Returns a body whose identifiers and times are those of this sandbox. */
+/** Returns a body with the identifiers and times of this sandbox. */
 async function groundedBody(body: Json, ground: Ground, send: Send): Promise<Json> {
   const text = JSON.stringify(body)
   const fill = text.includes('ast_example') ? await prepareFill(send, ground.client_id) : null

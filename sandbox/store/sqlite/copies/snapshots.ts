@@ -2,7 +2,7 @@
  * Copies of the whole state, each a database file: named snapshots, exports, and imports, with the checks of a file
  * before anything reads its rows.
  *
- * They are in a folder beside the database; those of a database in memory in a private temporary folder that is removed
+ * They are in a folder next to the database; for a database in memory, in a private temporary folder that is removed
  * when the sandbox stops. A copy is written under a temporary name and moved into place when it is complete, so that a
  * failure leaves what was there before.
  */
@@ -47,7 +47,7 @@ interface SnapshotOptions {
   memory: MemoryState | null
   /** Opens another database with the same options. */
   open(path: string): Store
-  /** Replaces every row of the file with those of another. */
+  /** Replaces every row of the file with the rows of another. */
   replaceFile(from: string, at_ms: number): Promise<void>
   /** Called when another state in memory, with this many exchanges in its journal, has replaced the previous one. */
   onReplaced(at_ms: number, exchanges: number): void
