@@ -1,4 +1,4 @@
-/** A question whose answer is chosen from a list with the arrow keys. Loaded only when it is asked. */
+/** A question answered by choosing from a list with the arrow keys. Loaded only when asked. */
 import { Box, type RenderOptions, render, Text, useInput, useStdin } from 'ink'
 import { useEffect, useState } from 'react'
 import { oneLine } from '../cli/output/terminal.ts'
@@ -22,7 +22,7 @@ export async function select<Item extends Choice>(
     input = stdin
     screen.unmount()
   }
-  // Ink draws nothing before the end where it sees `CI`, which a developer's container may have too.
+  // Ink draws nothing before the end if `CI` is set, which can be the case in a developer's container too.
   const screen = render(<Select title={title} items={items} onEnd={end} />, {
     ...streams,
     exitOnCtrlC: false,
@@ -57,7 +57,7 @@ function Select<Item extends Choice>({ title, items, onEnd }: SelectProps<Item>)
     else if (key.downArrow || text === 'j') setIndex((at) => (at + 1) % items.length)
     else if (named !== -1) setIndex(named)
   })
-  // After the keys that came with Enter have moved the index.
+  // Once the keys that arrived with Enter have moved the index.
   useEffect(() => {
     if (isChosen) onEnd(items[index]!, stdin)
   }, [isChosen, index, items, onEnd, stdin])

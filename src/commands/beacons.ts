@@ -31,7 +31,7 @@ const lint: Command = {
   name: 'lint',
   summary: 'Check a file of beacons without sending them',
   details:
-    'Reads one body, an array, JSON lines, or the beacon requests of a HAR file. Errors are what the service refuses; warnings are what it would not bill. To find beacons that are too old, give the time of sending with --now; those of a HAR file have their own. Exit code 5 when there is an error.',
+    'Reads one body, an array, JSON lines, or the beacon requests of a HAR file. Errors are beacons that the service would refuse; warnings are beacons that it would not bill. To find beacons that are too old, give the time of sending with --now; a HAR file has its own times. Exit code 5 when there is an error.',
   arguments: [new Argument('<file>', 'the file; - for stdin')],
   options: [
     new Option('--now <instant>', 'when they are sent: now, a day, a time with its zone, or epoch milliseconds'),
@@ -94,7 +94,7 @@ const tail: Command = {
   options: [
     ...filters.values(),
     new Option('--rejected', 'Only rejected beacons.'),
-    new Option('--compact', 'Print lines on a terminal too.'),
+    new Option('--compact', 'Print lines even on a terminal.'),
   ],
   examples: ['beacons tail --since 10m', 'beacons tail --rejected -o jsonl'],
   async run(session, input) {
@@ -113,7 +113,7 @@ const tail: Command = {
   },
 }
 
-/** Returns what the flags select: project and slot in the stream itself, the rest in the filter. */
+/** Returns the selection of the flags: project and slot apply to the stream itself, the rest to the filter. */
 async function read(session: Session, { options }: CommandInput): Promise<{ filter: TailFilter; feed: FeedOptions }> {
   const flags = flagValues(filters, options) as FilterFlags
   return {
@@ -192,7 +192,7 @@ export const beacons: Noun = {
         ),
     }),
     endpointCommand('beacons.list', {
-      empty: 'No beacon was received yet. Send some: svc trigger',
+      empty: 'No beacons yet. Send some: svc trigger',
       examples: ['beacons list', 'beacons list --verdict rejected --since 10m -o jsonl'],
       columns: [
         { name: 'when', field: 'received_at_ms', kind: 'time', paint: paintDim },
@@ -218,7 +218,7 @@ function wouldBillText(header: string | null): string | null {
   return metric === undefined ? answer : `${answer}, a ${metric}`
 }
 
-/** Returns the fields that the flags leave out. A body of --data is sent unchanged, so it gets none. */
+/** Returns defaults for the fields that the flags leave out. A body from --data is sent unchanged, so it gets none. */
 async function defaults(
   session: Session,
   { data, set, assetToken, occurredAt }: CommandInput['options'],
@@ -234,7 +234,7 @@ async function defaults(
   }
 }
 
-/** The clock of a sandbox may be moved, and the sandbox judges a beacon by it. */
+/** The clock of a sandbox can be moved, and the sandbox judges beacons by it. */
 async function serviceTime({ host, settings, signal, client }: Session): Promise<number> {
   return settings.sandbox === null ? host.now() : (await client().clock.show({}, { signal })).now_ms
 }

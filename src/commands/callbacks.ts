@@ -21,7 +21,7 @@ import { parseJson, valueAt } from '../foundation/json.ts'
 
 const defaultPort = 4020
 const mostBodyBytes = 1_048_576
-/** How long the program that callbacks are forwarded to may take. The sandbox waits 5 s. */
+/** Time limit for the program that callbacks are forwarded to. The sandbox waits 5 s. */
 const forward_ms = 10_000
 const signatureHeader = 'x-csl-signature'
 
@@ -29,13 +29,13 @@ const signatureHeader = 'x-csl-signature'
 export interface ReceivedCallback {
   type: 'callback'
   at_ms: number
-  /** The path and query that it came to. */
+  /** The path and query that it was sent to. */
   path: string
   slot_id: string | null
   fill: boolean | null
   format: string | null
   no_fill_reason: string | null
-  /** `other_key`: right, with another key of the sandbox than the one in use. */
+  /** `other_key`: valid, but made with a sandbox key other than the one in use. */
   signature: 'verified' | 'other_key' | 'wrong' | 'missing'
   /** The status of the response. */
   status: number
@@ -56,7 +56,7 @@ const listen: Command = {
   summary: 'Receive callbacks here, verify and print them',
   details: [
     'Prints one line for each callback, until Ctrl-C, and verifies its signature with the secret key in use. Send its address as callback_url: svc jobs create --callback-url http://localhost:4020',
-    'Responds with 200, or with 401 when the signature is not right. With --forward-to it passes on the exact bytes and headers, and responds with the status that it gets, or with 502: then the sandbox tries again, as production would.',
+    'Responds with 200, or with 401 if the signature is wrong. With --forward-to it passes on the exact bytes and headers, and responds with the status that it gets back, or with 502: then the sandbox tries again, as production would.',
   ].join('\n\n'),
   options: [
     new Option('--forward-to <url>', 'pass each callback on to this address of your program').argParser(forwardUrl),
@@ -98,7 +98,7 @@ function forwardUrl(text: string): URL {
   throw new InvalidArgumentError('It must be an http URL, such as localhost:3000/hooks/decision.')
 }
 
-/** Returns the key in use, then those that the sandbox was started with. */
+/** Returns the key in use, then the keys that the sandbox was started with. */
 function keysOf({ settings }: Session): string[] {
   const { secret_key, sandbox, source } = settings
   if (secret_key === null) {
@@ -109,7 +109,7 @@ function keysOf({ settings }: Session): string[] {
   return [secret_key, ...(sandbox?.projects ?? []).flatMap((project) => [project.secret_key, project.live_secret_key])]
 }
 
-/** Listens on both addresses that `localhost` may be. */
+/** Listens on both addresses that `localhost` can mean. */
 async function bind(session: Session, receiver: Receiver, port: number): Promise<Server[]> {
   const open = async (host: string, at: number) => {
     const server = createServer((incoming, outgoing) => {
@@ -244,7 +244,7 @@ function line(callback: ReceivedCallback, style: Style): string {
 }
 
 export const callbacks: Noun = {
-  summary: 'Receive callbacks, list them with their status, send them again',
+  summary: 'Receive callbacks, list them with their status, and resend them',
   commands: [
     listen,
     endpointCommand('callbacks.list', {
@@ -261,7 +261,7 @@ export const callbacks: Noun = {
     }),
     endpointCommand('callbacks.resend', {
       details:
-        'Without slot_id: the newest callback. After a restart of the sandbox it is signed with the secret key in use, which must be the one that created the job: --secret-key KEY names another. Exit code 5 when it is not delivered.',
+        'Without slot_id: the newest callback. After a restart of the sandbox it is signed with the secret key in use, which must be the one that created the job: --secret-key KEY names another. Exit code 5 if it is not delivered.',
       arguments: [new Argument('[slot_id]', 'Slot of the callback: svc callbacks list.')],
       options: [],
       examples: ['callbacks resend', 'callbacks resend -o json'],
@@ -277,7 +277,7 @@ export const callbacks: Noun = {
 async function newest(session: Session): Promise<string> {
   const { items } = (await callEndpoint(session, 'callbacks.list', { query: { limit: 1 } })).data
   if (items[0] !== undefined) return items[0].slot_id
-  const hint = 'Create a job that has some: svc jobs create --callback-url http://localhost:4020'
+  const hint = 'Create a job with one: svc jobs create --callback-url http://localhost:4020'
   throw new CliError('usage', 'callback_missing', 'There are no callbacks to send again.', hint)
 }
 

@@ -1,4 +1,4 @@
-/** `svc completion SHELL`: the command tree as a script of a shell. */
+/** `svc completion SHELL`: the command tree as a shell script. */
 import { Argument, Option } from 'commander'
 import { type NameSource, nameSources, placesOf } from '../cli/completion/places.ts'
 import { completionScripts } from '../cli/completion/scripts.ts'
@@ -17,11 +17,11 @@ const shells = Object.keys(completionScripts)
 export function completion(commands: readonly LazyCommand[]): Command {
   return {
     name: 'completion',
-    summary: 'Print the completion script of a shell',
+    summary: 'Print the completion script for a shell',
     details:
-      'Completes commands, flags and their values, files where one is taken, and names: profiles, scenarios, suites, topics, and what the sandbox in use holds, such as slots and keys. The first lines of the script say how to install it. It completes svc and svc-sandbox, not npx svc-sandbox.',
+      'Completes commands, flags and their values, files, and names: profiles, scenarios, suites, topics, and items in the current sandbox, such as slots and keys. The first lines of the script say how to install it. It completes svc and svc-sandbox, not npx svc-sandbox.',
     arguments: [new Argument('[shell]', 'your shell').choices(shells)],
-    options: [new Option('--names <source>', 'print the names that a script asks for').choices(nameSources)],
+    options: [new Option('--names <source>', 'print the names that a script requests').choices(nameSources)],
     acceptsInvalidSettings: true,
     examples: ['completion bash', 'completion fish'],
     async run(session, { args, options }) {
@@ -43,7 +43,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
   }
 }
 
-/** Reads the names of each source. Without a sandbox it has no names, and Tab completes nothing. */
+/** Reads the names of each source. Without a sandbox there are no names, and Tab completes nothing. */
 const namesOf: Readonly<Record<NameSource, (session: Session) => Promise<string[]>>> = {
   profiles: async ({ host }) => Object.keys((await readJson(profilesPath(host), ProfilesFile))?.profiles ?? {}),
   topics: async () => readTopics().flatMap(({ topic }) => [topic, ...topic.split('/').slice(1)]),
@@ -70,7 +70,7 @@ const namesOf: Readonly<Record<NameSource, (session: Session) => Promise<string[
   ),
 }
 
-/** How many identifiers Tab shows: older ones are seldom meant. */
+/** How many identifiers Tab shows: older ones are rarely meant. */
 const newest = { limit: 20 } as const
 
 /** Returns a source that reads its names from the sandbox in use, and has none without one. */

@@ -36,7 +36,7 @@ const firstProfile = 'default'
 const schemaInProject = './node_modules/svc-sandbox/fixtures/svc.config.schema.json'
 
 const nameArgument = () => new Argument('<name>', 'the setting').choices(fileSettingNames)
-/** Settings that `config set` writes. Only svc.config.json may name the profile of its project. */
+/** Settings that `config set` writes. Only svc.config.json can name the profile of its project. */
 const writtenNames = [...fileSettingNames, 'profile'] as const
 
 const settingColumns: readonly Column[] = [
@@ -103,7 +103,7 @@ const set: Command = {
   name: 'set',
   summary: 'Write one setting into a profile, or into svc.config.json',
   details:
-    'Writes into the profile of --profile, or the one in use; the first profile is called default. An empty value removes the setting; - reads the value from stdin, which keeps a key out of the history of the shell.',
+    'Writes to the profile of --profile, or the one in use; the first profile is called default. An empty value removes the setting; - reads the value from stdin, which keeps a key out of the shell history.',
   arguments: [
     new Argument('<name>', 'the setting; profile with --local only').choices(writtenNames),
     new Argument('<value>', "the value; '' removes it, - reads stdin"),
@@ -132,7 +132,7 @@ const set: Command = {
 const use: Command = {
   name: 'use',
   summary: 'Choose the profile that commands use',
-  details: '--profile, SVC_PROFILE and the profile in svc.config.json win over it.',
+  details: '--profile, SVC_PROFILE and the profile in svc.config.json take precedence.',
   arguments: [new Argument('<profile>', 'its name; svc config list shows all')],
   acceptsInvalidSettings: true,
   examples: ['config use local', 'config use default'],
@@ -167,7 +167,7 @@ const leave: Command = {
 const remove: Command = {
   name: 'delete',
   summary: 'Delete a profile with its settings and keys',
-  details: 'If it was in use, no profile is.',
+  details: 'If it was in use, no profile is in use afterwards.',
   arguments: [new Argument('<profile>', 'its name; svc config list shows all')],
   acceptsInvalidSettings: true,
   examples: ['config delete local', 'config delete default -o json'],
@@ -255,7 +255,7 @@ async function schemaReference(path: string): Promise<{ $schema?: string }> {
   )
 }
 
-/** Returns the problems of svc.config.json and of the profiles, as far as there are such files. */
+/** Returns the problems of svc.config.json and of the profiles, if these files exist. */
 async function checkedFiles({ host, flags }: Session): Promise<{ file: string; problems: string[]; valid: boolean }[]> {
   const config = await findConfig(host, flags)
   const profiles = profilesPath(host)

@@ -37,7 +37,7 @@ export const consent: Noun = {
 function withdraw(): Command {
   const { options = [], ...command } = endpointCommand('consent.set', {
     name: 'withdraw',
-    details: 'What was decided under the earlier consent is no longer shown or counted.',
+    details: 'Placements decided under the earlier consent are no longer shown or counted.',
     examples: ['consent withdraw --session-id sess_1', 'consent withdraw --session-id sess_1 -o json'],
     defaults: () => ({ decision: 'withdrawn' }),
   })

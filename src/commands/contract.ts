@@ -53,14 +53,14 @@ export const check: Command = {
   name: 'check',
   summary: 'Compare a live service with the contract',
   details:
-    'Sends harmless requests with the configured test key: test traffic in a session of its own, and requests that must be refused. Compares status, headers, fields and errors with the contract, and the OpenAPI document if the service publishes one. A difference from what is documented is exit code 5; other differences are only reported. A production key is refused without --allow-live, and then no traffic is sent with it. Also: svc contract --check URL.',
+    'Sends harmless requests with the configured test key: test traffic in a separate session, and requests that must be refused. Compares status, headers, fields and errors with the contract, and the OpenAPI document if the service publishes one. A difference from the documentation is exit code 5; other differences are only reported. A production key is refused without --allow-live, and even then no traffic is sent with it. Also: svc contract --check URL.',
   arguments: [new Argument('[url]', 'base URL of the service; default: base_url of the settings')],
   options: [
     new Option(
       '--openapi <url>',
       `its OpenAPI document; default: ${sandboxOpenapi} of the service, if there is one`,
     ).argParser(wholeUrl),
-    new Option('--allow-live', 'accept a production key, and send only requests that make no traffic'),
+    new Option('--allow-live', 'accept a production key, and send only requests that create no traffic'),
   ],
   tables: [columns],
   examples: ['contract check', 'contract check -o json'],
@@ -81,8 +81,8 @@ export const check: Command = {
     )
     session.out.note(
       isAsDocumented
-        ? `${settings.base_url} is as documented, in everything that was checked.`
-        : `${settings.base_url} differs from what is documented.`,
+        ? `${settings.base_url} matches the documentation in everything that was checked.`
+        : `${settings.base_url} differs from the documentation.`,
     )
     return isAsDocumented ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
   },
@@ -118,7 +118,7 @@ function subjectOf(settings: Settings, mayBeLive: boolean): Subject {
     throw new CliError('usage', 'client_id_missing', `No project is set for ${base_url}.`, hint)
   }
   if (isProductionKey(secret_key) && !mayBeLive) {
-    const hint = 'Use a key that begins with sk_test_, or add --allow-live: then nothing is sent that makes traffic.'
+    const hint = 'Use a key that begins with sk_test_, or add --allow-live: then no request creates traffic.'
     throw new CliError('credentials', 'production_key', 'This is a production key.', hint)
   }
   return { ...settings, client_id, secret_key: permittedKey(settings, secret_key) }
@@ -172,11 +172,11 @@ async function runSuite({ host, signal }: Session, subject: Subject) {
   }
 }
 
-/** Longer than a service may make a client wait that is over its rate limit. */
+/** Longer than a service may make a rate-limited client wait. */
 const step_timeout_ms = 20_000
 
 function reasonToLeaveOut(tag: string, { secret_key, origin }: Subject): string | null {
-  if (tag === 'traffic' && isProductionKey(secret_key)) return 'a production key makes no traffic here'
+  if (tag === 'traffic' && isProductionKey(secret_key)) return 'no traffic is sent with a production key'
   return tag === 'origin' && origin === null ? 'no origin is set: --origin' : null
 }
 
@@ -228,7 +228,7 @@ const usualColumns = 80
 
 const show = endpointCommand('contract.show', {
   details:
-    'Needs no sandbox. Shows each field with its type, whether it is required, its provenance, its decision id and what it is. With the name of a field: where the API has it. Without name: all endpoints.',
+    'Needs no sandbox. Shows each field with its type, whether it is required, its provenance, decision id and description. With the name of a field: where the API has it. Without a name: all endpoints.',
   arguments: [nameArgument()],
   examples: ['contract show placements.create', 'contract show slot_id', 'contract show -o json'],
   async run({ out }, { args: [name] }) {
@@ -255,14 +255,17 @@ export const contract: Noun = {
   flagCommands: { '--check': 'check' },
 }
 
-/** The endpoints are completed; a field may be any. */
+/** Completion suggests the endpoints; a field can have any name. */
 function nameArgument(): Argument {
   const argument = new Argument('[name]', 'an endpoint, such as placements.create, or a field: slot_id')
   argument.argChoices = Object.keys(endpoints)
   return argument
 }
 
-/** Returns the endpoint of this name, or those that have a field of it, with only that field. Throws CliError. */
+/**
+ * Returns the endpoint with this name, or the endpoints that have a field with it, with only that field. Throws
+ * CliError.
+ */
 function endpointsOf(name: string, all: readonly ListedEndpoint[]): ListedEndpoint[] {
   const one = all.filter(({ id }) => id === name)
   if (one.length > 0) return one

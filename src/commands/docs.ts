@@ -1,5 +1,5 @@
 /**
- * Pages of the running sandbox in the browser: `svc docs [TOPIC]` opens the documentation, or prints it where no sandbox
+ * Pages of the running sandbox in the browser: `svc docs [TOPIC]` opens the documentation, or prints it when no sandbox
  * serves it; `svc open [ID]` opens the inspector.
  */
 import { Argument, Option } from 'commander'
@@ -20,7 +20,7 @@ export const docs: Command = {
   arguments: [new Argument('[topic]', 'page or code; default: the contents')],
   options: [
     new Option('--list', 'list the topics').conflicts('text'),
-    new Option('--text', 'print the page, although a sandbox is running'),
+    new Option('--text', 'print the page, even if a sandbox is running'),
   ],
   examples: ['docs --list', 'docs key_class --text'],
   async run(session, { args: [given = contents], options }) {
@@ -40,7 +40,7 @@ export const docs: Command = {
   },
 }
 
-/** The pages with what they are about; of the codes only their groups, in text. */
+/** Lists the pages with their subjects; as text, only the groups of the codes. */
 function list({ out }: Session, topics: readonly Topic[]): number {
   const items = topics.map(({ topic, title, summary, section }) => ({ topic, title, summary, section }))
   out.list({ items }, items, (style) => {
@@ -72,7 +72,7 @@ function findTopic(given: string, topics: readonly Topic[], { out }: Session): T
     const hint = [didYouMean(wanted, names), 'All topics: svc docs --list'].filter((part) => part !== null).join(' ')
     throw new CliError('usage', 'topic_unknown', `There is no topic ${JSON.stringify(given)}.`, hint)
   }
-  // A page is preferred over a code of its name.
+  // A page is preferred over a code with the same name.
   if (found.topic.includes('/') && others.length > 0)
     out.note(`Also: ${others.map(({ topic }) => `svc docs ${topic}`).join(', ')}`)
   return found
@@ -87,7 +87,7 @@ function styledLines(text: string, style: Style): string[] {
 
 /* svc open */
 
-/** The pages of identifiers with a form of their own. The inspector looks for all others. */
+/** The pages of identifiers with their own form. The inspector looks for all others. */
 const folders: readonly (readonly [prefix: string, folder: string])[] = [
   ['slot_', 'placements'],
   ['job_', 'jobs'],
@@ -102,7 +102,7 @@ export const open: Command = {
   summary: 'Open the inspector in the browser',
   details:
     'With ID it opens the page of a slot, job, request, beacon, session, project, consent or key, or of an evidence entry (proj_demo~12). Always prints the URL; without a browser or a terminal it does only that.',
-  arguments: [new Argument('[id]', 'what a command has printed; default: the overview')],
+  arguments: [new Argument('[id]', 'an identifier that a command has printed; default: the overview')],
   examples: ['open', 'open slot_00000000003', 'open -o json'],
   async run(session, { args: [id] }) {
     const { out, settings } = session

@@ -19,11 +19,11 @@ const limit = 1_000
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Find what is wrong on this computer and in the requests of an integration',
+  summary: 'Find problems on this computer and in the requests of an integration',
   details:
-    'Check this computer, the running sandbox, and in its journal (the newest 1 000 requests) the points that matter when you migrate: key type, allowed origins, project config, beacon field names, error envelopes. It also names views that were accepted and do not count. Nothing is changed. Exit code 5 when there is a problem.',
+    'Check this computer, the running sandbox, and in its journal (the newest 1 000 requests) the points that matter when you migrate: key type, allowed origins, project config, beacon field names, error envelopes. It also lists views that were accepted but do not count. Nothing is changed. Exit code 5 when there is a problem.',
   options: [
-    new Option('--since <span>', 'only requests since: 10m, 2h, or epoch milliseconds').argParser(sinceText),
+    new Option('--since <span>', 'only requests since then: 10m, 2h, or epoch milliseconds').argParser(sinceText),
     repeatable('--serve-dir <dir-or-url>', 'look for secret keys in the files that browsers load'),
   ],
   examples: ['doctor', 'doctor --since 10m', 'doctor --serve-dir dist -o json'],
@@ -57,7 +57,7 @@ export async function gather(session: Session, since: string | undefined, places
   }
 }
 
-/** A sandbox of another version may not understand how its journal is read: that is a finding, not a failure. */
+/** A sandbox of another version may not support the way its journal is read: that is a finding, not a failure. */
 async function journalOf({ info, version }: SandboxFacts, reading: Promise<Journal>): Promise<Journal | null> {
   return reading.catch((error: unknown) => {
     if (info.version === version) throw error

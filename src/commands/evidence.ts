@@ -30,7 +30,7 @@ import { forceOption, writeAtomically } from './files.ts'
 
 const exportEvidence = endpointCommand('evidence.export', {
   details:
-    'Writes JSON lines for every project, or for the one of --client-id: its entries, oldest first, then the checkpoint. The last line holds the number of projects. A file is complete or not written at all; an existing one is replaced only with --force.',
+    'Writes JSON lines for every project, or for the one of --client-id: its entries, oldest first, then the checkpoint. The last line contains the number of projects. A file is complete or not written at all; an existing one is replaced only with --force.',
   arguments: [],
   options: [new Option('--file <file>', 'write to this file; default: stdout'), forceOption()],
   examples: ['evidence export', 'evidence export --file evidence.jsonl --force'],
@@ -58,15 +58,13 @@ const tamperEvidence: Command = {
   name: 'tamper',
   summary: 'Copy an export with one entry changed, to see verify fail',
   details: 'A test aid. It reads an export and writes another file; the evidence of the sandbox does not change.',
-  arguments: [
-    new Argument('<export>', 'file that svc evidence export has written'),
-    new Argument('<copy>', 'file to write'),
-  ],
+  arguments: [new Argument('<export>', 'file written by svc evidence export'), new Argument('<copy>', 'file to write')],
   options: [new Option('--seq <n>', 'position of the entry to change; default: the first').argParser(countFromOne)],
   examples: ['evidence tamper evidence.jsonl tampered.jsonl', 'evidence tamper evidence.jsonl tampered.jsonl --seq 1'],
   async run(session, { args, options }) {
     const [from, to] = args.map((path) => resolve(session.host.cwd, path as string)) as [string, string]
-    if (from === to) throw new CliError('usage', 'argument_invalid', 'The copy must be another file than the export.')
+    if (from === to)
+      throw new CliError('usage', 'argument_invalid', 'The copy must be a different file from the export.')
     const seq = (options.seq as number | undefined) ?? 1
     const client_id = namedProject(session)
     let changed: string | null = null
@@ -130,8 +128,8 @@ async function* linesOf(path: string): AsyncGenerator<string> {
 }
 
 /**
- * A line of an export. An export is JSON lines: for each project its entries from the first on, then a checkpoint that is
- * signed over their number and the hash of the last one (A77). The last line holds the number of projects.
+ * A line of an export. An export is JSON lines: for each project its entries from the first one, then a checkpoint that
+ * is signed over their number and the hash of the last one (A77). The last line contains the number of projects.
  *
  * A changed entry breaks the chain at that entry. A chain with new hashes, or without its end, has no valid checkpoint. The
  * signature proves who exported only when the expected key is given.
@@ -143,7 +141,7 @@ const EvidenceLine = z.discriminatedUnion('line', [
 ])
 type EvidenceLine = z.infer<typeof EvidenceLine>
 
-/** Returns one line of an export, or null when the text is none. */
+/** Returns one line of an export, or null when the text is not one. */
 function parseEvidenceLine(text: string): EvidenceLine | null {
   return EvidenceLine.safeParse(parseJson(text)).data ?? null
 }
@@ -158,7 +156,7 @@ type Chain = EvidenceVerification['chains'][number]
 
 interface EvidenceReader {
   add(text: string): void
-  /** Returns the result, after every line was added. */
+  /** Returns the result, after every line has been added. */
   finish(): EvidenceVerification & { public_keys: string[] }
 }
 
@@ -202,7 +200,7 @@ function createEvidenceReader({ sha256Hex, isSigned }: EvidenceChecks, public_ke
       fail(chain, next, `The checkpoint was signed by another key: ${line.public_key}.`)
     }
     if (!isSigned(checkpointText(line), line.signature, line.public_key)) {
-      fail(chain, next, 'The signature of the checkpoint does not hold.')
+      fail(chain, next, 'The signature of the checkpoint is not valid.')
     }
     if (chain.entries < line.entries) {
       fail(chain, next, `Entry ${next} is missing: the checkpoint was signed over ${line.entries} entries.`)
@@ -233,7 +231,7 @@ function createEvidenceReader({ sha256Hex, isSigned }: EvidenceChecks, public_ke
       else addCheckpoint(current, line)
     },
     finish() {
-      if (chains.size === 0 && expected_chains !== 0) fail(chainOf('-'), 1, 'There is nothing in it.')
+      if (chains.size === 0 && expected_chains !== 0) fail(chainOf('-'), 1, 'It is empty.')
       for (const chain of chains.values()) {
         if (!signed.has(chain.client_id))
           fail(chain, chain.entries + 1, 'The end is cut off: the checkpoint is missing.')
@@ -291,7 +289,7 @@ function verify(): Command {
     details:
       'With an export it checks the file offline: its hashes, its checkpoints, and that its end was not cut off. A broken chain is exit code 5.',
     examples: ['evidence verify', 'evidence verify evidence.jsonl -o json'],
-    arguments: [new Argument('[export]', 'file that svc evidence export has written; default: the sandbox')],
+    arguments: [new Argument('[export]', 'file written by svc evidence export; default: the sandbox')],
     options: [new Option('--public-key <key>', 'key that must have signed the export; default: any')],
     exitCode,
     tables: [chainColumns],

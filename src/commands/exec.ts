@@ -46,7 +46,7 @@ export const exec: Command = {
   summary: 'Run a command against a fresh sandbox, and end both',
   details: [
     'Starts a sandbox in memory on a free port, sets SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY and SVC_ORIGIN, and runs the command after --. With TLS it sets NODE_EXTRA_CA_CERTS too, so that Node accepts the certificate.',
-    "The exit code is the command's own, or 128 + n when signal n ended it. SIGINT, SIGTERM and SIGHUP reach the command once; it is killed when it has not ended 5 s later. Processes that it leaves behind are ended too.",
+    "The exit code is the command's own, or 128 + n when signal n ended it. SIGINT, SIGTERM and SIGHUP reach the command once; it is killed if it has not ended 5 s later. Processes that it leaves behind are ended too.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the command, with its arguments')],
   options: [...flags.values()],
@@ -75,7 +75,7 @@ export const env: Command = {
     if (settings.source.base_url === 'default') throw noSandbox()
     const note = severalSandboxesNote(settings, command_name)
     if (note !== null) out.note(note)
-    // Another program will send the key to the base URL that is printed beside it.
+    // Another program will send the key to the base URL printed next to it.
     permittedSecretKey(settings)
     const variables = environmentOf(settings)
     out.data(variables, () => (flags.output === 'shell' ? shellLines : dotenvLines)(variables))
@@ -83,7 +83,7 @@ export const env: Command = {
   },
 }
 
-/** Returns `NAME=value` lines for .env files. Throws CliError for a value that they cannot hold. */
+/** Returns `NAME=value` lines for .env files. Throws CliError for a value that they cannot contain. */
 function dotenvLines(variables: Readonly<Record<string, string>>): string[] {
   return Object.entries(variables).map(([name, value]) => `${name}=${dotenvValue(name, value)}`)
 }
@@ -93,7 +93,7 @@ function shellLines(variables: Readonly<Record<string, string>>): string[] {
   return Object.entries(variables).map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'`)
 }
 
-/** No escape for quotes works in every reader of .env files, so the value gets quotes that it does not contain. */
+/** No escape for quotes works in every .env reader, so the value is enclosed in quotes that it does not contain. */
 function dotenvValue(name: string, value: string): string {
   if (/^[\w./:@%+,=-]*$/.test(value)) return value
   const quote = ["'", '"', '`'].find((candidate) => !value.includes(candidate))
@@ -101,7 +101,7 @@ function dotenvValue(name: string, value: string): string {
     throw new CliError(
       'usage',
       'value_unquotable',
-      `${name} holds quotes that a .env file cannot.`,
+      `${name} contains quotes that a .env file cannot hold.`,
       'Try: svc env -o shell',
     )
   return `${quote}${value}${quote}`
@@ -126,7 +126,7 @@ export function interruptOf(session: Session): AbortSignal {
   return interrupt.signal
 }
 
-/** A program that runs against a sandbox of its own. */
+/** A program that runs against its own sandbox. */
 export interface SandboxProgram {
   base_url: string
   secret_key: PermittedKey
@@ -143,8 +143,8 @@ interface ProgramOptions {
 }
 
 /**
- * Starts a sandbox in memory and a program with its SVC_* variables, and ends both when `use` is done. Returns what `use`
- * returns; when there was an interrupt before the program started, the code of that signal.
+ * Starts a sandbox in memory and a program with its SVC_* variables, and ends both when `use` is done. Returns what
+ * `use` returns; if an interrupt arrived before the program started, the code of that signal.
  */
 export async function runWithSandbox(
   session: Session,
@@ -184,7 +184,10 @@ export async function runWithSandbox(
   }
 }
 
-/** A file with a certificate and those of the NODE_EXTRA_CA_CERTS that it takes the place of; Node reads one file. */
+/**
+ * A file with a certificate and those of the NODE_EXTRA_CA_CERTS file that it replaces, because Node reads only one
+ * file.
+ */
 function bundleOf({ path, cert }: Certificate, others: string | undefined): { path: string; remove(): void } {
   if (!others || !existsSync(others)) return { path, remove() {} }
   const folder = mkdtempSync(join(tmpdir(), 'svc-exec-'))
@@ -197,11 +200,11 @@ function bundleOf({ path, cert }: Certificate, others: string | undefined): { pa
 const endTimeout_ms = 5_000
 
 /**
- * Another program in a process group of its own, so that it can be ended with everything it started.
+ * Another program in its own process group, so that it can be ended with everything it started.
  *
- * The group receives a signal once, and is killed when it has not ended in time. What the program leaves running is ended
- * too. When this process itself has to exit, it kills the group first. On Windows, which has no process groups, all of
- * this applies to the program only.
+ * The group receives a signal once, and is killed if it has not ended in time. Anything the program leaves running is
+ * ended too. When this process itself has to exit, it kills the group first. On Windows, which has no process groups,
+ * all of this applies to the program only.
  */
 interface ProcessGroup {
   /** Resolves with the program's exit code when the whole group has ended: 128 + n after signal n. */
@@ -240,7 +243,7 @@ function startGroup(host: Host, [command = '', ...args]: readonly string[], env:
   return { ended, end }
 }
 
-/** Some obstacles are thrown at once; a missing program is an event later. */
+/** Some failures are thrown immediately; a missing program is an event later. */
 function spawnOrThrow(start: () => ChildProcess, command: string): ChildProcess {
   try {
     return start()

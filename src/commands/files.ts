@@ -10,7 +10,7 @@ import { CliError } from '../cli/run/errors.ts'
 export const forceOption = () => new Option('--force, --overwrite', 'replace an existing file')
 
 /**
- * Writes a file beside `path` and renames it when it is complete, so that a failure leaves what was there before. Throws
+ * Writes a file next to `path` and renames it when it is complete, so that a failure leaves the old file. Throws
  * CliError when the file cannot be written, or exists and `overwrite` is false.
  */
 export async function writeAtomically(

@@ -32,7 +32,7 @@ export const projects: Noun = {
     }),
     createProject(),
     endpointCommand('projects.update', {
-      details: 'Without client_id: the project in use. Give a list as a whole, with its items separated by commas.',
+      details: 'Without client_id: the project in use. Give lists in full, with their items separated by commas.',
       examples: [
         "projects update --set 'allowed_origins=http://localhost:*,http://127.0.0.1:*'",
         'projects update proj_other --billing-model cpc --set viewability.ratio=0.6 -o json',
@@ -52,7 +52,7 @@ function projectInUse({ settings }: Session): string {
 /** The name of a new project is an argument, because --client-id names the project in use. */
 function createProject(): Command {
   const command = endpointCommand('projects.create', {
-    details: 'Its keys are kept in the state directory, so that --client-id uses them.',
+    details: 'Its keys are stored in the state directory, where --client-id finds them.',
     arguments: [new Argument('<client_id>', 'proj_ and a name')],
     examples: [
       'projects create proj_shop --set allowed_origins=https://shop.example',
@@ -60,7 +60,7 @@ function createProject(): Command {
     ],
     async after({ host, settings, out }, { client_id, settings: { allowed_origins }, keys }) {
       await saveProject(host, settings, { client_id, allowed_origins, ...keys })
-      out.note(`Its keys are kept: --client-id ${client_id} uses them.`)
+      out.note(`Its keys are stored: use them with --client-id ${client_id}`)
     },
   })
   return {
@@ -95,7 +95,7 @@ export const keys: Noun = {
       defaultParam: projectInUse,
     }),
     endpointCommand('keys.revoke', {
-      details: 'Takes a key_id of svc keys list. Revoking a revoked key changes nothing.',
+      details: 'Takes a key_id from svc keys list. Revoking a revoked key changes nothing.',
       examples: ['keys revoke key_00000000009', 'keys revoke key_00000000009 -o json'],
     }),
   ],

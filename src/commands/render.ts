@@ -21,15 +21,15 @@ const open: Command = {
   name: 'open',
   summary: 'Open the hosted frame in a browser',
   details:
-    'Without asset_token: your last fill, else the newest of the project. Outside a page the frame is a preview: it renders, and sends no beacons. Always prints the URL; without a browser or a terminal it does only that.',
+    'Without asset_token: your last fill, else the newest of the project. Outside a page the frame is a preview: it renders, but sends no beacons. Always prints the URL; without a browser or a terminal it does only that.',
   arguments: fetchFrame.arguments ?? [],
   examples: ['render open', 'render open -o json'],
   async run(session, { args }) {
     const asset_token = args[0] ?? (await lastPlacement(session, 'asset_token'))
-    // A page is opened without a look at its response.
+    // A page is opened without checking its response.
     if (parseToken(asset_token)?.kind !== 'ast') {
       const hint = "It begins with ast_; to read a slot's: svc decisions get SLOT_ID --jq .decision.asset_token"
-      throw new CliError('usage', 'asset_token_malformed', `'${asset_token}' is no asset token.`, hint)
+      throw new CliError('usage', 'asset_token_malformed', `'${asset_token}' is not an asset token.`, hint)
     }
     const { base_url } = session.settings
     const { url } = buildRequest(endpoints['render.frame'], { params: { asset_token } }, { base_url })

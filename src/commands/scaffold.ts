@@ -31,13 +31,10 @@ export const scaffold: Command = {
   name: 'scaffold',
   summary: 'Create a project from a template',
   details: [
-    'Copies a small, complete integration. Its test passes after an install, against its own sandbox. On a terminal it asks for what is missing; without one TEMPLATE and DIR are required.',
+    'Copies a small, complete integration. Its test passes after an install, against its own sandbox. On a terminal it asks for missing arguments; without one, TEMPLATE and DIR are required.',
     'svc is not published on a registry, so the project gets a copy of this package in vendor/. svc init is short for svc scaffold.',
   ].join('\n\n'),
-  arguments: [
-    templateArgument(),
-    new Argument('[dir]', 'a directory within the current one; the project gets its name'),
-  ],
+  arguments: [templateArgument(), new Argument('[dir]', 'a directory in the current one; the project gets its name')],
   options: [
     new Option('--list', 'list the templates'),
     new Option('-y, --yes', 'do not ask; without DIR the directory gets the name of the template'),
@@ -61,7 +58,7 @@ export const scaffold: Command = {
   },
 }
 
-/** Offers the names in help and completion. Another name is refused by the command, with the names there are. */
+/** Offers the names in help and completion. The command refuses any other name, and lists the existing ones. */
 function templateArgument(): Argument {
   const argument = new Argument('[template]', 'name of a template; --list describes them')
   argument.argChoices = listTemplates().map(({ name }) => name)
@@ -108,7 +105,7 @@ function missing(what: string, code: string, command: string): CliError {
   return new CliError('usage', code, `${what} is missing, and there is no terminal to ask for it.`, `Try: ${command}`)
 }
 
-/** Whether the list can be drawn on the terminal. Otherwise the template is asked for by its number or name. */
+/** Whether the list can be drawn on the terminal. Otherwise a prompt asks for the template's number or name. */
 function hasArrowKeys({ host: { env, platform, stdout } }: Session): boolean {
   return stdout.is_terminal && (env.TERM ?? (platform === 'win32' ? 'windows' : 'dumb')) !== 'dumb'
 }
@@ -207,7 +204,7 @@ function nextSteps(
     manager === 'npm' || manager === 'bun' ? `${manager} run ${script}` : `${manager} ${script}`
   // `bun test` is bun's own runner, not the script.
   const test = manager === 'bun' ? run('test') : `${manager} test`
-  // Yarn 1 would compile the database driver, whose package has it compiled.
+  // Yarn 1 would compile the database driver, although its package includes it compiled.
   const install = user_agent?.startsWith('yarn/1.') ? 'yarn install --ignore-scripts' : `${manager} install`
   return [...enter, install, test, ...(scripts.dev === undefined ? [] : [run('dev')])]
 }
@@ -217,10 +214,10 @@ function quoted(path: string): string {
   return /^[\w./\\~-]+$/.test(path) ? path : `"${path.replace(/[$`"]/g, '\\$&')}"`
 }
 
-/** Returns how to call this svc from another directory, when it is installed for this one only. */
+/** Returns how to call this svc from another directory, if it is installed only for this one. */
 function fromElsewhere({ command_name, host }: Session, { code }: ScaffoldError): string {
   if (code !== 'directory_outside' || command_name === 'svc') return ''
-  // A checkout brings its own Node, which npx found; elsewhere `node` may be an older one.
+  // A checkout includes its own Node, which npx found; elsewhere `node` may be an older one.
   const [program = ''] = host.program
   const node = program.startsWith(join(packageRoot, 'node_modules')) ? program : 'node'
   return ` There this command is: ${node} ${join(packageRoot, 'bin/svc.js')} init`

@@ -10,12 +10,12 @@ import { canAsk, confirm } from './prompt.ts'
 
 const store = startFlags().get('store')!
 
-/** A new admin token for the holder of the database of a shared sandbox. */
+/** A new admin token for anyone with access to the database of a shared sandbox. */
 const resetAdmin: Command = {
   name: 'reset-admin',
-  summary: 'Replace the admin token, with access to the database',
+  summary: 'Replace the admin token, using access to the database',
   details:
-    'For a shared store whose admin token is lost. Connects to the database of --store or SVC_STORE, revokes the tokens that the first start or this command has made, and creates another. Tokens of svc tokens create stay as they are.',
+    'For a shared store whose admin token is lost. Connects to the database of --store or SVC_STORE, revokes the tokens that the first start or this command created, and creates a new one. Tokens from svc tokens create stay valid.',
   options: [store],
   examples: [
     'tokens reset-admin --store postgres://svc:secret@db.internal/svc',
@@ -24,7 +24,7 @@ const resetAdmin: Command = {
   async run({ host, out }, { options }) {
     const url = (options.store as string | undefined) ?? startEnvironment(host.env, new Set(['store'])).store
     if (url === undefined) {
-      const hint = 'A sandbox with a database file prints its admin token at each start.'
+      const hint = 'A sandbox with a database file prints its admin token on every start.'
       throw new CliError('usage', 'option_missing', 'Name the database: --store URL, or SVC_STORE.', hint)
     }
     const { resetAdminToken, SandboxError } = await import('../../sandbox/index.ts')
@@ -51,7 +51,7 @@ export const tokens: Noun = {
   summary: 'List, create and revoke the tokens of the control plane',
   commands: [
     endpointCommand('tokens.list', {
-      empty: 'No token was created. Create one: svc tokens create --name ci --role write',
+      empty: 'No tokens yet. Create one: svc tokens create --name ci --role write',
       examples: ['tokens list', 'tokens list -o jsonl'],
       columns: [
         { name: 'name', kind: 'id' },
@@ -74,7 +74,7 @@ export const tokens: Noun = {
           style,
         ),
         '',
-        'It is shown only now: the sandbox stores its hash.',
+        'It is shown only now: the sandbox stores only its hash.',
       ],
     }),
     endpointCommand('tokens.revoke', { examples: ['tokens revoke ci', 'tokens revoke ci -o none'] }),
@@ -86,7 +86,7 @@ export const audit: Noun = {
   summary: 'See who changed what through the control plane',
   commands: [
     endpointCommand('audit.list', {
-      empty: 'Nothing was changed through the control plane yet.',
+      empty: 'Nothing has been changed through the control plane yet.',
       examples: ['audit list', 'audit list --token ci -o jsonl'],
       columns: [
         { name: 'when', field: 'at_ms', kind: 'time', paint: paintDim },
@@ -104,7 +104,7 @@ export const namespaces: Noun = {
   summary: 'List and delete the namespaces of a shared store',
   commands: [
     endpointCommand('namespaces.list', {
-      empty: 'No namespace is in use. Create one: svc start --store URL --namespace NAME',
+      empty: 'No namespaces yet. Create one: svc start --store URL --namespace NAME',
       examples: ['namespaces list', 'namespaces list -o json'],
       columns: [{ name: 'name', kind: 'id' }, { name: 'nodes' }, { name: 'own', field: 'is_own', paint: paintWord }],
     }),
@@ -116,7 +116,7 @@ export const namespaces: Noun = {
         const name = args[0] ?? ''
         const isAsked = options.yes !== true && canAsk(session)
         if (isAsked && !(await confirm(session, `Delete the namespace ${name} with everything in it?`))) {
-          const hint = `Without the question: svc namespaces delete ${name} --yes`
+          const hint = `To skip the question: svc namespaces delete ${name} --yes`
           throw new CliError('usage', 'not_confirmed', 'Nothing was deleted.', hint)
         }
         return { params: { name } }

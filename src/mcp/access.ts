@@ -6,15 +6,15 @@ import type { TargetOptions } from '../qa/run/target.ts'
 export interface SandboxAccess {
   /** How commands begin in texts: `svc`, `npx svc-sandbox`. */
   command_name: string
-  /** Whether tools that change something may be called: the role of a token decides it. */
+  /** Whether tools that change something may be called, depending on the role of the token. */
   mayWrite: boolean
   /** Returns the client of the sandbox, with the secret key of the project. Throws when no sandbox is running. */
   client(): Promise<Client>
   /** Returns the project that placements are made for. */
   clientId(): Promise<string>
-  /** Returns what a run of QA suites tests. */
+  /** Returns the target of a run of QA suites. */
   qaTarget(): Promise<Omit<TargetOptions, 'browser'>>
-  /** Returns what `svc doctor` finds. */
+  /** Returns the findings of `svc doctor`. */
   diagnose(): Promise<Diagnosis[]>
   /** Milliseconds since the Unix epoch, of the host. */
   now(): number

@@ -1,6 +1,6 @@
 /**
- * The Streamable HTTP transport at /_sandbox/mcp, without sessions: each POST is answered by itself with JSON, so that
- * nothing is kept between two requests, and a restart of the sandbox disturbs no agent.
+ * The Streamable HTTP transport at /_sandbox/mcp, without sessions: each POST gets its own JSON response, so that
+ * nothing is kept between requests, and a restart of the sandbox does not disturb agents.
  */
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { version } from '../cli/run/host.ts'
@@ -24,17 +24,17 @@ export interface ServingSandbox {
   randomText(length: number): string
 }
 
-/** As of svc doctor. */
+/** The same as in svc doctor. */
 const journal_limit = 1_000
 const command_name = 'svc'
 
-/** Who asks: a token of the control plane, or a program on this computer that needs none. */
+/** The caller: a token of the control plane, or a program on this computer that needs none. */
 interface Caller {
   token: string | undefined
   mayWrite: boolean
 }
 
-/** Returns a function that responds to one request of an agent. What its tools do is done with the token of the caller. */
+/** Returns a function that responds to one request of an agent. Its tools act with the token of the caller. */
 export function createMcpEndpoint(sandbox: ServingSandbox): (request: Request, caller: Caller) => Promise<Response> {
   return async (request, caller) => {
     const access = accessOf(sandbox, caller)
@@ -77,9 +77,9 @@ function accessOf(sandbox: ServingSandbox, { token, mayWrite }: Caller): Sandbox
       const info = await client.sandbox.info()
       const about = { client_id: keys.client_id, command_name }
       const journal = await readJournal(client, info, { limit: journal_limit }, about)
-      // The sandbox itself looks here: its computer is this one.
+      // This runs in the sandbox itself, so its computer is this one.
       const now_ms = info.clock.now_ms - info.clock.offset_ms
-      // Only the command line can judge the machine: this may be a container.
+      // Only the command line can check the machine: this may be a container.
       return diagnose({
         machine: null,
         sandbox: await gatherSandbox(client, info, { now_ms, command_name }),

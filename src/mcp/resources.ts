@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { builtinNames, builtinText } from '../qa/suite/builtin.ts'
 import { packageRoot } from '../scaffold/templates.ts'
 
-/** A page, as dist/docs/index.json lists it. */
+/** A page as listed in dist/docs/index.json. */
 export interface Topic {
   /** `server`, `errors/key_class`. */
   topic: string
@@ -35,7 +35,7 @@ export function readTexts(): Record<string, string> {
   return JSON.parse(readFileSync(join(folder, 'texts.json'), 'utf8')) as Record<string, string>
 }
 
-/** Returns the text of a topic, also of a code without its group; null when there is none. */
+/** Returns the text of a topic, or of a code without its group; null when there is none. */
 export function readTopic(wanted: string): string | null {
   const texts = Object.entries(readTexts())
   const found = texts.find(([topic]) => topic === wanted) ?? texts.find(([topic]) => topic.split('/')[1] === wanted)
@@ -50,7 +50,7 @@ export function listResources(): Resource[] {
       return { uri: docs + topic, name: topic, title, description: summary, mimeType: 'text/markdown' }
     }),
     ...builtinNames().map((name): Resource => {
-      const description = `The QA suite ${name}: what run_qa runs by this name.`
+      const description = `The QA suite ${name}: run_qa runs it by this name.`
       return {
         uri: suites + name,
         name: `suite ${name}`,

@@ -1,8 +1,8 @@
 /**
- * The server of the Model Context Protocol: tools, resources and prompts, apart from how messages come and go.
+ * The server of the Model Context Protocol: tools, resources and prompts, independent of the transport.
  *
- * Its texts are of a limited size, because all of it becomes the context of a model, and without secrets. A value that is too
- * large is shortened as JSON, not cut in the middle: long strings first, then lists from their end.
+ * Its texts are limited in size, because they all become the context of a model, and contain no secrets. A value that
+ * is too large is shortened as JSON, not cut in the middle: long strings first, then lists from their end.
  */
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
@@ -37,7 +37,7 @@ Start with read_docs or the resources svc://docs/. After the app under test has 
 A failed call says what to do in its line "Fix". Keys and tokens are redacted in every result.`
 
 /**
- * Returns a server that is connected. Requests with malformed params are refused before they reach it: the SDK would report
+ * Returns a connected server. Requests with malformed params are refused before they reach it: the SDK would report
  * them as its own failures.
  */
 export async function connectMcpServer(access: SandboxAccess, transport: Transport): Promise<Server> {
@@ -146,7 +146,7 @@ function createMcpServer(access: SandboxAccess): Server {
 
 function readOnly({ name }: Tool): CliError {
   const hint = 'Connect with a token of the role write: svc tokens create.'
-  return new CliError('credentials', 'role_missing', `${name} changes the sandbox, and the token may only read.`, hint)
+  return new CliError('credentials', 'role_missing', `${name} changes the sandbox, but the token may only read.`, hint)
 }
 
 let listed: ListedTool[] | undefined
@@ -173,7 +173,7 @@ function listedTool({ name, title, description, effect, isIdempotent, input }: T
   }
 }
 
-/** Provenance is what show_contract is for; keywords are for generators of clients. */
+/** Provenance is left to show_contract; keywords are for client generators. */
 function withoutSources({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
   for (const name of ['provenance', 'decision', 'keywords']) delete jsonSchema[name]
 }
@@ -190,7 +190,7 @@ const prompts: readonly Prompt[] = [
   {
     name: 'integrate_placements',
     title: 'Integrate placements into this app',
-    description: 'Adds sponsored placements to an app, and proves with the sandbox that it works.',
+    description: 'Adds sponsored placements to an app, and proves with the sandbox that they work.',
     arguments: [
       { name: 'app', description: 'What the app is: its framework, and where an ad belongs.', required: false },
     ],
@@ -256,7 +256,7 @@ ${resultText(detail, 'Call explain_placement for the rest.')}`
   },
 ]
 
-/** Returns the values that an argument of a prompt may have: the newest slots. There are none without a sandbox. */
+/** Returns the values that an argument of a prompt may have: the newest slots. Without a sandbox there are none. */
 async function completePrompt(access: SandboxAccess, argument: string): Promise<string[]> {
   if (argument !== 'slot_id') return []
   try {
@@ -268,12 +268,12 @@ async function completePrompt(access: SandboxAccess, argument: string): Promise<
   }
 }
 
-/** Most characters of a result: about 6,000 tokens. */
+/** The maximum number of characters in a result: about 6,000 tokens. */
 export const mostCharacters = 24_000
-/** Most characters of one string in it. */
+/** The maximum number of characters in one of its strings. */
 const mostOfString = 4_000
 
-/** Returns a value as JSON of a limited size, without keys and tokens; `hint` says how to get less or the rest. */
+/** Returns a value as JSON of a limited size, without keys and tokens; `hint` says how to get less, or the rest. */
 export function resultText(value: unknown, hint: string): string {
   const plain: unknown = JSON.parse(JSON.stringify(value ?? null, adviceForAgents))
   const whole = redactSecrets(JSON.stringify(shortenStrings(plain, mostOfString), null, 1))
@@ -286,7 +286,10 @@ export function resultText(value: unknown, hint: string): string {
   return limitedText(whole, hint)
 }
 
-/** Returns a text of a limited size. It may hold no secret: pages and suites of this package have well-known keys only. */
+/**
+ * Returns a text of a limited size. It must not contain secrets: pages and suites of this package have only well-known
+ * keys.
+ */
 function limitedText(text: string, hint: string): string {
   if (text.length <= mostCharacters) return text
   return `${text.slice(0, mostCharacters)}\n\n[${text.length - mostCharacters} characters more. ${hint}]`
@@ -301,7 +304,7 @@ function failureText(error: unknown): string {
   return limitedText(redactSecrets(namingTools(text)), '')
 }
 
-/** Fields of results that hold advice of this package. */
+/** Fields of results that contain advice from this package. */
 const adviceFields: readonly string[] = ['expected', 'fix', 'hint']
 
 function adviceForAgents(field: string, value: unknown): unknown {
@@ -312,13 +315,16 @@ function adviceForAgents(field: string, value: unknown): unknown {
 const toolOf = new Map(
   tools.filter(({ input }) => input.safeParse({}).success).map(({ command, name }) => [command, name]),
 )
-/** A command as advice names it, and its page if it is `docs`. One with options of its own is left to the command line. */
+/**
+ * A command as advice names it, and its page if it is `docs`. A command with its own options is left to the command
+ * line.
+ */
 const named = new RegExp(
   `\\b(?:(?:npx|yarn|bunx) svc-sandbox|svc) (?:docs ([a-z-]+)|(${[...toolOf.keys()].join('|')})(?: -o json)?)(?! --?[a-z])\\b`,
   'g',
 )
 
-/** Returns advice with the tool in place of each command that one can replace: "See svc contract show" is for a shell. */
+/** Returns advice with each command replaced by its tool, if there is one: "See svc contract show" is for a shell. */
 export function namingTools(advice: string): string {
   return advice.replace(named, (_command, topic: string | undefined, command: string) =>
     topic === undefined ? `${toolOf.get(command)}` : `read_docs with topic ${topic}`,

@@ -1,4 +1,4 @@
-/** The stdio transport over the streams of the host: one message a line, and an end with that of stdin. */
+/** The stdio transport over the streams of the host: one message per line, ending with stdin. */
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ErrorCode, isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js'
@@ -32,7 +32,7 @@ export async function serveStdio(
     }
     await open.none(signal)
   } catch (error) {
-    // A stream that was closed here ends with an error.
+    // A stream closed here ends with an error.
     if (!signal.aborted) throw error
   } finally {
     signal.removeEventListener('abort', stop)
@@ -45,7 +45,7 @@ class OpenRequests {
   readonly #ids = new Set<RequestId>()
   #onNone = () => {}
 
-  /** Takes a message of either side: a request opens, its response or its cancellation closes it. */
+  /** Takes a message from either side: a request opens an entry, its response or cancellation closes it. */
   note(message: JSONRPCMessage): void {
     if (isJSONRPCRequest(message)) this.#ids.add(message.id)
     else if (!('method' in message)) this.#ids.delete(message.id as RequestId)
@@ -63,7 +63,7 @@ class OpenRequests {
   }
 }
 
-/** Yields the messages of a stream. A line that is none is refused, and passed over. */
+/** Yields the messages of a stream. A line that is not a message is refused and skipped. */
 async function* messagesOf(
   stdin: AsyncIterable<Uint8Array>,
   refuse: (error: unknown) => void,
@@ -73,7 +73,7 @@ async function* messagesOf(
     try {
       buffer.append(Buffer.from(chunk))
     } catch (error) {
-      // Longer than any message: what was read of it is gone.
+      // Longer than any message: the part already read is discarded.
       refuse(error)
     }
     for (;;) {
@@ -88,7 +88,7 @@ async function* messagesOf(
   }
 }
 
-/** Returns the response to a line that is no message: it has no id that the agent would know. */
+/** Returns the response to a line that is not a message, which has no id that the agent would know. */
 function refusalOf(error: unknown): string {
   const [code, message] =
     error instanceof SyntaxError

@@ -1,6 +1,6 @@
 /**
  * The tools for agents. Most are an endpoint of the contract under another name: their input is the endpoint's own
- * parameters, query and body. The others are what the command line does beyond one request.
+ * parameters, query and body. The others do what the command line does in more than one request.
  */
 import { z } from 'zod'
 import { CliError, didYouMean } from '../cli/run/errors.ts'
@@ -30,17 +30,17 @@ export interface Tool {
   title: string
   description: string
   effect: Effect
-  /** Whether a second call with the same input changes nothing more. */
+  /** Whether a second call with the same input changes nothing further. */
   isIdempotent: boolean
   input: z.ZodObject
-  /** The advice when the result is too large. */
+  /** The advice for a result that is too large. */
   narrower: string
   /** Returns the result: a value for JSON, which is redacted, or a text of this package, which is not. */
   call(access: SandboxAccess, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown>
 }
 
 const inList = 'Ask for fewer items with limit, or narrow it with the filters; cursor continues after the last page.'
-const ofOne = 'Ask for a part of it with another tool.'
+const ofOne = 'Get a part of it with another tool.'
 
 /** Nouns of the contract that are below `sandbox` on the command line. */
 const belowSandbox: readonly string[] = ['clock', 'faults', 'scenario']
@@ -66,14 +66,14 @@ export const tools: readonly Tool[] = [
     'reads',
     'Each with its verdict, its reason_code and whether production would bill it.',
   ),
-  endpointTool('billing_report', 'billing.report', 'reads', 'Also lists what did not count, and why.'),
+  endpointTool('billing_report', 'billing.report', 'reads', 'Also lists the beacons that did not count, and why.'),
   endpointTool(
     'list_requests',
     'requests.list',
     'reads',
-    'What the app under test has really sent. status_class 4xx finds its mistakes.',
+    'The requests that the app under test really sent. status_class 4xx finds its mistakes.',
   ),
-  endpointTool('show_request', 'requests.show', 'reads', 'Needs a request_id of list_requests.'),
+  endpointTool('show_request', 'requests.show', 'reads', 'Needs a request_id from list_requests.'),
   endpointTool('set_consent', 'consent.set', 'changes', 'decision is granted, denied or withdrawn.'),
   endpointTool('show_consent', 'consent.list', 'reads', ''),
   show_contract,
@@ -85,7 +85,7 @@ export const tools: readonly Tool[] = [
   endpointTool('list_faults', 'faults.list', 'reads', ''),
   endpointTool('clear_faults', 'faults.clear', 'destroys', ''),
   endpointTool('list_scenarios', 'scenario.list', 'reads', ''),
-  endpointTool('use_scenario', 'scenario.use', 'changes', 'list_scenarios has the names.'),
+  endpointTool('use_scenario', 'scenario.use', 'changes', 'For the names: list_scenarios.'),
   endpointTool('clear_scenario', 'scenario.clear', 'changes', ''),
   endpointTool('show_clock', 'clock.show', 'reads', ''),
   endpointTool('advance_clock', 'clock.advance', 'changes', ''),
@@ -97,7 +97,7 @@ export const tools: readonly Tool[] = [
     'reset_sandbox',
     'sandbox.reset',
     'destroys',
-    'Placements, beacons, consent, faults and the journal are gone after it.',
+    'Deletes placements, beacons, consent, faults and the journal.',
   ),
 ]
 

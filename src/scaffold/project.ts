@@ -1,9 +1,10 @@
 /**
- * A project: its directory and name, by the rules of npm and of every file system; what it consists of, and how it is written.
+ * A project: its directory and name, following the rules of npm and of every file system; its files, and how they are
+ * written.
  *
- * It is written all or nothing: into a temporary folder first, then into place by renames. A directory that does not exist
- * appears whole. One that exists keeps what the template does not have; what is replaced is kept until everything is in
- * place, and put back when something fails.
+ * It is written all or nothing: into a temporary folder first, then renamed into place. A new directory appears
+ * complete. An existing one keeps the files that the template does not have; replaced files are kept until everything
+ * is in place, and put back if something fails.
  */
 import {
   existsSync,
@@ -24,7 +25,7 @@ import validatePackageName from 'validate-npm-package-name'
 import { createFolder } from '../foundation/file-system.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
 
-/** Where a project goes, and what it is called. */
+/** The directory and name of a project. */
 export interface ProjectPlace {
   /** Absolute. */
   directory: string
@@ -39,14 +40,14 @@ const longestName = 214
 const reservedOnWindows = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i
 const forbiddenOnWindows = /[<>:"|?*\u0000-\u001f]|[. ]$/
 
-/** Returns the place that DIR means. Throws ScaffoldError `directory_outside` or `name_invalid`. */
+/** Returns the place for DIR. Throws ScaffoldError `directory_outside` or `name_invalid`. */
 export function placeOf(dir: string, cwd: string, fallback_name: string): ProjectPlace {
   const directory = resolve(cwd, dir)
   const shown = relative(cwd, directory)
   if (shown === '..' || shown.startsWith(`..${sep}`) || isAbsolute(shown)) {
     throw new ScaffoldError(
       'directory_outside',
-      `${dir} is outside of the current directory, ${cwd}.`,
+      `${dir} is outside the current directory, ${cwd}.`,
       `Change into ${dirname(directory)} first, and give only ${basename(directory)}.`,
     )
   }
@@ -64,8 +65,8 @@ export function placeOf(dir: string, cwd: string, fallback_name: string): Projec
 /** Returns why a project cannot have this name, in npm's words, or null. */
 export function problemOfName(name: string): string | null {
   const { errors = [], warnings = [] } = validatePackageName(name)
-  if (name === 'svc-sandbox') return 'a project cannot depend on a package of its own name'
-  // npm still accepts what a warning is about in names of old packages.
+  if (name === 'svc-sandbox') return 'a project cannot depend on a package with its own name'
+  // npm only warns about problems that it still accepts in names of old packages.
   return [...errors, ...warnings][0]?.replace('can no longer', 'cannot') ?? null
 }
 
@@ -151,7 +152,7 @@ export function planProject(template: Template, name: string, root: string = pac
   }
 }
 
-/** The folder of what several templates have in common: its README explains how it works. */
+/** The folder of files that several templates share: its README explains how it works. */
 function sharedFolder({ directory }: Template): string {
   return join(dirname(directory), '_shared')
 }
@@ -203,7 +204,7 @@ function ownManifest(source: string, name: string, { name: dependency }: Manifes
 /** Files that an empty directory may contain. */
 const uncounted = new Set(['.git', '.DS_Store', 'Thumbs.db'])
 
-/** Throws ScaffoldError when the files cannot go there. `shown` is the directory's name in messages. */
+/** Throws ScaffoldError when the files cannot be written there. `shown` is the directory's name in messages. */
 export function checkDirectory(
   directory: string,
   files: readonly ProjectFile[],
@@ -227,7 +228,7 @@ export function checkDirectory(
   for (const { path } of files) checkPath(directory, path, shown)
 }
 
-/** Writes the files. Throws what the file system throws, with nothing changed. */
+/** Writes the files. Throws the file system's error, with nothing changed. */
 export async function writeProject(directory: string, files: readonly ProjectFile[]): Promise<void> {
   const exists = existsSync(directory)
   const created = exists ? null : createFolder(dirname(directory))
@@ -249,7 +250,7 @@ export async function writeProject(directory: string, files: readonly ProjectFil
   rmSync(temporary, { recursive: true, force: true })
 }
 
-/** Throws ScaffoldError where a directory, or a link that leads elsewhere, has the path of a file of the template. */
+/** Throws ScaffoldError if a directory, or a link that leads elsewhere, has the path of a template file. */
 function checkPath(directory: string, path: string, shown: string): void {
   const parts = path.split('/')
   for (let length = 1; length <= parts.length; length++) {
@@ -313,9 +314,9 @@ const always = ['README.md', 'LICENSE']
 const modified_s = 499_162_500
 
 /**
- * Returns the archive of the package in `root`, as `npm pack` makes it: the files that its manifest names (`files`), under
- * `package/`, as a gzipped tar archive. It needs no npm, no network and no checkout, and the same files give the same bytes.
- * Hidden files, except the templates' .env.example, and `node_modules` are left out.
+ * Returns the archive of the package in `root`, like `npm pack`: the files that its manifest names (`files`), under
+ * `package/`, as a gzipped tar archive. It does not need npm, the network or a checkout, and the same files give the
+ * same bytes. Hidden files, except the templates' .env.example, and `node_modules` are left out.
  */
 async function packPackage(root: string, files: readonly string[]): Promise<Uint8Array> {
   const parts = filesOf(root, files).flatMap((path) => {
@@ -364,7 +365,7 @@ function header(path: string, size: number, mode: number): Buffer {
   return bytes
 }
 
-/** Returns a number in octal digits with a final null, `length` bytes in all. */
+/** Returns a number in octal digits with a final null, `length` bytes in total. */
 function octal(value: number, length: number): string {
   return `${value.toString(8).padStart(length - 1, '0')}\u0000`
 }

@@ -11,7 +11,7 @@ function rootAbove(directory: string): string {
   return rootAbove(dirname(directory))
 }
 
-/** Why a project cannot be made. */
+/** The reason why a project cannot be created. */
 export class ScaffoldError extends Error {
   override readonly name = 'ScaffoldError'
   /** Stable name of the cause: `directory_not_empty`. */
@@ -49,7 +49,7 @@ export function findTemplate(name: string, templates: readonly Template[] = list
   const found = templates.find((template) => template.name === name)
   if (found !== undefined) return found
   const all = templates.map((template) => template.name)
-  // A letter or two are in most names: `x` means a directory rather than next-chat.
+  // Most names contain one or two given letters: `x` means a directory rather than next-chat.
   const containing = all.filter((each) => name.length > 2 && each.includes(name.toLowerCase()))
   const misspelt = nearestName(name, all)
   const near = containing.length === 0 && misspelt !== null ? [misspelt] : containing

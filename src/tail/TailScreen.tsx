@@ -1,6 +1,6 @@
 /**
- * The screen of a tail: as lines, a head, the list or another screen, and one line at the bottom; and in Ink. Loaded only when
- * it is shown: ink and react are heavy.
+ * The screen of a tail, as lines (a head, the list or another screen, and one line at the bottom) and in Ink. Loaded
+ * only when it is shown: ink and react are heavy.
  */
 import { Box, type RenderOptions, render, Text, useApp, useInput, usePaste, useWindowSize } from 'ink'
 import { useSyncExternalStore } from 'react'
@@ -78,7 +78,7 @@ function TailScreen({ store, base_url, style, onAction, onInterrupt, onSuspend }
   )
 }
 
-/** Ink writes to the terminal by itself, past the guard of the host's streams. */
+/** Ink writes to the terminal directly, bypassing the guard of the host's streams. */
 const terminalText = (line: string) => streamText(oneLine(line), true)
 
 /** Styled lines, cut where they are too long. */
@@ -107,11 +107,11 @@ interface ScreenLines {
 }
 
 /**
- * The list has title, counts, a blank line and the names of the columns above it; in a low window, such as the panel of an
- * editor, only title and columns. Other screens have the title.
+ * The list has title, counts, a blank line and the names of the columns above it; in a short window, such as an
+ * editor's panel, only title and columns. Other screens have the title.
  */
 const headRows = { list: 8, low: 2, other: 2 }
-/** Below this a list with counts would have less than four lines. */
+/** Below this a list with counts would have fewer than four lines. */
 const leastRows = headRows.list + 5
 const footRows = 1
 /** The title, a blank line and the columns; and a line for each field. */
@@ -161,7 +161,7 @@ function bodyLines(state: TailState, size: ScreenSize, style: Style): string[] {
   }
 }
 
-/** Returns the lines of the details in the width that the screen has now: `style` has that of the start. */
+/** Returns the lines of the details in the current width of the screen: `style` has the width at the start. */
 function detailsOf(source: TailSource, details: Details, { columns }: ScreenSize, style: Style): string[] {
   return source.details(details, { ...style, columns })
 }

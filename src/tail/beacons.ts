@@ -1,4 +1,4 @@
-/** Beacons as what a tail follows: one line in columns that fit the terminal, or everything about it. */
+/** Beacons as items of a tail: one line in columns that fit the terminal, or all details. */
 import { z } from 'zod'
 import { consentLine } from '../cli/output/placement-summary.ts'
 import type { Style } from '../cli/output/terminal.ts'
@@ -68,7 +68,7 @@ export function beaconLine(beacon: TailBeacon, columns: number, style: Style, is
   return `  ${cells.map(([text, paint]) => paint(text)).join(gap)}`
 }
 
-/** Returns the verdict and its reason, or where that does not fit only the reason, after the sign of the verdict. */
+/** Returns the verdict and its reason, or, if that does not fit, only the reason after the sign of the verdict. */
 export function verdictText({ verdict, reason_code }: TailBeacon, width = Number.POSITIVE_INFINITY): string {
   if (reason_code === 'OK' || verdict === 'duplicate') return `${signs[verdict]} ${verdict}`
   const full = `${signs[verdict]} ${verdict} ${reason_code}`
@@ -127,7 +127,7 @@ function detailLines({ item: beacon, slot, request }: Details<TailBeacon>, style
       '  ',
     ),
     '',
-    // Of a refused beacon what was sent is what matters; of others the turn it belongs to.
+    // For a refused beacon the request matters; for others the turn it belongs to.
     ...(isRefused ? [...sent, ''] : []),
     ...slotLines(beacon, slot, style),
     ...(isRefused ? [] : ['', ...sent]),
@@ -188,7 +188,7 @@ const BeaconEntry = z.object({ beacon_id: z.string(), consent_revision: z.int().
 
 function evidenceLines(beacon: TailBeacon, { evidence }: PlacementDetail, style: Style): string[] {
   if (beacon.verdict === 'rejected')
-    return [`${style.bold('Evidence')} none: rejected beacons are not kept as evidence`]
+    return [`${style.bold('Evidence')} none: rejected beacons are not stored as evidence`]
   for (const { kind, entry, seq, at_ms, hash } of evidence) {
     const { data } = BeaconEntry.safeParse(kind === 'beacon' ? parseJson(entry) : null)
     if (data?.beacon_id !== beacon.beacon_id) continue
@@ -202,7 +202,7 @@ function evidenceLines(beacon: TailBeacon, { evidence }: PlacementDetail, style:
   return [`${style.bold('Evidence')} none for this beacon`]
 }
 
-/** A client may send any number as `occurred_at_ms`, also one that is no date. */
+/** A client may send any number as `occurred_at_ms`, even one that is not a date. */
 function timeText(epoch_ms: number | null): string {
   const isDate = epoch_ms !== null && Math.abs(epoch_ms) <= 8.64e15
   return isDate ? formatTime(epoch_ms) : formatValue(epoch_ms)

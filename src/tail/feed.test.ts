@@ -16,7 +16,7 @@ test('a sandbox in memory that was restarted is followed from its beginning, in 
   expect(messages).toEqual(['connected', 7, 8, 'lost', 'connected again, afresh', 9, 10])
 })
 
-test('a database that outlives its process is followed from the last event, also after a failed attempt', async () => {
+test('a database that outlives its process is followed from the last event, even after a failed attempt', async () => {
   const asked: unknown[] = []
   const messages = await messagesOver([
     connection(asked, { pid: 1, database: '/tmp/a.db' }, [7, 8]),

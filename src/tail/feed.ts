@@ -1,6 +1,6 @@
 /**
- * Beacons as they arrive over the event stream, and the reconnecting that every command that follows a sandbox shares. The
- * stream resumes after the last event seen. A sandbox in memory that was restarted counts from one again, so it is followed
+ * Beacons as they arrive over the event stream, and the reconnecting that every command that follows a sandbox shares.
+ * The stream resumes after the last event seen. A restarted in-memory sandbox counts from one again, so it is followed
  * from its beginning.
  */
 import { setTimeout as wait } from 'node:timers/promises'
@@ -97,8 +97,8 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
 }
 
 /**
- * Resolves to the items of `read` when its stream is open, or has ended. Beacons may be sent as soon as the feed says that it
- * is connected, and a stream that starts now has only what comes after it was opened.
+ * Resolves to the items of `read` when its stream is open, or has ended. Beacons may be sent as soon as the feed says
+ * that it is connected, but a stream that starts now has only the events after it was opened.
  */
 async function whenOpen<Item>(
   read: (onOpen: () => void) => AsyncGenerator<Item, void>,
@@ -130,13 +130,14 @@ interface Connection {
   info: SandboxInfo
   /** Whether there was a connection before. */
   is_again: boolean
-  /** Whether another database, or a new one in memory, is in place of the one before. */
+  /** Whether another database, or a new one in memory, has replaced the previous one. */
   is_new_history: boolean
 }
 
 /**
  * Yields the items of `open` for one connection after another, with what happens in between. The failures of the first
- * connection and of its `open` are thrown; later ones become messages. Ends only by its signal, whose reason it throws.
+ * connection and of its `open` are thrown; later ones become messages. Ends only when its signal aborts, and throws the
+ * reason.
  */
 export async function* follow<Item>(
   { connect, signal }: Pick<FeedOptions, 'connect' | 'signal'>,
@@ -170,12 +171,14 @@ export async function* follow<Item>(
   }
 }
 
-/** Whether the history is another one: another database, or memory that went with its process. */
+/** Whether the history is a different one: another database, or memory lost with its process. */
 function isOther(before: SandboxInfo, now: SandboxInfo): boolean {
   return before.database !== now.database || (now.database === ':memory:' && before.pid !== now.pid)
 }
 
-/** Returns the client of the service; of the running sandbox its current one, because a restart may move it. */
+/**
+ * Returns the client of the service; for the running sandbox the current one, because a restart may change its address.
+ */
 export async function connect({ host, settings, client }: Session): Promise<Client> {
   if (settings.source.base_url !== 'sandbox') return client()
   const running = await runningSandboxes(stateDirectory(host), host)
@@ -191,7 +194,7 @@ export function noteOf(message: Interruption): string | null {
   switch (message.kind) {
     case 'connected':
       if (!message.is_again) return null
-      return `Reconnected to ${message.info.url}${message.is_new_history ? ', which has started afresh' : ''}.`
+      return `Reconnected to ${message.info.url}${message.is_new_history ? ', which has started from scratch' : ''}.`
     case 'lost':
       return `Connection lost: ${message.reason}`
     case 'reset':

@@ -37,7 +37,7 @@ export type Screen =
 export interface TailFilter {
   /** The values of fields; null accepts every item. */
   fields: Readonly<Record<string, string | null>>
-  /** Part of what a search looks through; upper and lower case are equal. */
+  /** The text to search for, in any case. */
   search: string
 }
 

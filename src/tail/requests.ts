@@ -1,4 +1,4 @@
-/** Requests of the journal as what a tail follows: a line in columns that fit the terminal, or the whole exchange. */
+/** Requests of the journal as items of a tail: a line in columns that fit the terminal, or the whole exchange. */
 import { z } from 'zod'
 import { formatMs, paintReason, paintStatus } from '../cli/output/table.ts'
 import { jsonText, type Style } from '../cli/output/terminal.ts'
@@ -45,7 +45,9 @@ function classOf(status: number): string {
 
 type ColumnName = 'when' | 'method' | 'path' | 'status' | 'reason' | 'ms' | 'request'
 const gap = '  '
-/** Each column with its width, and the width of the terminal from which it is shown. The path takes what is left. */
+/**
+ * Each column with its width, and the width of the terminal from which it is shown. The path takes the remaining width.
+ */
 const layout: readonly { name: ColumnName; width: number; from: number }[] = [
   { name: 'when', width: 8, from: 0 },
   { name: 'method', width: 7, from: 0 },
@@ -112,8 +114,8 @@ function detailLines({ item, request }: Details<TailRequest>, style: Style): str
 }
 
 /**
- * Returns what was sent: the fields that were refused and why, what to do, and the body. The whole exchange has the headers and
- * the response too, and its caller has named it.
+ * Returns the request: the refused fields and why, what to do, and the body. The whole exchange also has the headers
+ * and the response, and the caller prints its title.
  */
 export function exchangeLines(request: RequestState, style: Style, is_whole = false): string[] {
   if (request.status === 'loading') return [style.dim('Loading the request')]
@@ -163,7 +165,7 @@ const Refusal = z.object({
   hint: z.string().nullable().default(null),
 })
 
-/** Returns the body with a mark at each of its fields that was refused. A body that is not JSON is shown as text. */
+/** Returns the body with a mark at each refused field. A body that is not JSON is shown as text. */
 function bodyLines(body: string | null, failed: ReadonlySet<string>, style: Style): string[] {
   if (body === null || body === '') return [style.dim('  no body')]
   const value = parseJson(body)

@@ -31,10 +31,10 @@ interface Followed {
   follow(connect: () => Promise<Client>, signal: AbortSignal): AsyncGenerator<TailMessage>
 }
 
-/** Resolves with exit code 0 when the user quits. Throws what the first connection fails with, and interrupts. */
+/** Resolves with exit code 0 when the user quits. Throws the error of the first connection, and interrupts. */
 export async function runScreen(session: Session, followed: Followed): Promise<number> {
   const { host, out } = session
-  // Throws without a sandbox: before the store, whose timer would keep the process alive.
+  // Throws without a sandbox, before the store is created: its timer would keep the process alive.
   const client = session.client()
   // 170 MB under 2 000 beacons a second instead of 220, and no slower: npm run bench:tail.
   host.keepHeapSmall()
@@ -58,7 +58,7 @@ export async function runScreen(session: Session, followed: Followed): Promise<n
   }
   const messages = followed.follow(connect, end.signal)
   try {
-    // A first connection that fails is reported before the terminal is taken over.
+    // A failed first connection is reported before the terminal is taken over.
     const { value: first } = await session.out.progress('Loading', messages.next())
     receive(tail, first as TailMessage)
     const { showTail } = await import('./TailScreen.tsx')
@@ -135,7 +135,7 @@ async function openInspector({ session, source, store, info }: Tail): Promise<vo
   store.dispatch({ type: 'notice', text: isOpen ? `Opened ${url}` : `No browser here. Open ${url}` })
 }
 
-/** The most that terminals take at once. */
+/** The maximum that terminals accept at once. */
 const mostCopiedBytes = 74_994
 
 /** Copies through the terminal, which may be on another computer than this process. */
@@ -143,7 +143,7 @@ async function copySelected({ session, source, store, client, signal }: Tail, as
   const notice = (text: string) => store.dispatch({ type: 'notice', text })
   const copy = (text: string, done: string) => {
     const size = Buffer.byteLength(text)
-    if (size > mostCopiedBytes) return notice(`Not copied: ${size} bytes are more than a terminal takes.`)
+    if (size > mostCopiedBytes) return notice(`Not copied: ${size} bytes are more than a terminal accepts.`)
     session.host.stdout.write(clipboardControl(text))
     notice(done)
   }
@@ -176,7 +176,7 @@ async function loadSlot({ store, client, signal }: Tail, { slot_id }: TailItem):
   }
 }
 
-/** Loads what was sent: of a refused beacon nothing else shows what was wrong with it. */
+/** Loads the request: nothing else shows what was wrong with a refused beacon. */
 async function loadRequest({ source, store, client, signal }: Tail, item: TailItem): Promise<void> {
   const { seq } = item
   try {
@@ -198,7 +198,7 @@ async function replaySelected(tail: Tail): Promise<void> {
   store.dispatch({ type: 'notice', text: await replay(tail, item) })
 }
 
-/** Has the sandbox replay the request of an item, as a client that retries. Returns the result as a sentence. */
+/** Has the sandbox replay the request of an item, like a retrying client. Returns the result as a sentence. */
 async function replay({ source, client, signal }: Tail, item: TailItem): Promise<string> {
   const request_id = await source.requestOf(item, client, signal)
   if (request_id === null) return `Not sent: ${noRequest}`
@@ -207,7 +207,7 @@ async function replay({ source, client, signal }: Tail, item: TailItem): Promise
   } catch (error) {
     if (!(error instanceof ServiceError) || error.reason_code !== 'replay_incomplete') throw error
     const names = error.body?.fields.map(({ path }) => path).join(', ')
-    return `Not sent: the journal does not keep its ${names}.`
+    return `Not sent: the journal does not store its ${names}.`
   }
 }
 

@@ -58,12 +58,12 @@ export interface TailSource<Item extends TailItem = TailItem> {
   /** Returns the line of an item. The selected one is marked by a sign as well as by colour. */
   line(item: Item, columns: number, style: Style, isSelected: boolean): string
   details(details: Details<Item>, style: Style): string[]
-  /** Returns the identifier of an item; null when it has none of its own. */
+  /** Returns the identifier of an item; null when it has none. */
   idOf(item: Item): string | null
   /** Returns the identifier that has a page in the inspector, or null. */
   pageOf(item: Item): string | null
   /** Returns the id of the request that brought an item; null when the journal no longer has it. */
   requestOf(item: Item, client: Client, signal: AbortSignal): Promise<string | null>
-  /** Returns how a request went that was sent again, in words. */
+  /** Returns the outcome of a replayed request, in words. */
   outcomeOf(exchange: RequestDetail): string
 }

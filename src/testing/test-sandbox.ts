@@ -1,10 +1,13 @@
-/** The sandbox of a test, as the fixtures of Vitest and Playwright give it: its keys, a typed client, and beacons to wait for. */
+/**
+ * The sandbox of a test, as provided by the Vitest and Playwright fixtures: its keys, a typed client, and beacons to
+ * wait for.
+ */
 import type { Sandbox, SandboxProject } from '../../sandbox/index.ts'
 import type { Client } from '../client/index.ts'
 import type { Format } from '../contract/fields.ts'
 import type { BeaconEvent, BeaconItem, Metric } from '../contract/resources/beacons.ts'
 
-/** Which beacons are meant. What is left out does not matter. */
+/** Selects beacons. Fields that are left out do not matter. */
 export interface BeaconFilter {
   slot_id?: string | undefined
   session_id?: string | undefined
@@ -18,7 +21,7 @@ export interface BeaconWait extends BeaconFilter {
 }
 
 export interface AcceptedWait extends BeaconWait {
-  /** How many there must be, exactly. Default: one or more. */
+  /** The exact number that there must be. Default: one or more. */
   count?: number | undefined
 }
 
@@ -32,19 +35,19 @@ export interface TestSandbox {
   readonly url: string
   /** The keys of the first project, `proj_demo`. */
   readonly keys: Sandbox['keys']
-  /** All projects with their keys; only the first one of a sandbox that ran before. */
+  /** All projects with their keys; only the first one if the sandbox was already running. */
   readonly projects: readonly SandboxProject[]
   /** Every operation of the API and of the control plane, with the secret key of the first project. */
   readonly client: Client
-  /** The SVC_* variables by which an app finds this sandbox. */
+  /** The SVC_* variables that let an app find this sandbox. */
   readonly env: Readonly<Record<string, string>>
-  /** Only what came since then belongs to the test, Unix epoch milliseconds; null: everything since the last reset. */
+  /** Only records since then belong to the test, Unix epoch milliseconds; null: everything since the last reset. */
   readonly since_ms: number | null
   /** Returns the beacons of this test, newest first. */
   beacons(filter?: BeaconFilter): Promise<BeaconItem[]>
   /**
-   * Returns the newest accepted beacon of a kind, as soon as there is one. Default timeout: 5 s.
-   * @throws Error with the beacons and rejections that came instead
+   * Returns the newest accepted beacon that matches, as soon as there is one. Default timeout: 5 s. @throws Error with
+   * the beacons and rejections that arrived instead
    */
   waitForBeacon(event: BeaconEvent, options?: BeaconWait): Promise<BeaconItem>
   /** Returns everything to its seeded state: projects, consent, placements, beacons, fault rules and the clock. */
@@ -54,10 +57,10 @@ export interface TestSandbox {
 export const defaultWait_ms = 5_000
 const pollEvery_ms = 30
 
-/** Taken here, before a test replaces them with fake ones. */
+/** Saved here, before a test replaces them with fake ones. */
 const { setTimeout: startTimer, clearTimeout: stopTimer } = globalThis
 
-/** Looks until `look` finds what it looks for. Returns false when it has not within `timeout_ms`. */
+/** Calls `look` until it returns true. Returns false if it has not within `timeout_ms`. */
 export async function eventually(look: () => Promise<boolean>, timeout_ms: number): Promise<boolean> {
   let isOver = timeout_ms <= 0
   const timer = startTimer(() => {
@@ -75,14 +78,14 @@ export async function eventually(look: () => Promise<boolean>, timeout_ms: numbe
   }
 }
 
-/** Returns an object without its undefined fields: the client sends a field that is there. */
+/** Returns an object without its undefined fields: the client would send them. */
 export function withoutUndefined<Fields extends object>(
   fields: Fields,
 ): { [Name in keyof Fields]?: NonNullable<Fields[Name]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }
 
-/** Returns the part of a query that leaves out what came before the test. */
+/** Returns the part of a query that excludes records from before the test. */
 export function sinceQuery({ since_ms }: Pick<TestSandbox, 'since_ms'>): { since?: string } {
   return since_ms === null ? {} : { since: String(since_ms) }
 }

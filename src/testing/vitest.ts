@@ -1,6 +1,6 @@
 /**
- * `svc-sandbox/vitest`: `test` with a sandbox in the process of the tests, and matchers about what it has received. The
- * matchers are added to `expect` when this is imported.
+ * `svc-sandbox/vitest`: `test` with a sandbox in the process of the tests, and matchers for the requests that it has
+ * received. The matchers are added to `expect` when this is imported.
  */
 import { test as base, expect, type TestAPI } from 'vitest'
 import { type ManualClock, manualClock } from '../../sandbox/index.ts'
@@ -14,7 +14,7 @@ export type { ManualClock } from '../../sandbox/index.ts'
 export type { TestSandboxOptions } from './open-sandbox.ts'
 export type { AcceptedWait, BeaconFilter, BeaconWait, BilledWait, TestSandbox } from './test-sandbox.ts'
 
-/** A test of Vitest ends after 5 s: an expectation has to explain itself before that. */
+/** A test of Vitest ends after 5 s: an expectation has to fail with its explanation before that. */
 const defaultTimeout_ms = 2_000
 
 export interface SandboxTestOptions extends Omit<TestSandboxOptions, 'clock'> {
@@ -36,8 +36,8 @@ export interface ClockFixtures extends SandboxFixtures {
 }
 
 /**
- * Returns `test` with a sandbox. With `clock_start_ms` the time of the sandbox begins there, Unix epoch milliseconds, and
- * only the test moves it, by the fixture `clock`.
+ * Returns `test` with a sandbox. With `clock_start_ms` the sandbox clock starts there, Unix epoch milliseconds, and
+ * only the test moves it, with the fixture `clock`.
  */
 export function sandboxTest(options: SandboxTestOptions & { clock_start_ms: number }): TestAPI<ClockFixtures>
 export function sandboxTest(options?: SandboxTestOptions & { clock_start_ms?: undefined }): TestAPI<SandboxFixtures>
@@ -90,13 +90,18 @@ expect.extend({
 })
 
 declare module 'vitest' {
-  // The parameters are those of Vitest's own declaration.
+  // The parameters are the same as in Vitest's own declaration.
   interface Matchers<R extends void | Promise<void> = void | Promise<void>, T = unknown> {
-    /** Expects that a beacon of a kind was accepted. Waits up to 2 s; with `.not` it judges what has come so far. */
+    /**
+     * Expects that a beacon of a kind was accepted. Waits up to 2 s; with `.not` it judges the beacons received so far.
+     */
     toHaveAccepted(event: BeaconEvent, options?: AcceptedWait): Promise<void>
-    /** Expects that production would have billed something. Waits up to 2 s; with `.not` it judges what has come so far. */
+    /**
+     * Expects that production would have billed something. Waits up to 2 s; with `.not` it judges the beacons received
+     * so far.
+     */
     toHaveBilled(options?: BilledWait): Promise<void>
-    /** Expects that every beacon that has come so far was accepted. */
+    /** Expects that every beacon received so far was accepted. */
     toHaveNoRejectedBeacons(filter?: BeaconFilter): Promise<void>
   }
 }

@@ -26,7 +26,10 @@ proj_demo    yes      cpm_viewable  no              1  http://localhost:*, http:
     const { code, stdout, stderr } = await cli.svc(
       'projects create proj_mine --label-text Ad --set consent.ttl_ms=1000 -o json',
     )
-    expect({ code, stderr }).toEqual({ code: 0, stderr: 'Its keys are kept: --client-id proj_mine uses them.\n' })
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'Its keys are stored: use them with --client-id proj_mine\n',
+    })
     const { keys, settings } = JSON.parse(stdout) as { keys: { secret_key: string }; settings: { label_text: string } }
     expect(settings).toMatchObject({ label_text: 'Ad', consent: { ttl_ms: 1000 } })
     const filled = await cli.svc(

@@ -73,7 +73,7 @@ function testEach<Altered>(
 test('our own sandbox is as documented, and every endpoint is looked at', async () => {
   const { code, stdout, stderr } = await cli.svc('contract check')
   expect(code).toBe(0)
-  expect(stderr).toContain(`${cli.sandbox.url} is as documented, in everything that was checked.\n`)
+  expect(stderr).toContain(`${cli.sandbox.url} matches the documentation in everything that was checked.\n`)
   expect(stdout.split('\n').map((line) => line.trimEnd())).toEqual([
     'endpoint           result  requests  documented  observed  assumed',
     'placements.create  ok            13  44/44       22/29     3/3',
@@ -393,7 +393,7 @@ describe('keys', () => {
     const { code, stdout } = await check(`${live} --allow-live`)
     expect(code).toBe(0)
     expect(stdout).toContain(
-      'jobs.create, a job of two slots, without job_type: a production key makes no traffic here',
+      'jobs.create, a job of two slots, without job_type: no traffic is sent with a production key',
     )
     expect(accepted.filter((line) => line.startsWith('POST'))).toEqual(['POST /v1/browser/activate'])
   })

@@ -81,7 +81,7 @@ describe('svc start --detach', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^svc \S+: the sandbox is ready$/m)
     expect(stdout).toContain(join(home, 'logs'))
-    expect(stdout).toMatch(/^It runs in the background: svc sandbox stop ends it\.$/m)
+    expect(stdout).toMatch(/^It runs in the background. Stop it: svc sandbox stop$/m)
     expect(stdout).not.toContain('Ctrl-C')
   })
 

@@ -93,7 +93,7 @@ describe('quoting', () => {
       env: { SVC_BASE_URL: cli.sandbox.url, SVC_SECRET_KEY: `'"\`` },
     })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain('SVC_SECRET_KEY holds quotes that a .env file cannot.')
+    expect(stderr).toContain('SVC_SECRET_KEY contains quotes that a .env file cannot hold.')
   })
 })
 

@@ -136,7 +136,7 @@ describe('every manipulation of an export is found', () => {
 
   test('a file that is no export, and a missing one', async () => {
     expect(await verify(['hello'])).toMatchObject({ ok: false, chains: [{ client_id: '-', broken_at: 1 }] })
-    expect(await verify([''])).toMatchObject({ ok: false, chains: [{ problem: 'There is nothing in it.' }] })
+    expect(await verify([''])).toMatchObject({ ok: false, chains: [{ problem: 'It is empty.' }] })
     const missing = await svc('evidence verify nowhere.jsonl', offline)
     expect([missing.code, missing.stdout]).toEqual([2, ''])
     expect(missing.stderr).toContain('nowhere.jsonl cannot be read')

@@ -268,7 +268,7 @@ describe('over stdio', () => {
   test('in a terminal it says what it waits for', async () => {
     const { stderr } = await svc('mcp', { isTerminal: true, host: { stdin_is_terminal: true } })
     expect(stripVTControlCharacters(stderr)).toBe(
-      'Waiting for the messages of an agent, which starts this command itself: svc docs agents.\n',
+      'Waiting for messages from an agent, which normally starts this command itself: svc docs agents.\n',
     )
   })
 

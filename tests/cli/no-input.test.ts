@@ -43,7 +43,7 @@ describe('sandbox reset', () => {
 
   test('of a file asks on a terminal', async () => {
     const refused = expect.stringContaining(
-      '?error: Nothing was reset.\nhint: To reset without being asked: svc sandbox reset --yes',
+      '?error: Nothing was reset.\nhint: To skip the question: svc sandbox reset --yes',
     )
     for (const answer of ['\n', 'n\n', '']) {
       expect(await reset('file', answer)).toEqual({ code: 2, stderr: refused, left: 1 })

@@ -288,7 +288,7 @@ ${cli.sandbox.url} received no requests. Does the app read SVC_BASE_URL?
     })
     expect(code).toBe(7)
     expect(stderr).toBe(
-      'error: --interactive opens a window, and there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set.\nhint: Drive the page with a file of steps instead: --steps FILE. Or run it on a desktop.\n',
+      'error: --interactive opens a window, but there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set.\nhint: Drive the page with a file of steps instead: --steps FILE. Or run it on a desktop.\n',
     )
   })
 

@@ -126,7 +126,7 @@ describe('requests replay', () => {
     expect(masked(stdout)).toBe(`\
 replayed  req_*
 sent      POST /v1/beacons, for key_* (sk_test)
-status    200, before 200
+status    200, before: 200
 request   req_*
 
 ok                true
@@ -143,7 +143,7 @@ request_id        req_*
     await using cli = await startTestCli()
     await cli.svc('placements create --session s1')
     const refused = await cli.svc('requests replay --set job_type=poem')
-    expect([refused.code, refused.stdout]).toEqual([3, expect.stringMatching(/^status +400, before 200$/m)])
+    expect([refused.code, refused.stdout]).toEqual([3, expect.stringMatching(/^status +400, before: 200$/m)])
     expect(refused.stderr).toContain('job_type')
   })
 
@@ -183,7 +183,7 @@ hint: `)
     expect(await journalled(cli)).toHaveLength(before)
     const [good] = await journalled(cli, '--session s2')
     const again = await cli.svc(`requests replay ${item!.request_id} --key-id ${good!.key_id}`)
-    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^status +200, before 401$/m)])
+    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^status +200, before: 401$/m)])
   })
 
   test('reports no response when a fault rule breaks the connection', async () => {

@@ -85,7 +85,7 @@ describe('sandbox stop', () => {
     await using cli = await startTestCli()
     const { url, ...newer } = await beside(cli, 4711)
     await writeLocator(cli.home, { ...newer, url, pid: 4711, version, started_at_ms: noon + 1 })
-    const note = `${url} has ended. Left alone: pid 4711, which is another process now.\n`
+    const note = `${url} has ended. Left alone: pid 4711, which is now another process.\n`
     expect(await stop(cli)).toMatchObject({ code: 0, stderr: note, ended: [process.pid] })
     expect(existsSync(locatorFile(cli, 4711))).toBe(false)
   })
@@ -93,7 +93,7 @@ describe('sandbox stop', () => {
   test('leaves a process alone when nothing listens at the address of its locator', async () => {
     await using cli = await startTestCli()
     await cli.sandbox.close()
-    const note = `${cli.sandbox.url} has ended. Left alone: pid ${process.pid}, which is another process now.\n`
+    const note = `${cli.sandbox.url} has ended. Left alone: pid ${process.pid}, which is now another process.\n`
     expect(await stop(cli)).toEqual({ code: 7, stdout: '', stderr: note + nothingToStop, ended: [] })
   })
 
@@ -126,7 +126,7 @@ describe('sandbox stop', () => {
     writeFileSync(locatorFile(cli, 4711), JSON.stringify({ ...changed, version: '9.0.0' }))
     const { url, ...other } = changed
     writeFileSync(locatorFile(cli, 4712), JSON.stringify({ ...other, endpoint: url, pid: 4712 }))
-    const note = `Left alone, another version of svc or another user wrote it: ${locatorFile(cli, 4712)}\n`
+    const note = `Left alone, because another version of svc or another user wrote it: ${locatorFile(cli, 4712)}\n`
     const { stderr, ended } = await stop(cli, '--all', [process.pid, 4711, 4712])
     expect({ stderr, ended }).toEqual({ stderr: expect.stringContaining(note), ended: [process.pid] })
     expect(stderr).toContain(`${newer.url} has ended. Left alone: pid 4711`)
@@ -140,7 +140,9 @@ describe('sandbox stop', () => {
     mkdirSync(locatorFile(cli, 4711))
     const { stderr, ended } = await stop(cli, '--all', [process.pid, 4711])
     expect(ended).toEqual([process.pid])
-    expect(stderr).toContain(`Left alone, another version of svc or another user wrote it: ${locatorFile(cli, 4711)}\n`)
+    expect(stderr).toContain(
+      `Left alone, because another version of svc or another user wrote it: ${locatorFile(cli, 4711)}\n`,
+    )
   })
 
   test('with several and no name it stops none', async () => {

@@ -192,7 +192,7 @@ describe('names', () => {
     ['a~b', 'name cannot contain special characters ("~\'!()*")', 'a-b'],
     ['node_modules', 'node_modules is not a valid package name', 'my-agent-cli'],
     ['http', 'http is a core module name', 'my-agent-cli'],
-    ['svc-sandbox', 'a project cannot depend on a package of its own name', 'my-agent-cli'],
+    ['svc-sandbox', 'a project cannot depend on a package with its own name', 'my-agent-cli'],
     ['con', 'Windows reserves it for a device', 'my-agent-cli'],
     ['LPT1', 'Windows reserves it for a device', 'my-agent-cli'],
     ['nul.txt', 'Windows reserves it for a device', 'my-agent-cli'],
@@ -214,7 +214,7 @@ describe('names', () => {
   test.each(['../agent', '../../etc', '/etc/agent', 'a/../../agent', '..'])('%s leads outside', async (dir) => {
     const { code, stderr } = await svc(`init agent-cli ${dir}`)
     expect(code).toBe(2)
-    expect(stderr).toContain(`error: ${dir} is outside of the current directory, ${cwd}.\n`)
+    expect(stderr).toContain(`error: ${dir} is outside the current directory, ${cwd}.\n`)
     expect(readdirSync(cwd)).toEqual([])
   })
 
@@ -387,7 +387,7 @@ describe('on a terminal', () => {
     expect(code).toBe(0)
     expect(stderr).toContain('  1  agent-cli ')
     expect(stderr).toContain('There is no template "99".')
-    expect(stderr).toContain('../up is outside of the current directory')
+    expect(stderr).toContain('../up is outside the current directory')
     expect(stderr).toContain('Directory [my-agent-cli]: ')
     expect(stdout).toContain('Created my-agent-cli from agent-cli')
   })

@@ -123,7 +123,7 @@ describe('a busy port or database', () => {
     const { url, pid } = JSON.parse(await first.firstLine) as { url: string; pid: number }
     const { code, stderr } = await start(home, '--port', '0').ended
     expect(code).toBe(8)
-    expect(stderr).toContain(`error: A sandbox with this database runs already: ${url} (pid ${pid}).\n`)
+    expect(stderr).toContain(`error: A sandbox with this database is already running: ${url} (pid ${pid}).\n`)
   })
 
   test('an option that the sandbox refuses is a usage error', async () => {
@@ -137,7 +137,7 @@ test('a full disk is one line on stderr, however many writes it refuses; any oth
   const report = failureReport((line) => lines.push(line))
   for (let count = 0; count < 5; count++) report(new StorageError(new Error('database or disk is full')))
   expect(lines).toEqual([
-    'The database refused a write: database or disk is full. Requests that need it get 503 until it is solved.',
+    'The database refused a write: database or disk is full. Requests that need it get a 503 until this is solved.',
   ])
   report(new StorageError(new Error('disk I/O error')))
   report(new Error('a bug'))

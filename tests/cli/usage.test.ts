@@ -204,7 +204,7 @@ describe('a usage error', () => {
     ['help placments', "Unknown command 'placments'.", 'Did you mean placements?'],
     [
       'render open slot_00000000007',
-      "'slot_00000000007' is no asset token.",
+      "'slot_00000000007' is not an asset token.",
       "It begins with ast_; to read a slot's: svc decisions get SLOT_ID --jq .decision.asset_token",
     ],
     ['beacons lint /dev/null', 'There is no beacon in /dev/null.', 'It is empty.'],

@@ -60,7 +60,7 @@ const expectOption = new Option(
 export const create = endpointCommand('placements.create', {
   details: [
     '--topic is used for matching only with consent, so it sends consent.semantic_targeting: true unless --consent says otherwise.',
-    '--consent denied first stores the denial with POST /v1/consent, because the consent of a request can only grant.',
+    '--consent denied first stores the denial with POST /v1/consent, because consent in a request can only grant.',
   ].join('\n\n'),
   options: [
     new Option('--format <format...>', 'formats that may fill').choices(formats),
@@ -164,7 +164,7 @@ function bodyFields(options: CreateOptions): Record<string, unknown> {
   }
 }
 
-/** Returns the options by which the next command uses the same service, project and key. */
+/** Returns the options that make the next command use the same service, project and key. */
 function nextOptions({ settings }: Session, live_key: string | undefined): string {
   const { source } = settings
   return [
@@ -193,7 +193,7 @@ function liveKey({ settings }: Session): string {
   )
 }
 
-/** A key that is not of the sandbox may be a real one: a shell variable is printed in its place. */
+/** A key that is not the sandbox's may be a real one: a shell variable is printed instead. */
 function curlLine(
   { settings }: Session,
   id: 'placements.create' | 'consent.set',

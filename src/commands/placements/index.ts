@@ -10,7 +10,7 @@ import { noFillReasons } from '../../contract/no-fill.ts'
 import type { PlacementDetail, PlacementFunnel } from '../../contract/resources/placements.ts'
 import { create } from './create.ts'
 
-/** Of the tables within a section. */
+/** The indent of the tables in a section. */
 const indent = 2
 
 const offerColumns: readonly Column[] = [
@@ -143,7 +143,7 @@ function inOrder({ trace }: PlacementDetail): PlacementDetail['trace'] {
   return [...trace].sort((a, b) => outcomes[a.outcome] - outcomes[b.outcome])
 }
 
-/** Returns the campaigns that made an offer, and how many each rule removed, from the most to the fewest. */
+/** Returns the campaigns that made an offer, and how many each rule removed, most first. */
 function traceByRule(detail: PlacementDetail, style: Style): string[] {
   const offers = inOrder(detail).filter(({ outcome }) => outcome !== 'removed')
   const removed = detail.trace.filter(({ outcome }) => outcome === 'removed')

@@ -1,6 +1,6 @@
 /**
- * `svc qa`, and `svc qa run`: chooses cases and targets, runs them, and reports. It runs them again with `--last-failed`: the cases that
- * failed last; and with `--watch` on every change of a file.
+ * `svc qa`, and `svc qa run`: chooses cases and targets, runs them, and reports. `--last-failed` reruns the cases that
+ * failed last; `--watch` reruns on every change of a file.
  */
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -55,13 +55,13 @@ const run: Command = {
   name: 'run',
   summary: 'Run suites against a sandbox or a service',
   details: [
-    'Without names it runs every built-in suite. The target is the running sandbox; with --fresh one that the run starts and stops itself; with --base-url any service, with the keys of the settings.',
-    'A case that the target cannot show is reported as not applicable, with the reason. Production keys are refused without --allow-live. Exit code 0 when all passed, 5 when a check failed, 2 for an invalid suite, 7 when there is no target.',
+    'Without names it runs every built-in suite. The target is the running sandbox; with --fresh, a sandbox that the run starts and stops itself; with --base-url, any service, with the keys from the settings.',
+    'A case that the target cannot show is reported as not applicable, with the reason. Production keys are refused without --allow-live. Exit code 0 if all passed, 5 if a check failed, 2 for an invalid suite, 7 without a target.',
   ].join('\n\n'),
   arguments: [suitesArgument],
   options: [
     new Option('--fresh', 'use a new sandbox in memory'),
-    new Option('--browser', 'run the cases that need a browser too'),
+    new Option('--browser', 'also run the cases that need a browser'),
     browserPathOption,
     new Option('--seed <n>', 'same sessions and identifiers in every run').argParser(countFromOne),
     new Option('-g, --grep <pattern>', 'only cases whose id matches this regular expression').argParser(pattern),
@@ -77,7 +77,7 @@ const run: Command = {
     new Option('--timeout <ms>', 'longest a step may take, unless it sets its own')
       .argParser(countFromOne)
       .default(10_000),
-    new Option('--update-snapshots', 'replace the stored pictures with what is seen now'),
+    new Option('--update-snapshots', 'replace the stored pictures with current ones'),
     new Option('--allow-live', 'accept production keys'),
   ],
   examples: ['qa run --fresh', 'qa run formats --fresh --reporter list --reporter html=qa.html'],
@@ -107,7 +107,7 @@ async function runOnce(
   const alternative = 'Without --browser only the cases that need none run.'
   const program = wantsBrowser(flags) ? await browserProgram(session, { path: flags.browserPath }, alternative) : null
   const cases = await chosenCases(session, names, flags, again)
-  // Before anything else is started: without the browser no case begins.
+  // Before anything else is started: without the browser no case can run.
   const browser = program === null ? null : await startBrowser(session, program)
   try {
     const targets = await openTargets(session, flags, cases.length, browser)
@@ -220,7 +220,7 @@ async function lastRun(host: Host): Promise<LastRun> {
   throw new CliError('usage', 'last_run_missing', `No suite has run in ${host.cwd} yet.`, hint)
 }
 
-/** Stores what failed. Of a run of `again`, the cases that failed last, those that did not run again stay. */
+/** Stores the failed cases. In a rerun of the cases that failed last (`again`), those that did not run stay. */
 async function storeRun(
   host: Host,
   suites: readonly string[],
@@ -235,7 +235,7 @@ async function storeRun(
     suites: [...(again?.suites ?? suites)],
     failed: [...new Set([...failed, ...left])],
   }
-  // A run needs no state directory: where none can be written, the next one just cannot begin with its failures.
+  // A run needs no state directory: without a writable one, the next run just cannot rerun its failures.
   const others = (await runs(host).catch(() => [])).filter(({ directory }) => directory !== host.cwd)
   await writeJson(pathOf(host), { runs: [run, ...others].slice(0, keptRuns) }).catch(() => {})
 }
@@ -254,8 +254,8 @@ const look_ms = 200
 const clearScreen = () => ownControl('2J') + ownControl('H')
 
 /**
- * Calls `run` now, and again whenever one of the suite files among `names` has changed, until an interrupt. What is wrong
- * in a suite is printed, and the next change awaited. Returns the exit code.
+ * Calls `run` now, and again whenever one of the suite files among `names` has changed, until an interrupt. Problems in
+ * a suite are printed, and the next change is awaited. Returns the exit code.
  */
 async function runOnChange(
   { host, out }: Session,
@@ -287,7 +287,7 @@ async function runOnChange(
   }
 }
 
-/** Returns the text of a file; none of one that is missing, as while an editor replaces it. */
+/** Returns the text of a file; empty for a missing one, for example while an editor replaces it. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')

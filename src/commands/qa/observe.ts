@@ -40,7 +40,7 @@ interface ObserveFlags {
   reporter?: string[]
 }
 
-/** Most exchanges of the journal that are judged. */
+/** The maximum number of exchanges of the journal that are judged. */
 const maxExchanges = 5_000
 /** How long a page is watched by default. */
 const pageWatch_ms = 20_000
@@ -53,21 +53,21 @@ export const observe: Command = {
   name: 'observe',
   summary: 'Judge an integration by its requests and its page',
   details: [
-    'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is used by the steps of a file (--steps: click, fill, press, wait, wait_for, run), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
-    "Exit code: the command's own unless that is 0; 5 when there is an error, or with --strict a warning; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
+    'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
+    "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],
   options: [
     new Option('--url <address>', 'the page to open in a browser'),
-    new Option('--steps <file>', 'use the page first: a YAML list of click, fill, press, wait, wait_for, run'),
-    new Option('--interactive', 'open a window: you use the page, and end with Ctrl-C'),
+    new Option('--steps <file>', 'drive the page first: a YAML list of click, fill, press, wait, wait_for, run'),
+    new Option('--interactive', 'open a window: you use the page, and stop with Ctrl-C'),
     new Option('--headed', 'the same as --interactive'),
     new Option('--for <span>', 'how long to watch: 20s, 2m; with --url 20s unless --interactive').argParser(durationMs),
     new Option('--since <span>', 'judge what the journal already has: 10m, 2h, or epoch milliseconds').argParser(
       sinceText,
     ),
     browserPathOption,
-    new Option('--strict', 'fail on warnings too'),
+    new Option('--strict', 'also fail on warnings'),
     reporterOption,
   ],
   passesThrough: true,
@@ -88,7 +88,7 @@ export const observe: Command = {
   },
 }
 
-/** The flags, with what uses the page, and what ends the watch. */
+/** The flags, with the function that drives the page, and the signal that ends the watch. */
 interface Watching extends ObserveFlags {
   drive: WatchOptions['drive']
   interrupt: AbortSignal
@@ -96,7 +96,7 @@ interface Watching extends ObserveFlags {
   started_at_ms: number
 }
 
-/** Resolves to what does the steps of a file, before anything is started. Throws CliError. */
+/** Resolves to a function that performs the steps of a file, before anything is started. Throws CliError. */
 async function loadDrive({ host }: Session, file: string | undefined): Promise<Watching['drive']> {
   if (file === undefined) return undefined
   const { loadPageSteps, PageStepFailed } = await import('../../qa/browser/page-steps.ts')
@@ -116,7 +116,7 @@ async function loadDrive({ host }: Session, file: string | undefined): Promise<W
   }
 }
 
-/** Judges what the running sandbox sees from now on, or with --since what its journal has. */
+/** Judges the requests of the running sandbox from now on, or with --since those already in its journal. */
 async function observeService(session: Session, flags: Watching): Promise<number> {
   const { base_url, sandbox } = session.settings
   const client = sessionClient(session.host, session.settings)
@@ -134,7 +134,7 @@ async function observeService(session: Session, flags: Watching): Promise<number
   })
 }
 
-/** Judges what a program did against a sandbox of its own. The program's own failure goes first. */
+/** Judges the requests of a program against its own sandbox. The program's own failure takes precedence. */
 function observeProgram(session: Session, flags: Watching, words: readonly string[]): Promise<number> {
   const { url, interrupt } = flags
   const isServer = url !== undefined
@@ -163,7 +163,7 @@ async function newestRequest(client: Client): Promise<string | null> {
   return items[0]?.request_id ?? null
 }
 
-/** Resolves when the time is over or the user interrupts; with what the page did, where one is watched. */
+/** Resolves when the time is up or the user interrupts, with the records of the page if one is watched. */
 async function watch(session: Session, flags: Watching, base_url: string): Promise<PageSeen | null> {
   const { url, for: for_ms, since, interrupt } = flags
   if (url !== undefined) return watchInBrowser(session, { ...flags, url }, base_url)
@@ -185,7 +185,7 @@ async function watchInBrowser(
   const path = await browserProgram(session, { path: browserPath, is_headed }, alternative)
   const browser = await startBrowser(session, path, { reachable: 'anything', is_headed })
   const length_ms = for_ms ?? (is_headed ? null : pageWatch_ms)
-  const driven = steps === undefined ? '' : `, using it by ${steps}`
+  const driven = steps === undefined ? '' : `, driving it with ${steps}`
   const end =
     length_ms === null
       ? ': use it; press Ctrl-C or close its window to judge it'
@@ -202,14 +202,14 @@ async function watchInBrowser(
   }
 }
 
-/** Returns every base URL by which a page may call the service: a local one has several names. */
+/** Returns every base URL that a page may use to call the service: a local one has several names. */
 function basesOf(base_url: string): string[] {
   const { hostname, port, protocol } = new URL(base_url)
   if (!isLoopback(hostname)) return [base_url]
   return ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${protocol}//${name}:${port}`)
 }
 
-/** Resolves when the URL responds. Throws CliError when the program ends before, or after `readyTimeout_ms`. */
+/** Resolves when the URL responds. Throws CliError if the program ends first, or after `readyTimeout_ms`. */
 async function untilResponding(
   url: string,
   words: readonly string[],
@@ -217,7 +217,7 @@ async function untilResponding(
 ): Promise<void> {
   const deadline = AbortSignal.timeout(readyTimeout_ms)
   while (!deadline.aborted) {
-    // Rejects here when the program could not be started.
+    // Rejects here if the program could not be started.
     if (exitCode() !== null) {
       const message = `${shownCommand(words)} ended with ${await group.ended} before ${url} responded.`
       throw new CliError('unreachable', 'program_ended', message, 'Give the command that serves the page.')
@@ -283,10 +283,10 @@ async function report(session: Session, flags: Watching, observation: Observatio
   return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
 }
 
-/** Returns what to do when nothing was seen that could be judged, or null. */
+/** Returns what to do if nothing was seen that could be judged, or null. */
 function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: ObserveFlags, base_url: string) {
   if (page !== null && page.mounts.length === 0 && !exchanges.some(isAdRequest)) {
-    // Then it is known why.
+    // Then the reason is known.
     if (page.renderer_errors.length + page.console_errors.length + page.blocked.length > 0) return null
     const isUsed = steps !== undefined || headedFlag(flags) !== null
     const early = page.is_idle ? ' Does it look for SponsoredPlacement before render.js has run?' : ''
@@ -322,7 +322,7 @@ function checkFlags(
     throw problem('url_missing', `${needsPage} needs a page.`, 'Name it: --url http://localhost:3000')
   }
   if (headed !== null && host.platform === 'linux' && !host.env.DISPLAY && !host.env.WAYLAND_DISPLAY) {
-    const message = `${headed} opens a window, and there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set.`
+    const message = `${headed} opens a window, but there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set.`
     const hint = 'Drive the page with a file of steps instead: --steps FILE. Or run it on a desktop.'
     throw new CliError('unreachable', 'display_missing', message, hint)
   }
@@ -344,6 +344,6 @@ function sandboxMissing({ settings: { base_url, source } }: Session, service: Ma
   }
   const hint = 'Start one: svc start. Or run a command against its own: svc qa observe -- npm test'
   if (source.base_url === 'default') return noSandbox(hint)
-  const message = `No sandbox responds at ${base_url}. Only a sandbox keeps the requests to judge.`
+  const message = `No sandbox responds at ${base_url}. Only a sandbox records the requests to judge.`
   return new CliError('unreachable', 'target_missing', message, hint)
 }

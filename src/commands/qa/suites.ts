@@ -94,7 +94,7 @@ export const validate: Command = {
   name: 'validate',
   summary: 'Check suite files without running them',
   details:
-    'Reports every problem with its line and column; exit code 2 when there is one. With --schema: prints the JSON schema of suites, for an editor or another validator.',
+    'Reports every problem with its line and column; exit code 2 if there is one. With --schema: prints the JSON schema of suites, for an editor or another validator.',
   arguments: [new Argument('[suites...]', 'suite files, or names of built-in suites')],
   options: [new Option('--schema', 'print the JSON schema of suites instead')],
   examples: ['qa validate formats', 'qa validate formats errors -o json', 'qa validate --schema'],

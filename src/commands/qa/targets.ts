@@ -1,6 +1,6 @@
 /**
- * What `svc qa` works with: the targets of a run (a fresh sandbox for each worker, the running one, or a service by its
- * base URL), the browser, and who reports it (`--reporter`).
+ * The setup of `svc qa`: the targets of a run (a fresh sandbox for each worker, the running one, or a service by its
+ * base URL), the browser, and the reporters (`--reporter`).
  */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -31,12 +31,12 @@ interface OpenTargets {
 
 type TargetChoice = Omit<TargetOptions, 'browser'>
 
-/** More sandboxes than this cost more to start than they save. Cases in a browser mostly wait: they gain from more. */
+/** More sandboxes than this cost more to start than they save. Browser cases mostly wait, so they gain from more. */
 const mostFresh = 2
 const mostFreshWithBrowser = 4
 const casesPerFresh = 20
 
-/** Opens the targets of a run of `cases` cases. Throws CliError when there is none, or none that may be used. */
+/** Opens the targets of a run of `cases` cases. Throws CliError when there is none, or none that is allowed. */
 export async function openTargets(
   session: Session,
   flags: TargetFlags,
@@ -92,7 +92,9 @@ async function startFresh(
 function chosenService({ settings }: Session, { allowLive }: TargetFlags): TargetChoice {
   const { base_url, sandbox, secret_key, publishable_key, client_id, origin, source } = settings
   if (sandbox === null && source.base_url === 'default') {
-    throw noSandbox('Use a fresh one: svc qa run --fresh. Or start one (svc start), or name one (--base-url URL).')
+    throw noSandbox(
+      'Use a fresh one: svc qa run --fresh. Or start one (svc start), or name a service (--base-url URL).',
+    )
   }
   if (allowLive !== true && [secret_key, publishable_key].some((key) => /^[sp]k_live_/.test(key ?? ''))) {
     throw new CliError(

@@ -109,7 +109,7 @@ async function run(session: Session, { args, options }: CommandInput): Promise<n
       [
         ['replayed', replayed],
         ['sent', `${method} ${path}${key === null ? '' : `, for ${used_key_id} (${key})`}`],
-        ['status', `${exchange.status}, before ${status_before}`],
+        ['status', `${exchange.status}, before: ${status_before}`],
         ['request', exchange.request_id],
       ],
       style,
@@ -121,7 +121,7 @@ async function run(session: Session, { args, options }: CommandInput): Promise<n
   return 0
 }
 
-/** Returns the values of `--set` by path, with the types that the API has there; null when nothing is set. */
+/** Returns the values of `--set` by path, with the types of the API's fields; null when nothing is set. */
 async function assignedValues(
   session: Session,
   request_id: string,
@@ -172,7 +172,7 @@ const { body } = endpointOptions('requests.find')
 const pageOptions = new Map([...body].filter(([name]) => name === 'limit' || name === 'cursor'))
 
 const list = endpointCommand('requests.list', {
-  details: 'Continues through the journal until the page is full or the journal ends.',
+  details: 'Searches the journal until the page is full or the journal ends.',
   options: [...filters.values()],
   columns,
   empty: emptyJournal,
@@ -200,7 +200,7 @@ export const requests: Noun = {
   commands: [list, show, find, count, nearest, tail, replay, verify],
 }
 
-/** Prints one page, put together from several responses: each covers a limited part of the journal. */
+/** Prints one page, combined from several responses: each covers a limited part of the journal. */
 async function printFullPage(
   session: Session,
   id: 'requests.list' | 'requests.find',

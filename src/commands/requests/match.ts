@@ -1,6 +1,6 @@
 /**
- * Flags that select requests of the journal, and the match that they make; `verify`, `count` and `nearest` report how many
- * requests match, and which nearly do.
+ * Flags that select requests of the journal, and the match built from them; `verify`, `count` and `nearest` report how
+ * many requests match, and which ones nearly do.
  */
 import { Option } from 'commander'
 import { callEndpoint, endpointCommand, projectFilter } from '../../cli/endpoint/endpoint-command.ts'
@@ -13,7 +13,7 @@ import { nextCursor } from '../../client/client.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/resources/requests.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
 
-/** The note below a list of the journal that nothing filters. */
+/** The note below an empty, unfiltered list of the journal. */
 export const emptyJournal = 'The journal is empty. Send a request: svc placements create'
 
 /** Returns the filters of the list, by field name. */
@@ -36,12 +36,12 @@ scalarOptions.delete('limit')
 export function matchOptions(): Option[] {
   return [
     ...scalarOptions.values(),
-    repeatable('--header <name=value>', 'only requests with this header, as the journal keeps it'),
+    repeatable('--header <name=value>', 'only requests with this header, as the journal stores it'),
     repeatable('--body <path=value>', 'only bodies with this field, by dotted path: measurements.visible_ms=1000'),
   ]
 }
 
-/** Returns the match of the flags. A value of --body gets the type that its field has at that path of the API. */
+/** Returns the match of the flags. A value of --body gets the type of the field at that path in the API. */
 export async function matchOf(session: Session, { options }: CommandInput): Promise<RequestMatch> {
   const values = flagValues(scalarOptions, options) as RequestMatch
   const headers = ((options.header as string[] | undefined) ?? []).map((text) => split('--header', text))
@@ -77,7 +77,7 @@ function split(flag: string, text: string): [string, string] {
   throw new CliError('usage', 'match_malformed', `${flag} ${text} is not name=value.`, hint)
 }
 
-/** Only scalars are compared: an object or array stands for its text. */
+/** Only scalars are compared: an object or array is taken as text. */
 function scalar(value: unknown, text: string): string | number | boolean | null {
   return typeof value === 'object' && value !== null ? text : (value as string | number | boolean | null)
 }
@@ -113,14 +113,14 @@ export const nearest = endpointCommand('requests.nearest', {
   },
 })
 
-/** How many requests are printed when the count differs. */
+/** The number of requests printed when the count differs. */
 const printedRequests = 3
 
 export const verify: Command = {
   name: 'verify',
   summary: 'Check how many requests match',
   details:
-    'Counts the requests of the journal that meet every condition, and ends with exit code 5 unless there are as many as expected. Then it prints the nearest requests and what they failed, or, when there are too many, the newest ones. Without --times, --at-least or --none it expects at least one.',
+    'Counts the requests of the journal that meet every condition, and ends with exit code 5 unless there are as many as expected. In that case it prints the nearest requests and the conditions they fail or, if there are too many, the newest ones. Without --times, --at-least or --none it expects at least one.',
   options: [
     ...matchOptions(),
     new Option('--times <n>', 'exactly this many').argParser(wholeNumber).conflicts(['atLeast', 'none']),

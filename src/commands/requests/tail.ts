@@ -1,6 +1,6 @@
 /**
- * `svc requests tail` and `svc sandbox logs`: the request journal, line by line. The journal is asked twice a second for
- * what is new. After a lost connection, what was written meanwhile follows.
+ * `svc requests tail` and `svc sandbox logs`: the request journal, line by line. The journal is polled twice a second
+ * for new requests. After a lost connection, requests written in the meantime follow.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Option } from 'commander'
@@ -19,10 +19,10 @@ import { emptyJournal, listOptions, listQuery } from './match.ts'
 const options = listOptions()
 for (const name of ['limit', 'cursor', 'until', 'after', 'details', 'foreign']) options.delete(name)
 const since = options.get('since')
-/** How many requests `logs` starts with. */
+/** The number of requests that `logs` starts with. */
 const defaultLines = 20
 const pollInterval_ms = 500
-/** A request is written when it is answered, which may be late: this many polls reach back over the longest wait. */
+/** A request is journalled when it is answered, which can be late: this many polls cover the longest wait. */
 const pollsBack = 70
 const pageLimit = 1_000
 
@@ -31,7 +31,7 @@ export const tail: Command = {
   summary: 'Follow the request journal',
   details:
     'Uses the whole terminal; press ? for its keys. Without a terminal, or with --compact or -o jsonl, it prints one line for each request when it is answered, until Ctrl-C, with exit code 130. With --since it starts with the requests of the journal. It reconnects to a sandbox that is restarted.',
-  options: [...options.values(), new Option('--compact', 'Print lines on a terminal too.')],
+  options: [...options.values(), new Option('--compact', 'Print lines even on a terminal.')],
   examples: ['requests tail', 'requests tail --status-class 4xx --since 10m -o jsonl'],
   async run(session, input) {
     const query = await listQuery(session, options, input)
@@ -55,8 +55,8 @@ export const tail: Command = {
 
 export const logs: Command = {
   name: 'logs',
-  summary: 'Show the latest requests, and follow',
-  details: `Starts with the last ${defaultLines} requests of the journal, or with all since --since; then prints one line for each request, until Ctrl-C. For every filter: svc requests tail`,
+  summary: 'Show the latest requests, and follow new ones',
+  details: `Starts with the last ${defaultLines} requests of the journal, or with all since --since; then prints one line for each request, until Ctrl-C. For more filters: svc requests tail`,
   options: [
     ...(since === undefined ? [] : [since]),
     new Option('--no-follow', 'stop after the requests that the journal has'),
@@ -107,7 +107,9 @@ function line({ at_ms, method, path, status, reason_code, request_id }: RequestI
 type RequestQuery = Record<string, unknown>
 type RequestMessage = Interruption | { kind: 'request'; item: RequestItem; is_live: boolean }
 
-/** Follows the journal after its `latest` requests; Infinity for all that pass the filters. See `follow` for failures. */
+/**
+ * Follows the journal after its `latest` requests; Infinity for all that pass the filters. See `follow` for failures.
+ */
 function followRequests(
   connect: () => Promise<Client>,
   query: RequestQuery,
@@ -168,7 +170,7 @@ class JournalReader {
     return found.map((item) => this.#message(item, false))
   }
 
-  /** Returns what was written since the last poll, oldest first. */
+  /** Returns the requests written since the last poll, oldest first. */
   async next(client: Client, signal: AbortSignal): Promise<RequestMessage[]> {
     const messages: RequestMessage[] = []
     const newest = await newestOf(client, signal)
@@ -209,8 +211,8 @@ async function latestRequests(
 }
 
 /**
- * Returns requests that are not in `seen`, newest first, with those of pages that no project allows: they are what somebody
- * who follows the journal looks for.
+ * Returns requests that are not in `seen`, newest first, including those of pages that no project allows, which are
+ * just what someone following the journal is looking for.
  */
 async function collect(
   client: Client,
@@ -227,7 +229,7 @@ async function collect(
   return all.slice(0, most)
 }
 
-/** Returns requests of the journal that are not in `seen`, newest first. Stops at a page whose requests all are. */
+/** Returns requests of the journal that are not in `seen`, newest first. Stops at a page with no new requests. */
 async function collectJournal(
   client: Client,
   query: RequestQuery,

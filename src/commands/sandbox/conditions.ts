@@ -114,7 +114,7 @@ function text({ now_ms, offset_ms, frozen }: SandboxClock, _: unknown, style: St
 /** `31m ahead of real time`, `7d 2h behind real time`: in the two largest units that are not zero. */
 function offsetText(offset_ms: number): string {
   if (offset_ms === 0) return 'none'
-  // Between two readings of the system clock a millisecond may pass, and nobody asked for 59s 999ms.
+  // A millisecond may pass between two readings of the system clock, and nobody asked for 59s 999ms.
   const shown_ms = Math.abs(offset_ms) < 1_000 ? offset_ms : Math.round(offset_ms / 1_000) * 1_000
   return `${formatDuration(shown_ms, 2)} ${offset_ms > 0 ? 'ahead of' : 'behind'} real time`
 }

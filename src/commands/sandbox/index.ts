@@ -1,6 +1,6 @@
 /**
- * `svc sandbox`: how its state is reset, exported to one file and imported, saved as snapshots within it, and migrated. Its other
- * verbs are in the files beside it.
+ * `svc sandbox`: resets its state, exports it to a file, imports it, saves it as snapshots, and migrates it. The other
+ * verbs are in the files next to this one.
  */
 
 import { openAsBlob, statSync } from 'node:fs'
@@ -21,7 +21,7 @@ import { categories, start } from './start.ts'
 
 const reset = endpointCommand('sandbox.reset', {
   details:
-    'On a terminal it asks first when the database is a file. Without a terminal, or with --no-input, it does not ask: scripts reset between tests.',
+    'On a terminal it asks first if the database is a file. Without a terminal, or with --no-input, it does not ask, because scripts reset between tests.',
   options: [new Option('-y, --yes', 'do not ask')],
   examples: ['sandbox reset --yes', 'sandbox reset -o none'],
   input: async (session, { options }) => {
@@ -36,19 +36,14 @@ async function confirmReset(session: Session): Promise<void> {
   const { data } = await callEndpoint(session, 'sandbox.info', {})
   if (data.database === ':memory:') return
   if (await confirm(session, `Delete everything recorded in ${data.database} (${data.url})?`)) return
-  throw new CliError(
-    'usage',
-    'not_confirmed',
-    'Nothing was reset.',
-    'To reset without being asked: svc sandbox reset --yes',
-  )
+  throw new CliError('usage', 'not_confirmed', 'Nothing was reset.', 'To skip the question: svc sandbox reset --yes')
 }
 
 const migrate: Command = {
   name: 'migrate',
   summary: 'Create or migrate the schema of a shared PostgreSQL database',
   details:
-    'svc start migrates automatically, under a lock: when several nodes start together, one of them migrates. Use this command where nodes may not change the schema, or to check beforehand that the migration works. A schema from a newer version is refused with exit code 2, and nothing is changed. Database files are backed up and migrated when they are opened.',
+    'svc start migrates automatically, under a lock: when several nodes start at once, one of them migrates. Use this command when nodes are not allowed to change the schema, or to test the migration beforehand. A schema from a newer version is refused with exit code 2, and nothing is changed. Database files are backed up and migrated when they are opened.',
   options: [
     startFlags().get('store')!,
     new Option('--namespace <name>', 'namespace to migrate; default: the shared one'),
@@ -113,8 +108,8 @@ const exportCommand = endpointCommand('sandbox.export', {
 })
 
 const importCommand = endpointCommand('sandbox.import', {
-  details: 'Into a store that several nodes share it asks first; where it cannot ask, it takes --yes.',
-  arguments: [new Argument('<file>', 'file that svc sandbox export has written')],
+  details: 'Before importing into a store shared by several nodes, it asks; if it cannot ask, it requires --yes.',
+  arguments: [new Argument('<file>', 'file written by svc sandbox export')],
   options: [new Option('-y, --yes', 'do not ask')],
   examples: ['sandbox import sandbox.svc.gz', 'sandbox import sandbox.svc.gz -o json'],
   async run(session, { args, options }) {
@@ -123,7 +118,12 @@ const importCommand = endpointCommand('sandbox.import', {
     try {
       body = await openAsBlob(file)
     } catch {
-      throw new CliError('usage', 'file_unreadable', `${file} cannot be read.`, 'Name a file of svc sandbox export.')
+      throw new CliError(
+        'usage',
+        'file_unreadable',
+        `${file} cannot be read.`,
+        'Name a file written by svc sandbox export.',
+      )
     }
     if (options.yes !== true) await confirmImport(session, args[0]!)
     const data = await session.out.bytes('POST /_sandbox/import', body.size, (done) => {
@@ -140,7 +140,7 @@ const importCommand = endpointCommand('sandbox.import', {
   },
 })
 
-/** Asks before the state of others is replaced. Throws CliError unless the answer is yes, or where nobody can be asked. */
+/** Asks before the state of others is replaced. Throws CliError unless the answer is yes, or if nobody can be asked. */
 async function confirmImport(session: Session, file: string): Promise<void> {
   const { data } = await callEndpoint(session, 'sandbox.info', {})
   if (data.nodes === null) return

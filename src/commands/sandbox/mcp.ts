@@ -23,8 +23,8 @@ export const mcp: Command = {
   summary: 'Serve tools for coding agents, over stdin and stdout',
   details: [
     'A server of the Model Context Protocol: tools to create and explain placements, read beacons and requests, run QA, doctor and lint, set faults, clock and consent; the documentation and QA suites as resources; prompts for an integration and for "why was this not billed". Keys and tokens are redacted.',
-    'Uses the sandbox that is running when a tool is called, or the one of --base-url. With --start it starts one in memory when none is running, which ends with the agent. Nothing but the protocol is written to stdout; it ends when stdin ends.',
-    'Over HTTP every sandbox serves the same at /_sandbox/mcp.',
+    'Uses the sandbox that is running when a tool is called, or the one of --base-url. With --start, if none is running, it starts one in memory, which ends with the agent. Nothing but the protocol is written to stdout; it ends when stdin ends.',
+    'Every sandbox also serves it over HTTP at /_sandbox/mcp.',
   ].join('\n\n'),
   options: [new Option('--start', 'start a sandbox in memory when none is running')],
   examples: ['mcp', 'mcp --start'],
@@ -32,7 +32,9 @@ export const mcp: Command = {
     const { host, out, command_name } = session
     const interrupt = interruptOf(session)
     if (host.stdin_is_terminal) {
-      out.note(`Waiting for the messages of an agent, which starts this command itself: ${command_name} docs agents.`)
+      out.note(
+        `Waiting for messages from an agent, which normally starts this command itself: ${command_name} docs agents.`,
+      )
     }
     const own = options.start === true ? await startWhenNone(session) : null
     try {
@@ -45,7 +47,7 @@ export const mcp: Command = {
   },
 }
 
-/** Starts a sandbox that other commands find too, unless one is running or a service is named. */
+/** Starts a sandbox that other commands can find too, unless one is running or a service is named. */
 async function startWhenNone(session: Session): Promise<{ close(): Promise<void> } | null> {
   const { host, out, settings } = session
   if (settings.source.base_url !== 'default') return null
@@ -66,7 +68,7 @@ async function startWhenNone(session: Session): Promise<{ close(): Promise<void>
 
 function accessOf(session: Session): SandboxAccess {
   const { host, flags, command_name } = session
-  /** Read again for each call: a sandbox may have been started or stopped since. */
+  /** Read again on each call: a sandbox may have been started or stopped since. */
   const settings = async (): Promise<Settings> => {
     const current = await loadSettings(host, flags)
     if (current.source.base_url !== 'default') return current

@@ -1,6 +1,6 @@
 /**
- * Which sandboxes are running, and whether they respond: `svc sandbox status`, `ps` and `stop`, and `svc health`. A process
- * gets a signal only when it is certain to be the sandbox that wrote the locator.
+ * Which sandboxes are running, and whether they respond: `svc sandbox status`, `ps` and `stop`, and `svc health`. A
+ * process gets a signal only if it is certain to be the sandbox that wrote the locator.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Option } from 'commander'
@@ -28,14 +28,14 @@ import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { formatDuration } from '../../foundation/duration.ts'
 import { isSameService } from '../../foundation/http.ts'
 
-/** A sandbox on this computer responds at once or not at all. */
+/** A sandbox on this computer responds immediately or not at all. */
 const responseTimeout_ms = 2_000
 
 export const status: Command = {
   name: 'status',
   summary: 'Show the sandbox that commands use',
   details:
-    'Shows where it runs and why it was chosen. Exit code 7 when none is running or it does not respond. To list all: svc sandbox ps',
+    'Shows where it runs and why it was chosen. Exit code 7 if none is running or it does not respond. To list all: svc sandbox ps',
   examples: ['sandbox status', 'sandbox status -o json'],
   async run({ settings, host, out, command_name, signal }) {
     const { sandbox, base_url, source, running } = settings
@@ -65,7 +65,7 @@ export const status: Command = {
           ['URL', style.cyan(url)],
           ['chosen by', source.base_url === 'sandbox' && running > 1 ? 'the newest' : sourceName(source.base_url)],
           ['inspector', style.cyan(inspector_url)],
-          ['database', database === ':memory:' ? 'in memory, gone at the end' : database],
+          ['database', database === ':memory:' ? 'in memory, lost when it stops' : database],
           ['namespace', sandbox.namespace ?? null],
           ['nodes', info?.nodes == null ? null : info.nodes.map((node) => `${node.url} (${node.host})`).join('  ')],
           ['started', `${timeText(started_at_ms, style)}, ${upTime(host.now() - started_at_ms)} ago`],
@@ -94,7 +94,7 @@ export const ps: Command = {
   name: 'ps',
   summary: 'List the running sandboxes',
   details:
-    'A * marks the one that commands use here: the one of --base-url, the environment or a setting, else the newest. For its details: svc sandbox status',
+    'A * marks the one that commands use here: the one named by --base-url, the environment or a setting, else the newest. For its details: svc sandbox status',
   examples: ['sandbox ps', 'sandbox ps -o json'],
   tables: [psColumns],
   async run({ host, out, settings, command_name }) {
@@ -147,13 +147,13 @@ export const health: Noun = {
   ],
 }
 
-/** Notes the running sandboxes of another version of svc, or of another user, which this one cannot use. */
+/** Notes running sandboxes of another svc version or another user, which this one cannot use. */
 async function noteForeignLocators({ host, out }: Pick<Session, 'host' | 'out'>): Promise<void> {
   for (const path of await foreignLocators(stateDirectory(host), host))
-    out.note(`Left alone, another version of svc or another user wrote it: ${path}`)
+    out.note(`Left alone, because another version of svc or another user wrote it: ${path}`)
 }
 
-/** `not ready`: it responds, and refuses, as while it has lost its database. */
+/** `not ready`: it responds with a refusal, for example while it has lost its database. */
 type State = 'ready' | 'not ready' | 'no response'
 
 /** A probe needs no admin token, wherever the sandbox listens. */
@@ -168,11 +168,11 @@ function stateOf(error: unknown): State {
 
 interface SharedFields {
   namespace: string
-  /** Nodes that serve it now; null when this one does not report them. */
+  /** Nodes that serve it now; null if this one does not report them. */
   nodes: number | null
 }
 
-/** Resolves to the namespace of a shared store and its number of nodes; to nothing for a file, which is not asked. */
+/** Resolves to the namespace of a shared store and its number of nodes; null for a database file, without a request. */
 async function sharedFields(host: Host, sandbox: Locator): Promise<SharedFields | null> {
   const { url: base_url, namespace } = sandbox
   if (namespace === undefined) return null
@@ -213,7 +213,7 @@ export const stop: Command = {
   name: 'stop',
   summary: 'Stop a running sandbox cleanly',
   details:
-    'Waits until its process has ended. Before that it checks that the process is the sandbox: any other process is left alone. With several sandboxes, choose one with --base-url, or stop --all.',
+    'First checks that the process is the sandbox, since any other process is left alone, then waits until it has ended. With several sandboxes, choose one with --base-url, or stop --all.',
   options: [new Option('--all', 'stop every running sandbox')],
   examples: ['sandbox stop', 'sandbox stop --all'],
   async run(session, { options }) {
@@ -232,7 +232,7 @@ export const stop: Command = {
   },
 }
 
-/** Returns the sandboxes whose locators are right. Notes the others, and removes locators that this version wrote. */
+/** Returns the sandboxes whose locators are correct. Notes the others, and removes locators written by this version. */
 async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locator[]> {
   const home = stateDirectory(host)
   await checkReadable(home)
@@ -244,15 +244,15 @@ async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locato
     else if (state === 'silent') out.note(`${url} does not respond. If pid ${pid} is its process, end it: kill ${pid}`)
     else {
       if (sandbox.version === version) await removeLocator(home, pid)
-      out.note(`${url} has ended. Left alone: pid ${pid}, which is another process now.`)
+      out.note(`${url} has ended. Left alone: pid ${pid}, which is now another process.`)
     }
   }
   return confirmed
 }
 
 /**
- * The process is the sandbox when it responds as such, or listens on the port of the sandbox and is too busy to respond, or
- * has lost its database.
+ * The process is the sandbox if it responds as such, or if it listens on the sandbox's port but is too busy to respond
+ * or has lost its database.
  */
 async function processState(
   sandbox: Locator,

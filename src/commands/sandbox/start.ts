@@ -31,7 +31,7 @@ import {
   writeLocator,
 } from '../../cli/settings/state-directory.ts'
 
-/** How many ports after the default one are tried when it is taken. */
+/** The number of ports to try after the default one if it is taken. */
 const portsTried = 50
 const flags = startFlags()
 
@@ -54,9 +54,9 @@ export const start: Command = {
   name: 'start',
   summary: 'Start the sandbox',
   details: [
-    'Prints its URL and keys when it is ready. Other commands find it without settings. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it at once, with 130.',
-    `Options can also be set in the section sandbox of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag wins, then a variable; files are relative to the file that names them.`,
-    'Phones and containers reach it with --host 0.0.0.0 --public-url http://NAME:4010, where NAME is how they find this computer. Requests to any name that was not given are refused, and the control plane then demands the admin token of all clients: in the x-sandbox-token header, or as ?token= in a browser. Commands on this computer find it by themselves.',
+    'Prints its URL and keys when it is ready. Other commands find it without settings. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it immediately, with 130.',
+    `Options can also be set in the sandbox section of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag takes precedence, then a variable; paths are relative to the file that names them.`,
+    'Phones and containers reach it with --host 0.0.0.0 --public-url http://NAME:4010, where NAME is the name they know this computer by. Requests to any other name are refused, and the control plane then requires the admin token from all clients: in the x-sandbox-token header, or as ?token= in a browser. Commands on this computer find it automatically.',
     'With --store, any number of nodes share one database: svc docs team.',
   ].join('\n\n'),
   options: [
@@ -76,15 +76,15 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
   const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
   const home = stateDirectory(session.host)
   const unwritable = stateProblem(home)
-  // In memory or on a server it needs no file; commands then find it by its URL.
+  // In memory or on a server it needs no file; commands can then find it by its URL.
   if (unwritable !== null && options.ephemeral !== true && options.store === undefined) throw unwritable
-  // Loading the emulator would double the young generation once more. Code that was cached under other flags is not used.
+  // Loading the emulator would double the young generation once more. Code cached under other flags is not used.
   session.host.keepHeapSmall()
   session.host.optimizeSooner()
   const { sandbox, certificate } = await startOnFreePort(session, options)
   let drain_ms = 0
   const { url, public_url, inspector_url, database, pid, version, projects, shared, first_token } = sandbox
-  // With a shared store, the one that every node knows. That of this start would not pass a balancer.
+  // With a shared store, the token that every node knows. The one from this start would not work behind a balancer.
   const isNeeded = shared === null ? sandbox.is_public : public_url === url
   const admin_token = first_token ?? (isNeeded ? sandbox.admin_token : null)
   const ready = {
@@ -115,7 +115,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
 }
 
 const tokenNote =
-  'The control plane of this store has tokens already; the token of this start works on this node only. An admin makes another: svc tokens create. If the admin token is lost: svc tokens reset-admin'
+  'The control plane of this store already has tokens; the token of this start works on this node only. An admin can create another: svc tokens create. If the admin token is lost: svc tokens reset-admin'
 
 /** How long a node of a shared store serves after SIGTERM: a balancer asks readyz every second or two. */
 const defaultDrain_ms = 3_000
@@ -144,7 +144,10 @@ function printReady({ host, out, command_name }: Session, ready: Ready, log_file
   )
 }
 
-/** Returns the address of a page of the sandbox; beyond loopback with the admin token, which a browser cannot send. */
+/**
+ * Returns the address of a page of the sandbox; beyond loopback, with the admin token, which a browser cannot send as a
+ * header.
+ */
 function pageOf({ url, public_url = url, admin_token }: Ready, path: string): string {
   return `${public_url}${path}${admin_token === undefined ? '' : `?token=${admin_token}`}`
 }
@@ -153,7 +156,7 @@ function demoOf(ready: Ready): string {
   return pageOf(ready, '/_sandbox/demo')
 }
 
-/** Adds options of the environment and of the section `sandbox` of the config file; flags win. Notes which they are. */
+/** Adds options of the environment and of the section `sandbox` of the config file; flags win. Notes which ones. */
 async function startOptions({ host, out, flags: settings }: Session, flags: StartOptions): Promise<StartOptions> {
   const given = mergeStartOptions(flags, startEnvironment(host.env))
   const { config } = await readSettingFiles(host, settings)
@@ -168,7 +171,7 @@ async function startOptions({ host, out, flags: settings }: Session, flags: Star
   return merged
 }
 
-/** Starts a sandbox, on the next free port when the default one is taken. Throws CliError when it cannot start. */
+/** Starts a sandbox, on the next free port if the default one is taken. Throws CliError if it cannot start. */
 export async function startOnFreePort(
   session: Session,
   options: StartOptions,
@@ -208,10 +211,10 @@ async function close(sandbox: Sandbox, home: string, drain_ms: number): Promise<
   }
 }
 
-/** A disk that stays full is named again after this time, milliseconds. */
+/** A disk that stays full is reported again after this time, milliseconds. */
 const repeat_ms = 60_000
 
-/** Returns a function that reports failures: one line for a disk that refuses, however many writes it refuses. */
+/** Returns a function that reports failures: one line for a disk that refuses writes, however many. */
 export function failureReport(print: (text: string) => void): (error: unknown) => void {
   let last = ''
   let last_at = 0
@@ -222,11 +225,11 @@ export function failureReport(print: (text: string) => void): (error: unknown) =
     if (error.message === last && now - last_at < repeat_ms) return
     last = error.message
     last_at = now
-    print(`${error.message}. Requests that need it get 503 until it is solved.`)
+    print(`${error.message}. Requests that need it get a 503 until this is solved.`)
   }
 }
 
-/** Returns the certificate of --tls, or of the files that are named; null for http. */
+/** Returns the certificate of --tls, or from the given files; null for http. */
 async function certificateOf(host: Host, home: string, options: StartOptions): Promise<Certificate | null> {
   const { tls, tls_cert: cert, tls_key: key, public_url = '', allowed_host = [] } = options
   if (tls !== true && cert === undefined && key === undefined) return null
@@ -264,7 +267,7 @@ function sandboxOptions(
   }
 }
 
-/** Returns the failure with what holds the port, or the sandbox that has the database open. */
+/** Returns the failure with the process that holds the port, or the sandbox that has the database open. */
 async function startFailure(
   session: Session,
   error: SandboxFailure,
@@ -280,7 +283,7 @@ async function startFailure(
   const user = (await running(session)).find((sandbox) => sandbox.database === database)
   if (error.code === 'database_in_use' && user !== undefined) {
     const hint = 'Use it, stop it with svc sandbox stop, or start another: svc start --ephemeral'
-    return failure(`A sandbox with this database runs already: ${user.url} (pid ${user.pid}).`, hint)
+    return failure(`A sandbox with this database is already running: ${user.url} (pid ${user.pid}).`, hint)
   }
   return failure(error.message, error.hint)
 }
@@ -315,7 +318,7 @@ export function startBlock(
           ['certificate', sandbox.certificate === undefined ? null : shorten(sandbox.certificate, home)],
           [
             'database',
-            sandbox.database === ':memory:' ? 'in memory, gone at the end' : shorten(sandbox.database, home),
+            sandbox.database === ':memory:' ? 'in memory, lost when it stops' : shorten(sandbox.database, home),
           ],
           ['namespace', sandbox.namespace ?? null],
           ['nodes', sandbox.nodes === undefined ? null : String(sandbox.nodes)],
@@ -340,7 +343,7 @@ export function startBlock(
     ]),
     '',
     style.dim(
-      log_file === null ? 'Ctrl-C stops it.' : `It runs in the background: ${command_name} sandbox stop ends it.`,
+      log_file === null ? 'Ctrl-C stops it.' : `It runs in the background. Stop it: ${command_name} sandbox stop`,
     ),
   ]
 }

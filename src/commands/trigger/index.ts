@@ -23,13 +23,13 @@ export const trigger: Command = {
   name: 'trigger',
   summary: 'Play a whole turn: activation, placement, frame, beacons, verdict',
   details:
-    'Sends what an integration sends, over HTTP, and prints each step with its identifiers. Without a scenario: a normal turn of each format. Nothing waits: each beacon has the time that it would have in a real turn. Scenarios remove the faults that they add, and restore the settings that they change; expired moves the sandbox clock by 2 ms. They are listed by --list. Exit code 5 when a step does not go as the scenario says.',
+    'Sends what an integration sends, over HTTP, and prints each step with its identifiers. Without a scenario: a normal turn of each format. Nothing waits: each beacon has the time that it would have in a real turn. Scenarios remove the faults that they add, and restore the settings that they change; expired moves the sandbox clock by 2 ms. List them with --list. Exit code 5 if a step does not go as the scenario says.',
   arguments: [
-    new Argument('[scenario]', 'what to play; all: each of them; default: banner, clip and native').choices(names),
+    new Argument('[scenario]', 'what to play; all: every scenario; default: banner, clip and native').choices(names),
   ],
   options: [
     new Option('--list', 'list the scenarios'),
-    new Option('--format <format>', 'format of scenarios that play any; default: banner').choices(formats),
+    new Option('--format <format>', 'format for scenarios that play any; default: banner').choices(formats),
     new Option('--repeat <n>', 'play it this many times; default: once').argParser(countFromOne),
     new Option('--rate <turns>', 'at most this many turns a second: 2, 0.5; default: one after the other').argParser(
       rate,
@@ -54,7 +54,7 @@ export const trigger: Command = {
       throw new CliError(
         'credentials',
         'production_key',
-        'Nothing was sent. Turns are played with a test key only.',
+        'Nothing was sent. Turns are only played with a test key.',
         hint,
       )
     }
@@ -103,7 +103,7 @@ async function play(
 
 const widths = { step: 22, result: 22 }
 
-/** Returns the line of a step; that of a turn before its first one. */
+/** Returns the line of a step, preceded by the line of its turn for the first one. */
 function stepLines(step: Step, { name, what }: TriggerScenario, style: Session['out']['style']): string[] {
   const { ok, status, result, slot_id, beacon_id, request_id } = step
   const id = beacon_id ?? (step.step === 'placement' ? '' : (slot_id ?? ''))
@@ -125,7 +125,7 @@ function stepLines(step: Step, { name, what }: TriggerScenario, style: Session['
   return [...head, `${line} ${style.dim(shown.join('  '))}`.trimEnd()]
 }
 
-/** The turn whose head was printed last, by the style of the output. */
+/** The turn whose heading was printed last, by the style of the output. */
 const heads = new WeakMap<object, number>()
 
 function list({ out }: Session): number {

@@ -1,4 +1,4 @@
-/** The scenarios of `svc trigger`: what an integration meets, as data and one function each. */
+/** The scenarios of `svc trigger`: situations that an integration meets, as data with one function each. */
 import type { BeaconEvent } from '../../contract/resources/beacons.ts'
 import { fillOf, playFill, seen, type Turn, type TurnFormat, viewed_ms } from './turn.ts'
 
@@ -13,9 +13,9 @@ export interface TriggerScenario {
   play(turn: Turn, format: TurnFormat): Promise<void>
 }
 
-/** Longer ago than a beacon may have happened, and further ahead. */
+/** Further in the past than a beacon may be, and further ahead. */
 const stale_ms = 600_000
-/** The shortest time that a fill can have for its frame to be loaded. */
+/** The shortest time limit for loading the frame of a fill. */
 const shortest_ms = 1
 
 export const triggerScenarios: readonly TriggerScenario[] = [
@@ -82,7 +82,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     await turn.beacon(fill, 'render', 0, same)
     await turn.beacon(fill, 'render', 0, { ...same, expected: 'DUPLICATE' })
   }),
-  beacons('too_short', 'seen for too short a time: it counts for nothing', async (turn, fill) => {
+  beacons('too_short', 'seen too briefly: it does not count', async (turn, fill) => {
     await turn.beacon(fill, 'render', 0)
     await turn.beacon(fill, 'visible', 400, { measurements: seen(400), expected: 'BELOW_THRESHOLD' })
   }),
@@ -95,7 +95,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     await turn.beacon(fill, 'render', 0)
     await turn.beacon(fill, 'visible', viewed_ms, { expected: 'VISIBILITY_UNMEASURED' })
   }),
-  beacons('unrendered', 'a visible beacon whose render beacon never came', (turn, fill) =>
+  beacons('unrendered', 'a visible beacon without its render beacon', (turn, fill) =>
     turn.beacon(fill, 'visible', viewed_ms, { measurements: seen(viewed_ms), expected: 'AWAITING_RENDER' }),
   ),
   {
@@ -108,7 +108,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     format: 'clip',
   },
   refused('stale', 'a beacon from ten minutes ago', 'beacon_stale', { after_ms: -stale_ms }),
-  refused('future', 'a beacon of ten minutes from now, as of a clock that is ahead', 'beacon_in_future', {
+  refused('future', 'a beacon from ten minutes ahead, as if from a fast clock', 'beacon_in_future', {
     after_ms: stale_ms,
   }),
   refused('rejected', 'a beacon with an unknown field', 'field_unknown', { with: { colour: 'red' } }),
@@ -119,7 +119,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
   refused('wrong_event', 'an event that the format does not have', 'event_not_supported_for_format', {
     event: (format) => (format === 'clip' ? null : 'play_started'),
   }),
-  beacons('conflict', 'a beacon_id that is used again for another beacon: refused', async (turn, fill) => {
+  beacons('conflict', 'a beacon_id reused for another beacon: refused', async (turn, fill) => {
     const same = { with: { beacon_id: `${fill.slot_id}:same` } }
     await turn.beacon(fill, 'render', 0, same)
     await turn.beacon(fill, 'click', 500, { ...same, expected: 'beacon_id_conflict' })
@@ -201,7 +201,7 @@ function refused(
   })
 }
 
-/** A placement without an ad, for a reason of the request itself. */
+/** A placement without an ad, because of the request itself. */
 function noFill(name: string, what: string, expected: string, body: object, withdrawn = false): TriggerScenario {
   return {
     name,

@@ -11,10 +11,10 @@ import type { PlacementResponse } from '../../contract/resources/placements.ts'
 
 export type TurnFormat = 'banner' | 'clip' | 'native'
 
-/** A step as `-o json` prints it, one a line. */
+/** A step as printed by `-o json`, one per line. */
 export interface Step {
   scenario: string
-  /** From 1 on, over all turns of the command. */
+  /** Counts from 1, over all turns of the command. */
   turn: number
   /** `activate`, `placement`, `frame`, `beacon render`, ... */
   step: string
@@ -36,7 +36,7 @@ interface Fill {
   slot_id: string
   asset_token: string
   format: TurnFormat
-  /** Length of a clip; 0 of other formats. */
+  /** Length of a clip; 0 for other formats. */
   duration_ms: number
 }
 
@@ -56,7 +56,7 @@ export interface Turn {
   frame(fill: Fill, expected?: string): Promise<void>
   /** Sends a beacon that happens `after_ms` after the frame was loaded. */
   beacon(fill: Fill, event: BeaconEvent, after_ms: number, about?: BeaconAbout): Promise<void>
-  /** Reports what would be billed, where the service is a sandbox. */
+  /** Reports what would be billed, if the service is a sandbox. */
   verdict(fill: Fill, expected: 'bills' | 'bills nothing'): Promise<void>
 }
 
@@ -70,7 +70,7 @@ interface About {
 interface BeaconAbout {
   expected?: string
   measurements?: object
-  /** Fields in place of those of the beacon. */
+  /** Fields that replace the beacon's own. */
   with?: object
 }
 
@@ -79,7 +79,7 @@ export interface Page {
   client: Client | null
 }
 
-/** How long a view takes that counts in every format. */
+/** Duration of a view that counts in every format. */
 export const viewed_ms = 2_500
 
 export function startTurn(
@@ -123,7 +123,7 @@ export function startTurn(
       const overrides = format === null ? {} : { overrides: { allowed_formats: [format] } }
       const consent = { semantic_targeting: true }
       const wanted = { client_id: settings.client_id, session_id, job_type: 'chat', prompt: { topic: 'coffee' } }
-      // Only a secret key may ask for an outcome.
+      // Only a secret key may request an outcome.
       const by = 'test_outcome' in body ? server : client
       const called = await callWith(by, 'placements.create', { body: { ...wanted, consent, ...overrides, ...body } })
       const slot_id = called.data?.slot_id ?? null
