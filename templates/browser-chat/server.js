@@ -1,5 +1,5 @@
 /**
- * Serves `public/` as it is, tells the page its settings, and sends the policy that render.js and its frame need.
+ * Serves `public/` unchanged, gives the page its settings, and sends the policy that render.js and its frame need.
  * Any other web server will do: see "Without this server" in the README.
  */
 import { readFile } from 'node:fs/promises'

@@ -1,7 +1,7 @@
 import { type NextRequest, NextResponse } from 'next/server'
 import { serviceOrigin } from './lib/settings'
 
-/** The policy of every page: its own scripts by nonce, and of the service what render.js and its frame need. */
+/** The policy of every page: its own scripts by nonce, and the service's resources that render.js and its frame need. */
 export function proxy(request: NextRequest): NextResponse {
   const nonce = btoa(crypto.randomUUID())
   const isDevelopment = process.env.NODE_ENV === 'development'

@@ -2,8 +2,8 @@ import react from '@vitejs/plugin-react'
 import { defineConfig, loadEnv, type Plugin } from 'vite'
 
 /**
- * Two settings reach the page, each by its name: whatever is baked in here, everybody can read. SVC_SECRET_KEY, which
- * may well stand in the same environment, must never be among them.
+ * Two settings reach the page, each by name, because anyone can read what is built in here. SVC_SECRET_KEY, which
+ * may be set in the same environment, must never be one of them.
  */
 export default defineConfig(({ mode }) => {
   const { SVC_BASE_URL = '', SVC_PUBLISHABLE_KEY = '' } = loadEnv(mode, import.meta.dirname, 'SVC_')

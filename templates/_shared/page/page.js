@@ -1,4 +1,4 @@
-/** A turn: the work and its sponsored slot side by side. Whatever becomes of the slot, the work goes on. */
+/** A turn: the work and its sponsored slot in parallel. Whatever happens to the slot, the work goes on. */
 const consent = document.querySelector('#consent')
 const form = document.querySelector('#turn')
 const answer = document.querySelector('#answer')
@@ -28,7 +28,7 @@ form.addEventListener('submit', async (event) => {
   answer.textContent = await withSlot(body, () => work(job_type))
 })
 
-/** Runs `work` with a sponsored slot beside it; without consent, or without render.js, just runs it. */
+/** Runs `work` with a sponsored slot next to it; without consent or without render.js, only runs `work`. */
 async function withSlot(body, work) {
   if (!allowed || !(await rendererLoaded())) return work()
   return window.SponsoredPlacement.withTurn(

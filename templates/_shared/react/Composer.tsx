@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
 
-/** Where one asks; while an answer is being written, where one stops it. */
+/** The question field; while an answer is streaming, its stop button. */
 export function Composer(props: { isRunning: boolean; onAsk: (question: string) => void; onStop: () => void }) {
   const { isRunning, onAsk, onStop } = props
   const [text, setText] = useState('')

@@ -1,6 +1,6 @@
 import { type RefObject, useEffect } from 'react'
 
-/** How near to the end still counts as there, CSS pixels. */
+/** How close to the end counts as being at the end, in CSS pixels. */
 const near_px = 80
 
 /** Shows the end of `content` when a turn is added, and while it grows, unless the reader has scrolled away from it. */

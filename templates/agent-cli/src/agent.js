@@ -1,14 +1,14 @@
-/** One task: the work, and beside it a sponsored slot that never holds it up. */
+/** One task: the work, and in parallel a sponsored slot that never delays it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBeacons, placementText, requestPlacement } from './sponsored.js'
 
-/** How long a finished task waits for a decision that is not there yet. */
+/** How long a finished task waits for a decision that has not arrived. */
 const grace_ms = 300
-/** How long the text must stay the last thing on the screen to be reported as visible. */
+/** How long the text must be the last output on the screen before it is reported as visible. */
 const viewable_ms = 1_000
 
 /**
- * Runs a task and writes to `terminal`: `{ write, columns, rows, isTTY }`. Where nobody sees it (a pipe, a log), nothing
+ * Runs a task and writes to `terminal`: `{ write, columns, rows, isTTY }`. In a pipe or a log, where nobody sees it, nothing
  * is requested.
  * @returns {Promise<Showing | null>}
  */
@@ -28,7 +28,7 @@ export async function runTask(text, { settings, answer, terminal, work = prepare
  * What is on the screen, and how to report on it.
  * @typedef {object} Showing
  * @property {string} click_url
- * @property {(signal: AbortSignal) => Promise<void>} watch reports it as visible unless `signal` comes first
+ * @property {(signal: AbortSignal) => Promise<void>} watch reports it as visible unless `signal` is aborted first
  * @property {() => Promise<unknown>} click
  */
 

@@ -1,4 +1,4 @@
-/** What the user answered when asked about sponsored suggestions, in a file of their own. */
+/** The user's answer about sponsored suggestions, in its own file. */
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -7,10 +7,10 @@ import { dirname } from 'node:path'
  * @typedef {object} Answer
  * @property {boolean} granted
  * @property {{ semantic_targeting: boolean, prompt_shared: boolean }} purposes
- * @property {string | null} session_id made with a grant, gone with a withdrawal
+ * @property {string | null} session_id created by a grant, deleted by a withdrawal
  */
 
-/** @returns {Answer | null} null when the user has not answered, or what is there cannot be read: that permits nothing */
+/** @returns {Answer | null} null when the user has not answered or the file cannot be read: nothing is permitted */
 export function readAnswer(file) {
   try {
     const { granted, purposes, session_id } = JSON.parse(readFileSync(file, 'utf8'))
@@ -35,7 +35,7 @@ export function writeAnswer(file, granted, purposes = none()) {
   return answer
 }
 
-/** Whether the service's snapshot permits to show something, and to report it. */
+/** Whether the service's snapshot permits showing a placement and reporting it. */
 export function isInForce(snapshot, now = Date.now()) {
   return snapshot?.lifecycle_state === 'granted' && snapshot.expires_at_ms > now
 }

@@ -18,7 +18,7 @@ let showing = null
 if (answer === null && isTerminal) answer = await askConsent()
 if (isTerminal) console.log('A task, "open" for the suggestion, "consent" to change your answer, or Ctrl-D.\n')
 prompt()
-// Each line waits for the one before, also when they come from a pipe all at once.
+// Each line waits for the previous one, even when all arrive from a pipe at once.
 for await (const line of input) {
   await obey(line.trim()).catch((error) => console.error(error.message))
   prompt()
@@ -36,7 +36,7 @@ async function obey(line) {
   }
 }
 
-/** The text counts as visible while it is the last thing on the screen: until the next key. */
+/** The text counts as visible while it is the last output on the screen: until the next key press. */
 function watch() {
   const disturbed = new AbortController()
   process.stdin.once('data', () => disturbed.abort())
@@ -56,7 +56,7 @@ async function openSuggestion() {
         ? ['rundll32', 'url.dll,FileProtocolHandler']
         : ['xdg-open']
   const opener = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
-  // Where there is no browser, the address is on the screen.
+  // Without a browser, the URL is still on the screen.
   opener.once('error', () => {})
   opener.unref()
 }
@@ -71,7 +71,7 @@ async function askConsent() {
 
 async function changeConsent() {
   const before = answer
-  // Closed first: whatever becomes of the rest, the old answer is no longer used.
+  // Revoked first: whatever happens next, the old answer is no longer used.
   answer = writeAnswer(file, false)
   showing = null
   if (before?.granted) await withdraw(settings, before.session_id)

@@ -1,13 +1,13 @@
-/** Calls of the placement service. They never throw: an ad problem must not become a problem of the task. */
+/** Calls to the placement service. They never throw: an ad problem must not become a problem of the task. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const most_tries = 3
 const timeout_ms = 8_000
 
 /**
- * One request, and its repetition: after no answer or a 5xx shortly, after a 429 only when Retry-After says when. A
- * repetition is safe for beacons, whose id counts once, and for reading; `once` is for all else.
- * @returns {Promise<object | null>} the answer's body; null for any error, and when `signal` ends it
+ * One request, with retries: soon after no response or a 5xx, after a 429 only if it has a Retry-After. A
+ * retry is safe for beacons, whose id counts once, and for reads; `once` is for everything else.
+ * @returns {Promise<object | null>} the response body; null for any error, and when `signal` is aborted
  */
 export async function call({ base_url, secret_key }, method, path, { body, signal, once = false } = {}) {
   for (let tries = 1; ; tries++) {
@@ -35,7 +35,7 @@ async function exchange(url, secret_key, method, body, signal) {
   }
 }
 
-/** Milliseconds, or null when the answer is final. */
+/** Milliseconds until the next attempt, or null when the response is final. */
 export function waitBeforeRetry({ status, headers }, tries) {
   if (status !== 0 && status !== 429 && status < 500) return null
   const header = headers.get('retry-after')
@@ -45,7 +45,7 @@ export function waitBeforeRetry({ status, headers }, tries) {
   return Math.max(0, Number.isNaN(seconds) ? Date.parse(header) - now : seconds * 1_000)
 }
 
-/** Whether the whole time went by. */
+/** Whether the full time has passed. */
 function slept(wait_ms, signal) {
   return sleep(wait_ms, undefined, { signal, ref: false }).then(
     () => true,

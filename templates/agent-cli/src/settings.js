@@ -1,4 +1,4 @@
-/** Reads the environment. Throws with everything that is missing, before anything is started. */
+/** Reads the environment. Throws with everything that is missing, before anything starts. */
 export function readSettings({ SVC_BASE_URL = '', SVC_CLIENT_ID = '', SVC_SECRET_KEY = '' }) {
   const missing = Object.entries({ SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY })
     .filter(([, value]) => value === '')

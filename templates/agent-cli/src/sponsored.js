@@ -1,4 +1,4 @@
-/** A native placement for a task: asked for beside the work, shown as text, reported by beacons. */
+/** A native placement for a task: requested during the work, shown as text, reported by beacons. */
 import { randomUUID } from 'node:crypto'
 import { isInForce } from './consent.js'
 import { call } from './service.js'
@@ -7,8 +7,8 @@ import { call } from './service.js'
 const poll_wait_ms = 2_000
 
 /**
- * Asks for a native placement. Without consent it asks nothing.
- * @returns {Promise<object | null>} the response of a fill that may be shown; null for everything else
+ * Requests a native placement; without consent, requests nothing.
+ * @returns {Promise<object | null>} the response of a fill that can be shown; null otherwise
  */
 export async function requestPlacement(settings, answer, task, signal) {
   if (!answer?.granted) return null
@@ -24,7 +24,7 @@ export async function requestPlacement(settings, answer, task, signal) {
     ...(Object.keys(prompt).length > 0 && { prompt }),
   }
   let response = await call(settings, 'POST', '/v1/placements?wait_ms=1500', { body, signal, once: true })
-  // Pending is not no-fill: look again until it is decided, or the task has no more time for it.
+  // Pending is not no-fill: poll until it is decided, or the task has no more time for it.
   while (response?.status === 'pending') {
     response = await call(settings, 'GET', `/v1/decisions/${response.slot_id}?wait_ms=${poll_wait_ms}`, { signal })
   }
@@ -46,14 +46,14 @@ export function placementText({ placement, decision }, columns = 80) {
     .map((line, index) => (index === 0 ? line : `  ${line}`))
 }
 
-/** The address, when a browser may be sent there. */
+/** The URL, if it is safe to open in a browser. */
 export function safeUrl(address) {
   const url = URL.canParse(address) ? new URL(address) : null
   const isLocal = url?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   return url?.protocol === 'https:' || isLocal ? url.href : null
 }
 
-/** Reports what became of one showing of a placement, each event once. Nothing is sent once consent has run out. */
+/** Reports the events of one shown placement, each once. Nothing is sent after consent has expired. */
 export function createBeacons(settings, { slot_id, decision, authoritative_consent }) {
   const render_instance_id = randomUUID()
   const sent = new Set()
@@ -75,13 +75,13 @@ export function createBeacons(settings, { slot_id, decision, authoritative_conse
   }
 }
 
-/** Tells the service of a withdrawal; what was shown can no longer be reported. */
+/** Sends a withdrawal to the service; ads already shown can no longer be reported. */
 export function withdraw(settings, session_id) {
   const body = { client_id: settings.client_id, session_id, decision: 'withdrawn' }
   return call(settings, 'POST', '/v1/consent', { body })
 }
 
-/** Text of somebody else's on a terminal: without control characters, which could steer it. */
+/** Third-party text for the terminal, without control characters, which could steer it. */
 function plain(text) {
   return String(text)
     .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')

@@ -133,7 +133,7 @@ function keptTerminal() {
   }
 }
 
-/** Events that the sandbox has accepted of a session, sorted. */
+/** The events of a session that the sandbox has accepted, sorted. */
 async function beacons({ session_id }) {
   const { items } = await control('GET', `beacons?session_id=${session_id}&verdict=accepted`)
   return items.map(({ event }) => event).toSorted()
@@ -148,7 +148,7 @@ async function lastRequest() {
   return JSON.parse((await control('GET', `requests/${items[0].request_id}`)).request_body)
 }
 
-/** The control plane of the sandbox: what it received, and what it shall do wrong. */
+/** The control plane of the sandbox: the requests it received, and the faults to inject. */
 async function control(method, path, body) {
   const headers = { 'content-type': 'application/json' }
   const init = body === undefined ? { method } : { method, headers, body: JSON.stringify(body) }

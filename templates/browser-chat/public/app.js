@@ -1,4 +1,4 @@
-/** The chat: questions, streamed answers, and the consent choice. What has to do with ads is in sponsored.js. */
+/** The chat: questions, streamed answers, and the consent choice. Everything about ads is in sponsored.js. */
 import { grantedConsent, readConsent, writeConsent } from './consent.js'
 import { answer, ideas } from './model.js'
 import { clearSponsored, sponsorTurn, withdraw } from './sponsored.js'
@@ -30,14 +30,14 @@ at('consent').onsubmit = (event) => {
   showConsent(false)
   at('consent-state').focus()
 }
-// Another tab of this browser has answered: it holds here as well.
+// Another tab of this browser has answered: its answer applies here too.
 window.onstorage = () => {
   clearSponsored()
   showConsent(readConsent() === null)
 }
 showConsent(readConsent() === null)
 
-/** One turn. Its sponsored slot stands below the answer, and takes no room while it is empty. */
+/** One turn. Its sponsored slot is below the answer, and takes no space while it is empty. */
 async function ask(question) {
   running?.abort()
   const turn = new AbortController()
@@ -77,7 +77,7 @@ function keepEndInView(article, signal) {
   observer.observe(article)
 }
 
-/** Opens or closes the choice, and says in the bar what holds. */
+/** Opens or closes the choice, and shows the current answer in the bar. */
 function showConsent(isOpen) {
   const consent = grantedConsent()
   at('consent').hidden = !isOpen

@@ -1,9 +1,9 @@
 /**
- * Everything this page has to do with the placement service. Three things hold throughout:
+ * All of this page's contact with the placement service. Three rules apply throughout:
  *
- * - Nothing is loaded from the service, and nothing sent to it, before consent is granted.
- * - The page knows the publishable key alone. render.js exchanges it for a token that is bound to this page's origin.
- * - No-fill, pending, errors and a service that is not there are normal: the slot stays empty and the turn goes on.
+ * - Nothing is loaded from the service or sent to it before consent is granted.
+ * - The page has only the publishable key. render.js exchanges it for a token that is bound to this page's origin.
+ * - No-fill, pending, errors and an unavailable service are normal: the slot stays empty and the turn goes on.
  */
 import { grantedConsent } from './consent.js'
 import { placementRequest } from './placement-request.js'
@@ -14,7 +14,7 @@ let script = null
 let activation = null
 
 /**
- * A sponsored slot beside a turn of the chat. Answers at once and never throws: the turn does not wait for its ad.
+ * A sponsored slot for a turn of the chat. Returns immediately and never throws: the turn does not wait for its ad.
  * Call `finish` when the turn is over. `signal` cancels the ad along with the turn.
  */
 export function sponsorTurn({ target, question, signal }) {
@@ -40,13 +40,13 @@ export function sponsorTurn({ target, question, signal }) {
   }
 }
 
-/** Takes every ad away. */
+/** Removes every ad. */
 export function clearSponsored() {
   window.SponsoredPlacement?.destroy()
   activation = null
 }
 
-/** Takes every ad away, and tells the service that the consent of this session has ended. */
+/** Removes every ad, and tells the service that this session's consent has ended. */
 export async function withdraw(session_id) {
   clearSponsored()
   try {
@@ -55,12 +55,12 @@ export async function withdraw(session_id) {
     const withdrawn = { client_id: project_id, session_id, decision: 'withdrawn', source: 'svc_consent' }
     await post(`${base_url}/v1/consent`, withdrawn, activation_token)
   } catch (problem) {
-    // The session id is forgotten here: whatever the service still knows, nobody will use it again.
+    // The session id is deleted here: whatever the service still stores, nobody will use the id again.
     console.info('sponsored placement: the withdrawal did not reach the service:', String(problem))
   }
 }
 
-/** render.js, loaded and activated; null when that fails, and then the next turn tries again. */
+/** render.js, loaded and activated; null if that fails, in which case the next turn tries again. */
 async function connect() {
   try {
     const { base_url, publishable_key } = await settings

@@ -1,4 +1,4 @@
-/** The server as it starts, and the requests of the page against the sandbox that `npm test` brings. */
+/** The server's start, and the page's requests against the sandbox that `npm test` starts. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -75,7 +75,7 @@ function consent(shares) {
   return { decision: 'granted', purposes, session_id: crypto.randomUUID() }
 }
 
-/** As render.js does it: the key for a token, the token for a placement, both from the origin of the page. */
+/** As render.js does: exchanges the key for a token and requests a placement with it, from the page's origin. */
 async function place(request) {
   const { activation_token, project_id } = await post('/v1/browser/activate', { publishable_key })
   return post('/v1/placements', { client_id: project_id, ...request }, activation_token)

@@ -10,7 +10,7 @@ import { type ChatTurn, useChat } from './useChat'
 import { useConsent } from './useConsent'
 import { useStickToEnd } from './useStickToEnd'
 
-/** `renderer_url` is null when the server knows no placement service: then there is nothing to consent to. */
+/** `renderer_url` is null when the server has no placement service: then there is nothing to consent to. */
 export function Chat(props: { consent: ConsentView | null; renderer_url: string | null }) {
   const { renderer_url } = props
   const consent = useConsent(props.consent)

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Consent } from './useConsent'
 
-/** The question. Both answers weigh the same, and nothing is ticked beforehand. */
+/** The consent question. Both answers are equally prominent, and nothing is preselected. */
 export function ConsentChoice({ consent, onDone }: { consent: Consent; onDone: () => void }) {
   const [shares, setShares] = useState(consent.granted?.shares_questions ?? false)
   const decide = async (decision: 'granted' | 'denied') => {

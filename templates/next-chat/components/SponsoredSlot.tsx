@@ -4,7 +4,7 @@ import type { ChatTurn } from './useChat'
 
 /**
  * The sponsored slot of one turn. React owns the element and render.js what is in it, so it has no children here; while
- * it is empty it takes no room. The effect depends on nothing that changes while the answer streams in.
+ * it is empty it takes no space. The effect depends on nothing that changes while the answer streams in.
  */
 export function SponsoredSlot({ turn, renderer_url }: { turn: ChatTurn; renderer_url: string }) {
   const target = useRef<HTMLDivElement>(null)

@@ -1,6 +1,6 @@
 /**
- * Everything the page itself has to do with placements. It knows no key: its own route asks for them. render.js is
- * loaded once consent is granted, not before. No-fill, pending, errors and a service that is not there are normal: the
+ * The page's part of placements. It has no key: the app's own route requests them. render.js is
+ * loaded once consent is granted, not before. No-fill, pending, errors and an unavailable service are normal: the
  * slot stays empty and the turn goes on.
  */
 type RenderJs = NonNullable<Window['SponsoredPlacement']>
@@ -8,13 +8,13 @@ type RenderJs = NonNullable<Window['SponsoredPlacement']>
 let script: Promise<RenderJs> | null = null
 
 export interface SponsoredTurn {
-  /** The turn is over, and its ad stays beside the answer. One that has not come by now will not come. */
+  /** The turn is over, and its ad stays next to the answer. An ad that has not arrived by now is dropped. */
   finish(): void
-  /** The turn is void, and its ad goes. */
+  /** The turn is cancelled, and its ad is removed. */
   cancel(): void
 }
 
-/** A sponsored slot beside a turn of the chat. Answers at once and never throws: the turn does not wait for its ad. */
+/** A sponsored slot for a turn of the chat. Returns immediately and never throws: the turn does not wait for its ad. */
 export function sponsorTurn(wanted: {
   id: string
   target: HTMLElement
@@ -38,7 +38,7 @@ export function sponsorTurn(wanted: {
     const renderer = await load(renderer_url, cancelled.signal)
     if (renderer === null || isFinished || cancelled.signal.aborted) return
     turn = renderer.startTurn({
-      // The same id is the same turn: an effect that React's StrictMode runs twice asks once.
+      // The same id is the same turn: an effect that React's StrictMode runs twice sends one request.
       turnId: id,
       target,
       endpoint: '/api/placement',
@@ -51,14 +51,14 @@ export function sponsorTurn(wanted: {
   }
 }
 
-/** Takes every ad away. */
+/** Removes every ad. */
 export function clearSponsored(): void {
   window.SponsoredPlacement?.destroy()
 }
 
-/** render.js; null when it cannot be loaded, and then the next turn tries again. */
+/** render.js; null if it cannot be loaded, in which case the next turn tries again. */
 async function load(src: string, signal: AbortSignal): Promise<RenderJs | null> {
-  // An effect of StrictMode that is undone at once loads nothing.
+  // An effect that StrictMode undoes immediately loads nothing.
   await Promise.resolve()
   if (signal.aborted) return null
   script ??= new Promise((resolve, reject) => {

@@ -4,10 +4,10 @@ import type { ConsentView } from '../lib/consent'
 export interface ChatTurn {
   id: string
   question: string
-  /** As much of it as has arrived. */
+  /** The part that has arrived. */
   answer: string
   state: 'running' | 'done' | 'stopped' | 'failed'
-  /** What held when the question was asked. Without it the turn has no sponsored slot, now or later. */
+  /** The consent when the question was asked. Without it, the turn never has a sponsored slot. */
   consent: ConsentView | null
 }
 
@@ -48,7 +48,7 @@ export function useChat(): ChatTurns {
   }
 }
 
-/** The answer of the server's model as it arrives. Throws when it breaks off. */
+/** Yields the model's answer as it arrives from the server. Throws if the connection breaks. */
 async function* answer(question: string, signal: AbortSignal): AsyncGenerator<string> {
   const headers = { 'content-type': 'application/json' }
   const response = await fetch('/api/chat', { method: 'POST', headers, body: JSON.stringify({ question }), signal })

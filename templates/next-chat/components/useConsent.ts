@@ -3,10 +3,10 @@ import type { ConsentView } from '../lib/consent'
 import { clearSponsored } from './sponsored'
 
 export interface Consent {
-  /** Null: do without. */
+  /** Null: no sponsored slots. */
   granted: ConsentView | null
   isAnswered: boolean
-  /** Whether the server could not store the last answer. Then nothing is granted. */
+  /** Whether the server failed to store the last answer. Then nothing is granted. */
   hasFailed: boolean
   decide(decision: ConsentView['decision'], shares_questions: boolean): Promise<boolean>
 }

@@ -2,7 +2,7 @@
  * What the user answered to "may we show sponsored suggestions?", in a cookie that only this server reads.
  *
  * It fails closed. No cookie, one that cannot be read, and one that has expired are all no consent. The session id, by
- * which the service knows this user, is made by a grant and forgotten with it: before, nothing personal exists.
+ * which the service recognizes this user, is created by a grant and deleted with it: before, nothing personal exists.
  */
 import 'server-only'
 import { cookies, headers } from 'next/headers'
@@ -21,7 +21,7 @@ export interface GrantedConsent extends StoredConsent {
 const name = 'hazelby_consent'
 const lifetime_ms = 180 * 24 * 60 * 60 * 1000
 
-/** The answer that holds, or null when the user is to be asked. */
+/** The answer that holds, or null if the user must be asked. */
 export async function readConsent(): Promise<StoredConsent | null> {
   const consent = parse((await cookies()).get(name)?.value)
   const isAnswer = consent?.decision === 'granted' || consent?.decision === 'denied'

@@ -1,4 +1,4 @@
-/** Questions to begin with. */
+/** Example questions. */
 export const ideas = [
   'How do I make better espresso at home?',
   'Plan my first 10 km run',

@@ -1,4 +1,4 @@
-/** The model. It is not one: it streams prepared answers word by word. Put yours here. */
+/** A stand-in for a model: streams canned answers word by word. Put your model here. */
 import 'server-only'
 import { ideas } from './ideas'
 

@@ -1,4 +1,4 @@
-/** The routes. The service's answers go to the page unchanged, which is what render.js expects of its endpoint. */
+/** The routes. The service's responses go to the page unchanged, as render.js expects of its endpoint. */
 import { join } from 'node:path'
 import express, { type ErrorRequestHandler, type Express, type Response } from 'express'
 import { forwardBeacon, readBeacon } from './beacons.ts'
@@ -35,7 +35,7 @@ export function createApp(settings: Settings): Express {
     pass(answer, response)
   })
 
-  // Pending is not no-fill: render.js looks again here until it is decided.
+  // Pending is not no-fill: render.js polls here until it is decided.
   app.get('/api/placement', async (request, response) => {
     const { slot_ids } = sessionOf(request, response)
     const slot_id = String(request.query.slot_id)
@@ -49,7 +49,7 @@ export function createApp(settings: Settings): Express {
     if (!decisions.includes(String(decision))) {
       return void response.status(400).json(problem(`decision is one of ${decisions.join(', ')}.`))
     }
-    // Closed until the service has it: when the call fails, nothing is permitted, whatever was before.
+    // Denied until the service has stored it: if the call fails, nothing is permitted, whatever the earlier answer.
     session.consent = null
     const isGrant = decision === 'granted'
     const answer = await call('POST', '/v1/consent', {
@@ -83,7 +83,7 @@ function pass({ status, body, headers }: Answer, response: Response): void {
   response.status(status).json(body)
 }
 
-/** A decision of this server's own, in the shape of the service's. */
+/** This server's own decision, in the shape of the service's. */
 function noFill(no_fill_reason: string): object {
   return { slot_id: null, status: 'ready', placement: null, decision: { fill: false, no_fill_reason } }
 }

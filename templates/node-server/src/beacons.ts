@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Call } from './service.ts'
 
-/** The members of a beacon. Any other is the client's mistake, and the service would refuse the whole beacon for it. */
+/** The fields of a beacon. Any other field is the client's mistake, and the service would refuse the whole beacon. */
 const members = [
   'beacon_id',
   'asset_token',
@@ -20,14 +20,14 @@ const members = [
 const most_tries = 3
 const longest_wait_s = 10
 
-/** A beacon of the members that a beacon has; the rest of `body` is left behind. */
+/** A beacon with only the fields of a beacon; the rest of `body` is dropped. */
 export function readBeacon(body: unknown): Record<string, unknown> {
   const given = (body ?? {}) as Record<string, unknown>
   return Object.fromEntries(members.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])))
 }
 
 /**
- * Sends a beacon; again after no answer or a 5xx, and after a 429 only when Retry-After says when. The same `beacon_id`
+ * Sends a beacon, with retries: after no response or a 5xx, and after a 429 only if it has a Retry-After. The same `beacon_id`
  * counts once, so a retry cannot bill twice. Any other 4xx is final.
  */
 export async function forwardBeacon(call: Call, beacon: object): Promise<Answer> {
@@ -39,7 +39,7 @@ export async function forwardBeacon(call: Call, beacon: object): Promise<Answer>
   }
 }
 
-/** Seconds until the next try, or null for none. */
+/** Seconds until the next attempt, or null for none. */
 function retryAfter({ status, headers }: Answer, tries: number): number | null {
   const header = headers.get('retry-after')
   if (header === null) return status >= 500 ? tries * 0.25 : null

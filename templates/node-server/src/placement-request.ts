@@ -1,4 +1,4 @@
-/** What the page asks for, and what this server makes of it: the one place that decides what leaves it. */
+/** Turns the page's request into the service's: the one place that decides which data leaves this server. */
 import type { Consent } from './sessions.ts'
 
 export const jobTypes = ['chat', 'code', 'image', 'voice', 'agent'] as const
@@ -14,7 +14,7 @@ export interface PlacementRequest {
   overrides?: { allowed_formats: string[]; native_template_id?: string }
 }
 
-/** Where each kind of work has its slot, and which formats suit it. */
+/** The slot position of each kind of work, and the formats that suit it. */
 const surfaces: Record<JobType, Pick<PlacementRequest, 'slot_hint' | 'overrides'>> = {
   chat: { slot_hint: { position: 'below' }, overrides: { allowed_formats: ['native', 'banner'] } },
   code: {
@@ -30,7 +30,7 @@ const surfaces: Record<JobType, Pick<PlacementRequest, 'slot_hint' | 'overrides'
 }
 
 /**
- * Reads the page's body. Null when it names no job type. The topic goes along only with consent to semantic targeting,
+ * Reads the page's body; null when it names no job type. The topic is sent only with consent to semantic targeting,
  * the text of the prompt only with consent to share it.
  */
 export function placementRequest(

@@ -1,7 +1,7 @@
-/** The placement service, as this server calls it: one request, one answer, never an exception. */
+/** Calls the placement service: one request, one response, never an exception. */
 import type { Settings } from './settings.ts'
 
-/** An answer of the service; `no_answer` of ours where there was none. */
+/** A response of the service; our own `no_answer` if there was none. */
 export interface Answer {
   status: number
   body: object
@@ -29,7 +29,7 @@ export function createService({ base_url, secret_key }: Settings): Call {
       if (typeof answer !== 'object' || answer === null) throw new Error('the response is not a JSON object')
       return { status: response.status, body: answer, headers: response.headers }
     } catch (error) {
-      // fetch only says that it failed; its cause says why: connect ECONNREFUSED 127.0.0.1:4010.
+      // The error of fetch only says that it failed; `cause` says why: connect ECONNREFUSED 127.0.0.1:4010.
       const { message: failure, cause = '' } = error as Error
       console.error(`${method} ${path} of ${base_url}: ${failure}`, cause instanceof Error ? cause.message : cause)
       const message = 'The placement service sent no readable response.'

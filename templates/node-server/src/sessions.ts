@@ -1,4 +1,4 @@
-/** Who is talking: a random session in a cookie, and what that person has consented to. Kept in memory. */
+/** The user: a random session in a cookie, and the consent of that session. Kept in memory. */
 import { randomUUID } from 'node:crypto'
 import type { Request, Response } from 'express'
 
@@ -11,9 +11,9 @@ export interface Consent {
 
 export interface Session {
   id: string
-  /** Null: nothing is known, which permits nothing. */
+  /** Null: nothing is known, so nothing is permitted. */
   consent: Consent | null
-  /** Slots that were asked for in this session; nobody else may poll them. */
+  /** Slots requested in this session; nobody else may poll them. */
   slot_ids: Set<string>
 }
 
@@ -22,7 +22,7 @@ export type Sessions = (request: Request, response: Response) => Session
 const cookie = 'session'
 const most = 10_000
 
-/** Finds the session of a request, or begins one. A production server keeps them in its own session store. */
+/** Finds the session of a request, or creates one. In production, use your own session store. */
 export function createSessions(): Sessions {
   const sessions = new Map<string, Session>()
   return (request, response) => {
@@ -36,7 +36,7 @@ export function createSessions(): Sessions {
   }
 }
 
-/** The consent of a session while it is granted and has not run out; null otherwise, and then nothing is requested. */
+/** The consent of a session while it is granted and has not expired; null otherwise, in which case nothing is requested. */
 export function grantedConsent({ consent }: Session, now: number): Consent | null {
   if (consent === null || consent.lifecycle_state !== 'granted') return null
   return consent.expires_at_ms > now ? consent : null

@@ -1,12 +1,12 @@
 export interface Settings {
-  /** Where the placement service is. */
+  /** The URL of the placement service. */
   base_url: string
   client_id: string
   secret_key: string
   port: number
 }
 
-/** Reads the environment. Throws with everything that is wrong, before anything is started. */
+/** Reads the environment. Throws with everything that is wrong, before anything starts. */
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const { SVC_BASE_URL = '', SVC_CLIENT_ID = '', SVC_SECRET_KEY = '', PORT = '3000' } = env
   const missing = Object.entries({ SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY })

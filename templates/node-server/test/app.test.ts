@@ -123,7 +123,7 @@ async function countPlacements(): Promise<number> {
   return body.count
 }
 
-/** The prompt as the sandbox received it; of a text it keeps no word, only that there was one. */
+/** The prompt as the sandbox received it: of a text, it stores only that there was one. */
 async function sentPrompt(visitor: Visitor, prompt: object): Promise<{ topic?: string; text?: string } | undefined> {
   const { headers } = await visitor.post('/api/placement', { job_type: 'chat', prompt })
   const { body } = await sandbox.get(`requests/${headers.get('x-request-id')}`)

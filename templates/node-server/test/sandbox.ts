@@ -5,13 +5,13 @@ import { readSettings } from '../src/settings.ts'
 
 const settings = readSettings(process.env)
 
-/** One visitor, with a cookie of its own. */
+/** One visitor, with its own cookie. */
 export interface Visitor {
   get(path: string): Promise<Answer>
   post(path: string, body: object): Promise<Answer>
 }
 
-/** What the answers of all routes have, taken together. */
+/** The fields of all routes' responses, combined. */
 interface Body {
   slot_id: string
   status: string
@@ -49,7 +49,7 @@ export async function startServer() {
   }
 }
 
-/** The control plane of the sandbox: what it received, what it shall do wrong, what time it is. */
+/** The control plane of the sandbox: the requests it received, the faults to inject, the clock. */
 export const sandbox = {
   get: (path: string) => request(new URL(`/_sandbox/${path}`, settings.base_url), {}),
   send: (method: 'POST' | 'PATCH' | 'DELETE', path: string, body: object = {}) =>

@@ -7,7 +7,7 @@ from typing import Any
 
 from .service import Answer, Service
 
-# The members of a beacon. Any other is the client's mistake, and the service would refuse the whole beacon for it.
+# The fields of a beacon. Any other field is the client's mistake, and the service would refuse the whole beacon.
 MEMBERS = (
     "beacon_id",
     "asset_token",
@@ -26,12 +26,12 @@ LONGEST_WAIT_S = 10
 
 
 def read_beacon(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A beacon of the members that a beacon has; the rest of `body` is left behind."""
+    """A beacon with only the fields of a beacon; the rest of `body` is dropped."""
     return {name: body[name] for name in MEMBERS if name in body}
 
 
 def forward_beacon(service: Service, beacon: Mapping[str, Any]) -> Answer:
-    """Sends a beacon; again after no answer or a 5xx, and after a 429 only when Retry-After says when.
+    """Sends a beacon, with retries: after no response or a 5xx, and after a 429 only if it has a Retry-After.
 
     The same `beacon_id` counts once, so a retry cannot bill twice. Any other 4xx is final.
     """
@@ -45,7 +45,7 @@ def forward_beacon(service: Service, beacon: Mapping[str, Any]) -> Answer:
 
 
 def retry_after(answer: Answer, tries: int) -> float | None:
-    """Seconds until the next try, or None for none."""
+    """Seconds until the next attempt, or None for none."""
     header = answer.headers.get("Retry-After")
     if answer.status != 429 and answer.status < 500:
         return None

@@ -1,9 +1,9 @@
-"""What the page asks for, and what this server makes of it: the one place that decides what leaves it."""
+"""Turns the page's request into the service's: the one place that decides which data leaves this server."""
 
 from collections.abc import Mapping
 from typing import Any
 
-# Where each kind of work has its slot, and which formats suit it.
+# The slot position of each kind of work, and the formats that suit it.
 SURFACES: dict[str, dict[str, Any]] = {
     "chat": {"slot_hint": {"position": "below"}, "overrides": {"allowed_formats": ["native", "banner"]}},
     "code": {

@@ -1,4 +1,4 @@
-"""The routes. The service's answers go to the page unchanged, which is what render.js expects of its endpoint."""
+"""The routes. The service's responses go to the page unchanged, as render.js expects of its endpoint."""
 
 import json
 import mimetypes
@@ -20,7 +20,7 @@ WAIT_MS = 1500
 LONGEST_WAIT_MS = 5000
 LARGEST_BODY = 64 * 1024
 DECISIONS = ("granted", "denied", "withdrawn")
-# What the page needs of the service's answer: when to come back, and the service's time.
+# The service's response headers that the page needs: when to retry, and the service's time.
 PASSED_HEADERS = ("Retry-After", "Date", "X-Request-Id")
 
 
@@ -78,7 +78,7 @@ class Handler(BaseHTTPRequestHandler):
         return answer
 
     def _poll(self) -> Answer:
-        """Pending is not no-fill: render.js looks again here until it is decided."""
+        """Pending is not no-fill: render.js polls here until it is decided."""
         query = parse_qs(urlsplit(self.path).query)
         slot_id = query.get("slot_id", [""])[0]
         if slot_id not in self._session().slot_ids:
@@ -92,7 +92,7 @@ class Handler(BaseHTTPRequestHandler):
         decision = body.get("decision")
         if decision not in DECISIONS:
             raise RequestError(400, f"decision is one of {', '.join(DECISIONS)}.")
-        # Closed until the service has it: when the call fails, nothing is permitted, whatever was before.
+        # Denied until the service has stored it: if the call fails, nothing is permitted, whatever the earlier answer.
         session.consent = None
         names = ("semantic_targeting", "prompt_shared")
         purposes = {name: decision == "granted" and body.get(name) is True for name in names}
@@ -134,7 +134,7 @@ class Handler(BaseHTTPRequestHandler):
         return body
 
     def _session(self) -> Session:
-        """The session of this request's cookie; a new one where there is none."""
+        """The session of this request's cookie, or a new one."""
         try:
             morsel = SimpleCookie(self.headers.get("Cookie", "")).get("session")
         except CookieError:
@@ -142,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
         session = self.server.sessions.find(morsel.value if morsel else None)
         if session is None:
             session = self.server.sessions.begin()
-            # Behind HTTPS add Secure.
+            # Behind HTTPS, add Secure.
             self._cookie = f"session={session.id}; Path=/; HttpOnly; SameSite=Lax"
         return session
 
@@ -155,7 +155,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(200, files[name].read_bytes(), mimetypes.guess_type(name)[0] or "application/octet-stream", {})
 
     def _send(self, status: int, content: bytes, content_type: str, headers: dict[str, str]) -> None:
-        # Not send_response: it would add a Date of this server beside the service's.
+        # Not send_response: it would add this server's Date to the service's.
         self.send_response_only(status)
         for name, value in {"Date": self.date_time_string(), **headers}.items():
             self.send_header(name, value)
@@ -169,6 +169,6 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def no_fill(no_fill_reason: str) -> dict[str, Any]:
-    """A decision of this server's own, in the shape of the service's."""
+    """This server's own decision, in the shape of the service's."""
     decision = {"fill": False, "no_fill_reason": no_fill_reason}
     return {"slot_id": None, "status": "ready", "placement": None, "decision": decision}

@@ -1,4 +1,4 @@
-"""The placement service, as this server calls it: one request, one answer, never an exception."""
+"""Calls the placement service: one request, one response, never an exception."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of the service; `no_answer` of ours where there was none."""
+    """A response of the service; our own `no_answer` if there was none."""
 
     status: int
     body: Any
@@ -43,7 +43,7 @@ class Service:
         data = None if body is None else json.dumps(body).encode()
         request = Request(self._settings.base_url + path, data, headers, method=method)
         try:
-            # urlopen raises for an error's status; the response is of the same kind.
+            # urlopen raises for an error status; the exception can be read like a response.
             try:
                 response = urlopen(request, timeout=TIMEOUT_S)
             except HTTPError as error:

@@ -1,4 +1,4 @@
-"""Who is talking: a random session in a cookie, and what that person has consented to. Kept in memory."""
+"""The user: a random session in a cookie, and the consent of that session. Kept in memory."""
 
 import secrets
 import threading
@@ -12,13 +12,13 @@ MOST_SESSIONS = 10_000
 @dataclass
 class Session:
     id: str
-    # The service's snapshot of consent. None: nothing is known, which permits nothing.
+    # The service's snapshot of consent. None: nothing is known, so nothing is permitted.
     consent: dict[str, Any] | None = None
-    # Slots that were asked for in this session; nobody else may poll them.
+    # Slots requested in this session; nobody else may poll them.
     slot_ids: set[str] = field(default_factory=set)
 
     def granted_consent(self, now_ms: float) -> dict[str, Any] | None:
-        """The consent while it is granted and has not run out; None otherwise, and then nothing is requested."""
+        """The consent while it is granted and has not expired; None otherwise, in which case nothing is requested."""
         consent = self.consent
         if consent is None or consent["lifecycle_state"] != "granted" or consent["expires_at_ms"] <= now_ms:
             return None
@@ -26,7 +26,7 @@ class Session:
 
 
 class Sessions:
-    """Sessions by their id. A production server keeps them in its own session store."""
+    """Sessions by their id. In production, use your own session store."""
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, Session] = OrderedDict()

@@ -1,4 +1,4 @@
-"""Where the service is, and this project's key for it."""
+"""The service's URL, and this project's key for it."""
 
 import os
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class SettingsError(Exception):
-    """The environment does not say what is needed."""
+    """A required setting is missing from the environment."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Settings:
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Reads the environment. Raises SettingsError with everything that is missing, before anything is started."""
+    """Reads the environment. Raises SettingsError with everything that is missing, before anything starts."""
     names = ("SVC_BASE_URL", "SVC_CLIENT_ID", "SVC_SECRET_KEY")
     missing = [name for name in names if not environment.get(name)]
     if missing:

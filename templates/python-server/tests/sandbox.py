@@ -20,7 +20,7 @@ class Answer:
 
 
 class Visitor:
-    """A browser with a cookie of its own."""
+    """A browser with its own cookie."""
 
     def __init__(self, port: int) -> None:
         self._url = f"http://127.0.0.1:{port}"
@@ -39,7 +39,7 @@ class Visitor:
 
 
 def control(method: str, path: str, body: Any = None) -> Any:
-    """The control plane of the sandbox: what it received, and what it shall do wrong."""
+    """The control plane of the sandbox: the requests it received, and the faults to inject."""
     return call(method, f"{settings.base_url}/_sandbox/{path}", {} if method != "GET" and body is None else body).body
 
 

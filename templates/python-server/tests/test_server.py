@@ -70,7 +70,7 @@ class ServerTest(unittest.TestCase):
         self.assertEqual(list(self.sent_prompt(self.consenting(prompt_shared=True))), ["text"])
 
     def sent_prompt(self, visitor: Visitor) -> Any:
-        """The prompt as the sandbox received it; of a text it keeps no word, only that there was one."""
+        """The prompt as the sandbox received it: of a text, it stores only that there was one."""
         prompt = {"topic": "coffee", "text": "Which grinder?"}
         answer = visitor.post("/api/placement", {"job_type": "chat", "prompt": prompt})
         exchange = control("GET", f"requests/{answer.headers['X-Request-Id']}")

@@ -5,7 +5,7 @@ import type { ChatTurn } from './useChat.ts'
 
 /**
  * The sponsored slot of one turn. React owns the element and render.js what is in it, so it has no children here; while
- * it is empty it takes no room. The effect depends on nothing that changes while the answer streams in.
+ * it is empty it takes no space. The effect depends on nothing that changes while the answer streams in.
  */
 export function SponsoredSlot({ turn, consent }: { turn: ChatTurn; consent: GrantedConsent }) {
   const target = useRef<HTMLDivElement>(null)

@@ -1,8 +1,8 @@
 /**
- * What the user answered to "may we show sponsored suggestions?", kept in this browser with the time of the answer.
+ * The user's answer to "may we show sponsored suggestions?", stored in this browser with its time.
  *
- * It fails closed. No answer, one that cannot be read, and one that has expired are all no consent. The session id, by
- * which the service knows this user, is made by a grant and forgotten with it: before, nothing personal exists.
+ * It fails closed: no answer, an unreadable answer and an expired answer all mean no consent. The session id, by
+ * which the service recognizes this user, is created by a grant and deleted with it: before, nothing personal exists.
  */
 export interface Answer {
   decision: 'granted' | 'denied'
@@ -19,7 +19,7 @@ export interface GrantedConsent extends Answer {
 export const key = 'hazelby.consent'
 const lifetime_ms = 180 * 24 * 60 * 60 * 1000
 
-/** The answer that holds, or null when the user is to be asked. */
+/** The current answer, or null if the user must be asked. */
 export function readAnswer(): Answer | GrantedConsent | null {
   const answer = stored()
   const isAnswer = answer?.decision === 'granted' || answer?.decision === 'denied'
@@ -32,7 +32,7 @@ export function grantOf(answer: Answer | GrantedConsent | null): GrantedConsent 
   return isGrant ? answer : null
 }
 
-/** `sharesQuestions` says whether questions may be sent, to choose suggestions by them. */
+/** `sharesQuestions` says whether questions may be sent to select suggestions. */
 export function makeAnswer(decision: Answer['decision'], sharesQuestions: boolean): Answer | GrantedConsent {
   const decided_at_ms = Date.now()
   const times = { decided_at_ms, expires_at_ms: decided_at_ms + lifetime_ms }

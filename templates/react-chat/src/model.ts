@@ -1,4 +1,4 @@
-/** The model. It is not one: it streams prepared answers word by word. Put yours here. */
+/** A stand-in for a model: streams canned answers word by word. Put your model here. */
 
 const prepared: Record<string, string> = {
   'How do I make better espresso at home?':
@@ -11,7 +11,7 @@ const prepared: Record<string, string> = {
 const otherwise =
   'This answer is prepared, whatever you ask: the template comes without a model.\n\nReplace answer() in model.ts with yours, and let it yield text as it arrives. Sponsored suggestions go on working as they do now.'
 
-/** Questions to begin with. */
+/** Example questions. */
 export const ideas = Object.keys(prepared)
 
 /** Yields the answer piece by piece; ends early when the signal is aborted. */

@@ -1,6 +1,6 @@
 import type { GrantedConsent } from './consent.ts'
 
-/** What is asked of the service. The question goes along only if the user agreed to share it. */
+/** The request to the service. The question is sent only if the user agreed to share it. */
 export function placementRequest({ session_id, purposes }: GrantedConsent, question: string, width: number) {
   return {
     session_id,
@@ -8,7 +8,7 @@ export function placementRequest({ session_id, purposes }: GrantedConsent, quest
     consent: { ...purposes, consent_source: 'svc_consent' },
     ...(purposes.prompt_shared && { prompt: { text: question } }),
     slot_hint: { position: 'inline', max_width: Math.max(1, Math.floor(width)), max_height: 400 },
-    // A native card takes the colours and the width of the page. Name banner and clip here to have them too.
+    // A native card takes the colours and width of the page. Add banner and clip here to allow them too.
     overrides: { allowed_formats: ['native'], native_template_id: width < 480 ? 'card' : 'list_item' },
   }
 }

@@ -1,4 +1,4 @@
-/** The part of `window.SponsoredPlacement` that this project uses. It is put there by render.js. */
+/** The part of `window.SponsoredPlacement` that this project uses. render.js defines it. */
 
 interface SponsoredPlacementEvent {
   type: string

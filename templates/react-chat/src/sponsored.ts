@@ -1,9 +1,9 @@
 /**
- * Everything this page has to do with the placement service. Three things hold throughout:
+ * All of this page's contact with the placement service. Three rules apply throughout:
  *
- * - Nothing is loaded from the service, and nothing sent to it, before consent is granted.
- * - The page knows the publishable key alone. render.js exchanges it for a token that is bound to this page's origin.
- * - No-fill, pending, errors and a service that is not there are normal: the slot stays empty and the turn goes on.
+ * - Nothing is loaded from the service or sent to it before consent is granted.
+ * - The page has only the publishable key. render.js exchanges it for a token that is bound to this page's origin.
+ * - No-fill, pending, errors and an unavailable service are normal: the slot stays empty and the turn goes on.
  */
 import { type GrantedConsent, grantOf } from './consent.ts'
 import { placementRequest } from './placement-request.ts'
@@ -19,13 +19,13 @@ let script: Promise<RenderJs> | null = null
 let activation: Promise<object | null> | null = null
 
 export interface SponsoredTurn {
-  /** The turn is over, and its ad stays beside the answer. One that has not come by now will not come. */
+  /** The turn is over, and its ad stays next to the answer. An ad that has not arrived by now is dropped. */
   finish(): void
-  /** The turn is void, and its ad goes. */
+  /** The turn is cancelled, and its ad is removed. */
   cancel(): void
 }
 
-/** A sponsored slot beside a turn of the chat. Answers at once and never throws: the turn does not wait for its ad. */
+/** A sponsored slot for a turn of the chat. Returns immediately and never throws: the turn does not wait for its ad. */
 export function sponsorTurn(wanted: {
   id: string
   target: HTMLElement
@@ -49,7 +49,7 @@ export function sponsorTurn(wanted: {
     const renderer = await connect(cancelled.signal)
     if (renderer === null || isFinished || cancelled.signal.aborted || grantOf(consent) === null) return
     turn = renderer.startTurn({
-      // The same id is the same turn: an effect that React's StrictMode runs twice asks once.
+      // The same id is the same turn: an effect that React's StrictMode runs twice sends one request.
       turnId: id,
       target,
       signal: cancelled.signal,
@@ -61,7 +61,7 @@ export function sponsorTurn(wanted: {
   }
 }
 
-/** Takes every ad away, and tells the service that the consent of this session has ended. */
+/** Removes every ad, and tells the service that this session's consent has ended. */
 export async function withdraw(session_id: string): Promise<void> {
   window.SponsoredPlacement?.destroy()
   activation = null
@@ -70,15 +70,15 @@ export async function withdraw(session_id: string): Promise<void> {
     const withdrawn = { client_id: project_id, session_id, decision: 'withdrawn', source: 'svc_consent' }
     await post('/v1/consent', withdrawn, activation_token)
   } catch (problem) {
-    // The session id is forgotten here: whatever the service still knows, nobody will use it again.
+    // The session id is deleted here: whatever the service still stores, nobody will use the id again.
     console.info('sponsored placement: the withdrawal did not reach the service:', String(problem))
   }
 }
 
-/** render.js, loaded and activated; null when that fails, and then the next turn tries again. */
+/** render.js, loaded and activated; null if that fails, in which case the next turn tries again. */
 async function connect(signal: AbortSignal): Promise<RenderJs | null> {
   try {
-    // An effect of StrictMode that is undone at once loads nothing.
+    // An effect that StrictMode undoes immediately loads nothing.
     await Promise.resolve()
     if (signal.aborted) return null
     script ??= load(`${base_url}/v1/render.js`)

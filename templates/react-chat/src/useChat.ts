@@ -5,10 +5,10 @@ import { answer } from './model.ts'
 export interface ChatTurn {
   id: string
   question: string
-  /** As much of it as has arrived. */
+  /** The part that has arrived. */
   answer: string
   state: 'running' | 'done' | 'stopped'
-  /** What held when the question was asked. Without it the turn has no sponsored slot, now or later. */
+  /** The consent when the question was asked. Without it, the turn never has a sponsored slot. */
   consent: GrantedConsent | null
 }
 

@@ -3,7 +3,7 @@ import { type Answer, type GrantedConsent, grantOf, key, makeAnswer, readAnswer,
 import { withdraw } from './sponsored.ts'
 
 export interface Consent {
-  /** Null: do without. */
+  /** Null: no sponsored slots. */
   granted: GrantedConsent | null
   isAnswered: boolean
   decide(decision: Answer['decision'], sharesQuestions: boolean): void

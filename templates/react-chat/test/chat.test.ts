@@ -1,4 +1,4 @@
-/** The page as it is built, and its requests against the sandbox that `npm test` brings. */
+/** The built page, and its requests against the sandbox that `npm test` starts. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -76,7 +76,7 @@ function consent(shares: boolean): GrantedConsent {
   return grantOf(makeAnswer('granted', shares)) as GrantedConsent
 }
 
-/** As render.js does it: the key for a token, the token for a placement, both from the origin of the page. */
+/** As render.js does: exchanges the key for a token and requests a placement with it, from the page's origin. */
 async function place(request: object) {
   const { activation_token, project_id } = await post('/v1/browser/activate', { publishable_key })
   return post('/v1/placements', { client_id: project_id, ...request }, activation_token)

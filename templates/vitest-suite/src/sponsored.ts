@@ -1,7 +1,7 @@
 /**
- * The integration that is tested: what a backend does for one turn. Put your own in its place, or begin with it.
+ * The integration under test: what a backend does for one turn. Replace it with your own, or start from it.
  *
- * It never throws, because an ad problem must not become a problem of the turn. Time comes in from outside, so that a
+ * It never throws, because an ad problem must not become a problem of the turn. The clock is a parameter, so that a
  * test moves it.
  */
 export interface Service {
@@ -18,7 +18,7 @@ export interface Turn {
   job_type: 'chat' | 'code' | 'image' | 'voice' | 'agent'
   formats: ('banner' | 'clip' | 'native')[]
   topic?: string
-  /** What the user has consented to; null when they were not asked. */
+  /** The user's consent; null when they were not asked. */
   consent: { semantic_targeting: boolean; prompt_shared: boolean } | null
 }
 
@@ -28,17 +28,17 @@ export interface Slot {
   asset_token: string
   label: string
   frame_url: string
-  /** After this instant it must not be shown, nor reported. Unix epoch milliseconds. */
+  /** After this time it must be neither shown nor reported. Unix epoch milliseconds. */
   consent_expires_at_ms: number
 }
 
 export type BeaconEvent = 'render' | 'visible' | 'click' | 'play_started' | 'play_completed'
 
-/** How long a turn waits for its slot, and how often it looks. */
+/** How long a turn waits for its slot, and how often it polls. */
 const patience_ms = 5_000
 const poll_every_ms = 250
 
-/** Asks for the slot of a turn. Null for anything but a fill that may be shown. */
+/** Requests the slot of a turn. Null for anything but a fill that can be shown. */
 export async function sponsoredSlot(service: Service, turn: Turn): Promise<Slot | null> {
   if (turn.consent === null) return null
   const deadline = service.now() + patience_ms
@@ -51,7 +51,7 @@ export async function sponsoredSlot(service: Service, turn: Turn): Promise<Slot 
     ...(turn.consent.semantic_targeting && turn.topic !== undefined ? { prompt: { topic: turn.topic } } : {}),
   }
   let response = await send(service, 'POST', '/v1/placements?wait_ms=0', request, deadline)
-  // Pending is not no-fill: look again until it is decided.
+  // Pending is not no-fill: poll until it is decided.
   while (response?.status === 'pending' && service.now() < deadline) {
     await service.sleep(poll_every_ms)
     response = await send(service, 'GET', `/v1/decisions/${response.slot_id}`, undefined, deadline)
@@ -59,7 +59,7 @@ export async function sponsoredSlot(service: Service, turn: Turn): Promise<Slot 
   return response?.status === 'ready' ? slotOf(response, service.now()) : null
 }
 
-/** Reports what became of a slot; true when the service took it. Each event of a slot has one id, so it counts once. */
+/** Reports an event of a slot; true if the service accepted it. Each event of a slot has one id, so it counts once. */
 export async function report(
   service: Service,
   slot: Slot,
@@ -86,7 +86,7 @@ function slotOf({ slot_id, decision, placement, authoritative_consent: consent }
   }
 }
 
-/** The members of the service's answers that are used here. Another answer may have none of them. */
+/** The fields of the service's responses that are used here. Other responses may have none of them. */
 interface Answer {
   status?: string
   slot_id?: string
@@ -96,7 +96,7 @@ interface Answer {
   accepted?: boolean
 }
 
-/** One call; again after a 429 whose Retry-After ends before the deadline. Null for every other failure. */
+/** One call, retried after a 429 if its Retry-After ends before the deadline. Null for every other failure. */
 async function send(
   service: Service,
   method: string,

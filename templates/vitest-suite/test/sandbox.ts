@@ -8,7 +8,7 @@ import type { Service, Turn } from '../src/sponsored.ts'
 export { expect } from 'svc-sandbox/vitest'
 
 export const test = sandboxTest({ seed: 1, clock_start_ms: Date.UTC(2026, 0, 31, 12) })
-  // Administers the sandbox, and asks it what it has received.
+  // Controls the sandbox, and reads the requests it received.
   .extend('client', ({ sandbox }) => sandbox.client)
   // The integration's view of it. Its `sleep` moves the clock instead of waiting.
   .extend('service', ({ sandbox, clock }): Service => {

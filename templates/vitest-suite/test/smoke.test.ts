@@ -1,4 +1,4 @@
-/** One turn against a service over the network: the one that `svc exec` has started, or that of `.env` with `npm run smoke`. */
+/** One turn over the network: against the sandbox that `svc exec` started or, with `npm run smoke`, the service in `.env`. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { report, type Service, sponsoredSlot } from '../src/sponsored.ts'

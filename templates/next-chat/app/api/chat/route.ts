@@ -1,7 +1,7 @@
 import { answer } from '../../../lib/model'
 import { isForeign, membersOf, refuse } from '../../../lib/requests'
 
-/** POST { question }: the answer, streamed as text. */
+/** POST { question }: streams the answer as text. */
 export async function POST(request: Request): Promise<Response> {
   if (isForeign(request)) return refuse(403, 'foreign_origin')
   const { question } = await membersOf(request)

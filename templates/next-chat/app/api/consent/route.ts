@@ -19,7 +19,7 @@ async function withdraw(session_id: string): Promise<void> {
     const { ok, status } = await callService('/v1/consent', body)
     if (!ok) throw new Error(`POST /v1/consent answered ${status}`)
   } catch (problem) {
-    // The session id is forgotten with the cookie: whatever the service still knows, nobody will use it again.
+    // The session id is deleted with the cookie: whatever the service still stores, nobody will use the id again.
     console.warn('placement service: a withdrawal did not reach it:', problem)
   }
 }

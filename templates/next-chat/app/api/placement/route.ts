@@ -3,10 +3,10 @@ import { cookieAttributes, type GrantedConsent, grantedConsent } from '../../../
 import { isForeign, membersOf, refuse } from '../../../lib/requests'
 import { clientId, passOn } from '../../../lib/service'
 
-/** The slot that this browser has asked for last. Nobody can poll the slots of others with our key. */
+/** The slot that this browser requested last. Nobody can poll another browser's slots with our key. */
 const slotCookie = 'hazelby_slot'
 
-/** POST { question, width }: a placement for a turn. The answer is the service's own; render.js reads it. */
+/** POST { question, width }: a placement for a turn. The response is the service's, unchanged; render.js reads it. */
 export async function POST(request: Request): Promise<Response> {
   if (isForeign(request)) return refuse(403, 'foreign_origin')
   const consent = await grantedConsent()
@@ -23,7 +23,7 @@ export async function POST(request: Request): Promise<Response> {
   return response
 }
 
-/** GET ?slot_id&wait_ms: render.js looks again while the decision is pending. */
+/** GET ?slot_id&wait_ms: render.js polls while the decision is pending. */
 export async function GET(request: Request): Promise<Response> {
   const { searchParams } = new URL(request.url)
   const slot_id = (await cookies()).get(slotCookie)?.value
@@ -35,7 +35,7 @@ export async function GET(request: Request): Promise<Response> {
   return passOn(`/v1/decisions/${encodeURIComponent(slot_id)}?wait_ms=${wait_ms}`)
 }
 
-/** What is asked of the service. The question goes along only if the user agreed to share it. */
+/** The request to the service. The question is sent only if the user agreed to share it. */
 function placementRequest({ session_id, shares_questions }: GrantedConsent, question: string, width: number) {
   return {
     client_id: clientId(),
@@ -48,7 +48,7 @@ function placementRequest({ session_id, shares_questions }: GrantedConsent, ques
     },
     ...(shares_questions && { prompt: { text: question.slice(0, 2000) } }),
     slot_hint: { position: 'inline', max_width: Math.min(4096, Math.max(1, Math.floor(width))), max_height: 400 },
-    // A native card takes the colours and the width of the page. Name banner and clip here to have them too.
+    // A native card takes the colours and width of the page. Add banner and clip here to allow them too.
     overrides: { allowed_formats: ['native'], native_template_id: width < 480 ? 'card' : 'list_item' },
   }
 }
