@@ -12,7 +12,7 @@ export function parseDuration(text: string): number | null {
   return count === undefined ? null : Number(count) * unitsMs[unit as keyof typeof unitsMs]
 }
 
-/** Returns a span in its largest whole units, at most `parts` of them: `3s`, `31m`, `7d 2h`. Returns `0ms` for 0. */
+/** Returns a span in its largest whole units, at most `parts` units: `3s`, `31m`, `7d 2h`. Returns `0ms` for 0. */
 export function formatDuration(span_ms: number, parts = 1): string {
   let left = Math.abs(span_ms)
   const texts: string[] = []

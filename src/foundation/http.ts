@@ -46,8 +46,8 @@ export function isSameService(one: string, other: string): boolean {
 }
 
 /**
- * Returns the wait that a Retry-After header asks for, milliseconds from `now_ms`: whole seconds or an HTTP date
- * (RFC 9110). Returns null when the header is missing or is neither.
+ * Returns the wait of a Retry-After header, milliseconds from `now_ms`: the header is whole seconds or an HTTP date
+ * (RFC 9110). Returns null when it is missing or neither.
  */
 export function retryAfterMs(header: string | null | undefined, now_ms: number): number | null {
   if (header === null || header === undefined) return null
@@ -57,7 +57,7 @@ export function retryAfterMs(header: string | null | undefined, now_ms: number):
 
 /* Curl command lines, for requests about to be sent and for those in the journal. */
 
-/** Stands for a key that must not be printed. The shell replaces it. */
+/** Replaces a key that must not be printed. The shell fills it in. */
 export const secretKeyVariable = '$SVC_SECRET_KEY'
 
 /** The media type of a command line or a shell script. */
@@ -120,7 +120,7 @@ function quote(text: string, variables: readonly string[], isBody = false): stri
   return [...new Set(variables)].reduce((all, name) => all.replaceAll(name, () => `'"${name}"${open}`), quoted)
 }
 
-/** Returns a text as escapes of its bytes in UTF-8: `\xe2\x80\xae`. */
+/** Returns a text as its escaped UTF-8 bytes: `\xe2\x80\xae`. */
 function byteEscapes(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')
 }

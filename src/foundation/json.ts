@@ -8,7 +8,7 @@ export interface JsonObject {
   [name: string]: Json
 }
 
-/** Returns the text of a file without the byte order mark that editors on Windows put first, and JSON does not permit. */
+/** Returns the text of a file without the byte order mark that Windows editors put first and JSON does not permit. */
 export function withoutByteOrderMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text
 }
@@ -104,8 +104,8 @@ export function withoutValue(whole: Json, path: string): Json {
 
 /**
  * Writes one value into an object in place, creating objects and arrays on the way; values in between that are neither
- * are replaced. Returns false, with nothing written at the end of the path, when an array on the way has no such place:
- * an array takes its indices and the next one.
+ * are replaced. Returns false, with nothing written at the end of the path, when an array on the way has no such index:
+ * an array accepts its own indices and the next one.
  */
 export function setValue(target: Record<string, unknown>, path: readonly string[], value: unknown): boolean {
   let place: Record<string, unknown> | unknown[] = target

@@ -1,6 +1,6 @@
 /**
- * Returns the name that was probably meant, or null when none is close: the one with the fewest typing mistakes, at most
- * a third of its letters. Case does not matter. Of equally close names, the first is returned.
+ * Returns the name that was probably meant, or null when none is close: the name with the fewest typos, at most one for
+ * every three letters. Case does not matter. Of equally close names, the first is returned.
  */
 export function nearestName(wrong: string, names: readonly string[]): string | null {
   const text = wrong.toLowerCase()

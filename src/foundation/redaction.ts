@@ -45,7 +45,7 @@ function redactTokens(text: string): string {
 }
 
 /*
- * Encoded secrets. Only the characters that secrets consist of are decoded, and the percent sign, so that JSON text stays
+ * Encoded secrets. Only the percent sign and the characters that secrets consist of are decoded, so that JSON text stays
  * JSON text.
  */
 

@@ -1,4 +1,4 @@
-/** The access of agents' tools to a sandbox. */
+/** How the tools of agents reach a sandbox. */
 import type { Client } from '../client/client.ts'
 import type { Diagnosis } from '../journal/doctor.ts'
 import type { TargetOptions } from '../qa/run/target.ts'
@@ -18,6 +18,6 @@ export interface SandboxAccess {
   diagnose(): Promise<Diagnosis[]>
   /** Milliseconds since the Unix epoch, of the host. */
   now(): number
-  /** `length` random characters of a-z and 0-9. */
+  /** Returns `length` random characters from a-z and 0-9. */
   randomText(length: number): string
 }

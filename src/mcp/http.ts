@@ -13,7 +13,7 @@ import { readJournal } from '../journal/journal.ts'
 import type { SandboxAccess } from './access.ts'
 import { connectMcpServer } from './server.ts'
 
-/** The sandbox that serves it. */
+/** The sandbox that serves the endpoint. */
 export interface ServingSandbox {
   url: string
   keys: { client_id: string; secret_key: string; publishable_key: string }

@@ -42,7 +42,7 @@ export function readTopic(wanted: string): string | null {
   return found?.[1] ?? null
 }
 
-/** Returns all pages, without a page for each code, and all suites. */
+/** Returns all suites and all pages, except the pages of single codes. */
 export function listResources(): Resource[] {
   const pages = readTopics().filter(({ topic }) => !topic.includes('/'))
   return [
@@ -62,7 +62,7 @@ export function listResources(): Resource[] {
   ]
 }
 
-/** Returns the values of a part of svc://docs/{group}/{code}: the groups, or the codes of one or of all groups. */
+/** Returns the values of a part of svc://docs/{group}/{code}: the groups, or the codes of one group or all groups. */
 export function completeTopic(part: string, group?: string): string[] {
   const codes = readTopics().flatMap(({ topic }) => (topic.includes('/') ? [topic.split('/') as [string, string]] : []))
   if (part === 'group') return [...new Set(codes.map(([name]) => name))]

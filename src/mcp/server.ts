@@ -34,7 +34,7 @@ import { checkInput, problemsOf, type Tool, tools } from './tools.ts'
 
 const instructions = `A local sandbox of the sponsored placement API: nothing here is real traffic or money.
 Start with read_docs or the resources svc://docs/. After the app under test has run: list_requests, list_beacons, doctor.
-A failed call says what to do in its line "Fix". Keys and tokens are redacted in every result.`
+The line "Fix" of a failed call says what to do. Keys and tokens are redacted in every result.`
 
 /**
  * Returns a connected server. Requests with malformed params are refused before they reach it: the SDK would report
@@ -99,7 +99,7 @@ function createMcpServer(access: SandboxAccess): Server {
       {
         uriTemplate: 'svc://docs/{group}/{code}',
         name: 'code',
-        title: 'A code of the documentation',
+        title: 'A documented code',
         description: 'errors/key_class, no-fill/below_floor, beacons/BELOW_THRESHOLD, rules/busy-polling ...',
         mimeType: 'text/markdown',
       },
@@ -204,9 +204,9 @@ first, svc://docs/consent before you decide what is sent, and show_contract for 
 marked assumed may be different in production: do not depend on it more than you must.
 
 Rules:
-- The secret key stays on the server, in SVC_SECRET_KEY. A page gets the publishable key, or placements from a route of yours.
-- Consent fails closed: nothing is requested before the user was asked, and prompt text leaves only with prompt_shared.
-- No-fill, a pending decision and every error are normal: the app's answer continues without an ad, and no later.
+- The secret key stays on the server, in SVC_SECRET_KEY. A page gets the publishable key, or placements from your own route.
+- Consent fails closed: nothing is requested before the user has been asked, and prompt text leaves only with prompt_shared.
+- No-fill, a pending decision and every error are normal: the app's answer continues without an ad, and without delay.
 - Retry a 429 only after its Retry-After, and a beacon only with the same beacon_id.
 - The ad label is always shown. render.js draws it, measures, and sends the beacons.
 
@@ -241,10 +241,10 @@ Steps:
 
 Look in this order, and stop at the first that explains it:
 1. No fill: no_fill_reason and the trace. svc://docs/no-fill has every reason.
-2. Consent: the snapshot that the decision has bound, and whether it was withdrawn or has expired since.
-3. Beacons that did not come: render, then visible with its measurements. list_requests shows what the app has sent.
-4. Beacons that were rejected, with their reason_code: show_request has the fields that were wrong.
-5. Beacons that were accepted and do not count: their reason_code, which svc://docs/beacons explains.
+2. Consent: the snapshot that the decision is bound to, and whether it has been withdrawn or has expired since.
+3. Beacons that never arrived: render, then visible with its measurements. list_requests shows what the app sent.
+4. Beacons that were rejected, with their reason_code: show_request has the invalid fields.
+5. Beacons that were accepted but do not count: their reason_code, which svc://docs/beacons explains.
 6. The billing model of the project: the metric in billing is what it bills.
 
 Say what the cause is, quote the fact that shows it, and say what to change in the app. Do not guess: when the facts do not
@@ -311,7 +311,7 @@ function adviceForAgents(field: string, value: unknown): unknown {
   return typeof value === 'string' && adviceFields.includes(field) ? namingTools(value) : value
 }
 
-/** Tools without required input by the command that does the same. */
+/** Tools without required input, by the command that does the same. */
 const toolOf = new Map(
   tools.filter(({ input }) => input.safeParse({}).success).map(({ command, name }) => [command, name]),
 )

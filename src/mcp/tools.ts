@@ -162,7 +162,7 @@ function ownTools() {
       name: 'send_beacon',
       command: 'beacons send',
       title: contract['beacons.send'].summary,
-      description: `${contract['beacons.send'].description} Send the slot's own asset token. Defaults: a beacon_id made of slot and event, and the time of the sandbox clock.`,
+      description: `${contract['beacons.send'].description} The slot's own asset token is sent automatically. Defaults: a beacon_id made of slot and event, and the time of the sandbox clock.`,
       effect: 'changes',
       isIdempotent: true,
       input: z.strictObject({
@@ -211,7 +211,7 @@ function ownTools() {
       command: 'docs',
       title: 'Read the documentation',
       description:
-        'A page or a code (key_class, no-fill/below_floor), as text. Without topic: all topics with a sentence each.',
+        'A page or a code (key_class, no-fill/below_floor), as text. Without topic: all topics, with a sentence each.',
       effect: 'reads',
       isIdempotent: true,
       input: z.strictObject({

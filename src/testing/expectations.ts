@@ -1,6 +1,6 @@
 /**
- * The expectations about a sandbox, apart from the test runner that states them; and what happened instead, in words, from
- * what the sandbox has received and decided.
+ * The expectations about a sandbox, independent of the test runner. Their messages say what happened instead, from what
+ * the sandbox has received and decided.
  */
 
 import { describeField } from '../client/errors.ts'
@@ -20,7 +20,7 @@ import {
   type TestSandbox,
 } from './test-sandbox.ts'
 
-/** Most lines of each kind in a message. */
+/** Maximum number of lines of each kind in a message. */
 const mostLines = 12
 
 /** A beacon that was refused: stored as rejected, or refused before it was read, such as one with an unknown key. */
@@ -28,11 +28,11 @@ interface RejectedBeacon {
   event: string
   slot_id: string | null
   reason_code: string
-  /** The request that it came with; null when the journal does not have it. */
+  /** The request that sent it; null when the journal does not have it. */
   request: ListedRequest | null
 }
 
-/** Returns the message of a wait for an accepted beacon that did not come. */
+/** Returns the message of a wait for an accepted beacon that never arrived. */
 export async function describeMissingBeacon(
   sandbox: TestSandbox,
   event: string,
@@ -40,7 +40,7 @@ export async function describeMissingBeacon(
   timeout_ms: number,
 ): Promise<string> {
   const within = timeout_ms > 0 ? ` within ${timeout_ms} ms` : ''
-  return `No accepted ${event} beacon${describeFilter(filter)} came${within}.\n\n${await describeBeacons(sandbox, filter)}`
+  return `No accepted ${event} beacon${describeFilter(filter)} arrived${within}.\n\n${await describeBeacons(sandbox, filter)}`
 }
 
 /** Returns ` of slot_1, session s1`, or nothing for an empty filter. */
@@ -54,15 +54,15 @@ function describeFilter({ slot_id, session_id, client_id, format }: BeaconFilter
   return parts.length === 0 ? '' : ` of ${parts.join(', ')}`
 }
 
-/** Returns which placements were decided, and which beacons came: for what has to do with both. */
+/** Returns the decided placements and the beacons that arrived: for a failure that may involve both. */
 export async function describeReceived(sandbox: TestSandbox): Promise<string> {
   const parts = await Promise.all([describePlacements(sandbox), beaconLines(sandbox, {})])
   return parts.flat().join('\n')
 }
 
 /**
- * Returns which beacons came, which were rejected and why, and what would have been billed; the placements when no beacon
- * came.
+ * Returns which beacons arrived, which were rejected and why, and what would have been billed; the placements when no
+ * beacon arrived.
  */
 async function describeBeacons(sandbox: TestSandbox, filter: BeaconFilter): Promise<string> {
   const lines = await beaconLines(sandbox, filter)
@@ -74,12 +74,12 @@ async function beaconLines(sandbox: TestSandbox, filter: BeaconFilter): Promise<
   const accepted = beacons.filter(({ verdict }) => verdict !== 'rejected').toReversed()
   if (accepted.length === 0 && rejected.length === 0) {
     const elsewhere = (await sandbox.beacons()).length
-    const others = elsewhere === 0 ? '' : ` ${elsewhere} came for something else.`
-    return [`No beacon${describeFilter(filter)} came.${others}`]
+    const others = elsewhere === 0 ? '' : ` Other beacons: ${elsewhere}.`
+    return [`No beacon${describeFilter(filter)} arrived.${others}`]
   }
   const billed = accepted.filter(({ would_bill }) => would_bill)
   return [
-    'Beacons that came:',
+    'Beacons that arrived:',
     ...limited(accepted, describeAccepted),
     ...limited(rejected, describeRejected),
     `Would be billed: ${billed.map(({ event, metric }) => `${event} (${metric})`).join(', ') || 'nothing'}.`,
@@ -92,7 +92,7 @@ function describeAccepted({ verdict, event, slot_id, reason_code, would_bill }: 
   return `  ${verdict.padEnd(9)}  ${event} of ${slot_id}${why}`
 }
 
-/** Returns the lines about a rejected beacon: its code, the fields that are wrong, and what to do. */
+/** Returns the lines about a rejected beacon: its code, the invalid fields, and the fix. */
 function describeRejected({ event, slot_id, reason_code, request }: RejectedBeacon): string {
   const body = parseJsonObject(request?.response_body ?? '') as Partial<ErrorBody> | null
   const { message, hint } = reasonCodes[reason_code as keyof typeof reasonCodes] ?? {}
@@ -105,8 +105,8 @@ function describeRejected({ event, slot_id, reason_code, request }: RejectedBeac
 }
 
 /**
- * Returns the rejected beacons of a test, oldest first: those that were stored, and those that were refused before. One
- * whose slot or session is unknown may be from any, and passes every filter.
+ * Returns the rejected beacons of a test, oldest first: stored ones, and ones that were refused before they were read. A
+ * beacon of an unknown slot or session passes every filter, because it may belong to any of them.
  */
 async function rejectedBeacons(sandbox: TestSandbox, filter: BeaconFilter): Promise<RejectedBeacon[]> {
   const [beacons, refused] = await Promise.all([sandbox.beacons(), refusedRequests(sandbox)])
@@ -143,7 +143,7 @@ async function rejectedBeacons(sandbox: TestSandbox, filter: BeaconFilter): Prom
 
 type BeaconFacts = Pick<BeaconItem, 'slot_id' | 'session_id' | 'client_id' | 'format'>
 
-/** Returns the slot that a request names, itself or by its asset token, which has the number of the slot. */
+/** Returns the slot that a request names, directly or by its asset token, which contains the number of the slot. */
 function slotOf(request: ListedRequest | null): string | null {
   const { slot_id, asset_token } = parseJsonObject(request?.request_body ?? '') ?? {}
   if (typeof slot_id === 'string') return slot_id
@@ -151,7 +151,7 @@ function slotOf(request: ListedRequest | null): string | null {
   return number === undefined ? null : `slot_${number}`
 }
 
-/** Returns the beacon requests that were refused for good, newest first; those of pages that no project allows as well. */
+/** Returns the beacon requests that were refused for good, newest first, including those of pages that no project allows. */
 async function refusedRequests(sandbox: TestSandbox): Promise<ListedRequest[]> {
   const query = {
     path: '/v1/beacons',
@@ -182,7 +182,7 @@ function eventOf(request: ListedRequest | null): string {
   return typeof event === 'string' ? event : 'a beacon'
 }
 
-/** Returns the placements that were decided, and the requests for one that failed. */
+/** Returns the decided placements, and the requests that failed. */
 async function describePlacements(sandbox: TestSandbox, filter: BeaconFilter = {}): Promise<string> {
   const { client } = sandbox
   const since = sinceQuery(sandbox)
@@ -207,7 +207,7 @@ function describePlacement({ slot_id, status, fill, format, no_fill_reason }: Pl
   return `  ${slot_id}  no fill, ${no_fill_reason}${meaning === undefined ? '' : `: ${meaning}`}`
 }
 
-/** Returns the lines of a request that failed: with its cause and what to do. */
+/** Returns the lines of a request that failed, with its cause and its fix. */
 function describeRequest({ method, path, status, reason_code, response_body }: ListedRequest): string {
   const body = parseJsonObject(response_body ?? '') as Partial<ErrorBody> | null
   const fix = body?.hint === undefined ? '' : `\n    fix: ${body.hint}`
@@ -216,19 +216,19 @@ function describeRequest({ method, path, status, reason_code, response_body }: L
 
 function limited<Item>(items: readonly Item[], describe: (item: Item) => string): string[] {
   const shown = items.slice(-mostLines).map(describe)
-  return items.length > mostLines ? [`  ... ${items.length - mostLines} before these`, ...shown] : shown
+  return items.length > mostLines ? [`  ... ${items.length - mostLines} earlier`, ...shown] : shown
 }
 
-/** In the form that both runners take. */
+/** The result of an expectation, in the form that both runners accept. */
 export interface Verdict {
   pass: boolean
   message: () => string
 }
 
 interface Expecting {
-  /** Whether the opposite is expected: then what has come so far is judged, unless a timeout says how long to watch. */
+  /** Whether the opposite is expected: then the beacons so far are checked, unless a timeout says how long to watch. */
   isNot: boolean
-  /** The timeout of an expectation that names none, milliseconds. */
+  /** The default timeout of an expectation, milliseconds. */
   timeout_ms: number
 }
 
@@ -251,12 +251,16 @@ export async function haveAccepted(
   if (pass)
     return verdict(
       true,
-      `Expected no ${what}, but ${found === 1 ? 'one' : found} came.`,
+      `Expected no ${what}, but ${found === 1 ? 'one' : found} arrived.`,
       await describeBeacons(sandbox, filter),
     )
   if (count === undefined || found === 0)
     return verdict(false, await describeMissingBeacon(sandbox, event, filter, wait_ms))
-  return verdict(false, `Expected ${count} times an ${what}, got ${found}.`, await describeBeacons(sandbox, filter))
+  return verdict(
+    false,
+    `Expected exactly ${count} accepted ${event} beacon${count === 1 ? '' : 's'}${describeFilter(filter)}, but ${found} arrived.`,
+    await describeBeacons(sandbox, filter),
+  )
 }
 
 /** Whether production would have billed something: once or more, or exactly `count` times. */
@@ -290,7 +294,7 @@ export async function haveBilled(
   return verdict(pass, heading, await describeBeacons(sandbox, filter))
 }
 
-/** Whether every beacon that has come so far was accepted, or is a repetition of an accepted one. */
+/** Whether every beacon so far was accepted, or is a repetition of an accepted one. */
 export async function haveNoRejectedBeacons(received: unknown, filter: BeaconFilter): Promise<Verdict> {
   const sandbox = checkSandbox(received, 'toHaveNoRejectedBeacons')
   const rejected = await rejectedBeacons(sandbox, filter)

@@ -1,18 +1,18 @@
-/** Opens the sandbox of a test: started in this process, or one that runs already. */
+/** Opens the sandbox of a test: starts one in this process, or uses one that is already running. */
 import { type Sandbox, type SandboxOptions, type SandboxProject, startSandbox } from '../../sandbox/index.ts'
 import { createClient } from '../client/index.ts'
 import type { BeaconItem } from '../contract/resources/beacons.ts'
 import { describeMissingBeacon } from './expectations.ts'
 import { defaultWait_ms, eventually, sinceQuery, type TestSandbox, withoutUndefined } from './test-sandbox.ts'
 
-/** Also what the fixtures need of it. */
+/** The sandbox of a test with the methods that only fixtures call. */
 export interface OpenTestSandbox extends TestSandbox {
-  /** Only what comes from now on belongs to the test: for a sandbox that is shared, and must not be reset. */
+  /** Ignores everything received so far: for a shared sandbox, which must not be reset. */
   beginTest(): Promise<void>
   close(): Promise<void>
 }
 
-/** Options of `startSandbox` that suit a test: it listens on a free port of loopback and stores in memory. */
+/** Options of `startSandbox` that suit a test: it listens on a free loopback port and stores in memory. */
 export type TestSandboxOptions = Omit<
   SandboxOptions,
   'port' | 'host' | 'public_url' | 'allowed_hosts' | 'tls' | 'database'
@@ -39,7 +39,7 @@ export async function attachTestSandbox(env: Readonly<Record<string, string | un
   const control = createClient({ base_url: url })
   const info = await control.sandbox.info().catch((error: Error) => {
     throw new Error(
-      `SVC_BASE_URL is ${url}, where no sandbox responds (${error.message}). Unset it, so that the tests start one of their own, or start one there.`,
+      `SVC_BASE_URL is ${url}, where no sandbox responds (${error.message}). Unset it, so that the tests start their own sandbox, or start one there.`,
     )
   })
   const { allowed_origins = [] } = info.projects.find(({ client_id }) => client_id === keys.client_id) ?? {}
@@ -95,7 +95,7 @@ function openTestSandbox(
       }
       if (await eventually(look, timeout)) return found!
       const error = new Error(await describeMissingBeacon(sandbox, event, filter, timeout))
-      // The line of the test, not one of this file.
+      // Points to the line of the test, not to this file.
       error.stack = `Error: ${error.message}\n${caller.stack.replace(/^.*\n/, '')}`
       throw error
     },

@@ -2,9 +2,9 @@
  * `svc-sandbox/playwright`: `test` with a sandbox for each worker, pages that are wired to it, and an expectation about the
  * placements that a page shows.
  *
- * The app under test is either started here, by the option `sandboxApp`, with the SVC_* variables of the sandbox of its
- * worker; or it runs already against the sandbox that SVC_BASE_URL names, as under `svc exec -- playwright test`. Its
- * origin is added to those that the project allows.
+ * The app under test is either started here, through the option `sandboxApp`, with the SVC_* variables of its worker's
+ * sandbox; or it is already running against the sandbox that SVC_BASE_URL names, as under `svc exec -- playwright test`.
+ * Its origin is added to the allowed origins of the project.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -39,14 +39,14 @@ export type { AcceptedWait, BeaconFilter, BeaconWait, BilledWait, TestSandbox } 
 
 /** Options of the configuration: `use: { sandboxApp: { command: 'node server.js' } }`. */
 export interface SandboxWorkerOptions {
-  /** The app under test, started once for each worker. Default: null, it runs already. */
+  /** The app under test, started once for each worker. Default: null, it is already running. */
   sandboxApp: SandboxApp | null
   /** How the sandbox is started. */
   sandboxOptions: TestSandboxOptions
 }
 
 export interface SandboxFixtures {
-  /** The sandbox of the worker, reset before the test. One that SVC_BASE_URL names is shared, and not reset. */
+  /** The sandbox of the worker, reset before the test. A sandbox that SVC_BASE_URL names is shared, and not reset. */
   sandbox: TestSandbox
 }
 
@@ -62,7 +62,7 @@ export type SandboxTest = TestType<
 
 export interface ShownOptions {
   slot_id?: string
-  /** Longest wait, milliseconds. Default: that of `expect`, 5 s. */
+  /** Longest wait, milliseconds. Default: the timeout of `expect`, 5 s. */
   timeout?: number
 }
 
@@ -104,7 +104,7 @@ export const test: SandboxTest = base.extend<SandboxFixtures, WorkerFixtures>({
   },
 })
 
-/** Adds the origin of the app to those that its project allows, unless it is one of them. */
+/** Adds the origin of the app to the allowed origins of its project, unless it is already allowed. */
 async function allowOrigin({ client, keys }: TestSandbox, origin: string): Promise<void> {
   const params = { client_id: keys.client_id }
   const { allowed_origins } = (await client.projects.show({ params })).settings
@@ -129,13 +129,13 @@ export const expect = unextended.extend({
     return haveNoRejectedBeacons(received, filter)
   },
   /**
-   * Expects that a page shows a placement: its frame was loaded, is visible, and has its ad label. Waits until it does,
-   * with `.not` until it does not.
+   * Expects that a page shows a placement: its frame was loaded, is visible, and has its ad label. Waits until it does;
+   * with `.not`, until it does not.
    */
   async toShowPlacement(page: Page, format?: Format, options: ShownOptions = {}): Promise<Verdict> {
     const found = observed.get(page.context())
     if (found === undefined) {
-      throw new TypeError('toShowPlacement expects a page of the fixtures page or context of svc-sandbox/playwright.')
+      throw new TypeError('toShowPlacement expects a page from the fixture page or context of svc-sandbox/playwright.')
     }
     const { sandbox, seen } = found
     const timeout_ms = options.timeout ?? timeoutOf(this)
@@ -166,7 +166,7 @@ export interface SandboxApp {
   env?: Readonly<Record<string, string>>
   /** Default: the current directory. */
   cwd?: string
-  /** Where it responds, with PORT for the port that it was given. Default: `http://localhost:PORT`. */
+  /** Where it responds, with PORT in place of the port that it gets. Default: `http://localhost:PORT`. */
   url?: string
   /** Longest time until it responds, milliseconds. Default: 30 s. */
   timeout?: number
@@ -178,13 +178,13 @@ interface RunningApp {
 }
 
 const defaultTimeout_ms = 30_000
-/** How long it may take to end by itself. */
+/** How long it may take to exit on its own. */
 const endTimeout_ms = 5_000
 const outputKept = 4_000
 
 /**
  * Starts an app on a free port and waits until it responds.
- * @throws Error with what it printed, when it ends or does not respond in time
+ * @throws Error with its output, when it exits or does not respond in time
  */
 async function startApp(app: SandboxApp, env: Readonly<Record<string, string | undefined>>): Promise<RunningApp> {
   const { command, cwd, url: address = 'http://localhost:PORT', timeout = defaultTimeout_ms } = app
@@ -225,7 +225,7 @@ async function startApp(app: SandboxApp, env: Readonly<Record<string, string | u
   if (isReady) return { url, close }
   const what = isRunning(child)
     ? `did not respond at ${url} within ${timeout} ms`
-    : `ended before it responded at ${url}`
+    : `exited before it responded at ${url}`
   await close()
   throw new Error(`The app under test (${command}) ${what}. It printed:\n${output.trim() || '(nothing)'}`)
 }
@@ -245,13 +245,13 @@ function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null
 }
 
-/** Ends a program and what it has started. */
+/** Ends a program and its child processes. */
 function end(child: ChildProcess, isGrouped: boolean, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     if (isGrouped) process.kill(-child.pid!, signal)
     else child.kill(signal)
   } catch {
-    // It has ended meanwhile.
+    // It has already exited.
   }
 }
 
@@ -264,7 +264,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** The placement that a page is to show. */
+/** The placement that a page should show. */
 interface WantedPlacement {
   format: Format | undefined
   slot_id: string | undefined
@@ -336,7 +336,7 @@ async function findShown(
 }
 
 async function problemOf(page: Page, detail: PlacementDetail | null, isVisible: boolean): Promise<string | null> {
-  if (detail === null) return 'its asset token is not one of this sandbox'
+  if (detail === null) return 'its asset token is not from this sandbox'
   if (!isVisible) return 'it is not visible'
   if (detail.first_frame_at_ms === null) return 'its document was not loaded from the sandbox'
   const label = detail.decision?.fill === true ? detail.decision.ad_label_text : ''
@@ -349,8 +349,8 @@ async function problemOf(page: Page, detail: PlacementDetail | null, isVisible: 
 }
 
 /**
- * Returns the message of an expectation that a page shows a placement, or none. `frames` are those that it had last: an app
- * may have removed them since.
+ * Returns the message of a failed expectation that a page shows a placement, or does not. `frames` are the last ones that
+ * it had: an app may have removed them since.
  */
 async function describeShown(
   page: Page,
@@ -367,13 +367,13 @@ async function describeShown(
   const lines = frames.map(({ slot_id, format, size, problem }) => {
     return `  ${slot_id ?? 'a frame'}  ${format ?? 'unknown'}, ${size}: ${problem === null ? 'shown' : `not shown, ${problem}`}`
   })
-  if (isNot) return [`Expected that the page does not show ${kind}, but it does.`, '', ...lines].join('\n')
+  if (isNot) return [`Expected the page not to show ${kind}, but it does.`, '', ...lines].join('\n')
   const current = await page.locator('iframe').count()
-  const heading = current === 0 ? 'Frames that the page no longer has:' : 'Frames in the page:'
+  const heading = current === 0 ? 'Frames that have left the page:' : 'Frames in the page:'
   return [
     `The page ${page.url()} did not show ${kind} within ${timeout_ms} ms.`,
     '',
-    ...(lines.length === 0 ? ['The page had no frame of a placement.'] : [heading, ...lines]),
+    ...(lines.length === 0 ? ['The page had no placement frame.'] : [heading, ...lines]),
     await describeReceived(sandbox),
     ...(seen.problems.length === 0 ? [] : ['The page reported:', ...seen.problems.map((problem) => `  ${problem}`)]),
   ].join('\n')

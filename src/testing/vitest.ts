@@ -19,8 +19,8 @@ const defaultTimeout_ms = 2_000
 
 export interface SandboxTestOptions extends Omit<TestSandboxOptions, 'clock'> {
   /**
-   * `worker`: one sandbox for each worker, which is reset before each test. `test`: one for each test, which concurrent
-   * tests need. Default: `worker`.
+   * `worker`: one sandbox for each worker, reset before each test. `test`: one for each test, as concurrent tests need.
+   * Default: `worker`.
    */
   isolation?: 'worker' | 'test'
 }
@@ -30,7 +30,7 @@ export interface SandboxFixtures {
   sandbox: TestSandbox
 }
 
-/** Fixtures of a test whose clock only the test moves. */
+/** Fixtures of a test with a clock that only the test moves. */
 export interface ClockFixtures extends SandboxFixtures {
   clock: ManualClock
 }
@@ -66,7 +66,7 @@ export function sandboxTest({
             workerClock?.set(clock_start_ms!)
             return workerClock
           })
-          // After the clock: what a reset stores has its time.
+          // After the clock: a reset stores rows with its time.
           .extend('sandbox', async ({ workerSandbox, clock: _ }): Promise<TestSandbox> => {
             await workerSandbox.reset()
             return workerSandbox

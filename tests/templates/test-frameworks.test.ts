@@ -22,7 +22,7 @@ const strict = {
   },
 }
 
-/** Writes a project beside the installed package. The runners are those of the checkout, each from one place only. */
+/** Writes a project next to the installed package. The runners are those of the checkout, each from one place only. */
 function writeProject(name: string, files: Record<string, string>): string {
   const directory = join(inject('newcomer'), name)
   const all = {
@@ -181,9 +181,9 @@ test('not a sandbox', async () => {
   const { code, output } = await runIn(directory, 'vitest/vitest.mjs', ['run'])
   expect(code).toBe(1)
   expect(messageOf(output, 'FAIL .*missing view')).toMatchInlineSnapshot(`
-    "No accepted visible beacon of SLOT came within 50 ms.
+    "No accepted visible beacon of SLOT arrived within 50 ms.
 
-    Beacons that came:
+    Beacons that arrived:
       accepted   render of SLOT
       rejected   click of SLOT, key_unknown: The key is unknown.
                  fix: Use a key of this sandbox: svc start prints them, svc keys list shows them.
@@ -201,22 +201,22 @@ test('not a sandbox', async () => {
   expect(messageOf(output, 'FAIL .*glance')).toMatchInlineSnapshot(`
     "Nothing of SLOT would be billed.
 
-    Beacons that came:
+    Beacons that arrived:
       accepted   render of SLOT
       accepted   visible of SLOT, BELOW_THRESHOLD: the view is below the viewability threshold
     Would be billed: nothing."
   `)
   expect(messageOf(output, 'FAIL .*unwanted render')).toMatchInlineSnapshot(`
-    "Expected no accepted render beacon, but one came.
+    "Expected no accepted render beacon, but one arrived.
 
-    Beacons that came:
+    Beacons that arrived:
       accepted   render of SLOT
     Would be billed: nothing."
   `)
   expect(messageOf(output, 'FAIL .*waits in vain')).toMatchInlineSnapshot(`
-    "No accepted visible beacon of SLOT came within 50 ms.
+    "No accepted visible beacon of SLOT arrived within 50 ms.
 
-    No beacon of SLOT came.
+    No beacon of SLOT arrived.
     Placements:
       SLOT  no fill, no_demand: No partner offered a creative."
   `)
@@ -274,7 +274,7 @@ test('shows a banner that is billed', async ({ page, sandbox }) => {
   await expect(sandbox).toHaveAccepted('visible', { slot_id: slot_id! })
   await expect(sandbox).toHaveBilled({ slot_id: slot_id!, count: 1 })
   await expect(sandbox).toHaveNoRejectedBeacons()
-  // The origin of this app is none that a project allows at first.
+  // The origin of this app is not one that a project allows at first.
   expect(new URL(page.url()).hostname).toBe('127.0.0.2')
 })
 test('has a page without placements, and a sandbox without beacons', async ({ page, sandbox }) => {
@@ -312,7 +312,7 @@ test('refused', async ({ page, sandbox }) => {
     The page had no frame of a placement.
     Placements:
       SLOT  no fill, no_demand: No partner offered a creative.
-    No beacon came."
+    No beacon arrived."
   `)
   expect(messageOf(output, '\\d\\) .*hidden')).toMatchInlineSnapshot(`
     "The page http://127.0.0.2:PORT/native?hidden did not show a native placement within 1000 ms.
@@ -321,7 +321,7 @@ test('refused', async ({ page, sandbox }) => {
       SLOT  native, not drawn: not shown, it is not visible
     Placements:
       SLOT  filled, native
-    Beacons that came:
+    Beacons that arrived:
       accepted   render of SLOT
     Would be billed: nothing."
   `)
