@@ -309,7 +309,7 @@ test('refused', async ({ page, sandbox }) => {
   expect(messageOf(output, '\\d\\) .*not filled')).toMatchInlineSnapshot(`
     "The page http://127.0.0.2:PORT/banner did not show a banner placement within 1000 ms.
 
-    The page had no frame of a placement.
+    The page had no placement frame.
     Placements:
       SLOT  no fill, no_demand: No partner offered a creative.
     No beacon arrived."
