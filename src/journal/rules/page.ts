@@ -229,7 +229,7 @@ function rendererErrors({ renderer_errors, refused_calls }: PageSeen, command_na
     }
     if (type === 'cleared') {
       return {
-        message: `The page removed the ad of ${detail} before it was seen: ${code}.`,
+        message: `The page removed the ad of ${detail}, before it was seen: ${code}.`,
         fix: 'Keep it in the page until it has been seen: finish() waits for that; clear, cancel and removing the slot do not.',
       }
     }
