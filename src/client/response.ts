@@ -48,14 +48,14 @@ export function errorBodyOf(text: string): ErrorBody | null {
  */
 export function describeOther(text: string): string {
   const isPage = /^\s*<(!doctype|html)/i.test(text)
-  const shown = isPage ? unescapeHtml(text.replace(unseen, ' ').replace(/<[^>]*>/g, ' ')) : text
+  const shown = isPage ? unescapeHtml(text.replace(unseen, ' ').replace(/<[^<>]*>/g, ' ')) : text
   const excerpt = shown.replace(/\s+/g, ' ').trim().slice(0, 200)
   const found = isPage ? ' and a page' : ', without the error body of the contract'
   return excerpt === '' ? `${found}.` : `${found}: ${excerpt}`
 }
 
-/** The parts of a page that are not shown. */
-const unseen = /<!--.*?-->|<(head|script|style|template)\b.*?<\/\1>/gis
+/** The parts of a page that are not shown. One that does not end takes the rest: no text is searched twice. */
+const unseen = /<!--.*?(?:-->|$)|<(head|script|style|template)\b.*?(?:<\/\1>|(?=<body)|$)/gis
 
 /** Reads server-sent events to the end of the stream. Skips comments and events that do not match the contract. */
 export async function* readEvents(reader: ByteReader): AsyncGenerator<SandboxEvent, void, undefined> {

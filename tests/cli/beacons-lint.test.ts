@@ -42,6 +42,7 @@ test('a correct file has no findings, in every form', async () => {
     lines(render, visible),
     JSON.stringify([render, visible], null, 2),
     `\uFEFF${lines(render, visible)}`,
+    `${lines(render, visible)}${' '.repeat(300_000)}`,
   ]) {
     expect(await lint(text)).toEqual({ code: 0, stdout: '', stderr: '2 beacons: nothing wrong\n' })
   }

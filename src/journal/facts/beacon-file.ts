@@ -143,7 +143,7 @@ function harBeacons(entry: Node, { text, locate, times }: SourceFile): FileBeaco
 
 /** Returns the start and end of each line that is not blank. */
 function linesOf(text: string, from: number): [start: number, end: number][] {
-  return [...text.matchAll(/[^\n]*\S[^\n]*/g)]
+  return [...text.matchAll(/(?<![^\n])[^\n]*\S[^\n]*/g)]
     .map(({ index, 0: line }): [number, number] => [Math.max(index, from), index + line.length])
     .filter(([start, end]) => start < end)
 }
