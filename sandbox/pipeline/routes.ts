@@ -119,7 +119,8 @@ export function hostGuard({ hosts }: GuardOptions): (header: string | undefined)
       })
     }
     const host = header.toLowerCase().replace(/:\d{1,5}$/, '')
-    if (!ownHosts.has(host) && !hosts.has(host)) throw new ApiError('host_not_allowed')
+    const isOwn = (ownHosts.has(host) || hosts.has(host)) && URL.canParse(`http://${header}`)
+    if (!isOwn) throw new ApiError('host_not_allowed')
     if (known.size < mostKnownHosts) known.add(header)
   }
 }

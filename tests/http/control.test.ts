@@ -797,8 +797,10 @@ describe('callers', () => {
       'localhost.evil.example',
       '127.0.0.1.nip.example',
       '0.0.0.0',
+      'localhost:65536',
     ]) {
       for (const [method, path] of [
+        ['GET', '/_sandbox/'],
         ['GET', '/_sandbox/info'],
         ['POST', '/_sandbox/reset'],
         ['POST', '/v1/placements'],
