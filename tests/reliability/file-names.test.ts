@@ -82,7 +82,7 @@ describe('only the owner may read', () => {
         'sandbox.db-shm': '600',
         'sandbox.db-wal': '600',
         'sandbox.db.key': '600',
-        'sandbox.db.lock': expect.any(String),
+        'sandbox.db.lock': '600',
         'sandbox.db.snapshots': '700',
         'sandbox.db.snapshots/snapshot-one.db': '600',
       })
@@ -95,9 +95,10 @@ describe('only the owner may read', () => {
     const folder = temporaryDirectory()
     const database = join(folder, 'sandbox.db')
     await (await startSandbox({ database })).close()
-    chmodSync(database, 0o664)
+    for (const file of [database, `${database}.key`]) chmodSync(file, 0o664)
     await using _sandbox = await startSandbox({ database })
-    expect(modesIn(folder)).toMatchObject({ 'sandbox.db': '600', 'sandbox.db-wal': '600', 'sandbox.db-shm': '600' })
+    const log = { 'sandbox.db-wal': '600', 'sandbox.db-shm': '600' }
+    expect(modesIn(folder)).toMatchObject({ 'sandbox.db': '600', 'sandbox.db.key': '600', ...log })
   })
 })
 

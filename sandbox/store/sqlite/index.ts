@@ -25,7 +25,7 @@ import { evidenceTable } from './evidence.ts'
 import { billingWork, checkFile, replaceFile } from './file-work.ts'
 import { type Connection, groupCommit } from './group-commit.ts'
 import { migrations } from './migrations.ts'
-import { damaged, explain, type OpenDatabase, openDatabase } from './open.ts'
+import { damaged, explain, makePrivate, type OpenDatabase, openDatabase } from './open.ts'
 import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
@@ -72,6 +72,7 @@ function installKey(path: string): Uint8Array {
   if (path === ':memory:') return randomBytes(installKey_bytes)
   const keyPath = `${path}.key`
   if (existsSync(keyPath)) {
+    makePrivate(keyPath)
     const key = Buffer.from(readFileSync(keyPath, 'utf8').trim(), 'base64url')
     if (key.length === installKey_bytes) return key
   }

@@ -80,7 +80,7 @@ export function openDatabase(
     db.pragma('foreign_keys = OFF')
     const backup = migrate(db, path, version)
     if (!isInMemory) shortenLog(db, path)
-    for (const file of isInMemory ? [] : [path, `${path}-wal`, `${path}-shm`]) makePrivate(file)
+    for (const file of isInMemory ? [] : [path, `${path}-wal`, `${path}-shm`, `${path}.lock`]) makePrivate(file)
     const opened = db
     return {
       db,
