@@ -139,8 +139,8 @@ const noFields: readonly string[] = []
 
 /**
  * Returns a body without asset tokens, except in the fields where they belong, and whether it contains no key or token
- * at all. @throws ApiError 400 secret_in_field when a field contains a secret key, an activation token or a beacon
- * token
+ * at all. @throws ApiError 400 secret_in_field when a field contains a secret key, or an activation, beacon or
+ * control-plane token
  */
 export function refuseSecrets(
   { credential_fields = noFields }: Endpoint,
@@ -180,7 +180,8 @@ function secretsIn(value: unknown, path: readonly string[], except: readonly str
     const kind = secretKind(value)
     if (kind === null) return []
     const place = withoutSecrets({ ...unknownField(path), message: `contains ${articleOf(kind)} ${kind}` })
-    return [{ ...place, expected: 'no secret: it belongs only in the Authorization header' }]
+    const header = kind === 'control-plane token' ? 'x-sandbox-token' : 'Authorization'
+    return [{ ...place, expected: `no secret: it belongs only in the ${header} header` }]
   }
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, inner]) => {

@@ -172,6 +172,7 @@ test('keys and tokens are redacted anywhere in a text', () => {
     '{"a":"\\nast_00000000000_redacted","k":"sk_test_redacted"}',
   )
   expect(redactSecrets('t_ at_ nothing here')).toBe('t_ at_ nothing here')
+  expect(redactSecrets(`x-api-key: sbx_${'x'.repeat(32)}, sbx_`)).toBe('x-api-key: sbx_redacted, sbx_')
   expect(replaceSecrets(`Bearer sk_live_a and ${token}`, ({ kind, mode }) => `$${kind}${mode ?? ''}`)).toBe(
     'Bearer $sklive and $ast',
   )
@@ -193,11 +194,19 @@ test('encoded keys and tokens are found however often they are encoded', () => {
   expect(redactSecrets('100% of the 5%20 %5F')).toBe('100% of the 5%20 %5F')
 })
 
+test('a long row of escapes takes no longer to search than any other text', () => {
+  const row = `%${'\\'.repeat(64_000)}`
+  const started = performance.now()
+  expect([redactSecrets(row), secretKind(row)]).toEqual([row, null])
+  expect(performance.now() - started).toBeLessThan(1_000)
+})
+
 test('a secret is distinguished from words that look like one', () => {
   expect(secretKind('sk_live_a')).toBe('secret key')
   expect(secretKind('a sk_test_a, b')).toBe('secret key')
   expect(secretKind(`desk_test_${'a'.repeat(32)}`)).toBe('secret key')
   expect(secretKind(`bt_${'7'.repeat(11)}_${'x'.repeat(43)}`)).toBe('beacon token')
+  expect(secretKind(`sbx_${'x'.repeat(32)}`)).toBe('control-plane token')
   for (const text of ['task_test_1', 'sk_test_redacted', 'sk_test_', 'pk_test_a', 'look_at_impressions_per_placement'])
     expect(secretKind(text), text).toBeNull()
   const code = 'format_combination_unsupported'

@@ -10,6 +10,8 @@ const anyKey = /(sk|pk)_(test|live)_[A-Za-z0-9_-]+/g
  * socket (C04).
  */
 const anyToken = /([aw]st|at|bt)_([0-7][0-9a-z]{10})_(?!redacted)(?:[A-Za-z0-9_-]{43}|[A-Za-z0-9_-]{8,42})/g
+/** A token of the control plane (A97). */
+const anyControlToken = /sbx_(?!redacted)[A-Za-z0-9_-]{8,}/g
 const tokenHere = new RegExp(anyToken.source, 'y')
 const idLength = 11
 
@@ -24,9 +26,9 @@ export function redactSecrets(text: string): string {
 }
 
 function redactPlain(text: string): string {
-  const tokens = redactTokens(text)
-  const hasKeys = text.includes('k_test_') || text.includes('k_live_')
-  return hasKeys ? tokens.replace(anyKey, '$1_$2_redacted') : tokens
+  let redacted = redactTokens(text)
+  if (text.includes('k_test_') || text.includes('k_live_')) redacted = redacted.replace(anyKey, '$1_$2_redacted')
+  return text.includes('sbx_') ? redacted.replace(anyControlToken, 'sbx_redacted') : redacted
 }
 
 function redactTokens(text: string): string {
@@ -49,8 +51,11 @@ function redactTokens(text: string): string {
  * JSON text.
  */
 
-/** `%5F`, `%255F`, `\u005f`, `\\u005f`: one character, encoded any number of times in the same way. */
-const encodedCharacter = /%(?:25)*([2-7][0-9a-f])|\\+u00([2-7][0-9a-f])/gi
+/**
+ * `%5F`, `%255F`, `\u005f`, `\\u005f`: one character, encoded any number of times in the same way. A match begins only
+ * at the first of several backslashes: otherwise a long row of them would take quadratic time.
+ */
+const encodedCharacter = /%(?:25)*([2-7][0-9a-f])|(?<!\\)\\+u00([2-7][0-9a-f])/gi
 const ofSecrets = /^[A-Za-z0-9_%-]$/
 
 /** The maximum number of nested encodings that are undone. */
@@ -101,7 +106,7 @@ export function shownCommand(words: readonly (string | undefined)[]): string {
 
 /* Secrets in fields where none belongs (A94). */
 
-const suspicious = /[ab]t_[0-7]|k_(?:test|live)_|%|\\u/
+const suspicious = /[ab]t_[0-7]|k_(?:test|live)_|sbx_|%|\\u/
 
 /**
  * Whether the text of a body may contain a key or a token, plain or encoded, other than the asset token of a field
@@ -118,11 +123,14 @@ export function mayHoldSecrets(text: string): boolean {
 /** `task_test_1` is not a key: a key begins where a word does, unless it is long enough to be random. */
 const secretKey = /(?<![A-Za-z0-9])sk_(?:test|live)_(?!redacted\b)[A-Za-z0-9_-]+|sk_(?:test|live)_[A-Za-z0-9_-]{32,}/
 const secretToken = /([ab]t)_[0-7][0-9a-z]{10}_[A-Za-z0-9_-]{43}/
+const controlToken = /sbx_[A-Za-z0-9_-]{32}/
 const assetToken = /ast_[0-7][0-9a-z]{10}_[A-Za-z0-9_-]{43}/
 const anyAssetToken = /ast_([0-7][0-9a-z]{10})_[A-Za-z0-9_-]{43}/g
 
-/** Returns the kind of secret in a value, plain or encoded, that belongs only in an Authorization header. */
-export function secretKind(text: string): 'secret key' | 'activation token' | 'beacon token' | null {
+type SecretKind = 'secret key' | 'activation token' | 'beacon token' | 'control-plane token'
+
+/** Returns the kind of secret in a value, plain or encoded, that belongs only in a header. */
+export function secretKind(text: string): SecretKind | null {
   const found = plainSecretKind(text)
   if (found !== null || !mayBeEncoded(text)) return found
   for (const decoded of decodings(text)) {
@@ -132,8 +140,9 @@ export function secretKind(text: string): 'secret key' | 'activation token' | 'b
   return null
 }
 
-function plainSecretKind(text: string): ReturnType<typeof secretKind> {
+function plainSecretKind(text: string): SecretKind | null {
   if (secretKey.test(text)) return 'secret key'
+  if (controlToken.test(text)) return 'control-plane token'
   const token = secretToken.exec(text)
   if (token === null) return null
   return token[1] === 'at' ? 'activation token' : 'beacon token'

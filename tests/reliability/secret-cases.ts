@@ -13,7 +13,7 @@ import { contractListing } from '../../src/contract/listing.ts'
 import { setValue } from '../../src/foundation/json.ts'
 import { storedTexts, storeOfItsOwn } from '../postgres/shared-store.ts'
 
-export const kinds = ['sk', 'at', 'bt', 'ast', 'prompt'] as const
+export const kinds = ['sk', 'at', 'bt', 'ast', 'sbx', 'prompt'] as const
 type Kind = (typeof kinds)[number]
 
 interface Sent {
@@ -174,6 +174,7 @@ const markPattern = /zq(\d{6})qz/g
 function textOf(kind: Kind, index: number): string {
   const mark = `zq${String(index).padStart(6, '0')}qz`
   if (kind === 'prompt') return `my aunt Zephyrine ${mark} asked about a quiet divorce`
+  if (kind === 'sbx') return `sbx_${mark.padEnd(32, 'x')}`
   return kind === 'sk' ? `sk_test_${mark}` : `${kind}_0000000000a_${mark.padEnd(43, 'x')}`
 }
 
