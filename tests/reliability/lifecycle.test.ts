@@ -1,7 +1,7 @@
 /** Starting, stopping, restarting; databases that cannot be used; storage that refuses. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -254,6 +254,31 @@ describe('storage that is full', () => {
     }
     expect(await get(sandbox, '/_sandbox/evidence/verify')).toMatchObject({ ok: true })
   }
+})
+
+test('a file that is removed while in use: no other takes its place, the sandbox says so, and an export has everything', async () => {
+  const database = newDatabase()
+  const told: string[] = []
+  await using sandbox = await startSandbox({ database, rate_limit: 'off', report: (error) => told.push(String(error)) })
+  for (const file of [database, `${database}-wal`, `${database}-shm`]) rmSync(file)
+  // As many as make the log worth copying, which a thread does on a connection of its own.
+  for (let turn = 0; turn < 50; turn++) {
+    await Promise.all(Array.from({ length: 10 }, (_, lane) => place(sandbox, `${turn}-${lane}`)))
+  }
+  const warning = `${database} was removed or replaced while in use: its data is lost when this sandbox stops, unless you export it: svc sandbox export`
+  expect(await get(sandbox, '/_sandbox/info')).toMatchObject({ warnings: [warning] })
+  expect(await get(sandbox, '/_sandbox/integrity')).toMatchObject({ ok: false, database: { problems: [warning] } })
+  expect((await post(sandbox, '/_sandbox/reset', {})).status).toBe(503)
+  const exported = await (await request(`${sandbox.url}/_sandbox/export`)).body.bytes()
+  await using other = await start({})
+  const headers = { 'content-type': 'application/gzip' }
+  const { body } = await request(`${other.url}/_sandbox/import`, { method: 'POST', headers, body: exported })
+  expect(await body.json()).toMatchObject({ ok: true, evidence_entries: 500 })
+  await sandbox.close()
+  expect(told.filter((line) => line !== `DamageWarning: ${warning}`)).toEqual([
+    `StorageError: The database refused a write: ${warning}`,
+  ])
+  expect(existsSync(database)).toBe(false)
 })
 
 test('with the default host, clients that resolve localhost to ::1 reach it too; with a host of its own, only that', async () => {

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 
 const { path } = workerData as { path: string }
 const port = parentPort!
-const db = new Database(path, { timeout: 0 })
+const db = new Database(path, { fileMustExist: true, timeout: 0 })
 db.pragma('synchronous = NORMAL')
 db.pragma('cache_size = -256')
 

@@ -73,7 +73,7 @@ const slice_ms = 10
 const rest = 1.5
 
 const work = workerData as FileWork
-const db = planOnce(new Database(work.path, { readonly: work.kind !== 'replace', timeout: 2000 }))
+const db = planOnce(new Database(work.path, { readonly: work.kind !== 'replace', fileMustExist: true, timeout: 2000 }))
 try {
   parentPort!.postMessage(done(work))
 } finally {

@@ -12,6 +12,7 @@ import {
   DamageWarning,
   type FaultState,
   type OpenedStore,
+  StorageError,
   type Store,
   type StoreOptions,
 } from '../store.ts'
@@ -108,7 +109,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   const memory = isInMemory ? memoryState(db) : null
   let catalogue_id = db.transaction(() => applySeed(db, seed, options.now_ms))()
 
-  const checkpoints = isInMemory ? null : backgroundCheckpoints(db, path, options.report)
+  const checkpoints = isInMemory ? null : backgroundCheckpoints(db, path, reportFile)
   const connection = groupCommit(db, {
     beforeCommit() {
       requests.write()
@@ -137,6 +138,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     path,
     pid,
     memory,
+    isInPlace: opened.isInPlace,
     open: (other) => openSqliteStore({ ...options, path: other, isReceived: true }),
     replaceFile: replaceAll,
     onReplaced: (at_ms, exchanges) => startMemory('sandbox.restored', at_ms, exchanges),
@@ -181,7 +183,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     // One process owns the file: there are no others.
     node: () => null,
     onChange: () => () => {},
-    warnings: () => [...warnings],
+    warnings: () => (opened.isInPlace() ? [...warnings] : [...warnings, removedWarning(path)]),
     checkUncleanEnd() {
       checking ??= uncleanEnd === null || isClosed ? Promise.resolve() : checkFileNow()
       return checking
@@ -191,7 +193,10 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     /**
      * Broken pages, and rows that violate their table's constraints. In memory there is no file that could be damaged.
      */
-    integrityProblems: async () => (isInMemory ? [] : checkFile(path, 'quick_check', maxProblems)),
+    async integrityProblems() {
+      if (isInMemory) return []
+      return opened.isInPlace() ? checkFile(path, 'quick_check', maxProblems) : [removedWarning(path)]
+    },
     largestId: async () => connection.read(() => largestIdOf(db)),
     async close() {
       if (isClosed) return
@@ -203,6 +208,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
       await checkpoints?.close()
       snapshots.close()
       access.close()
+      if (!opened.isInPlace()) reportFile(null)
       opened.close(uncleanEnd)
     },
   }
@@ -240,6 +246,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
 
   function resetFile(at_ms: number): Promise<void> {
     return connection.withOtherConnection(async () => {
+      requireFile()
       const pages = pageCount()
       const fresh = { catalogue_id, event_seq: lastEventSeq() + 1 }
       await overwriteFile(db, options, (image) => {
@@ -256,12 +263,23 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   /** On a thread: copying takes as long as there are rows. */
   function replaceAll(from: string, at_ms: number): Promise<void> {
     return connection.withOtherConnection(async () => {
+      requireFile()
       const replaced = await replaceFile(path, { from, seed, at_ms, last_event_seq: lastEventSeq() })
       catalogue_id = replaced.catalogue_id
       events.reload(replaced.events)
       startGeneration(replaced.event_seq, replaced.exchanges)
       afterReplacement(pageCount())
     })
+  }
+
+  /** A file that is no longer there explains any failure. */
+  function reportFile(error: unknown): void {
+    options.report(opened.isInPlace() ? error : new DamageWarning(removedWarning(path)))
+  }
+
+  /** Another connection would open or create another file of this name. */
+  function requireFile(): void {
+    if (!opened.isInPlace()) throw new StorageError(new Error(removedWarning(path)))
   }
 
   function pageCount(): number {
@@ -297,6 +315,10 @@ function lossWarnings(path: string, lost: Lost): string[] {
   if (lost === 'yes') return [`${log} was cut or removed: the last of what it had acknowledged is missing`]
   if (lost === 'no') return []
   return [`${log} is gone: unless another program copied it, the last of what it had acknowledged is missing`]
+}
+
+function removedWarning(path: string): string {
+  return `${path} was removed or replaced while in use: its data is lost when this sandbox stops, unless you export it: svc sandbox export`
 }
 
 function damageWarning(path: string, problem: string): string {

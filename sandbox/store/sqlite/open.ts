@@ -35,6 +35,8 @@ export interface OpenDatabase {
   backup: string | null
   /** How the last owner ended, when it did not shut down cleanly; null when it did. */
   unclean: UncleanEnd | null
+  /** Whether the file still has its name: no other program has removed or replaced it. */
+  isInPlace(): boolean
   /**
    * @param due an unclean end that still has to be examined: the next start finds it again
    * @throws SandboxError when the log could not be copied into the file. Both are closed, and contain everything.
@@ -82,10 +84,12 @@ export function openDatabase(
     if (!isInMemory) shortenLog(db, path)
     for (const file of isInMemory ? [] : [path, `${path}-wal`, `${path}-shm`, `${path}.lock`]) makePrivate(file)
     const opened = db
+    const file = fileAt(path)
     return {
       db,
       backup,
       unclean,
+      isInPlace: () => fileAt(path) === file,
       close(due = null) {
         let failure: unknown = null
         try {
@@ -134,9 +138,11 @@ function claim(path: string, pid: number): Claim {
   let release: Claim['release'] = () => {}
   try {
     const { lock: held, last } = lockFile(lockPath, pid)
+    const file = fileAt(lockPath)
     const left = leftBehind(path, last)
     release = (due = null) => {
-      if (due === null) removeLock(lockPath)
+      // Another program may have removed it, and another sandbox may have one of that name now.
+      if (due === null && fileAt(lockPath) === file) removeLock(lockPath)
       try {
         held.exec(existsSync(lockPath) ? `${signOf(due)}; COMMIT` : 'ROLLBACK')
       } catch (error) {
@@ -241,6 +247,12 @@ function abandon(lock: Database.Database, lockPath: string, error: unknown): voi
   } finally {
     lock.close()
   }
+}
+
+/** Returns the number of a file, which no other file gets while this one is open; null when there is none. */
+function fileAt(path: string): string | null {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stat === undefined ? null : `${stat.dev} ${stat.ino}`
 }
 
 function identityOf(file: string): string | null {

@@ -30,6 +30,7 @@ import {
   stateProblem,
   writeLocator,
 } from '../../cli/settings/state-directory.ts'
+import { redactSecrets } from '../../foundation/redaction.ts'
 
 /** The number of ports to try after the default one if it is taken. */
 const portsTried = 50
@@ -220,7 +221,7 @@ export function failureReport(print: (text: string) => void): (error: unknown) =
   let last_at = 0
   return (error) => {
     if (error instanceof Error && error.name === 'DamageWarning') return print(`warning: ${error.message}`)
-    if (!(error instanceof Error && error.name === 'StorageError')) return print(inspect(error))
+    if (!(error instanceof Error && error.name === 'StorageError')) return print(redactSecrets(inspect(error)))
     const now = performance.now()
     if (error.message === last && now - last_at < repeat_ms) return
     last = error.message

@@ -45,6 +45,8 @@ interface SnapshotOptions {
   pid: number
   /** The state of a database in memory; null for a file. */
   memory: MemoryState | null
+  /** Whether the file still has its name. */
+  isInPlace(): boolean
   /** Opens another database with the same options. */
   open(path: string): Store
   /** Replaces every row of the file with the rows of another. */
@@ -120,7 +122,10 @@ const temporary = '.passing-'
 const snapshotFile = /^snapshot-(.+)\.db$/
 
 /** The files of snapshots, and of copies in progress. */
-function snapshotFolder({ runExclusive, withOtherConnection }: Connection, { path, memory }: SnapshotOptions) {
+function snapshotFolder(
+  { db, runExclusive, withOtherConnection }: Connection,
+  { path, memory, isInPlace }: SnapshotOptions,
+) {
   const isInMemory = memory !== null
   let root: string | null = isInMemory ? null : `${path}.snapshots`
   let count = 0
@@ -149,9 +154,12 @@ function snapshotFolder({ runExclusive, withOtherConnection }: Connection, { pat
       try {
         createPrivate(to)
         if (memory !== null) await withOtherConnection(() => memory.copyTo(to))
-        else {
+        else if (isInPlace()) {
           runExclusive(() => {})
           await copyFile(path, to)
+        } else {
+          // Only this connection can still read it: requests wait.
+          runExclusive(() => db.prepare('VACUUM INTO ?').run(to))
         }
         return to
       } catch (error) {
