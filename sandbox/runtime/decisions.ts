@@ -214,8 +214,8 @@ export function drawLatency(services: DecisionServices, project: ProjectRow, mod
 }
 
 /** Returns the frequency caps of a job, as the conditions that one more fill at `now_ms` must meet. */
-export function capsOf(job: Pick<JobRow, 'project_id' | 'session_id' | 'facts'>, now_ms: number): CapGuard[] {
-  const { project_id, session_id } = job
+export function capsOf(job: Pick<JobRow, 'id' | 'project_id' | 'session_id' | 'facts'>, now_ms: number): CapGuard[] {
+  const { id: job_id, project_id, session_id } = job
   const cap = job.facts.frequency_cap
   if (cap === undefined) return []
   const guards: CapGuard[] = []
@@ -227,7 +227,7 @@ export function capsOf(job: Pick<JobRow, 'project_id' | 'session_id' | 'facts'>,
   fills(session_id, 0, cap.session)
   fills(session_id, now_ms - unitsMs.d, cap.user_per_day)
   if (cap.prompt_interval !== undefined) {
-    guards.push({ kind: 'interval', project_id, session_id, jobs: cap.prompt_interval })
+    guards.push({ kind: 'interval', project_id, session_id, job_id, jobs: cap.prompt_interval })
   }
   return guards
 }
@@ -240,7 +240,7 @@ async function isCapped(
   for (const cap of caps) {
     const reached =
       cap.kind === 'interval'
-        ? await store.filledWithin(cap.project_id, cap.session_id, cap.jobs)
+        ? await store.filledWithin(cap)
         : (await store.countFills(cap, cap.since_ms, cap.most)) + fills_before >= cap.most
     if (reached) return true
   }

@@ -357,7 +357,16 @@ export interface NewSlot {
 /** A condition that must still hold when a fill is written, so that two requests cannot both take the last one. */
 export type CapGuard =
   | { kind: 'fills'; project_id: number; session_id: string | null; since_ms: number; most: number }
-  | { kind: 'interval'; project_id: number; session_id: string; jobs: number }
+  | IntervalGuard
+
+/** No fill among the `jobs` jobs of the session before the job, nor among those after it. */
+export interface IntervalGuard {
+  kind: 'interval'
+  project_id: number
+  session_id: string
+  job_id: number
+  jobs: number
+}
 
 export interface PlacementStore {
   /**
@@ -397,8 +406,8 @@ export interface PlacementStore {
   replaceAssetToken(slot_id: number, hash: Uint8Array, evidence: EvidenceDraft): Promise<void>
   /** Counts the fills of a session or a project since a time, up to `most`. */
   countFills(scope: { project_id: number; session_id: string | null }, since_ms: number, most: number): Promise<number>
-  /** Whether one of the session's last `jobs` jobs was filled. */
-  filledWithin(project_id: number, session_id: string, jobs: number): Promise<boolean>
+  /** Whether a job that an interval keeps free of fills was filled. */
+  filledWithin(interval: IntervalGuard): Promise<boolean>
   /** Resolves to a catalogue that decisions were made with, as JSON. */
   catalogue(id: number): Promise<string | null>
 }

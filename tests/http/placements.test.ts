@@ -288,6 +288,25 @@ describe('no fill', () => {
     expect(fills).toEqual([true, false, false])
   })
 
+  test('prompts between two fills are counted alike when decisions take their time, and the slots of a job are one', async () => {
+    for (const decision_latency_ms of [0, 1_000]) {
+      await using on = await stage({ decision_latency_ms })
+      const slots: string[] = []
+      for (let prompt = 0; prompt < 4; prompt++) {
+        const overrides = { frequency_cap: { prompt_interval: 2 } }
+        const body = asked({ slots_requested: prompt === 0 ? 2 : 1, overrides })
+        slots.push(...(await on.api.accept('jobs.create', { as: key, body })).body.slot_ids)
+      }
+      on.clock.advance(decision_latency_ms)
+      const fills = []
+      for (const slot_id of slots) {
+        const call = { as: key, params: { slot_id }, query: { wait_ms: 1_000 } }
+        fills.push((await on.api.accept('decisions.get', call)).body.decision?.fill)
+      }
+      expect([decision_latency_ms, fills]).toEqual([decision_latency_ms, [true, true, false, false, true]])
+    }
+  })
+
   test('policy_block when the project is disabled, unsupported_surface when a job type is not enabled', async () => {
     await using disabled = await stageWith({ enabled: false })
     expect((await place(disabled.api)).body.decision).toMatchObject({

@@ -115,7 +115,7 @@ export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>>
       wrong: 'Of two prompts at once both are filled, whatever the interval.',
       noticed_by: caps,
       file: 'sandbox/store/sqlite/placements.ts',
-      from: '? !filledWithin(cap.project_id, cap.session_id, cap.jobs)',
+      from: '? !filledWithin(cap)',
       to: '? true',
     },
     {
@@ -285,7 +285,7 @@ export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>>
       wrong: 'Of two prompts in one transaction both are filled, whatever the interval.',
       noticed_by: caps,
       file: 'sandbox/store/postgres/batch.ts',
-      from: '...recent.reverse(), ',
+      from: 'for (const { id } of ofSession) near.set(id, false)',
       to: '',
     },
     {

@@ -128,8 +128,8 @@ export const storeRules = {
     const project = await newProject(one)
     const fills = (session_id: string | null): CapGuard =>
       ({ kind: 'fills', project_id: project.id, session_id, since_ms: 0, most: 1 }) as const
-    const interval = (session_id: string): CapGuard =>
-      ({ kind: 'interval', project_id: project.id, session_id, jobs: 3 }) as const
+    const interval = (session_id: string, job_id = 0, jobs = 3): CapGuard =>
+      ({ kind: 'interval', project_id: project.id, session_id, job_id, jobs }) as const
     const ask = async (store: Store, session_id: string, cap: CapGuard) =>
       (await place(store, project, { session_id, caps: [cap] })).isCreated
     for (const cap of [fills, interval]) {
@@ -157,6 +157,22 @@ export const storeRules = {
       ).toSorted(),
       ['bound', 'capped'],
     )
+    // The slots of one job are one prompt, and a prompt may be decided after a later one.
+    const paced: Awaited<ReturnType<typeof place>>[] = []
+    for (let prompt = 0; prompt < 4; prompt++) {
+      paced.push(await place(one, project, { session_id: 'paced', slots: 2, isPending: true }))
+    }
+    for (const [prompt, bound] of [
+      [0, 'bound'],
+      [3, 'bound'],
+      [1, 'capped'],
+      [2, 'capped'],
+    ] as const) {
+      const { job_id, slot_ids } = paced[prompt]!
+      const caps = [interval('paced', job_id, 1)]
+      const bind = (slot_id: number) => one.bindDecision(slot_id, fill(), evidence('decision'), caps, false)
+      deepEqual([prompt, ...(await Promise.all(slot_ids.map(bind)))], [prompt, bound, bound])
+    }
   },
 
   async 'a pending decision is bound once'({ one, other, overlap }) {
@@ -432,9 +448,9 @@ async function place(store: Store, project: Pick<ProjectRow, 'id'>, placing: Pla
       return { id, due_at_ms: now_ms, decision: fill(), evidence: draft }
     }),
     null,
-    caps,
+    caps.map((cap) => (cap.kind === 'interval' ? { ...cap, job_id: job.id } : cap)),
   )
-  return { isCreated, slot_ids }
+  return { isCreated, slot_ids, job_id: job.id }
 }
 
 function record(

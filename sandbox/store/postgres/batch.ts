@@ -9,7 +9,7 @@ import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/resources/evidence.ts'
 import type { ConsentRecord } from '../../domain/consent.ts'
 import { decisionColumns, withMeasurements } from '../rows.ts'
-import { type CapGuard, type EventRow, type EvidenceDraft, StorageError } from '../store.ts'
+import { type CapGuard, type EventRow, type EvidenceDraft, type IntervalGuard, StorageError } from '../store.ts'
 import { byId, type Link, type Value } from './open.ts'
 
 /** The rows that a write needs. The named projects, and the projects of the slots, are locked until the commit. */
@@ -50,10 +50,15 @@ export interface Loaded {
   slots: ReadonlyMap<number, LoadedSlot>
   judged: ReadonlyMap<number, readonly AcceptedBeacon[]>
   beaconIds: ReadonlySet<string>
-  /** Fills that count towards a cap, as far as its most; for an interval, whether each of the last jobs was filled. */
+  /** Fills that count towards a cap, as far as its most; for an interval, the jobs near it and whether each was filled. */
   fills: ReadonlyMap<string, number>
-  recentJobs: ReadonlyMap<string, readonly boolean[]>
+  nearJobs: ReadonlyMap<string, readonly NearJob[]>
   origins: ReadonlyMap<number, string | null>
+}
+
+export interface NearJob {
+  id: number
+  is_filled: boolean
 }
 
 type Row = Record<string, Value>
@@ -70,7 +75,7 @@ const beaconName = (slot_id: number, beacon_id: string) => `${slot_id} ${beacon_
 
 function capName(cap: CapGuard): string {
   return cap.kind === 'interval'
-    ? `interval ${cap.project_id} ${cap.session_id} ${cap.jobs}`
+    ? `interval ${cap.job_id} ${cap.jobs}`
     : `fills ${cap.project_id} ${cap.session_id} ${cap.since_ms} ${cap.most}`
 }
 
@@ -173,7 +178,7 @@ export async function loadBatch(link: Link, needs: readonly Needs[], maxJudged: 
     judged: judgedOf,
     beaconIds: new Set(takenRows.map(({ slot_id, beacon_id }) => beaconName(slot_id, beacon_id))),
     fills: new Map(capRows.flatMap(({ name, fills }) => (fills === null ? [] : [[name, fills]]))),
-    recentJobs: new Map(capRows.flatMap(({ name, jobs }) => (jobs === null ? [] : [[name, jobs]]))),
+    nearJobs: new Map(capRows.flatMap(({ name, jobs }) => (jobs === null ? [] : [[name, jobs]]))),
     origins: new Map(originRows.map(({ id, origin }) => [id, origin])),
   }
 }
@@ -223,16 +228,21 @@ export const capQueries = {
     AND slot.format IS NOT NULL AND slot.decided_at_ms >= $3 LIMIT $4) found`,
   projectFills: `SELECT count(*) AS fills FROM (SELECT 1 FROM slot JOIN job ON job.id = slot.job_id
     WHERE job.project_id = $1 AND slot.format IS NOT NULL AND slot.decided_at_ms >= $2 LIMIT $3) found`,
-  recentJobs: `SELECT EXISTS (SELECT 1 FROM slot WHERE slot.job_id = recent.id AND slot.format IS NOT NULL) AS is_filled
-    FROM (SELECT job.id FROM session JOIN job ON job.session = session.id
-      WHERE session.project_id = $1 AND session.session_id = $2 ORDER BY job.id DESC LIMIT $3) recent ORDER BY recent.id DESC`,
+  nearJobs: `SELECT near.id, EXISTS (SELECT 1 FROM slot WHERE slot.job_id = near.id AND slot.format IS NOT NULL) AS is_filled
+    FROM session CROSS JOIN LATERAL (
+      (SELECT job.id FROM job WHERE job.session = session.id AND job.id < $3 ORDER BY job.id DESC LIMIT $4) UNION ALL
+      (SELECT job.id FROM job WHERE job.session = session.id AND job.id > $3 ORDER BY job.id LIMIT $4)) near
+    WHERE session.project_id = $1 AND session.session_id = $2`,
+}
+
+/** The parameters of `nearJobs`. */
+export function nearTo({ project_id, session_id, job_id, jobs }: IntervalGuard): Value[] {
+  return [project_id, session_id, job_id, jobs]
 }
 
 async function loadCap(link: Pick<Link, 'query'>, name: string, cap: CapGuard) {
   if (cap.kind === 'interval') {
-    const { project_id, session_id, jobs } = cap
-    const rows = await link.query<{ is_filled: boolean }>(capQueries.recentJobs, [project_id, session_id, jobs])
-    return { name, fills: null, jobs: rows.map(({ is_filled }) => is_filled) }
+    return { name, fills: null, jobs: await link.query<NearJob>(capQueries.nearJobs, nearTo(cap)) }
   }
   const { project_id, session_id, since_ms, most } = cap
   const [row] = await (session_id === null
@@ -342,14 +352,18 @@ export class Batch {
   permits(cap: CapGuard, fills: number): boolean {
     if (fills === 0) return true
     const name = capName(cap)
+    const { project_id, session_id } = cap
     if (cap.kind === 'interval') {
-      const isOfSession = (other: { project_id: number; session_id: string | null }) =>
-        other.project_id === cap.project_id && other.session_id === cap.session_id
-      const filled = new Set(this.fills.filter(isOfSession).map(({ job_id }) => job_id))
-      const recent = this.jobs.filter(isOfSession).map(({ id }) => filled.has(id))
-      return ![...recent.reverse(), ...(this.loaded.recentJobs.get(name) ?? [])].slice(0, cap.jobs).includes(true)
+      const ofSession = this.jobs.filter((job) => job.project_id === project_id && job.session_id === session_id)
+      const near = new Map((this.loaded.nearJobs.get(name) ?? []).map(({ id, is_filled }) => [id, is_filled]))
+      for (const { id } of ofSession) near.set(id, false)
+      for (const { job_id } of this.fills) if (near.has(job_id)) near.set(job_id, true)
+      const jobs = [...near].toSorted(([one], [other]) => one - other)
+      const before = jobs.filter(([id]) => id < cap.job_id).slice(-cap.jobs)
+      const after = jobs.filter(([id]) => id > cap.job_id).slice(0, cap.jobs)
+      return ![...before, ...after].some(([, is_filled]) => is_filled)
     }
-    const { project_id, session_id, since_ms, most } = cap
+    const { since_ms, most } = cap
     const more = this.fills.filter(
       (fill) =>
         fill.project_id === project_id &&

@@ -1,7 +1,7 @@
 /** Placements: jobs and their slots, each with its decision. */
 import { decisionColumns, decisionValues, parseRow, required, type StoredSlot, toSlot } from '../rows.ts'
 import type { DecisionFacts, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
-import { type Batch, bytesOf, capQueries } from './batch.ts'
+import { type Batch, bytesOf, capQueries, type NearJob, nearTo } from './batch.ts'
 import { addCallback } from './callbacks.ts'
 import { saveConsent } from './consent.ts'
 import type { Connection } from './group-commit.ts'
@@ -114,8 +114,8 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
         : read<{ fills: number }>(capQueries.sessionFills, [project_id, session_id, since_ms, most]))
       return row?.fills ?? 0
     },
-    async filledWithin(project_id, session_id, jobs) {
-      const rows = await read<{ is_filled: boolean }>(capQueries.recentJobs, [project_id, session_id, jobs])
+    async filledWithin(interval) {
+      const rows = await read<NearJob>(capQueries.nearJobs, nearTo(interval))
       return rows.some(({ is_filled }) => is_filled)
     },
     async catalogue(id) {

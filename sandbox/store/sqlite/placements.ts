@@ -1,5 +1,5 @@
 import { cacheRow, decisionColumns, decisionValues, parseRow, required, type StoredSlot, toSlot } from '../rows.ts'
-import type { CapGuard, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
+import type { CapGuard, IntervalGuard, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
 import type { CallbackTable } from './callbacks.ts'
 import type { ConsentTable } from './consent.ts'
 import type { EventTable } from './events.ts'
@@ -59,10 +59,12 @@ export function placementTable(
     `SELECT slot.decided_at_ms FROM slot JOIN job ON job.id = slot.job_id
      WHERE job.project_id = ? AND slot.format IS NOT NULL AND slot.decided_at_ms >= ? ORDER BY slot.id DESC`,
   )
-  const lastFilled = db
-    .prepare<[number, number], number>(
-      `SELECT EXISTS (SELECT 1 FROM slot WHERE format IS NOT NULL AND job_id IN
-       (SELECT id FROM job WHERE session = ? ORDER BY id DESC LIMIT ?))`,
+  const nearFilled = db
+    .prepare<[{ session: number; job_id: number; jobs: number }], number>(
+      `SELECT EXISTS (SELECT 1 FROM slot WHERE format IS NOT NULL AND job_id IN (
+         SELECT * FROM (SELECT id FROM job WHERE session = @session AND id < @job_id ORDER BY id DESC LIMIT @jobs)
+         UNION ALL
+         SELECT * FROM (SELECT id FROM job WHERE session = @session AND id > @job_id ORDER BY id LIMIT @jobs)))`,
     )
     .pluck()
   const demand = db.prepare<[number], string>('SELECT demand FROM catalogue WHERE id = ?').pluck()
@@ -122,17 +124,15 @@ export function placementTable(
     return count
   }
 
-  const filledWithin = (project_id: number, session_id: string, jobs: number): boolean => {
+  const filledWithin = ({ project_id, session_id, job_id, jobs }: IntervalGuard): boolean => {
     const session = consent.sessionOf(project_id, session_id)
-    return session !== null && lastFilled.get(session, jobs) === 1
+    return session !== null && nearFilled.get({ session, job_id, jobs }) === 1
   }
 
   /** Whether a cap leaves room for this number of fills. */
   const permits = (cap: CapGuard, fills: number): boolean => {
     if (fills === 0) return true
-    return cap.kind === 'interval'
-      ? !filledWithin(cap.project_id, cap.session_id, cap.jobs)
-      : countFills(cap, cap.since_ms, cap.most) + fills <= cap.most
+    return cap.kind === 'interval' ? !filledWithin(cap) : countFills(cap, cap.since_ms, cap.most) + fills <= cap.most
   }
 
   const withProject = (stored: StoredSlot): SlotRow => toSlot(stored, projects.project(stored.project_id))
@@ -207,7 +207,7 @@ export function placementTable(
         evidence.append(slot(slot_id).project.id, slot_id, draft)
       }),
     countFills: async (scope, since_ms, most) => read(() => countFills(scope, since_ms, most)),
-    filledWithin: async (project_id, session_id, jobs) => read(() => filledWithin(project_id, session_id, jobs)),
+    filledWithin: async (interval) => read(() => filledWithin(interval)),
     catalogue: async (id) => read(() => demand.get(id) ?? null),
   }
 
