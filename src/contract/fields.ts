@@ -92,7 +92,7 @@ export const SlotHint = strictObject(() => ({
 export type SlotHint = z.infer<typeof SlotHint>
 
 const currencyForm = 'must be an ISO 4217 code, such as USD'
-export const Currency = z.string().regex(/^[A-Z]{3}$/, currencyForm)
+export const Currency = z.string().regex(/^[A-Z]{3}$/, { error: currencyForm, abort: true })
 /** The codes of ISO 4217, including funds, metals and recently replaced currencies. */
 const currencies: ReadonlySet<string> = new Set(
   `

@@ -456,7 +456,8 @@ describe('overrides', () => {
       { bidfloor: 1, bidfloor_currency: 'EUU' },
       { bidfloors: { banner: -1 } },
     ]) {
-      expect(await refusal(on.api, { overrides: bad })).toBe('schema_invalid')
+      const { body } = await on.api.refuse('placements.create', { as: key, body: asked({ overrides: bad }) })
+      expect([body.reason_code, body.fields.length]).toEqual(['schema_invalid', 1])
     }
   })
 
