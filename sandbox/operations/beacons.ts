@@ -133,7 +133,8 @@ function onSandboxClock({ platform }: Services, body: BeaconRequest): BeaconRequ
   const stated_ms = occurrenceOf(body)
   if (offset_ms === 0 || stated_ms === null || stated_ms < secondsBelow) return body
   const { occurred_at: _, ...others } = body
-  return { ...others, occurred_at_ms: Math.max(0, stated_ms + offset_ms) }
+  const shifted_ms = Math.max(0, stated_ms + offset_ms)
+  return { ...others, occurred_at_ms: Math.min(shifted_ms, Number.MAX_SAFE_INTEGER) }
 }
 
 /** Whether a beacon repeats one of the other route: the shapes differ, so only event and time are compared (C06). */

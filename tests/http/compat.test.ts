@@ -419,6 +419,8 @@ describe('6. beacons', () => {
       [{ asset_token: 'ast_nothing' }, 'asset_token_invalid'],
       [{ occurred_at_ms_client: Date.now() - 400_000 }, 'beacon_stale'],
       [{ occurred_at_ms_client: Math.floor(Date.now() / 1000) }, 'occurred_at_in_seconds'],
+      [{ occurred_at_ms_client: Number.MAX_SAFE_INTEGER }, 'beacon_in_future'],
+      [{ occurred_at_ms_client: 1e300 }, 'schema_invalid'],
       [{ contract_version: 'csl_wrapper_beacon/v2' }, 'contract_version_unsupported'],
     ] as const
     for (const [more, reason_code] of refusals) {
@@ -444,6 +446,15 @@ describe('6. beacons', () => {
     expect((await client.call('POST', '/v1/beacons', body)).body).toMatchObject({ duplicate: true })
     const others = await on.api.refuse('beacons.send', { as: key, body: { ...body, beacon_id: 'beacon-c' } })
     expect(others.body.reason_code).toBe('beacon_stale')
+    const latest = {
+      beacon_id: 'd',
+      asset_token,
+      beacon_type: 'rendered',
+      occurred_at_ms_client: Number.MAX_SAFE_INTEGER,
+    }
+    expect((await client.sendBeacon(latest)).body.reason_code).toBe('beacon_in_future')
+    const { items } = (await on.api.accept('beacons.list', { query: { beacon_id: 'd' } })).body
+    expect(items[0]?.occurred_at_ms).toBe(Number.MAX_SAFE_INTEGER)
   })
 })
 
