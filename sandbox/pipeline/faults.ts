@@ -96,6 +96,11 @@ function bytesOf({ body }: Response): Buffer {
   return typeof body === 'function' ? Buffer.alloc(0) : Buffer.from(body)
 }
 
+/** The paths of the requests for a decision. */
+const asking: ReadonlySet<string> = new Set(
+  (['placements.create', 'jobs.create', 'wrapper.job'] as const).map((id) => contract[id].path),
+)
+
 /** Returns the request as fault rules see it. Body and store are read only when a rule needs them. */
 async function describeRequest({ faults, store }: Services, request: Request): Promise<FaultRequest> {
   const path = withoutQuery(request.url)
@@ -108,11 +113,10 @@ async function describeRequest({ faults, store }: Services, request: Request): P
   const slot_id = slotOf(request.params, body)
   const slot = slot_id === null ? null : await store.findSlot(slot_id)
   if (slot !== null) return { ...description, session_id: slot.job.session_id, formats: formatsOfSlot(slot) }
-  const isAsking = path === '/v1/placements' || path === '/v1/jobs'
   return {
     ...description,
     session_id: text(body.session_id) ?? text(body.chat_session_id) ?? text(object(body.context).chat_session_id),
-    formats: isAsking ? formatsAsked(body) : [],
+    formats: asking.has(request.path) ? formatsAsked(body) : [],
   }
 }
 

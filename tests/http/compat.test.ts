@@ -510,6 +510,12 @@ describe('aliases', () => {
     expect(replayed.body.exchange).toMatchObject({ status: 201, alias: 'wrapper.job', old_client: '3.2.1' })
     await on.api.accept('faults.add', { body: { path: '/public/', status: 503 } })
     expect((await client.call('POST', '/public/wrapper/v1/jobs', flat)).status).toBe(503)
+    await on.api.accept('faults.clear', { body: {} })
+    await on.api.accept('faults.add', { body: { format: 'clip', status: 503 } })
+    const clips = { ...flat, slot_config: { allowed_formats: ['clip'] } }
+    for (const path of ['/v1/jobs', '/public/wrapper/v1/jobs']) {
+      expect([path, (await client.call('POST', path, clips)).status]).toEqual([path, 503])
+    }
   })
 })
 
