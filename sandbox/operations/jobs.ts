@@ -354,10 +354,11 @@ function readPrompt(prompt: PlacementRequest['prompt']): { topic: string | null;
 /** Returns the topic of a context, which client libraries do not check: an empty one is absent, a long one is cut (C02). */
 function topicOf(context: Context, topic: string | undefined): string | null {
   if (topic === undefined || topic === '') return null
-  if (topic.length <= maxTopic) return topic
+  // In characters, as schemas count: half a surrogate pair would have no canonical JSON.
+  const characters = [...topic]
+  if (characters.length <= maxTopic) return topic
   addWarning(context, 'topic_cut')
-  // Half a surrogate pair has no canonical JSON.
-  return topic.slice(0, maxTopic).replace(/[\uD800-\uDBFF]$/, '')
+  return characters.slice(0, maxTopic).join('')
 }
 
 /** Returns the URL that decisions are sent to: none with `strict`, as the API document has no callbacks (C07). */

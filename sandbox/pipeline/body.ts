@@ -11,7 +11,7 @@ import {
   unknownField,
   withInput,
 } from '../../src/contract/errors.ts'
-import { isIabCategory, maxTopic, nativeTemplates } from '../../src/contract/fields.ts'
+import { isIabCategory, maxTopic, nativeTemplates, Topic } from '../../src/contract/fields.ts'
 import { sourceOf } from '../../src/contract/objects.ts'
 import { isObject, type Json, valueAt, withoutValue } from '../../src/foundation/json.ts'
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
@@ -322,7 +322,7 @@ const documentValues: readonly DocumentValue[] = [
   },
   {
     paths: ['context.topic'],
-    isRight: (value) => typeof value !== 'string' || (value !== '' && value.length <= maxTopic),
+    isRight: (value) => typeof value !== 'string' || Topic.safeParse(value).success,
     expected: `text of 1 to ${maxTopic} characters`,
   },
   {
