@@ -316,7 +316,11 @@ describe('beacon field names', () => {
       { level: 'problem', message: "A beacon's beacon_id is missing (once).", fix: 'Send beacon_id: it must be text.' },
     ])
     expect(find('beacon fields', journal([refused('event', 'is missing', 'one of render, visible')]))).toMatchObject([
-      { level: 'problem', message: "A beacon's event is missing (once).", fix: 'Send one of render, visible.' },
+      {
+        level: 'problem',
+        message: "A beacon's event is missing (once).",
+        fix: 'Send one of render, visible, click, completion, heartbeat, play_started, play_completed.',
+      },
     ])
   })
 

@@ -132,7 +132,14 @@ const goesTo = (route: string) => (exchange: Exchange) => routeOf(exchange) === 
 export const isPlacementRequest = goesTo('POST /v1/placements')
 const isJobAlias = goesTo('POST /public/wrapper/v1/jobs')
 const isJobRequest = (exchange: Exchange) => goesTo('POST /v1/jobs')(exchange) || isJobAlias(exchange)
-export const isBeacon = goesTo('POST /v1/beacons')
+
+const beaconRoute = /^POST \/(v1|public\/(wrapper|browser)\/v1)\/beacons$/
+
+/** Whether it is a beacon, also one of an old client. */
+export function isBeacon(exchange: Exchange): boolean {
+  return beaconRoute.test(routeOf(exchange))
+}
+
 export const isActivation = goesTo('POST /v1/browser/activate')
 
 /** Whether it is a request for an ad. */
@@ -187,6 +194,14 @@ const poll = /^GET \/(?:v1\/decisions\/([^/]+)|public\/(?:wrapper|browser)\/v1\/
 export function polledSlot(exchange: Exchange): string | null {
   const [, canonical, alias] = poll.exec(routeOf(exchange)) ?? []
   return canonical ?? alias ?? null
+}
+
+const ticket = /^POST \/public\/(?:wrapper|browser)\/v1\/slots\/([^/]+)\/decision-ticket$/
+
+/** Returns the slots whose decision was polled for, pushed over a socket, or sent as a callback. */
+export function followedSlots({ exchanges, callbacks }: Pick<Journal, 'exchanges' | 'callbacks'>): Set<string | null> {
+  const ticketed = exchanges.map((exchange) => ticket.exec(routeOf(exchange))?.[1] ?? null)
+  return new Set([...exchanges.map(polledSlot), ...ticketed, ...callbacks.map(({ slot_id }) => slot_id)])
 }
 
 /** Returns the slots that a response leaves to be polled: a pending slot, or the slots of a job. */

@@ -1,6 +1,8 @@
 /** `svc qa observe` over real integrations: each violates one rule, and one violates none. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -11,7 +13,23 @@ import { judge, resultOf } from '../../src/journal/observe.ts'
 import { journalRules, observeRules } from '../../src/journal/rules/index.ts'
 import type { CaseResult } from '../../src/qa/result.ts'
 import { clean } from '../observe/clean.ts'
-import { ask, call, client_id, fault, use } from '../observe/integration.ts'
+import {
+  ask,
+  beacon,
+  call,
+  client_id,
+  consent,
+  fault,
+  frame,
+  granted,
+  newSession,
+  now,
+  pass,
+  show,
+  strictKey,
+  use,
+  view,
+} from '../observe/integration.ts'
 import { violations } from '../observe/violations.ts'
 import { root, spawnSvc } from './process.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
@@ -77,9 +95,9 @@ describe('what a finding says', () => {
     byRule.get(rule)!.steps.map(({ title, checks }) => [title, checks[0]?.hint])
 
   test('a field that is missing is not one that the contract does not know', async () => {
-    const result = await judged(() => call('POST', '/v1/placements', { client_id, job_type: 'chat', sesionId: 'a' }))
+    const result = await judged(() => call('POST', '/v1/placements', { client_id, job_type: 'chat', colour: 'red' }))
     expect(messagesOf(result, 'unknown-fields').map(([message]) => message)).toEqual([
-      'POST /v1/placements has sesionId, which the contract does not define (once).',
+      'POST /v1/placements has colour, which the contract does not define (once).',
     ])
     expect(messagesOf(result, 'request-refused').map(([message]) => message)).toEqual([
       'session_id of POST /v1/placements is missing (once).',
@@ -102,6 +120,122 @@ describe('what a finding says', () => {
     })
     const [step] = byRule.get('retried-in-vain')!.steps
     expect(step?.exchanges).toHaveLength(3)
+  })
+
+  test('a field under another name is one mistake, not two', async () => {
+    const fields = { clientId: client_id, sessionId: 'a', jobType: 'chat' }
+    const result = await judged(() => call('POST', '/v1/placements', fields))
+    expect(result.violated).toEqual(['unknown-fields'])
+  })
+
+  test.each([
+    [{ occurred_at_ms: 1_769_860_800.5 }, 'Send milliseconds, as a whole number: 1769860800500.'],
+    [{ occurred_at_ms: 1_769_860_800_000.5 }, 'Send a whole number: 1769860800001.'],
+    [{ occurred_at_ms: '2026-01-31T12:00:00Z' }, 'Send Date.now(), a number of milliseconds; a text such as'],
+    [{ event: undefined }, 'Send one of render, visible, click, completion, heartbeat, play_started, play_completed.'],
+  ])('a beacon with %j reads what to send', async (fields, fix) => {
+    const result = await judged(async () => beacon(await ask(), 'render', fields))
+    expect(messagesOf(result, 'request-refused')[0]?.[1]).toContain(fix)
+  })
+
+  test('fills that nobody shows, requested one after the other, are placements of each token', async () => {
+    const result = await judged(async () => {
+      const session_id = newSession()
+      for (let token = 0; token < 4; token++) await ask({ session_id })
+    })
+    expect(messagesOf(result, 'fill-unused')).toMatchObject([
+      [
+        expect.stringContaining('4 of them were requested in one session, each within a second of the last.'),
+        expect.stringContaining('Request one placement for each turn, before its answer streams'),
+      ],
+    ])
+  })
+
+  test.each(['undefined', '{slot_id}', 'job_00000000001'])('a poll of %s names no slot', async (named) => {
+    const result = await judged(async () => {
+      await call('POST', '/v1/jobs', { client_id, session_id: newSession(), consent: granted })
+      await call('GET', `/v1/decisions/${named}`)
+    })
+    expect(result.violated).toEqual(['pending-given-up'])
+    expect(messagesOf(result, 'pending-given-up')).toMatchObject([
+      [
+        expect.stringMatching(/ GET \/v1\/decisions\/\S+ names no slot\.$/),
+        expect.stringContaining('with each of slot_ids of the job'),
+      ],
+    ])
+  })
+
+  test('a constant consent after a denial is told from a new choice of the user', async () => {
+    const session_id = newSession()
+    const strict = (purposes: object) =>
+      ask({ client_id: 'proj_strict', session_id, consent: purposes }, { key: strictKey })
+    const changed = await judged(async () => {
+      await strict({ semantic_targeting: false })
+      await show(await strict({ semantic_targeting: true }), { key: strictKey })
+    })
+    expect(changed.violated).toEqual([])
+    const constant = await judged(async () => {
+      await consent(session_id, 'denied')
+      await show(await ask({ session_id, consent: granted }))
+    })
+    expect(constant.violated).toEqual(['asked-after-denial'])
+    expect(messagesOf(constant, 'asked-after-denial')[0]?.[1]).toContain("Send the user's choice as consent")
+  })
+
+  test('one page with a session for each request is told to keep one', async () => {
+    const result = await judged(violations['token-shared'].commit)
+    expect(messagesOf(result, 'token-shared')[0]?.[1]).toContain('Keep one session_id for the whole conversation')
+  })
+
+  test('a view without a render beacon is one mistake', async () => {
+    const framed = await judged(async () => {
+      const answer = await ask()
+      await frame(answer)
+      await beacon(answer, 'visible', view())
+      await pass(6_000)
+    })
+    expect(framed.violated).toEqual(['beacon-missing'])
+    const drawn = await judged(async () => beacon(await ask(), 'visible', view()))
+    expect(drawn.violated).toEqual(['view-not-counted'])
+  })
+
+  test('a rejected beacon shows no ad', async () => {
+    const { byRule } = await judged(async () => {
+      const answer = await ask()
+      await frame(answer)
+      await beacon(answer, 'render', { occurred_at_ms: 1_769_860_800 })
+    })
+    expect(JSON.stringify(byRule.get('beacon-missing'))).not.toContain('rendered ads were reported as visible')
+  })
+
+  test('a beacon of an old client is judged like any other', async () => {
+    const result = await judged(async () => {
+      const answer = await ask()
+      await show(answer)
+      await call('POST', '/public/wrapper/v1/beacons', {
+        contract_version: 'csl_wrapper_beacon/v1',
+        beacon_id: 'mount_a:heartbeat',
+        asset_token: answer.body.decision.asset_token,
+        beacon_type: 'heartbeat',
+        occurred_at_ms_client: now() / 1_000,
+      })
+    })
+    expect(result.violated).toEqual(['beacon-clock'])
+  })
+
+  test('a decision that is pushed or sent as a callback needs no poll', async () => {
+    const receiver = createServer((_, response) => response.end()).listen(0, '127.0.0.1')
+    await once(receiver, 'listening')
+    const callback_url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
+    const job = { client_id, session_id: newSession(), consent: granted }
+    const result = await judged(async () => {
+      const called = once(receiver, 'request')
+      await call('POST', '/v1/jobs', { ...job, callback_url })
+      await called
+      const { body } = await call('POST', '/v1/jobs', { ...job, delivery: { mode: 'websocket' } })
+      await call('POST', `/public/wrapper/v1/slots/${body.slot_ids[0]}/decision-ticket`)
+    }).finally(() => receiver.close())
+    expect(result.violated).toEqual(['fill-unused'])
   })
 
   test.each([

@@ -9,11 +9,13 @@ import {
   type AcceptCode,
   type BeaconEvent,
   BeaconEventInput,
+  type BeaconItem,
   canonicalEvent,
 } from '../../contract/resources/beacons.ts'
 import { valueAt } from '../../foundation/json.ts'
 import {
   type Exchange,
+  followedSlots,
   groupBy,
   isBeacon,
   isFrame,
@@ -21,6 +23,7 @@ import {
   isPlacementRequest,
   loadedFrames,
   noFillReasonOf,
+  openSlots,
   slotsOf,
   some,
   textAt,
@@ -107,15 +110,18 @@ export const beaconRules = ruleSet('journal', {
     costs: 'Earlier beacons do not count until it arrives; if it is lost, none of them counts.',
     fix: 'Send render once the creative is painted, await its response, then send the others.',
     needs: 'an accepted beacon',
-    judge: over(isAccepted, (accepted, { is_whole }) =>
-      [...groupBy(accepted, ({ slot_id }) => slot_id)].flatMap(([slot_id, group]) => {
+    judge: over(isAccepted, (accepted, { exchanges, is_whole }) => {
+      const loaded = loadedFrames(exchanges)
+      return [...groupBy(accepted, ({ slot_id }) => slot_id)].flatMap(([slot_id, group]) => {
         const render = group.findIndex((each) => eventOf(each) === 'render')
-        if (render === 0 || (render < 0 && !is_whole)) return []
+        // A frame that was loaded and never rendered, or a view without a render, has a rule of its own.
+        const isJudged = is_whole && !loaded.has(slot_id) && !group.some(isView)
+        if (render === 0 || (render < 0 && !isJudged)) return []
         const requests = render < 0 ? group : group.slice(0, render + 1)
         const what = render > 0 ? 'its render' : 'any render'
         return about(requests, `${eventOf(group[0]!)} of ${slot_id} was reported before ${what}.`)
-      }),
-    ),
+      })
+    }),
   },
   'beacon-clock': {
     title: 'beacons are stamped with the time of the event',
@@ -334,7 +340,11 @@ function uncountedViews({ beacons, exchanges }: Observed): Judgement {
     ({ event, verdict }) => verdict === 'accepted' && event !== null && viewMetrics.has(metricOf[event] ?? ''),
   )
   const slots = [...Map.groupBy(reported, ({ slot_id, event }) => `${slot_id} ${metricOf[event!]}`).values()]
-  const uncounted = slots.filter((group) => !group.some(({ reason_code }) => counted.has(reason_code)))
+  const loaded = loadedFrames(exchanges)
+  // A frame that was loaded and never reported as rendered has a rule of its own.
+  const isNamed = ({ slot_id, reason_code }: BeaconItem) =>
+    reason_code === 'AWAITING_RENDER' && loaded.has(slot_id ?? '')
+  const uncounted = slots.filter((group) => !group.some((each) => counted.has(each.reason_code) || isNamed(each)))
   // Beacons are listed newest first: the last attempt is the one to correct.
   const reasons = Map.groupBy(uncounted, ([newest]) => `${newest!.event} ${newest!.reason_code}`)
   const findings = [...reasons.values()].map((groups): Finding => {
@@ -358,12 +368,13 @@ const counted: ReadonlySet<string> = new Set(['OK', 'ALREADY_COUNTED'])
 
 /** Not every rendered ad is seen; the share that was is worth knowing. */
 function visibleRate(observed: Observed): string[] {
-  const rendered = slotsWith(observed, 'render')
-  const seen = [...slotsWith(observed, 'visible')].filter((slot_id) => rendered.has(slot_id)).length
+  const accepted = { ...observed, beacons: observed.beacons.filter(({ verdict }) => verdict !== 'rejected') }
+  const rendered = slotsWith(accepted, 'render')
+  const seen = [...slotsWith(accepted, 'visible')].filter((slot_id) => rendered.has(slot_id)).length
   return rendered.size === 0 ? [] : [`${seen} of ${rendered.size} rendered ads were reported as visible.`]
 }
 
-/** Returns the slots for which beacons were accepted: beacons of any event, or of one. */
+/** Returns the slots with beacons, rejected ones too: beacons of any event, or of one. */
 function slotsWith({ beacons }: Observed, event?: BeaconEvent): Set<string | null> {
   const wanted = beacons.filter((beacon) => event === undefined || beacon.event === event)
   return new Set(wanted.map(({ slot_id }) => slot_id))
@@ -400,7 +411,7 @@ function isView(exchange: Exchange): boolean {
 
 /** Returns the current name of a beacon's event, or null when it is not an event. */
 function eventOf({ request_body }: Exchange): BeaconEvent | null {
-  const event = BeaconEventInput.safeParse(textAt(request_body, 'event'))
+  const event = BeaconEventInput.safeParse(textAt(request_body, 'event') ?? textAt(request_body, 'beacon_type'))
   return event.success ? canonicalEvent(event.data) : null
 }
 
@@ -424,9 +435,12 @@ export const fillRules = ruleSet('journal', {
       const { fills, unused } = decidedFills(observed)
       const expired = unused.filter(({ status }) => status === 'expired').length
       const slots = new Set(unused.map(({ slot_id }) => slot_id))
+      const requests = observed.exchanges.filter(({ slot_id, method }) => method === 'POST' && slots.has(slot_id ?? ''))
+      const burst = longestBurst(requests)
       const finding = {
-        message: `${unused.length} of ${fills.length} fills had neither a frame nor a beacon${expired > 0 ? `, ${expired} until they expired` : ''}: ${some([...slots])}.`,
-        requests: observed.exchanges.filter(({ slot_id, method }) => method === 'POST' && slots.has(slot_id ?? '')),
+        message: `${unused.length} of ${fills.length} fills had neither a frame nor a beacon${expired > 0 ? `, ${expired} until they expired` : ''}: ${some([...slots])}.${burst < burstOf ? '' : ` ${burst} of them were requested in one session, each within a second of the last.`}`,
+        requests,
+        ...(burst < burstOf ? {} : { fix: burstFix }),
       }
       return {
         looked_at: fills.length,
@@ -525,11 +539,37 @@ export const fillCheckRules = ruleSet('journal', {
   },
 })
 
-/** Returns fills that were decided early enough to have been shown by now, and those that had neither frame nor beacon. */
+/** This many unused fills, each requested within a second of the last, are no turns of a conversation. */
+const burstOf = 3
+const burstFix =
+  'Request one placement for each turn, before its answer streams: not for each token, chunk, keystroke or rerender.'
+
+/** Returns the length of the longest run of requests for placements in one session, each within a second of the last. */
+function longestBurst(requests: readonly Exchange[]): number {
+  let longest = 0
+  for (const group of groupBy(requests.filter(isPlacementRequest), ({ session_id }) => session_id).values()) {
+    let run = 0
+    for (const [index, { at_ms }] of group.entries()) {
+      run = index > 0 && at_ms - group[index - 1]!.at_ms < 1_000 ? run + 1 : 1
+      longest = Math.max(longest, run)
+    }
+  }
+  return longest
+}
+
+/**
+ * Returns fills that were decided early enough to have been shown by now, and those that had neither frame nor beacon.
+ * A fill of a slot that nobody polled is lost for another reason.
+ */
 function decidedFills(observed: Observed): { fills: Observed['placements']; unused: Observed['placements'] } {
   const { exchanges, placements, beacons, now_ms } = observed
+  const followed = followedSlots(observed)
+  const givenUp = new Set(exchanges.flatMap(openSlots).filter((slot_id) => !followed.has(slot_id)))
   const used = new Set([...loadedFrames(exchanges).keys(), ...beacons.map(({ slot_id }) => slot_id)])
   const until_ms = completeUntil(observed)
-  const fills = placements.filter(({ fill, decided_at_ms }) => fill === true && (decided_at_ms ?? now_ms) <= until_ms)
+  const fills = placements.filter(
+    ({ slot_id, fill, decided_at_ms }) =>
+      fill === true && (decided_at_ms ?? now_ms) <= until_ms && !givenUp.has(slot_id),
+  )
   return { fills, unused: fills.filter(({ slot_id }) => !used.has(slot_id)) }
 }

@@ -35,23 +35,24 @@ export const consentRules = ruleSet('journal', {
     fix: 'Request placements only while the consent of the session is granted; after a denial, wait for new consent.',
     needs: 'a session whose consent was denied or withdrawn',
     judge({ exchanges }) {
-      const denied = new Map<string, boolean>()
+      const denied = new Map<string, 'stored' | 'sent' | null>()
       const wrong: Exchange[] = []
       for (const exchange of exchanges) {
         if (exchange.session_id === null) continue
         const session = sessionOf(exchange)
-        if (isAdRequest(exchange)) {
-          if (denied.get(session) === true) wrong.push(exchange)
-          if (noFillReasonOf(exchange) === 'consent_not_granted') denied.set(session, true)
-        }
-        const state = textAt(exchange.response_body, 'authoritative_consent.lifecycle_state')
-        if (isConsent(exchange) && state !== null) denied.set(session, state !== 'granted')
+        const isGranted = isGrantedBy(exchange)
+        if (isConsent(exchange) && isGranted !== null) denied.set(session, isGranted ? null : 'stored')
+        if (!isAdRequest(exchange)) continue
+        const before = denied.get(session) ?? null
+        // Where consent comes with each request, a later request may bring the user's new choice.
+        if (before === 'sent' && isGranted === true) denied.set(session, null)
+        else if (before !== null) wrong.push(exchange)
+        else if (noFillReasonOf(exchange) === 'consent_not_granted') denied.set(session, 'sent')
       }
-      const findings = aboutEach(
-        groupBy(wrong, ({ session_id }) => session_id).values(),
-        (requests, { session_id }) =>
-          `Ads were requested ${times(requests.length)} in session ${session_id}, after its consent was no longer granted.`,
-      )
+      const findings = [...groupBy(wrong, ({ session_id }) => session_id)].flatMap(([session_id, requests]) => {
+        const message = `Ads were requested ${times(requests.length)} in session ${session_id}, after its consent was no longer granted.`
+        return about(requests, message, requests.some(isGrantedBy) ? constantFix : undefined)
+      })
       return { looked_at: denied.size, findings }
     },
   },
@@ -104,6 +105,15 @@ export const consentRules = ruleSet('journal', {
     },
   },
 })
+
+const constantFix =
+  "Send the user's choice as consent, not a constant: a request granted again what the user had denied."
+
+/** Returns whether consent is granted after a request, or null when its response does not say. */
+function isGrantedBy({ response_body }: Exchange): boolean | null {
+  const state = textAt(response_body, 'authoritative_consent.lifecycle_state')
+  return state === null ? null : state === 'granted'
+}
 
 const withdrawn: ReadonlySet<string> = new Set(['consent_not_granted', 'consent_superseded', 'consent_expired'])
 
@@ -221,9 +231,10 @@ export const sessionRules = ruleSet('journal', {
       const isShared = is_whole && activations.length > 0 && sessions.length > activations.length
       const tokens = activations.length === 1 ? 'one token' : `${activations.length} tokens`
       const message = `${sessions.length} sessions (${some(sessions)}) used ${tokens}.`
+      const isOnePage = new Set([...activations, ...asked].map(browserOf)).size === 1
       return {
         looked_at: is_whole ? activations.length : 0,
-        findings: isShared ? about([...activations, ...asked], message) : [],
+        findings: isShared ? about([...activations, ...asked], message, isOnePage ? onePageFix : undefined) : [],
       }
     },
   },
@@ -239,6 +250,9 @@ export const sessionRules = ruleSet('journal', {
     ),
   },
 })
+
+const onePageFix =
+  'Keep one session_id for the whole conversation, instead of a new one for each request. If these are several users, let each page activate itself.'
 
 /** Matches values that stand for a missing one, and values from examples. */
 const placeholders =

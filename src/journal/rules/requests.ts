@@ -7,8 +7,10 @@ import {
   BeaconRequest,
   beaconEventMeant,
   beaconEventSpellings,
+  beaconEvents,
   canonicalEvent,
   Measurements,
+  secondsBelow,
 } from '../../contract/resources/beacons.ts'
 import { variantFieldNames } from '../../contract/resources/jobs.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
@@ -58,7 +60,7 @@ export const requestRules = ruleSet('journal', {
     fix: 'Correct the fields that the response lists.',
     needs: 'a request',
     judge: over(isAny, (exchanges, observed) => [
-      ...fieldFindings(exchanges, (field) => !isUnknown(field)),
+      ...fieldFindings(exchanges, (field) => !isUnknown(field) && !isMisspelled(field)),
       ...unexplained(exchanges, observed),
       ...refusals(exchanges, malformed),
     ]),
@@ -83,6 +85,15 @@ export const requestRules = ruleSet('journal', {
     ),
   },
 })
+
+/** Whether a missing field is there under a name that the service does not know: only the name is wrong. */
+function isMisspelled({ path, message, exchange }: RefusedField): boolean {
+  const isMeant = (name: string, expected: string) =>
+    expected === `the field ${path}` || (isBeacon(exchange) && fieldMeant(name) === path)
+  return (
+    message === 'is missing' && fieldsOf(exchange).some((each) => isUnknown(each) && isMeant(each.path, each.expected))
+  )
+}
 
 /** Why the service refuses a request because of its content, other than single fields. */
 const malformed: readonly ReasonCode[] = [
@@ -163,7 +174,7 @@ function isUnknown({ message }: FieldError): boolean {
 const fieldReasons: readonly ReasonCode[] = ['field_unknown', 'schema_invalid']
 
 /** Returns one finding for each refused field, among the wanted ones. */
-function fieldFindings(exchanges: readonly Exchange[], isWanted: (field: FieldError) => boolean): Finding[] {
+function fieldFindings(exchanges: readonly Exchange[], isWanted: (field: RefusedField) => boolean): Finding[] {
   const fields = exchanges.filter(isRefusedForFields).flatMap(fieldsOf).filter(isWanted)
   const groups = Map.groupBy(fields, ({ exchange, path, message }) => `${routeOf(exchange)} ${path} ${message}`)
   return [...groups.values()].map(fieldFinding)
@@ -191,7 +202,7 @@ function fieldFinding(group: readonly RefusedField[]): Finding {
   const found = { requests: group.map((each) => each.exchange), reason: exchange.reason_code! }
   const count = times(group.length)
   const route = routeOf(exchange)
-  const isOfBeacon = isBeacon(exchange)
+  const isOfBeacon = isBeacon(exchange) && exchange.alias === undefined
   if (message !== 'is unknown') {
     const subject = path === '' ? `The body of ${route}` : isOfBeacon ? `A beacon's ${path}` : `${path} of ${route}`
     const isMissing = message === 'is missing' && isTypeWord(expected)
@@ -219,9 +230,16 @@ export function fixOfValue(at: readonly PropertyKey[], expected: string, value: 
   if (at.at(-1) === 'visible_ratio' && typeof given === 'number' && given > 1 && given <= 100) {
     return `Send a share from 0 to 1, not a percentage: ${given / 100}.`
   }
-  if (at.at(-1) === 'event' && typeof given === 'string') {
-    const meant = beaconEventMeant(given)
-    if (meant !== null) return `Send ${canonicalEvent(meant)}.`
+  if (at.at(-1) === 'event') {
+    const meant = typeof given === 'string' ? beaconEventMeant(given) : null
+    return meant === null ? `Send one of ${beaconEvents.join(', ')}.` : `Send ${canonicalEvent(meant)}.`
+  }
+  if (at.at(-1) === 'occurred_at_ms' && typeof given === 'string') {
+    return 'Send Date.now(), a number of milliseconds; a text such as 2026-01-31T12:00:00Z belongs in occurred_at.'
+  }
+  if (typeof given === 'number' && expected === 'a whole number') {
+    const isSeconds = at.at(-1) === 'occurred_at_ms' && given < secondsBelow
+    return `Send ${isSeconds ? 'milliseconds, as ' : ''}a whole number: ${Math.round(isSeconds ? given * 1_000 : given)}.`
   }
   if (isTypeWord(expected) && given !== undefined) return `Send ${expected}, not ${typeWord(given)}.`
   return fixOfExpected(expected)
@@ -239,7 +257,8 @@ function oldEvents(accepted: readonly Exchange[]): Finding[] {
   }))
 }
 
-const variants: ReadonlySet<string> = new Set(variantFieldNames())
+/** Fields of old clients that have a current name, or no effect. */
+const variants = new Set<string>(variantFieldNames().filter((name) => name !== 'callback_url' && name !== 'delivery'))
 
 function oldFields(accepted: readonly Exchange[]): Finding[] {
   const groups = groupBy(accepted, (exchange) => {

@@ -4,6 +4,7 @@ import { retryAfterMs } from '../../foundation/http.ts'
 import { valueAt } from '../../foundation/json.ts'
 import {
   type Exchange,
+  followedSlots,
   groupBy,
   isPlacementRequest,
   noFillReasonOf,
@@ -221,14 +222,19 @@ export const pollingRules = ruleSet('journal', {
     needs: 'a pending response, or a job',
     judge(observed) {
       const { exchanges } = observed
-      const polled = new Set(exchanges.map(polledSlot))
+      const followed = followedSlots(observed)
       const due = exchanges.filter(({ at_ms }) => at_ms <= completeUntil(observed))
       const open = due.flatMap((exchange) => openSlots(exchange).map((slot_id) => ({ slot_id, exchange })))
-      const givenUp = open.filter(({ slot_id }) => !polled.has(slot_id))
+      const givenUp = open.filter(({ slot_id }) => !followed.has(slot_id))
       const slots = givenUp.map(({ slot_id }) => slot_id)
       const message = `A pending slot was never polled, ${times(slots.length)}: ${some(slots)}.`
       const requests = [...new Set(givenUp.map(({ exchange }) => exchange))]
-      return { looked_at: exchanges.flatMap(openSlots).length, findings: about(requests, message) }
+      const astray = requests.length === 0 ? undefined : exchanges.find(isPollOfNoSlot)
+      const findings =
+        astray === undefined
+          ? about(requests, message)
+          : about([...requests, astray], `${message} ${routeOf(astray)} names no slot.`, noSlotFix)
+      return { looked_at: exchanges.flatMap(openSlots).length, findings }
     },
   },
   'polled-once': {
@@ -275,6 +281,13 @@ export const pollingRules = ruleSet('journal', {
     ),
   },
 })
+
+const noSlotFix = 'Poll GET /v1/decisions/ with slot_id of the placement, or with each of slot_ids of the job.'
+
+/** Whether a poll has something else in place of the slot: a job, undefined, or the template as it is. */
+function isPollOfNoSlot(exchange: Exchange): boolean {
+  return polledSlot(exchange)?.startsWith('slot_') === false
+}
 
 /** Returns the judge of a rule about the polls of each slot. */
 function overSlots(
