@@ -19,7 +19,6 @@ import {
   ListResourcesRequestSchema,
   ListResourceTemplatesRequestSchema,
   ListToolsRequestSchema,
-  McpError,
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
@@ -57,6 +56,11 @@ function refuse(transport: Transport, { id, jsonrpc }: JSONRPCRequest, message: 
   transport.send(response).catch((error) => transport.onerror?.(error))
 }
 
+/** Returns the error that the SDK sends with this message. Its own McpError puts the code before the message once more. */
+function invalidParams(message: string): Error {
+  return Object.assign(new Error(limitedText(redactSecrets(message), '')), { code: ErrorCode.InvalidParams })
+}
+
 const requestSchemas = new Map<string, (typeof ClientRequestSchema.options)[number]>(
   ClientRequestSchema.options.map((schema) => [schema.shape.method.value, schema]),
 )
@@ -75,8 +79,7 @@ function createMcpServer(access: SandboxAccess): Server {
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }, { signal }) => {
     const tool = tools.find((each) => each.name === name)
     if (tool === undefined)
-      throw new McpError(
-        ErrorCode.InvalidParams,
+      throw invalidParams(
         `There is no tool ${name}. ${
           didYouMean(
             name,
@@ -107,8 +110,7 @@ function createMcpServer(access: SandboxAccess): Server {
   }))
   server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => {
     const found = readResource(uri)
-    if (found === null)
-      throw new McpError(ErrorCode.InvalidParams, `There is no resource ${uri}. List them with resources/list.`)
+    if (found === null) throw invalidParams(`There is no resource ${uri}. List them with resources/list.`)
     return {
       contents: [
         { uri, mimeType: found.mimeType, text: limitedText(found.text, 'The rest is in the package, or in svc docs.') },
@@ -125,12 +127,12 @@ function createMcpServer(access: SandboxAccess): Server {
   }))
   server.setRequestHandler(GetPromptRequestSchema, async ({ params: { name, arguments: given = {} } }) => {
     const prompt = prompts.find((each) => each.name === name)
-    if (prompt === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no prompt ${name}.`)
+    if (prompt === undefined) throw invalidParams(`There is no prompt ${name}.`)
     try {
       const text = await prompt.text(access, given)
       return { description: prompt.description, messages: [{ role: 'user', content: { type: 'text', text } }] }
     } catch (error) {
-      throw new McpError(ErrorCode.InvalidParams, failureText(error))
+      throw invalidParams(failureText(error))
     }
   })
   server.setRequestHandler(CompleteRequestSchema, async ({ params: { ref, argument, context } }) => {
@@ -292,7 +294,8 @@ export function resultText(value: unknown, hint: string): string {
  */
 function limitedText(text: string, hint: string): string {
   if (text.length <= mostCharacters) return text
-  return `${text.slice(0, mostCharacters)}\n\n[${text.length - mostCharacters} characters more. ${hint}]`
+  const note = `\n\n[Cut: this text has ${text.length} characters. ${hint}]`
+  return `${text.slice(0, mostCharacters - note.length)}${note}`
 }
 
 /** Returns what failed and what to do about it, as commands report it. */

@@ -30,7 +30,7 @@ async function connect(transport: StdioClientTransport | StreamableHTTPClientTra
   const call = async (name: string, given: object) => {
     const result = await client.callTool({ name, arguments: { ...given } })
     const [content] = result.content as { type: 'text'; text: string }[]
-    expect(content!.text.length).toBeLessThanOrEqual(mostCharacters + 200)
+    expect(content!.text.length).toBeLessThanOrEqual(mostCharacters)
     return { text: content!.text, isError: result.isError === true }
   }
   return {
@@ -176,7 +176,7 @@ async function expectWhole(agent: Agent): Promise<void> {
 }
 
 /** Requests with params that break the protocol, and how each is refused. */
-const malformed: readonly [method: string, params: object | undefined, message: string][] = [
+const refused: readonly [method: string, params: object | undefined, message: unknown][] = [
   ['tools/call', undefined, 'The params of tools/call are invalid. params: is missing (expected: an object)'],
   [
     'tools/call',
@@ -189,7 +189,18 @@ const malformed: readonly [method: string, params: object | undefined, message: 
     { cursor: 5 },
     'The params of tools/list are invalid. params.cursor: has the wrong type (expected: text)',
   ],
+  ['tools/call', { name: 'list_placement' }, 'There is no tool list_placement. Did you mean list_placements?'],
+  [
+    'resources/read',
+    { uri: 'svc://docs/nothing' },
+    'There is no resource svc://docs/nothing. List them with resources/list.',
+  ],
+  ['prompts/get', { name: 'x'.repeat(mostCharacters) }, expect.toSatisfy(isCut)],
 ]
+
+function isCut(message: string): boolean {
+  return message.startsWith('There is no prompt xxx') && message.length === mostCharacters
+}
 
 describe('over stdio', () => {
   test('with --start it starts a sandbox, has every tool, writes only the protocol, and ends with stdin', async () => {
@@ -247,15 +258,15 @@ describe('over stdio', () => {
     expect(stderr).toBe('')
   })
 
-  test('malformed params are refused in a sentence', async () => {
-    const lines = malformed.map(([method, params], id) => JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+  test('malformed params and unknown names are refused in a sentence', async () => {
+    const lines = refused.map(([method, params], id) => JSON.stringify({ jsonrpc: '2.0', id, method, params }))
     const { stdout } = await svc('mcp', { stdin: `${lines.join('\n')}\n` })
     const responses = stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
     expect(responses).toEqual(
-      malformed.map(([, , message], id) => ({ jsonrpc: '2.0', id, error: { code: -32602, message } })),
+      refused.map(([, , message], id) => ({ jsonrpc: '2.0', id, error: { code: -32602, message } })),
     )
   })
 
@@ -344,11 +355,11 @@ describe('over HTTP', () => {
     await expectWhole(await connect(new StreamableHTTPClientTransport(new URL(`${sandbox.url}/_sandbox/mcp`))))
   })
 
-  test('malformed params are refused in a sentence', async () => {
+  test('malformed params and unknown names are refused in a sentence', async () => {
     const sandbox = await startSandbox()
     onTestFinished(() => sandbox.close())
     const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
-    for (const [method, params, message] of malformed) {
+    for (const [method, params, message] of refused) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
       const response = await fetch(`${sandbox.url}/_sandbox/mcp`, { method: 'POST', headers, body })
       expect(await response.json()).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32602, message } })
