@@ -9,7 +9,7 @@ import { describeField } from '../client/errors.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { explainIssues } from '../contract/errors.ts'
 import { contract, type EndpointId } from '../contract/index.ts'
-import { contractListing } from '../contract/listing.ts'
+import { contractListing, type ListedField } from '../contract/listing.ts'
 import { BeaconRequest } from '../contract/resources/beacons.ts'
 import { PlacementRequest } from '../contract/resources/placements.ts'
 import { summaryOf } from '../journal/doctor.ts'
@@ -191,7 +191,7 @@ function ownTools() {
       command: 'contract show',
       title: 'Show what is documented, observed and assumed',
       description:
-        'Each endpoint with its fields: type, required, provenance, decision id, description. documented: the API document states it. observed: seen in public clients. assumed: chosen by this sandbox, production may differ. Without endpoint: all endpoints without their fields.',
+        'An endpoint with a line for each field: type, required, provenance, decision id, limits, values, description. documented: the API document states it. observed: seen in public clients. assumed: chosen by this sandbox, production may differ. Without endpoint: all endpoints without their fields.',
       effect: 'reads',
       isIdempotent: true,
       input: z.strictObject({
@@ -202,8 +202,10 @@ function ownTools() {
       async call(_access, { endpoint, where }) {
         const { endpoints } = contractListing()
         if (endpoint === undefined) return endpoints.map(({ fields: _, ...rest }) => rest)
-        const found = endpoints.find(({ id }) => id === endpoint)!
-        return { ...found, fields: found.fields.filter((field) => where === undefined || field.where === where) }
+        const { fields, ...facts } = endpoints.find(({ id }) => id === endpoint)!
+        const wanted = fields.filter((field) => where === undefined || field.where === where)
+        const parts = [...Map.groupBy(wanted, (field) => field.where)]
+        return { ...facts, fields: Object.fromEntries(parts.map(([part, own]) => [part, own.map(describeListed)])) }
       },
     },
     read_docs: {
@@ -296,6 +298,28 @@ function ownTools() {
       },
     },
   } satisfies Record<string, Tool>
+}
+
+/** Returns a field as one line. As objects, the fields of the larger endpoints do not fit into a result. */
+function describeListed({
+  path,
+  variant,
+  type,
+  required,
+  provenance,
+  decision,
+  limits,
+  values,
+  description,
+}: ListedField) {
+  const facts = [
+    type,
+    required ? 'required' : 'optional',
+    decision === null ? provenance : `${provenance} ${decision}`,
+    ...(limits === null ? [] : [limits]),
+    ...(values === null ? [] : [`one of ${values.join(' | ')}`]),
+  ]
+  return `${path}${variant === null ? '' : ` of ${variant}`}: ${facts.join(', ')}. ${description}`
 }
 
 const workers = 2
