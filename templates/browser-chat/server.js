@@ -43,7 +43,7 @@ const server = createServer(async ({ url }, response) => {
   if (file === null) return response.writeHead(404, headers).end('Not found')
   response.writeHead(200, { ...headers, 'content-type': type }).end(file)
 })
-server.on('error', ({ message }) => fail(`${message}. Another port: PORT=3001 npm start`))
+server.on('error', ({ message }) => fail(`${message}. Set PORT to another one, such as 3001.`))
 server.listen(Number(process.env.PORT ?? 3000), () => {
   console.log(`Hazelby is at http://localhost:${server.address().port}, with placements of ${base_url}`)
 })

@@ -90,6 +90,13 @@ describe.each(templates)('$name', async (template) => {
     expect(manifest.description).toMatch(/^[A-Z].{30,58}[^.]$/)
     expect(manifest.scripts.test).toMatch(/^svc exec /)
     expect(manifest.scripts.dev).toMatch(/^svc exec /)
+    // PORT says which, and a flag would win.
+    expect(Object.values(manifest.scripts).join('\n')).not.toContain('--port')
+  })
+
+  test('it names commands as you type them there: svc is only in its npm scripts', () => {
+    for (const path of ['README.md', 'AGENTS.md', '.env.example'])
+      expect(read(path).match(/`svc (?!exec)[^`]*`/g), path).toBeNull()
   })
 
   test('its README has the commands, and where the keys go', () => {

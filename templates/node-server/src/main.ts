@@ -3,7 +3,7 @@ import { readSettings, type Settings } from './settings.ts'
 
 const settings = settingsOrExit()
 createApp(settings).listen(settings.port, (error) => {
-  if (error !== undefined) exit(`${error.message}. Another port: PORT=3001 npm start`)
+  if (error !== undefined) exit(`${error.message}. Set PORT to another one, such as 3001.`)
   console.log(`http://localhost:${settings.port} with placements of ${settings.base_url}`)
 })
 

@@ -16,7 +16,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"{error.strerror}: port {settings.port}. Another one: PORT=3001 npm start", file=sys.stderr)
+        print(f"{error.strerror}: port {settings.port}. Set PORT to another one, such as 3001.", file=sys.stderr)
         return 1
     print(f"http://localhost:{settings.port} with placements of {settings.base_url}", flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
