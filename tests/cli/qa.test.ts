@@ -426,7 +426,7 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
     const { items } = JSON.parse((await cli.svc('qa list formats -o json')).stdout) as {
       items: { cases: { id: string }[] }[]
     }
-    expect(items[0]!.cases.map(({ id }) => id)).toContain('formats/a clip for chat')
+    expect(items[0]!.cases.map(({ id }) => id)).toContain('formats/a clip fills for chat')
     const shown = await cli.svc("qa show 'formats/a {{format}} for {{job_type}}'")
     expect(shown.stdout).toMatch(/^ {2}- name: "?a \{\{format\}\} for \{\{job_type\}\}"?\n/)
     expect(await cli.svc('qa run errors --grep nothing-like-it')).toMatchObject({ code: 2, stdout: '' })

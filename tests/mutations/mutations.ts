@@ -30,7 +30,7 @@ const shape: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/decisions.ts',
     from: '    duration_ms: outcome.duration_ms,\n    constraints',
     to: '    duration_ms: outcome.duration_ms === null ? null : outcome.duration_ms / 1000,\n    constraints',
-    noticed_by: 'formats/a clip is a video of a length [secret]',
+    noticed_by: 'formats/a clip is a video with a duration [secret]',
   },
   {
     name: 'net_estimate_is_gross',
@@ -38,7 +38,7 @@ const shape: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/decisions.ts',
     from: '* settings.publisher_share).toFixed(8)',
     to: ').toFixed(8)',
-    noticed_by: 'formats/the estimate of a banner follows the share of the publisher',
+    noticed_by: 'formats/the revenue estimate of a banner follows the publisher share',
   },
   {
     name: 'declaration_flags_swapped',
@@ -117,7 +117,7 @@ const consent: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/consent.ts',
     from: "now_ms >= record.expires_at_ms ? 'expired' : record.state",
     to: 'record.state',
-    noticed_by: 'consent/consent expires by itself',
+    noticed_by: 'consent/consent expires on its own',
   },
   {
     name: 'revision_stands_still',
@@ -139,7 +139,7 @@ const consent: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/consent.ts',
     from: "if (now_ms >= latest.expires_at_ms) return 'consent_expired'",
     to: '',
-    noticed_by: 'consent/a renewal that ends sooner ends the consent that was bound',
+    noticed_by: 'consent/a renewal that expires sooner also shortens the bound consent',
   },
 ]
 
@@ -150,7 +150,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: "if (context.now_ms >= row.expires_at_ms) throw new ApiError('activation_token_expired')",
     to: '',
-    noticed_by: 'activation/a project may have it live as long as it says',
+    noticed_by: 'activation/a project sets the lifetime of its tokens',
   },
   {
     name: 'activation_origin_ignored',
@@ -165,7 +165,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: 'if (origin !== undefined && serializeOrigin(origin) === row.origin) return\n',
     to: 'if (origin !== undefined) return\n',
-    noticed_by: 'credentials/an activation token is good on its own origin only, for placements',
+    noticed_by: 'credentials/an activation token works only on its own origin, for placements',
   },
   {
     name: 'secret_key_in_browser_tolerated',
@@ -173,7 +173,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: "if (key.project.settings.secret_key_in_browser === 'reject') throw new ApiError('secret_key_in_browser')",
     to: '',
-    noticed_by: 'credentials/a secret key that a page sends is refused by placements',
+    noticed_by: 'credentials/a secret key sent by a page is refused by placements',
   },
   {
     name: 'beacon_token_opens_everything',
@@ -181,7 +181,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: 'if (!endpoint.credentials.includes(credential)) {',
     to: 'if (false) {',
-    noticed_by: 'credentials/the token that a frame hands out opens nothing else',
+    noticed_by: 'credentials/a beacon token gives access to nothing else',
   },
   {
     name: 'revoked_key_accepted',
@@ -189,7 +189,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: "if (key.revoked_at_ms !== null) throw new ApiError('key_revoked')",
     to: '',
-    noticed_by: 'credentials/a secret key that is revoked stops at once',
+    noticed_by: 'credentials/a revoked secret key is refused at once',
   },
   {
     name: 'foreign_slot_readable',
@@ -197,7 +197,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/decisions.ts',
     from: 'slot === null || slot.project.id !== caller.project.id || slot.job.mode !== caller.mode',
     to: 'slot === null',
-    noticed_by: 'credentials/a slot of another project and one that never was look the same',
+    noticed_by: "credentials/another project's slot and an unknown one get the same error",
   },
   {
     name: 'project_of_body_ignored',
@@ -205,7 +205,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/jobs.ts',
     from: "throw new ApiError('project_mismatch')",
     to: '{}',
-    noticed_by: 'credentials/the project of a body must be that of the key, for placements',
+    noticed_by: 'credentials/client_id must be the project of the key, for placements',
   },
   {
     name: 'test_outcome_with_live_key',
@@ -213,7 +213,7 @@ const credentials: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/jobs.ts',
     from: "intake.test_forced && (caller.mode !== 'test' || caller.credential !== 'secret_key')",
     to: 'intake.test_forced && caller.credential !== "secret_key"',
-    noticed_by: 'decisions/test_outcome with a production key',
+    noticed_by: 'decisions/test_outcome is refused with a production key',
   },
 ]
 
@@ -297,7 +297,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/render.ts',
     from: 'now_ms <= decision.decided_at_ms + settings.frame_load_within_ms',
     to: 'now_ms >= decision.decided_at_ms - settings.frame_load_within_ms',
-    noticed_by: 'frames/the first load of a banner must come within five minutes',
+    noticed_by: 'frames/a banner must be loaded first within five minutes',
   },
   {
     name: 'expired_token_beacon_accepted',
@@ -305,7 +305,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/beacons.ts',
     from: "if (!isBeaconOpen(filled, event, context.now_ms)) return reject('asset_token_expired')",
     to: '',
-    noticed_by: 'beacons/the token outlives its decision by half an hour, a click by a day',
+    noticed_by: 'beacons/an asset token takes beacons for half an hour, clicks for a day',
   },
   {
     name: 'stale_beacon_accepted',
@@ -313,7 +313,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/resources/beacons.ts',
     from: "if (happened_at_ms < now_ms - beacon_max_age_ms) return 'beacon_stale'",
     to: '',
-    noticed_by: 'beacons/a beacon of 301 seconds ago is beacon_stale',
+    noticed_by: 'beacons/a beacon from 301 seconds ago is rejected as beacon_stale',
   },
   {
     name: 'future_beacon_accepted',
@@ -321,7 +321,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/resources/beacons.ts',
     from: "return happened_at_ms > now_ms + beacon_max_future_skew_ms ? 'beacon_in_future' : null",
     to: 'return null',
-    noticed_by: 'beacons/a beacon of 62 seconds ahead is beacon_in_future',
+    noticed_by: 'beacons/a beacon 62 seconds in the future is rejected as beacon_in_future',
   },
   {
     name: 'seconds_accepted',
@@ -329,7 +329,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/resources/beacons.ts',
     from: "now_ms >= secondsBelow) return 'occurred_at_in_seconds'",
     to: "now_ms < secondsBelow) return 'occurred_at_in_seconds'",
-    noticed_by: 'beacons/seconds instead of milliseconds are rejected',
+    noticed_by: 'beacons/a time in seconds is rejected',
   },
   {
     name: 'clip_events_of_banners',
@@ -337,7 +337,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/beacons.ts',
     from: "if (clipEvents.has(event) && filled.outcome.format !== 'clip') {",
     to: "if (clipEvents.has(event) && filled.outcome.format === 'native') {",
-    noticed_by: 'beacons/play_started is no event of a banner',
+    noticed_by: 'beacons/a banner does not accept play_started',
   },
   {
     name: 'foreign_asset_token_accepted',
@@ -353,7 +353,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/beacons.ts',
     from: "if (!isSame) return reject('beacon_id_conflict')",
     to: '',
-    noticed_by: 'beacons/another beacon of the same id is a conflict, of another event',
+    noticed_by: 'beacons/the same beacon_id with another event is a conflict',
   },
   {
     name: 'duplicate_says_new',
@@ -361,7 +361,7 @@ const beacons: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/beacons.ts',
     from: "duplicate: reason_code === 'DUPLICATE',",
     to: 'duplicate: false,',
-    noticed_by: 'beacons/the same beacon again is a duplicate, and changes nothing',
+    noticed_by: 'beacons/the same beacon sent again is a duplicate and changes nothing',
   },
 ]
 
@@ -386,7 +386,7 @@ const billing: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/beacon-verdict.ts',
     from: "if (measurements.page_visible === false) return 'PAGE_HIDDEN'",
     to: '',
-    noticed_by: 'billing/a view of a banner in a hidden page does not count, and a later one does',
+    noticed_by: 'billing/a view of a banner in a hidden page does not count; a later one does',
   },
   {
     name: 'threshold_not_met',
@@ -394,7 +394,7 @@ const billing: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/beacon-verdict.ts',
     from: "if (!isViewable(creative.format, measurements, creative, viewability)) return 'BELOW_THRESHOLD'",
     to: '',
-    noticed_by: 'billing/a view of a banner of less than half is BELOW_THRESHOLD',
+    noticed_by: 'billing/a banner less than half in view is BELOW_THRESHOLD',
   },
   {
     name: 'impossible_dwell_counts',
@@ -402,7 +402,7 @@ const billing: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/beacon-verdict.ts',
     from: "isPossible ? 'OK' : 'MEASUREMENT_IMPLAUSIBLE'",
     to: "'OK'",
-    noticed_by: 'billing/a view of a banner that lasted longer than it was rendered does not count',
+    noticed_by: 'billing/a view of a banner longer than the time since its render does not count',
   },
   {
     name: 'unmeasured_view_counts',
@@ -418,7 +418,7 @@ const billing: Omit<Mutation, 'about'>[] = [
     file: 'src/contract/beacon-verdict.ts',
     from: "? 'OK' : 'COMPLETED_TOO_FAST'",
     to: "? 'OK' : 'OK'",
-    noticed_by: 'billing/a clip that ends before it can have played does not count',
+    noticed_by: 'billing/a clip completed sooner than it can play does not count',
   },
   {
     name: 'evidence_leaves_beacons_out',
@@ -426,7 +426,7 @@ const billing: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/evidence.ts',
     from: 'event: facts.event,',
     to: "event: '',",
-    noticed_by: 'billing/many views at once are one',
+    noticed_by: 'billing/many views at once count as one',
   },
 ]
 
@@ -438,7 +438,7 @@ const others: Mutation[] = [
     file: 'sandbox/pipeline/rates.ts',
     from: "retry_after_s,\n    headers: { 'retry-after': String(retry_after_s), ",
     to: 'headers: { ',
-    noticed_by: 'errors/6 then the rate, at placements',
+    noticed_by: 'errors/6 then the rate limit, for placements',
   },
   {
     about: 'limits',
@@ -447,7 +447,7 @@ const others: Mutation[] = [
     file: 'sandbox/pipeline/rates.ts',
     from: '+ elapsed_ms * limit.per_ms)',
     to: '+ 0 * elapsed_ms * limit.per_ms)',
-    noticed_by: 'rates/after the time of Retry-After it goes on',
+    noticed_by: 'rates/after Retry-After requests pass again',
   },
   {
     about: 'limits',
@@ -473,7 +473,7 @@ const others: Mutation[] = [
     file: 'sandbox/pipeline/pipeline.ts',
     from: "if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')",
     to: '',
-    noticed_by: 'beacons/a list of beacons is refused as a batch',
+    noticed_by: 'beacons/an array of beacons is refused',
   },
   {
     about: 'privacy',
@@ -491,7 +491,7 @@ const others: Mutation[] = [
     file: 'sandbox/runtime/decisions.ts',
     from: 'consent.purposes.semantic_targeting ? subject : null',
     to: 'subject',
-    noticed_by: 'privacy/a topic takes no part without semantic_targeting, banner',
+    noticed_by: 'privacy/a topic has no effect without semantic_targeting, banner',
   },
   {
     about: 'privacy',
@@ -500,7 +500,7 @@ const others: Mutation[] = [
     file: 'sandbox/pipeline/journal.ts',
     from: "typeof body === 'string' ? redactSecrets(body) : ''",
     to: "typeof body === 'string' ? body : ''",
-    noticed_by: 'privacy/the journal hides keys and tokens',
+    noticed_by: 'privacy/keys and tokens are redacted in the journal',
   },
   {
     about: 'cors',
@@ -517,7 +517,7 @@ const others: Mutation[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: "'x-request-id, date, retry-after, ",
     to: "'x-request-id, date, ",
-    noticed_by: 'cors/a page reads the response of placements, and the headers that it needs',
+    noticed_by: 'cors/a page can read errors of placements, and the headers that it needs',
   },
   {
     about: 'cors',
@@ -534,7 +534,7 @@ const others: Mutation[] = [
     file: 'sandbox/frame-html/page.ts',
     from: '`frame-ancestors ${ancestors(frame_ancestors)}`',
     to: '`frame-ancestors *`',
-    noticed_by: 'frames/only the origins of its project may embed a banner',
+    noticed_by: 'frames/only allowed origins of the project may embed a banner',
   },
   {
     about: 'frame',
@@ -610,7 +610,7 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'renderer_ignores_withdrawal',
-    noticed_by: 'renderer/consent that is withdrawn',
+    noticed_by: 'renderer/consent withdrawn',
     wrong: 'The ad stays when its beacons are refused for a withdrawn consent.',
     file: 'sandbox/renderer/host/mount.ts',
     from: 'if (!accepted && isConsentReason(reason_code)) block(reason_code)',
@@ -637,7 +637,7 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'refused_beacon_retried',
-    noticed_by: 'renderer/consent that is withdrawn',
+    noticed_by: 'renderer/consent withdrawn',
     wrong: 'The renderer sends refused beacons again.',
     file: 'sandbox/renderer/host/beacons.ts',
     from: 'status === 0 || status >= 500',
@@ -652,7 +652,7 @@ const config: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/projects.ts',
     from: 'W/"${project.config_revision}-${mode}',
     to: 'W/"${mode}',
-    noticed_by: 'config/a setting shows at once, with a new revision and tag',
+    noticed_by: 'config/a changed setting shows at once, with a new revision and ETag',
   },
   {
     name: 'config_tag_without_mode',
@@ -660,7 +660,7 @@ const config: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/projects.ts',
     from: '-${mode}-${services.version}',
     to: '-${services.version}',
-    noticed_by: 'config/the tag of one mode is not that of the other',
+    noticed_by: 'config/each mode has its own ETag',
   },
   {
     name: 'config_of_others_readable',
@@ -668,7 +668,7 @@ const config: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/operations/projects.ts',
     from: "if (params.client_id !== project.client_id) throw new ApiError('not_found')",
     to: '',
-    noticed_by: 'credentials/the config of another project is 404 or 403, never read',
+    noticed_by: 'credentials/the config of another project cannot be read',
   },
   {
     name: 'config_is_public',
@@ -687,7 +687,7 @@ const faults: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/faults.ts',
     from: '(rule.times === undefined || injected < rule.times) &&',
     to: '',
-    noticed_by: 'faults/a fault meets this session twice, then it works',
+    noticed_by: 'faults/a fault with times 2 affects two requests of the session',
   },
   {
     name: 'fault_meets_other_sessions',
@@ -695,7 +695,7 @@ const faults: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/faults.ts',
     from: '(rule.session_id === undefined || rule.session_id === request.session_id) &&',
     to: '',
-    noticed_by: 'faults/a fault meets this session twice, then it works',
+    noticed_by: 'faults/a fault with times 2 affects two requests of the session',
   },
   {
     name: 'fault_begins_at_once',
@@ -703,7 +703,7 @@ const faults: Omit<Mutation, 'about'>[] = [
     file: 'sandbox/domain/faults.ts',
     from: 'matched >= rule.after &&',
     to: '',
-    noticed_by: 'faults/a rule may let some through first, and end by itself',
+    noticed_by: 'faults/a rule can skip the first requests, and end on its own',
   },
 ]
 
@@ -715,7 +715,7 @@ const further: Mutation[] = [
     file: 'sandbox/operations/decisions.ts',
     from: '      label_text: decision.label_text,\n      sponsor_name,',
     to: "      label_text: 'Sponsored',\n      sponsor_name,",
-    noticed_by: 'formats/the label of the project is on a banner, everywhere',
+    noticed_by: "formats/every label field of a banner has the project's label",
   },
   {
     about: 'shape',
@@ -732,7 +732,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/media.ts',
     from: 'body.subarray(range.start, range.end + 1)',
     to: 'body.subarray(range.start, range.end + 2)',
-    noticed_by: 'media/a part of a clip comes alone, the beginning',
+    noticed_by: 'media/a range of a clip can be requested: the beginning',
   },
   {
     about: 'shape',
@@ -741,7 +741,7 @@ const further: Mutation[] = [
     file: 'sandbox/operations/jobs.ts',
     from: 'topic: prompt.topic ?? topicOf(context, body.context?.topic),\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
     to: 'topic: prompt.topic ?? null,\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
-    noticed_by: 'jobs/flat fields mean what the canonical ones mean, banner',
+    noticed_by: 'jobs/flat fields have the meaning of the canonical ones, banner',
   },
   {
     about: 'frame',
@@ -750,7 +750,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/media.ts',
     from: "const isPeek = request.method === 'HEAD'",
     to: 'const isPeek = false',
-    noticed_by: 'frames/a look at the head starts no clock',
+    noticed_by: 'frames/a HEAD request does not count as a load',
   },
   {
     about: 'frame',
@@ -767,7 +767,7 @@ const further: Mutation[] = [
     file: 'sandbox/operations/beacons.ts',
     from: 'return caller.slot_id === null || caller.slot_id === slot.id',
     to: 'return true',
-    noticed_by: 'credentials/the token that a frame hands out is not good for another fill',
+    noticed_by: 'credentials/a beacon token is refused for another fill',
   },
   {
     about: 'credentials',
@@ -776,7 +776,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: "if (row.origin !== null || !(await store.pinOrigin(row.id, serialized))) throw new ApiError('origin_mismatch')",
     to: '',
-    noticed_by: 'credentials/the first beacon pins the origin of that token',
+    noticed_by: 'credentials/the first beacon binds the beacon token to its origin',
   },
   {
     about: 'billing',
@@ -785,7 +785,7 @@ const further: Mutation[] = [
     file: 'src/contract/beacon-verdict.ts',
     from: 'isLarge ? thresholds.large_ratio : thresholds.ratio',
     to: 'thresholds.ratio',
-    noticed_by: 'billing/a large banner of 970x250 at 30 percent is OK',
+    noticed_by: 'billing/a large banner, 970x250 with 30 percent in view, is OK',
   },
   {
     about: 'limits',
@@ -794,7 +794,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/rates.ts',
     from: 'override ?? limitOf(project.settings.rate_limits[rate], rate)',
     to: 'override ?? limitOf(null, rate)',
-    noticed_by: 'errors/6 then the rate, at placements',
+    noticed_by: 'errors/6 then the rate limit, for placements',
   },
   {
     about: 'cors',
@@ -803,7 +803,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/exchange.ts',
     from: "    vary: 'Origin',\n",
     to: '',
-    noticed_by: 'cors/an origin of another project may ask first, and the token decides',
+    noticed_by: "cors/the preflight of another project's origin passes, and the token decides",
   },
   {
     about: 'cors',
@@ -812,7 +812,7 @@ const further: Mutation[] = [
     file: 'sandbox/pipeline/credentials.ts',
     from: "'access-control-allow-origin': '*',\n",
     to: '',
-    noticed_by: 'cors/anyone may load the renderer',
+    noticed_by: 'cors/any page may load the renderer',
   },
 ]
 

@@ -73,7 +73,7 @@ export const show: Command = {
   summary: 'Print the source of a suite, or of one case',
   details: 'To start your own suite: svc qa show formats > mine.yaml',
   arguments: [new Argument('<suite-or-case>', 'name or file of a suite, or the id of a case: formats/NAME')],
-  examples: ['qa show formats', "qa show 'consent/another session is not bound by it'"],
+  examples: ['qa show formats', "qa show 'consent/consent does not apply to another session'"],
   argumentHint: async () => {
     const { builtinNames } = await import('../../qa/suite/builtin.ts')
     return `Built-in suites: ${builtinNames().join(', ')}. To list the cases of one: svc qa list NAME`
