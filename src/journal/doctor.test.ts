@@ -428,6 +428,14 @@ describe('frames', () => {
     ])
   })
 
+  test('a beacon that was refused unread may be that of a loaded frame', () => {
+    const seen = [
+      frame('slot_1'),
+      exchange('POST /v1/beacons', { status: 415, reason_code: 'content_type_unsupported' }),
+    ]
+    expect(find('render beacons', journal(seen))[0]?.level).toBe('ok')
+  })
+
   test('a loaded frame sends no beacon, or no render', () => {
     const seen = journal([frame('slot_1'), frame('slot_2'), frame('slot_3', { at_ms: noon - 10 })], {
       beacons: [beacon('slot_2', 'visible')],

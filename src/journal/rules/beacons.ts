@@ -278,9 +278,11 @@ function frameReports(exchanges: readonly Exchange[], observed: Observed) {
   const frames = [...loadedFrames(exchanges).values()].filter(({ at_ms }) => at_ms <= completeUntil(observed))
   const sent = slotsWith(observed)
   const rendered = slotsWith(observed, 'render')
+  // A beacon that was refused before its body was read may be that of any frame, and has a rule of its own.
+  const unread = exchanges.filter((each) => isBeacon(each) && each.status >= 400 && each.slot_id === null)
   return {
     count: frames.length,
-    silent: frames.filter(({ slot_id }) => !sent.has(slot_id)),
+    silent: frames.filter(({ slot_id, at_ms }) => !sent.has(slot_id) && !unread.some((each) => each.at_ms >= at_ms)),
     unrendered: frames.filter(({ slot_id }) => sent.has(slot_id) && !rendered.has(slot_id)),
   }
 }

@@ -117,8 +117,11 @@ export const pageRules = ruleSet('page', {
     costs: 'The user sees an empty box, and nothing is paid.',
     fix: 'Check the console of the page, its CSP and COEP, and whether something covers the frame.',
     needs: 'an ad that was in view (--url)',
-    judge({ page: { mounts } }) {
-      const isSeen = ({ hidden_by, in_view_ms }: Mount) => hidden_by === null && in_view_ms >= rendered_ms
+    judge({ page: { mounts }, observed }) {
+      // A frame that never reached the service has a rule of its own.
+      const loaded = loadedFrames(observed.exchanges)
+      const isSeen = ({ slot_id, hidden_by, in_view_ms }: Mount) =>
+        loaded.has(slot_id) && hidden_by === null && in_view_ms >= rendered_ms
       const blank = judgeMounts(
         mounts.filter((mount) => isSeen(mount) && mount.colors !== null),
         ({ slot_id, width, height, colors }) =>
@@ -213,11 +216,19 @@ const fixes: Readonly<Record<string, string>> = {
   consent_missing: 'Let your endpoint return authoritative_consent with the placement, and pass it on unchanged. ',
 }
 
+/** Matches the names of the fields of an error body (A10), as render.js lists what it got. */
+const isServiceError = /^it has error, message, request_id\b/
+
 /** Returns one finding for each different error or block of render.js; a request that failed names the route that refused it. */
-function rendererErrors({ renderer_errors, refused_calls }: PageSeen, command_name: string): Finding[] {
+function rendererErrors({ renderer_errors, refused_calls, blocked }: PageSeen, command_name: string): Finding[] {
   const isActivated = renderer_errors.every(({ code }) => code !== 'activation_failed')
-  // Without an activation a turn has no endpoint: that is not a second mistake.
-  const reported = renderer_errors.filter(({ code }) => isActivated || code !== 'endpoint_missing')
+  const isBlocked = blocked.some(({ is_enforced }) => is_enforced)
+  // Without an activation a turn has no endpoint, and a blocked frame or beacon fails: that is not a second mistake.
+  const reported = renderer_errors.filter(
+    ({ type, code, detail }) =>
+      (isActivated || code !== 'endpoint_missing') &&
+      !(isBlocked && (code === 'render_timeout' || (type === 'beacon' && detail === 'network_error'))),
+  )
   const findings = reported.map(({ type, code, detail }): Finding => {
     const isCall = code === 'request_failed' || code === 'activation_failed'
     const call = isCall ? refused_calls.find(({ status }) => detail === `http_${status}`) : undefined
@@ -246,7 +257,9 @@ function rendererErrors({ renderer_errors, refused_calls }: PageSeen, command_na
         ? 'Load render.js from the service, by a script element without type="module": it activates with the server it was loaded from.'
         : call?.status === 404
           ? 'Your server has no such route: correct the endpoint of the turn, or add the route.'
-          : `${fixes[code] ?? ''}Look it up: ${command_name} docs ${code}`
+          : detail !== null && isServiceError.test(detail)
+            ? 'That is an error of the service, passed on as a placement: respond with its status, or show no ad. Its message and hint name the cause.'
+            : `${fixes[code] ?? ''}Look it up: ${command_name} docs ${code}`
     return { message: `render.js ${what}${detail === null ? '' : ` (${detail}${from})`}.`, fix }
   })
   return [...new Map(findings.map((finding) => [finding.message, finding])).values()]
