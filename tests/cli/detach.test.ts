@@ -83,6 +83,9 @@ describe('svc start --detach', () => {
     expect(stdout).toContain(join(home, 'logs'))
     expect(stdout).toMatch(/^It runs in the background. Stop it: svc sandbox stop$/m)
     expect(stdout).not.toContain('Ctrl-C')
+    const second = await svc(home, 'start', '--detach', '--port', '0', '--ephemeral')
+    const [, stop = ''] = second.stdout.match(/^It runs in the background. Stop it: svc (.+)$/m) ?? []
+    expect(await svc(home, ...stop.split(' '))).toMatchObject({ code: 0, stdout: expect.stringMatching(/^stopped /) })
   })
 
   test('a failing start reports the same as in the foreground, and leaves neither process nor log', async () => {

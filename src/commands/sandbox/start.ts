@@ -134,14 +134,20 @@ async function startDetached(session: Session, options: StartOptions, isOpened: 
   const { line, notes, log_file } = await out.progress('waiting until the sandbox is ready', starting)
   for (const note of notes) out.note(note)
   const ready = JSON.parse(line) as Ready
-  printReady(session, ready, log_file)
+  const isOnly = (await running(session)).length === 1
+  printReady(session, ready, log_file, isOnly ? '' : ` --base-url ${ready.url}`)
   if (isOpened) await openPage(session, demoOf(ready))
   return 0
 }
 
-function printReady({ host, out, command_name }: Session, ready: Ready, log_file: string | null): void {
+function printReady(
+  { host, out, command_name }: Session,
+  ready: Ready,
+  log_file: string | null,
+  stop_options = '',
+): void {
   out.item(log_file === null ? ready : { ...ready, log_file }, (style) =>
-    startBlock(ready, { command_name, home: host.home, log_file }, style),
+    startBlock(ready, { command_name, home: host.home, log_file, stop_options }, style),
   )
 }
 
@@ -301,7 +307,12 @@ function running({ host }: Session) {
 /** The lines that `svc start` prints when the sandbox is ready. */
 export function startBlock(
   sandbox: Omit<Locator, 'started_at_ms'>,
-  { command_name, home, log_file = null }: { command_name: string; home: string; log_file?: string | null },
+  {
+    command_name,
+    home,
+    log_file = null,
+    stop_options = '',
+  }: { command_name: string; home: string; log_file?: string | null; stop_options?: string },
   style: Style,
 ): string[] {
   const [project] = sandbox.projects
@@ -344,7 +355,9 @@ export function startBlock(
     ]),
     '',
     style.dim(
-      log_file === null ? 'Ctrl-C stops it.' : `It runs in the background. Stop it: ${command_name} sandbox stop`,
+      log_file === null
+        ? 'Ctrl-C stops it.'
+        : `It runs in the background. Stop it: ${command_name} sandbox stop${stop_options}`,
     ),
   ]
 }
