@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
 import type { Diagnosis, Summary } from '../../src/journal/doctor.ts'
+import { freePort } from './process.ts'
 import { noon, type RunOptions, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 interface Report {
@@ -393,14 +394,4 @@ function emptyHome(): string {
   const home = temporaryDirectory()
   onTestFinished(() => rm(home, { recursive: true }))
   return home
-}
-
-/** Returns a port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

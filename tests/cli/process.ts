@@ -1,6 +1,7 @@
 /** The command line as a real process. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Result } from './test-cli.ts'
@@ -37,4 +38,14 @@ export function spawnSvc(args: readonly string[], env: Record<string, string>, c
   firstLine.catch(() => {})
   const ended = once(child, 'close').then(([code]) => ({ ...result, code: code as number }))
   return { child, firstLine, ended }
+}
+
+/** Returns a port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }

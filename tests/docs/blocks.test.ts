@@ -4,13 +4,13 @@
  * the compiler in strict mode against the types of this package; JSON, YAML and Python are parsed. Blocks that start sandboxes
  * of their own are in programs.test.ts.
  */
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { reasonCodes } from '../../src/contract/errors.ts'
-import { root } from '../cli/process.ts'
+import { freePort, root } from '../cli/process.ts'
 import { temporaryDirectory } from '../cli/test-cli.ts'
 import { type Block, blocksOf, docFiles, unrunReasons } from './markdown.ts'
 import { linkPackages, missingLine, openPage, runBlock, writeFile } from './shell.ts'
@@ -96,6 +96,29 @@ describe('code blocks', () => {
     })
     expect(named).toBe('')
     expect(suite.code, suite.output).toBe(0)
+  })
+
+  test('the backend of In a page goes on after bad requests and without the service, and polls nothing but decisions', async () => {
+    await using page = await openPage()
+    const block = blocks.find(({ file, flags }) => file === 'docs/guides/browser.md' && flags.file === 'server.ts')!
+    writeFile(page, 'server.ts', block.text)
+    const port = await freePort()
+    const { url, keys } = page.sandbox
+    const env = { SVC_BASE_URL: url, SVC_SECRET_KEY: keys.secret_key, SVC_CLIENT_ID: keys.client_id, PORT: `${port}` }
+    const backend = spawn(process.execPath, ['server.ts'], { cwd: page.directory, env, stdio: 'inherit' })
+    onTestFinished(() => void backend.kill())
+    const status = async (method: string, query = '', body?: string) => {
+      const response = await fetch(`http://127.0.0.1:${port}/api/placement${query}`, { method, body: body ?? null })
+      return response.status
+    }
+    const turn = JSON.stringify({ session_id: 'docs', job_type: 'chat', client_id: 'proj_other' })
+    await vi.waitFor(() => status('GET'), 20_000)
+    expect(await status('POST', '', turn)).toBe(200)
+    expect(await status('POST', '', 'nonsense')).toBe(502)
+    expect(await status('GET', '?wait_ms=0&slot_id=..%2Fprojects%2Fproj_demo%2Fconfig%3F')).toBe(404)
+    await page.sandbox.close()
+    expect(await status('POST', '', turn)).toBe(502)
+    expect(await status('GET', '?wait_ms=0&slot_id=slot_00000000003')).toBe(502)
   })
 
   test.each(blocks.filter(({ language }) => language === 'json').map((block) => [name(block), block.text]))(
