@@ -64,7 +64,7 @@ export const noFillReasons = {
     'blocked_domains removed every campaign.',
     'overrides.blocked_domains.',
   ),
-  policy_block: row('core_policy', 7, 'no', 'A policy of the project or surface forbids ads.', 'Disable the project.'),
+  policy_block: row('core_policy', 7, 'no', 'A policy of the project or surface forbids ads.', 'The project setting enabled: false.'),
   unsupported_surface: row(
     'core_policy',
     6,
@@ -78,7 +78,7 @@ export const noFillReasons = {
     507,
     'after consent',
     'Consent is denied, withdrawn or expired.',
-    'Deny or withdraw consent.',
+    'Consent that is denied, withdrawn or expired.',
   ),
   frequency_cap_exceeded: row(
     'core_policy',
