@@ -31,6 +31,8 @@ export async function buildRenderer(outDir: string, plugins: readonly Plugin[] =
         target: 'es2022',
         minify: true,
         lib: { entry: join(root, entry), formats: ['iife'], name: 'renderer', fileName: () => name },
+        // Constants stay constant, so the minifier inlines them.
+        rolldownOptions: { output: { topLevelVar: false } },
       },
     })
     const size = gzipSync(await readFile(join(outDir, name))).length
