@@ -187,7 +187,7 @@ describe.concurrent('a label that the page', () => {
 })
 
 describe.concurrent('a stylesheet of the page', () => {
-  test('that targets the label does not change it', async () => {
+  test('that targets the label or the frame changes neither', async () => {
     const label = '[data-sp-label]'
     const { host, text } = await showAd('', { html: '<style id="hostile"></style><div id="slot"></div>' })
     await using _ = host
@@ -210,12 +210,24 @@ describe.concurrent('a stylesheet of the page', () => {
       `${label} { animation: vanish 1s infinite !important } @keyframes vanish { to { opacity: 0; height: 0 } }`,
       `${label} strong { display: none !important; font-size: 0 !important; color: transparent !important }`,
       `@layer { * ${label} { display: none !important } }`,
+      '#slot iframe { position: absolute !important; top: 0; left: 0; width: 100%; height: 100% }',
+      '#slot iframe { position: relative !important; top: -40px !important }',
+      '#slot iframe { transform: translateY(-40px) !important }',
+      '#slot iframe { min-height: 500px !important; min-width: 500px !important }',
+      '#slot iframe { zoom: 0.05 !important }',
+      '#slot iframe { filter: opacity(0) !important; clip-path: inset(50%) !important }',
     ]) {
       await host.page.locator('#hostile').evaluate((element, style) => element.replaceChildren(style), style)
       const label = await readLabel(host.page)
       expect(label, style).toMatchObject({ text })
       expect(label!.contrast, style).toBeGreaterThanOrEqual(4.5)
       expect(label!.height, style).toBeGreaterThanOrEqual(18)
+      const frame = await host.page.locator('iframe').evaluate((element) => {
+        const { width, height } = element.getBoundingClientRect()
+        const { filter, clipPath } = getComputedStyle(element)
+        return { width, height, filter, clipPath }
+      })
+      expect(frame, style).toEqual({ width: 300, height: 250, filter: 'none', clipPath: 'none' })
     }
   })
 

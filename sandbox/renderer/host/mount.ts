@@ -317,14 +317,12 @@ function drawFrame({ frame_url, sponsor_name, width, height }: Placement['render
     src: frame_url,
   })
   setStyles(element, {
+    all: 'initial',
     display: 'block',
     width: `${width}px`,
     'max-width': '100%',
-    height: 'auto',
     'aspect-ratio': `${width} / ${height}`,
-    margin: '0',
-    padding: '0',
-    border: '0',
+    visibility: 'inherit',
     'color-scheme': 'light dark',
   })
   return element
