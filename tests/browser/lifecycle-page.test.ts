@@ -99,6 +99,19 @@ describe.concurrent('a slot that is removed', () => {
     expect(await host.billed(slot_id!)).toBe(true)
   })
 
+  test('after it was appended to the page with its ad is cleared', async () => {
+    await using host = await open()
+    const response = await host.place(banner)
+    await host.page.evaluate((response) => {
+      const slot = document.createElement('div')
+      window.SponsoredPlacement!.on('rendered', () => slot.remove())
+      window.SponsoredPlacement!.renderPlacement({ target: slot, response })
+      document.body.append(slot)
+    }, response)
+    await host.waitForEvent('cleared', { reason: 'target_removed' })
+    expect(await host.shown()).toEqual(nothing)
+  })
+
   const removals: [string, () => unknown][] = [
     ['its own content replaced', () => document.querySelector('#slot')!.replaceChildren('Something else')],
     ['its own content emptied', () => Object.assign(document.querySelector('#slot')!, { innerHTML: '' })],
@@ -178,6 +191,21 @@ describe.concurrent('a slot in a shadow root', () => {
     expect(await occupied(host)).toBe(0)
   })
 
+  test('that is hidden by the shadow tree around it is not viewable', async () => {
+    await using host = await open()
+    await host.page.evaluate(() => {
+      const root = document.querySelector('main')!.attachShadow({ mode: 'open' })
+      root.innerHTML = '<section style="opacity: 0"><slot></slot></section>'
+    })
+    const turn_id = await host.start(banner)
+    await host.reaches(turn_id, 'rendered')
+    expect(await letDwellPass(host)).toEqual(rendered_only)
+    await host.page.evaluate(() => {
+      document.querySelector('main')!.shadowRoot!.querySelector('section')!.style.opacity = '1'
+    })
+    await host.waitForEvent('beacon', { event: 'visible', turn_id })
+  })
+
   test.for([
     ['the content of its root goes', 1, () => Reflect.get(window, 'inner').replaceChildren()],
     ['the content of its root goes, two deep', 2, () => Reflect.get(window, 'inner').replaceChildren()],
@@ -206,6 +234,16 @@ describe.concurrent('a slot that is moved', () => {
     expect(await letDwellPass(host)).toEqual(rendered_only)
     const again = await host.start(banner)
     await host.waitForEvent('beacon', { event: 'visible', turn_id: again })
+  })
+
+  test('is cleared at once, not when its frame has loaded again: what shows until then is blank', async () => {
+    await using host = await open()
+    const id = await host.start(banner)
+    await host.reaches(id, 'rendered')
+    await host.holdFrames()
+    await host.page.evaluate(() => document.querySelector('#other')!.after(document.querySelector('#slot')!))
+    await host.waitForEvent('cleared', { reason: 'target_removed' })
+    expect(await host.shown()).toEqual(nothing)
   })
 
   test('with moveBefore keeps its ad, which is viewed', async () => {

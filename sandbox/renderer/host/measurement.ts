@@ -103,7 +103,7 @@ export function isPageVisible(): boolean {
 function isShown(element: Element): boolean {
   // Empty when it is not in the document.
   if (getComputedStyle(element).visibility !== 'visible') return false
-  for (let at: Element | null = element; at; at = at.parentElement ?? hostOf(at)) {
+  for (let at: Element | null = element; at; at = at.assignedSlot ?? at.parentElement ?? hostOf(at)) {
     const { display, opacity } = getComputedStyle(at)
     if (display === 'none' || Number(opacity) < 0.1) return false
   }

@@ -209,13 +209,18 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
   if (getComputedStyle(target).colorScheme !== 'normal') setStyles(frame.element, { 'color-scheme': 'inherit' })
 
   const expiry = watchExpiry(consent.expires_at_ms, clock.now, () => block('consent_expired'))
+  // A frame that was taken out, even if it was put back at once, has lost its document: it has another window, or none.
+  let { contentWindow } = frame.element
   const removal = new MutationObserver(() => {
-    if (!wrapper.isConnected) close('cleared', 'target_removed')
+    if (contentWindow && contentWindow !== frame.element.contentWindow) close('cleared', 'target_removed')
+    contentWindow = frame.element.contentWindow
   })
   for (let root: Node | undefined = target; root; root = (root as ShadowRoot).host) {
     root = root.getRootNode()
     removal.observe(root, { childList: true, subtree: true })
   }
+  // A target may be appended to the document later.
+  removal.observe(document, { childList: true, subtree: true })
 
   const { signal } = listening
   document.addEventListener(
