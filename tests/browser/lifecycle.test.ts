@@ -538,6 +538,19 @@ describe.concurrent('turns of one page', () => {
     expect(await host.ledger()).toEqual(viewed)
   })
 
+  test('a turn without an id is a new one, even after one whose id is empty', async () => {
+    await using host = await open()
+    const isSame = await host.page.evaluate(
+      ({ endpoint, body }) => {
+        const { startTurn } = window.SponsoredPlacement!
+        const options = { target: '#slot', endpoint, body }
+        return startTurn({ ...options, turnId: '' }) === startTurn(options)
+      },
+      { endpoint: host.endpoint, body: host.body(banner) },
+    )
+    expect(isSame).toBe(false)
+  })
+
   test('the id of a cancelled turn starts a new one', async () => {
     await using host = await open()
     const first = await host.start({ ...banner, turnId: 'message-1' })

@@ -220,6 +220,22 @@ describe.concurrent('a turn whose decision is pending', () => {
     await expectNothing(host)
   })
 
+  test.concurrent('is polled past a cache that would repeat it, and at an endpoint that is a URL', async () => {
+    await using host = await stage.open()
+    const response = await host.place({ format: 'banner' })
+    const pending = JSON.stringify({ ...response, status: 'pending', placement: null, decision: null })
+    const headers = { 'cache-control': 'public, max-age=60' }
+    host.backend_responses.push({ body: pending }, { body: pending, headers }, { body: JSON.stringify(response) })
+    await host.page.evaluate(
+      ({ endpoint, body }) => {
+        window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint: new URL(endpoint, location.href), body })
+      },
+      { endpoint: host.endpoint, body: host.body() },
+    )
+    await host.waitForEvent('rendered')
+    expect(host.backend_calls).toHaveLength(3)
+  })
+
   test.concurrent('that is never decided is given up after half a minute', async () => {
     const { slow } = await openSlowStage()
     await using _ = slow

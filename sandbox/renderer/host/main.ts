@@ -72,7 +72,7 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
   }
 
   function start(options: TurnOptions): Turn {
-    const known = turns.get(options.turnId ?? '')
+    const known = turns.get(options.turnId!)
     if (known && known.state !== 'cancelled' && known.target === findTarget(options.target)) return known
     const turn = startTurn(renderer, options)
     turns.set(turn.id, turn)

@@ -238,6 +238,8 @@ export async function requestJson(url: string, options: RequestOptions): Promise
     body: body ? JSON.stringify(body) : null,
     credentials,
     keepalive,
+    // A poll that a cache answers would stay pending.
+    cache: 'no-store',
     signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
   })
   const { ok, status, headers } = response

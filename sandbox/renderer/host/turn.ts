@@ -26,7 +26,7 @@ export interface TurnOptions {
   /** The element for the ad, or its selector. */
   target: Element | string
   /** The host's own backend route, which returns the v1 placement response unchanged. Not needed once `activate` was called. */
-  endpoint?: string
+  endpoint?: string | URL
   body?: Record<string, unknown>
   /** Sent to the endpoint: the host's CSRF token, for example. */
   headers?: Record<string, string>
@@ -144,7 +144,8 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     return response
   }
   function request(): Promise<unknown> {
-    const { endpoint, body = {}, headers, signal } = options
+    const { body = {}, headers, signal } = options
+    const endpoint = String(options.endpoint ?? '')
     if (!endpoint) return renderer.activation!.requestPlacement(body, signal, over.signal)
     const more = { headers, signal, credentials: 'same-origin' } as const
     return requestDecision({
