@@ -36,7 +36,8 @@ export function consentProblem(consent: unknown, now_ms: number, least_revision:
   return revision < least_revision ? 'consent_superseded' : null
 }
 
-function isWhole(value: unknown): value is number {
+/** Whether a value is a whole number of at least 1. */
+export function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
 }
 

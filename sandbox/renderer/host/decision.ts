@@ -2,7 +2,16 @@
 import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
 import type { Placement } from '../../../src/contract/resources/placements.ts'
 import { isObject } from '../../../src/foundation/json.ts'
-import { type Activation, type Clock, type JsonResponse, pause, RequestProblem, requestJson } from './renderer.ts'
+import { isWhole } from './consent.ts'
+import {
+  type Activation,
+  type Clock,
+  type JsonResponse,
+  pause,
+  type RendererError,
+  RequestProblem,
+  requestJson,
+} from './renderer.ts'
 
 /** How long the service may hold one poll. */
 const poll_wait_ms = 2_000
@@ -72,8 +81,15 @@ export function readDecision(response: unknown): Decision {
   return { kind: 'unreadable', got: Object.keys(response) }
 }
 
+/** Returns the error of a decision that is neither a fill nor a no-fill. */
+export function decisionError(decision: Exclude<Decision, { kind: 'filled' | 'no_fill' }>): RendererError {
+  return decision.kind === 'unreadable'
+    ? { code: 'response_unreadable', got: decision.got }
+    : { code: `decision_${decision.kind}` }
+}
+
 /** Whether a placement has everything that is needed to render it. */
-export function isPlacement({ asset_token, render }: Record<string, unknown>): boolean {
+function isPlacement({ asset_token, render }: Record<string, unknown>): boolean {
   if (typeof asset_token !== 'string' || !isObject(render)) return false
   const { strategy, frame_url, media_type, width, height, label_text, sponsor_name } = render
   return (
@@ -82,19 +98,9 @@ export function isPlacement({ asset_token, render }: Record<string, unknown>): b
     /^https?:\/\//.test(frame_url) &&
     URL.canParse(frame_url) &&
     ['image', 'video', 'native'].includes(media_type as string) &&
-    isSize(width) &&
-    isSize(height) &&
-    isText(label_text) &&
-    isText(sponsor_name)
+    [width, height].every((size) => isWhole(size) && size <= 4_096) &&
+    [label_text, sponsor_name].every((text) => typeof text === 'string' && text.trim() !== '')
   )
-}
-
-function isSize(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= 4_096
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value.trim() !== ''
 }
 
 /**

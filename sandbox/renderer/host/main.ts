@@ -2,17 +2,17 @@
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
 import type { Placement, PlacementResponse } from '../../../src/contract/resources/placements.ts'
-import { activate, isPlacement, readDecision } from './decision.ts'
+import { activate, decisionError, readDecision } from './decision.ts'
 import { type Mount, mountPlacement } from './mount.ts'
 import {
   type Activation,
   describeProblem,
-  type ErrorCode,
   type EventType,
   findTarget,
   type Listener,
   type Occupant,
   openRenderer,
+  type RendererError,
   type RendererEvent,
 } from './renderer.ts'
 import { isLast, startTurn, type Turn, type TurnOptions, type TurnState } from './turn.ts'
@@ -86,18 +86,13 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
   function render(options: RenderOptions): Handle | null {
     const { target: given_target, response, placement: given, authoritative_consent, session_id = '' } = options
     const target = findTarget(given_target)
-    if (!target) return refuse('target_not_found')
-    const decision = given ? null : readDecision(response)
-    if (decision?.kind === 'unreadable') return refuse('response_unreadable', { got: decision.got })
-    if (decision?.kind === 'pending' || decision?.kind === 'expired') return refuse(`decision_${decision.kind}`)
-    if (decision?.kind === 'no_fill') {
+    if (!target) return refuse({ code: 'target_not_found' })
+    const decision = readDecision(given ? { placement: given } : response)
+    if (decision.kind === 'no_fill') {
       renderer.emit('no_fill', { no_fill_reason: decision.no_fill_reason })
       return null
     }
-    const placement = decision?.placement ?? given
-    if (!placement || !isPlacement({ ...placement })) {
-      return refuse('response_unreadable', { got: Object.keys(placement ?? {}) })
-    }
+    if (decision.kind !== 'filled') return refuse(decisionError(decision))
     const consent = authoritative_consent !== undefined ? authoritative_consent : response?.authoritative_consent
     const reason = renderer.consents.problem(consent, session_id)
     if (reason !== null || !consent) {
@@ -109,7 +104,7 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
     renderer.occupy(target, occupant)
     mount = mountPlacement(renderer, {
       target,
-      placement,
+      placement: decision.placement,
       consent: { ...consent },
       session_id,
       slot_id: response?.slot_id,
@@ -124,8 +119,8 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
       clear: () => mounted.clear('cleared'),
     }
   }
-  function refuse(code: ErrorCode, more: object = {}): null {
-    renderer.emit('error', { code, ...more })
+  function refuse(error: RendererError): null {
+    renderer.emit('error', error)
     return null
   }
 
@@ -175,7 +170,7 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
       renderer.activation = activation
       return browserActivation(activation)
     } catch (problem) {
-      return refuse('activation_failed', describeProblem(problem))
+      return refuse({ code: 'activation_failed', ...describeProblem(problem) })
     }
   }
 
@@ -195,7 +190,7 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
       requestPlacement: (body?: object, signal?: AbortSignal) =>
         activation
           .requestPlacement(body, signal)
-          .catch((problem) => refuse('request_failed', describeProblem(problem))),
+          .catch((problem) => refuse({ code: 'request_failed', ...describeProblem(problem) })),
     })
   }
 

@@ -45,8 +45,18 @@ interface EventDetails {
   play_completed: object
   beacon: { event: BeaconEvent; accepted: boolean; reason_code: string }
   cleared: { reason: string }
-  error: { code: ErrorCode; status?: number; reason_code?: string; got?: string[]; message?: string }
+  error: RendererError
 }
+
+/** The details of an error event. */
+export interface RendererError {
+  code: ErrorCode
+  status?: number
+  reason_code?: string
+  got?: string[]
+  message?: string
+}
+
 export type EventType = keyof EventDetails
 
 /** The turn, slot and mount that an event belongs to. */

@@ -7,18 +7,18 @@
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { Placement, PlacementResponse } from '../../../src/contract/resources/placements.ts'
 import { isObject } from '../../../src/foundation/json.ts'
-import { readDecision, requestDecision } from './decision.ts'
+import { decisionError, readDecision, requestDecision } from './decision.ts'
 import { type Mount, mountPlacement } from './mount.ts'
 import {
   describeProblem,
   type Emit,
-  type ErrorCode,
   type EventType,
   findTarget,
   type Listener,
   newId,
   type Occupant,
   type Renderer,
+  type RendererError,
   requestJson,
 } from './renderer.ts'
 
@@ -90,9 +90,9 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     // A string, since an error created here would keep this turn's mount alive with its stack.
     over.abort(reason)
   }
-  function fail(code: ErrorCode, more: object = {}): void {
-    emit('error', { code, ...more })
-    end('failed', code)
+  function fail(error: RendererError): void {
+    emit('error', error)
+    end('failed', error.code)
   }
   function cancel(reason: string): void {
     if (isLast(state)) return
@@ -128,16 +128,16 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     // The host's work need not wait for the exchange of a key: the ad does.
     if (!options.endpoint) await renderer.activating
     if (isOver()) return null
-    if (!target) return fail('target_not_found')
+    if (!target) return fail({ code: 'target_not_found' })
     state = 'consent_check'
     if (options.authoritative_consent !== undefined && isBlocked(options.authoritative_consent)) return null
-    if (!options.endpoint && !renderer.activation) return fail('endpoint_missing')
+    if (!options.endpoint && !renderer.activation) return fail({ code: 'endpoint_missing' })
     state = 'requesting'
     let response: unknown
     try {
       response = await request()
     } catch (problem) {
-      if (state === 'requesting') fail('request_failed', describeProblem(problem))
+      if (state === 'requesting') fail({ code: 'request_failed', ...describeProblem(problem) })
       return null
     }
     handle(response, target)
@@ -163,7 +163,7 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
       return
     }
     if (decision.kind === 'unreadable') {
-      fail('response_unreadable', { got: decision.got })
+      fail(decisionError(decision))
       return
     }
     const { status, slot_id: slot, authoritative_consent } = response as PlacementResponse
@@ -176,7 +176,7 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
       emit('no_fill', { no_fill_reason: decision.no_fill_reason })
       end('no_fill', 'no_fill')
     } else {
-      fail(`decision_${decision.kind}`)
+      fail(decisionError(decision))
     }
   }
   function mountFill(placement: Placement, consent: AuthoritativeConsent | undefined, target: Element): void {
@@ -184,7 +184,7 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     const given = options.authoritative_consent
     if (isBlocked(consent) || !consent || (given !== undefined && isBlocked(given))) return
     if (!target.isConnected) {
-      fail('target_removed')
+      fail({ code: 'target_removed' })
       return
     }
     state = 'mounting'
@@ -218,7 +218,7 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     },
     decision: Promise.resolve()
       .then(run)
-      .catch((problem) => fail('internal', { message: String(problem) }))
+      .catch((problem) => fail({ code: 'internal', message: String(problem) }))
       .then((response) => response ?? null),
     finish,
     cancel: () => cancel('cancelled'),
