@@ -12,7 +12,7 @@ import { createCell } from './cell.ts'
 export type { SandboxEvent }
 
 type LiveStatus = 'connecting' | 'live' | 'lost' | 'recovered'
-type EventHandler = (events: readonly SandboxEvent[]) => void
+type EventHandler = (events: readonly SandboxEvent[]) => unknown
 
 /** The stream sends a sign of life every 15 s. */
 const silence_ms = 40_000
@@ -40,10 +40,20 @@ function emit(event: SandboxEvent): void {
   setTimeout(() => {
     const events = batch
     batch = []
-    recent.set([...recent.get(), ...events].slice(-mostRecent))
+    recent.set(sinceReplaced([...recent.get(), ...events]).slice(-mostRecent))
     const added = events.filter(({ seq }) => seq > first_new_seq)
     if (added.length > 0) for (const handler of handlers) handler(added)
   }, batch_ms)
+}
+
+/** Whether the whole state of the sandbox was replaced. */
+export function isReplaced({ type }: SandboxEvent): boolean {
+  return type === 'sandbox.reset' || type === 'sandbox.restored'
+}
+
+/** Returns the events of the current state: nothing else shown on a page is older than a reset. */
+function sinceReplaced(events: readonly SandboxEvent[]): readonly SandboxEvent[] {
+  return events.slice(Math.max(0, events.findLastIndex(isReplaced)))
 }
 
 let isStarted = false

@@ -1,7 +1,7 @@
 /** Data of the control plane, read again when an event concerns it: one response, or a list with new items at its top. */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiProblem, call, type EndpointId, type InputOf, type OutputOf } from './api.ts'
-import { type SandboxEvent, useLiveEvents, useRecovery } from './live.ts'
+import { isReplaced, type SandboxEvent, useLiveEvents, useRecovery } from './live.ts'
 
 export type Loaded<Data> =
   | { status: 'loading'; data: null; problem: null }
@@ -82,8 +82,8 @@ export function useResource<Id extends EndpointId>(
 }
 
 /**
- * Reads data that takes more than one response of an endpoint: once for each `name`, and when it is reloaded. The
- * earlier data stays visible in the meantime.
+ * Reads data that takes more than one response of an endpoint: once for each `name`, and when it is reloaded, the whole
+ * state was replaced, or the connection is back. The earlier data stays visible in the meantime.
  */
 export function useLoaded<Data>(name: string, read: () => Promise<Data>): Resource<Data> {
   const [state, setState] = useState<Loaded<Data>>(loading)
@@ -99,16 +99,14 @@ export function useLoaded<Data>(name: string, read: () => Promise<Data>): Resour
       isShown = false
     }
   }, [name, reloads])
-  return { state, reload: useCallback(() => setReloads((before) => before + 1), []) }
+  const reload = useCallback(() => setReloads((before) => before + 1), [])
+  useLiveEvents((events) => events.some(isReplaced) && reload())
+  useRecovery(reload)
+  return { state, reload }
 }
 
 const loading = { status: 'loading', data: null, problem: null } as const
 const never = () => false
-
-/** Whether the whole state of the sandbox was replaced. */
-export function isReplaced({ type }: SandboxEvent): boolean {
-  return type === 'sandbox.reset' || type === 'sandbox.restored'
-}
 
 /** Returns anything thrown as a problem that can be shown. */
 export function problemOf(error: unknown): ApiProblem {

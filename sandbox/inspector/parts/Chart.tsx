@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import type uPlot from 'uplot'
 import { useTheme } from '../app/theme.ts'
 import { useSession } from '../data/api.ts'
-import { type SandboxEvent, useRecentEvents } from '../data/live.ts'
+import { isReplaced, type SandboxEvent, useRecentEvents } from '../data/live.ts'
 import { useResource } from '../data/resource.ts'
 import { Panel } from './Page.tsx'
 
@@ -222,13 +222,20 @@ function useSeconds(rates: readonly Rate[]): readonly Second[] {
   if (clock.status === 'ready') offset_ms.current ??= clock.data.now_ms - Date.now()
   const isReady = clock.status === 'ready'
   useEffect(() => {
+    if (recent.length === 0) {
+      // At first, and after another start of the sandbox, which may number its events from 1 again.
+      counted_seq.current = 0
+      past_seq.current = last_event_seq
+      setSeconds(lastMinute([]))
+      return
+    }
     if (!isReady) return
     const added = recent.filter(({ seq }) => seq > counted_seq.current)
     if (added.length === 0) return
     counted_seq.current = added.at(-1)?.seq ?? 0
     const now_ms = Date.now()
     setSeconds((before) => {
-      const next = lastMinute(before)
+      const next = lastMinute(added.some(isReplaced) ? [] : before)
       const bySecond = new Map(next.map(({ at_s }, index) => [at_s, index]))
       for (const event of added) {
         const at_ms = event.seq > past_seq.current ? now_ms : event.at_ms - (offset_ms.current ?? 0)
@@ -240,7 +247,7 @@ function useSeconds(rates: readonly Rate[]): readonly Second[] {
       }
       return next
     })
-  }, [recent, isReady, rates])
+  }, [recent, isReady, last_event_seq, rates])
   useEffect(() => {
     const timer = setInterval(() => setSeconds(lastMinute), 1_000)
     return () => clearInterval(timer)

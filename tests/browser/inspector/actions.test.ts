@@ -26,6 +26,23 @@ test('overview: another project changes keys and code, what is copied is what is
   await page.waitForURL('**/_sandbox/requests')
 })
 
+test('overview: after a reset, neither the last minute nor the activity has anything from before', async () => {
+  await using inspector = await openStaged()
+  const { here, page, go } = inspector
+  await go('/')
+  const counted = page.getByRole('region', { name: 'The last minute' }).locator('dd').first()
+  const activity = page.getByRole('region', { name: 'Recent activity' })
+  await fill(here.api)
+  await expect.poll(() => counted.innerText()).toMatch(/^1 /)
+  await activity.getByText('Decision').waitFor()
+  await here.api.accept('sandbox.reset', { body: {} })
+  await activity.getByText('Sandbox reset').waitFor()
+  await expect.poll(() => counted.innerText()).toMatch(/^0 /)
+  expect(await activity.getByRole('listitem').count()).toBe(1)
+  await fill(here.api)
+  await expect.poll(() => counted.innerText()).toMatch(/^1 /)
+})
+
 test('beacons: a search, an event, a pause, and a funnel that says what it counts', async () => {
   await using inspector = await openStaged()
   const { here, page, go } = inspector

@@ -121,6 +121,26 @@ test('a lost connection is said, and after another start everything is read agai
   }
 })
 
+test('after another start in memory, the last minute counts only what happens there', async () => {
+  const first = await startSandbox({ port: 0 })
+  const { port } = first
+  for (let index = 0; index < 3; index++) await fill(connect(first))
+  await using inspector = await openInspector(first, '/')
+  const { page } = inspector
+  const counted = page.getByRole('region', { name: 'The last minute' }).locator('dd').first()
+  await expect.poll(() => counted.innerText()).toMatch(/^3 /)
+  await first.close()
+  await page.getByText('Connection lost.').waitFor()
+  const second = await startSandbox({ port })
+  try {
+    await page.getByText('Connected again.').waitFor()
+    await fill(connect(second))
+    await expect.poll(() => counted.innerText()).toMatch(/^1 /)
+  } finally {
+    await second.close()
+  }
+})
+
 test('beyond loopback it asks for the admin token once, and has it in no address', async () => {
   await using on = await stage({ allowed_hosts: ['sandbox.test'] })
   await using inspector = await openInspector(on.sandbox)

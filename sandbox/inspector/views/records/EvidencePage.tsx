@@ -4,6 +4,7 @@ import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-compone
 import type { EvidenceEntry, EvidenceItem, EvidenceVerification } from '../../../../src/contract/resources/evidence.ts'
 import { parseJson } from '../../../../src/foundation/json.ts'
 import { call } from '../../data/api.ts'
+import { isReplaced, useLiveEvents } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type Table, timeColumn } from '../../parts/DataTable.tsx'
@@ -80,6 +81,7 @@ function Chains() {
 function Verification() {
   const [result, setResult] = useState<EvidenceVerification | null>(null)
   const { isRunning, problem, run } = useAction()
+  useLiveEvents((events) => events.some(isReplaced) && setResult(null))
   const verify = () => {
     setResult(null)
     return run(async () => setResult(await call('evidence.verify')), '')
