@@ -2,8 +2,8 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { Button, Input, SearchField, Text, ToggleButton } from 'react-aria-components'
 import { useSearchParams } from 'wouter'
-import { useSession } from '../data/api.ts'
 import { useLiveStatus } from '../data/live.ts'
+import { useResource } from '../data/resource.ts'
 import { SelectField } from './Fields.tsx'
 import { Icon } from './Icon.tsx'
 import { Empty, Page, type PageProps } from './Page.tsx'
@@ -55,7 +55,7 @@ interface FilterChoice {
   name: string
   label: string
   kind: 'choice'
-  /** `projects`: the projects of the seed. */
+  /** `projects`: every project of the sandbox. */
   values: readonly (readonly [value: string, label: string])[] | 'projects'
 }
 
@@ -185,8 +185,11 @@ interface FieldProps<F> {
 }
 
 function Choice({ filter: { name, label, values }, value, onChange }: FieldProps<FilterChoice>) {
-  const { projects } = useSession()
-  const options = values === 'projects' ? projects.map(({ client_id }) => [client_id, client_id] as const) : values
+  const { state } = useResource('projects.list', values === 'projects' ? { query: { limit: 1_000 } } : null)
+  const projects = (state.data?.items ?? []).map(({ client_id }) => [client_id, client_id] as const)
+  const known = values === 'projects' ? projects : values
+  // A link may name one that is not in the list, or not yet.
+  const options = value === '' || known.some(([id]) => id === value) ? known : [[value, value] as const, ...known]
   return (
     <SelectField
       label={label}
