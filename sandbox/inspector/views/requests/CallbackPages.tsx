@@ -157,7 +157,10 @@ function Delivery({ callback, reload }: { callback: CallbackItem; reload: () => 
 
 /** The attempts are in the journal, as requests to the callback URL. */
 function Attempts({ callback: { url, slot_id, attempts } }: { callback: CallbackItem }) {
-  const resource = useResource('requests.list', attempts === 0 ? null : { query: { path: url, limit: 1_000 } })
+  const resource = useResource(
+    'requests.list',
+    attempts === 0 ? null : { query: { path: url.slice(0, 256), limit: 1_000 } },
+  )
   const isOfSlot = (request: ListedRequest) => request.slot_id === slot_id
   return (
     <Panel title="Attempts" lead="From the journal, newest first.">
