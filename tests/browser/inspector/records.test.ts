@@ -155,6 +155,15 @@ test('beacons: a rejected one shows its body with the fields that were refused, 
   expect(await violations(page)).toEqual([])
   await go('/beacons?verdict=accepted')
   await page.getByText('No beacon matches these filters').waitFor()
+  expect((await on.api.send('POST', '/v1/beacons', { as: key, body: { event: 'render' } })).status).toBe(400)
+  await go('/beacons')
+  const route = await page.getByRole('row').nth(1).getByRole('link', { name: 'render' }).getAttribute('href')
+  const filled = await fill(on.api, { format: 'banner' })
+  const again = beacon(on.clock, filled, 'render')
+  await Promise.all(Array.from({ length: 210 }, () => on.api.accept('beacons.send', { as: key, body: again })))
+  await go(route!.replace('/_sandbox', ''))
+  await page.getByText('no beacon_id could be read').waitFor()
+  await page.locator('.json-mark', { hasText: 'beacon_id' }).waitFor()
 })
 
 test('consent: the history of a session, newest first, and the page of a revision', async () => {

@@ -242,7 +242,8 @@ function timeOfRoute(id: string): number | null {
 /** One beacon as received, and its duplicates: the body, with the refused fields marked. */
 export function BeaconPage({ id }: { id: string }) {
   const at_ms = timeOfRoute(id)
-  const query = at_ms === null ? { beacon_id: id, limit: 50 } : { since: String(at_ms), limit: 200 }
+  const query =
+    at_ms === null ? { beacon_id: id, limit: 50 } : { since: String(at_ms), verdict: 'rejected' as const, limit: 1_000 }
   const resource = useResource('beacons.list', { query }, ({ type, data }) => {
     return type.startsWith('beacon.') && data.beacon_id === id
   })
@@ -250,7 +251,7 @@ export function BeaconPage({ id }: { id: string }) {
     <Page
       title={at_ms === null ? id : 'Beacon without an ID'}
       {...(at_ms === null ? { copies: 'beacon_id' } : {})}
-      lead={at_ms === null ? 'Beacon, as received' : `Received ${dateAndTime(at_ms)}: its body could not be read`}
+      lead={at_ms === null ? 'Beacon, as received' : `Received ${dateAndTime(at_ms)}: no beacon_id could be read`}
     >
       <Shown resource={resource}>
         {({ items }) => {
