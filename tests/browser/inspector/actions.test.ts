@@ -74,6 +74,11 @@ test('beacons: a search, an event, a pause, and a funnel that says what it count
   await Promise.all(jobs.flat())
   await go('/beacons')
   await page.getByText('Newest 1,000 placements. Older ones are not counted').waitFor()
+  await go('/')
+  const totals = page.getByRole('region', { name: 'Totals' })
+  await totals.getByText('Newest placements').waitFor()
+  await totals.getByText('Billed (all)').waitFor()
+  await totals.getByText('Did not count (all)').waitFor()
 })
 
 test('a request: another is chosen to compare, what is equal is shown too, and the differences are closed', async () => {

@@ -255,32 +255,39 @@ function Totals() {
       }
     >
       <Shown resource={funnel}>
-        {({ placements, is_complete, fills, no_fills, pending, no_fill_reasons }) => (
-          <>
-            <dl className="figures">
-              <Total name={is_complete ? 'Placements' : 'Newest placements'} value={placements} />
-              <Total name="Fills" value={fills} />
-              <Total name="No-fills" value={no_fills} />
-              {pending > 0 && <Total name="Pending" value={pending} />}
-              {billing.state.status === 'ready' && (
-                <>
-                  <Total name="Billed" value={billing.state.data.totals.reduce((sum, { count }) => sum + count, 0)} />
-                  <Total name="Did not count" value={billing.state.data.not_counted.count} />
-                </>
+        {({ placements, is_complete, fills, no_fills, pending, no_fill_reasons }) => {
+          // Billing counts all placements, the funnel at most the newest 1,000.
+          const ofAll = is_complete ? '' : ' (all)'
+          return (
+            <>
+              <dl className="figures">
+                <Total name={is_complete ? 'Placements' : 'Newest placements'} value={placements} />
+                <Total name="Fills" value={fills} />
+                <Total name="No-fills" value={no_fills} />
+                {pending > 0 && <Total name="Pending" value={pending} />}
+                {billing.state.status === 'ready' && (
+                  <>
+                    <Total
+                      name={`Billed${ofAll}`}
+                      value={billing.state.data.totals.reduce((sum, { count }) => sum + count, 0)}
+                    />
+                    <Total name={`Did not count${ofAll}`} value={billing.state.data.not_counted.count} />
+                  </>
+                )}
+              </dl>
+              {no_fill_reasons.length > 0 && (
+                <ul className="bar wrapping reasons-line">
+                  {no_fill_reasons.map(({ no_fill_reason, count }) => (
+                    <li key={no_fill_reason} className="bar">
+                      <Chip tone="warn">{no_fill_reason}</Chip>
+                      <span className="soft">{count.toLocaleString('en')}</span>
+                    </li>
+                  ))}
+                </ul>
               )}
-            </dl>
-            {no_fill_reasons.length > 0 && (
-              <ul className="bar wrapping reasons-line">
-                {no_fill_reasons.map(({ no_fill_reason, count }) => (
-                  <li key={no_fill_reason} className="bar">
-                    <Chip tone="warn">{no_fill_reason}</Chip>
-                    <span className="soft">{count.toLocaleString('en')}</span>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </>
-        )}
+            </>
+          )
+        }}
       </Shown>
     </Panel>
   )
