@@ -236,7 +236,8 @@ test('evidence: verified on demand, and the first broken entry is named and show
     await page.getByRole('button', { name: 'Verify all chains' }).click()
     await page.getByRole('link', { name: 'first broken entry: 3' }).click()
     await page.waitForURL('**/evidence/proj_demo~3')
-    await page.locator('.chain-row').nth(2).waitFor()
+    await page.locator('.chain li').nth(2).locator('.json-string', { hasText: 'decisiom' }).waitFor()
+    expect(await page.locator('.chain-detail:visible').count()).toBe(1)
   } finally {
     await second.close()
   }

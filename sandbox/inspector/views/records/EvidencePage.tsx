@@ -135,7 +135,7 @@ function Entry({ id }: { id: string }) {
               title="Chain"
               lead={checkpoint === null ? undefined : `The chain ends with entry ${checkpoint.entries}.`}
             >
-              <EvidenceEntries entries={entries} client_id={client_id} />
+              <EvidenceEntries entries={entries} client_id={client_id} opened_seq={seq} />
             </Panel>
           ) : (
             <Empty icon="chain" title="No such entry in the chain" />
@@ -146,14 +146,21 @@ function Entry({ id }: { id: string }) {
   )
 }
 
+interface EvidenceEntriesProps {
+  entries: readonly EvidenceEntry[]
+  client_id: string
+  /** The entry that is open from the start. */
+  opened_seq?: number
+}
+
 /** Evidence entries with their hashes. */
-export function EvidenceEntries({ entries, client_id }: { entries: readonly EvidenceEntry[]; client_id: string }) {
+export function EvidenceEntries({ entries, client_id, opened_seq }: EvidenceEntriesProps) {
   if (entries.length === 0) return <p className="soft">None.</p>
   return (
     <ol className="chain">
       {entries.map((entry) => (
         <li key={entry.seq}>
-          <Disclosure>
+          <Disclosure defaultExpanded={entry.seq === opened_seq}>
             <Heading className="chain-head">
               <Button slot="trigger" className="chain-row">
                 <Icon name="chevron" />
