@@ -52,6 +52,11 @@ test('a fault rule is added, shown and removed', async () => {
   await page.getByRole('button', { name: 'Add rule' }).click()
   await page.getByRole('alert').getByText('status').first().waitFor()
   expect((await here.api.accept('faults.list')).body.items).toEqual([])
+  const long = { effect: 'drop', path: `/v1/${'x'.repeat(200)}`, session_id: 's'.repeat(128) } as const
+  await here.api.accept('faults.add', { body: long })
+  await go('/controls?part=faults')
+  const card = page.locator('.card').first()
+  expect(await card.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
 })
 
 test('a scenario is used and ended', async () => {
