@@ -8,6 +8,7 @@ import type Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
 import { oldClientHeader } from '../../src/contract/endpoint.ts'
+import type { Integrity } from '../../src/contract/resources/sandbox.ts'
 import { edit, fill, folder, stage } from '../http/stage.ts'
 import { addBeacons } from './large-state.ts'
 
@@ -69,6 +70,7 @@ test.each<[string, string, (path: string) => void]>([
     'requests',
     (path) => edit(path, (db) => db.prepare('UPDATE exchange SET request_headers = ?').run(`{"${oldClientHeader}":`)),
   ],
+  ['the file of the tokens', 'tokens', (path) => writeFileSync(`${path}.access`, 'no database')],
 ])('%s: 503, which names the check', async (_, target, damage) => {
   const path = copyOf()
   damage(path)
@@ -77,6 +79,10 @@ test.each<[string, string, (path: string) => void]>([
   const response = await fetch(new URL(`/_sandbox/${target.replace('SLOT', slot_id)}`, sandbox.url))
   expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('svc sandbox integrity')])
   expect(reports).toEqual([expect.objectContaining({ name: 'StorageError', refused: 'read' })])
+  if (target !== 'tokens') return
+  const { database } = (await (await fetch(`${sandbox.url}/_sandbox/integrity`)).json()) as Integrity
+  const [problem] = database.problems
+  expect(problem).toBe(`${path}.access: file is not a database. Stop the sandbox and remove it: that ends its tokens`)
 })
 
 test('a page that a start reads last: refused, and the port and the lock are free', async () => {

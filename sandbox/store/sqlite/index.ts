@@ -195,7 +195,8 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
      */
     async integrityProblems() {
       if (isInMemory) return []
-      return opened.isInPlace() ? checkFile(path, 'quick_check', maxProblems) : [removedWarning(path)]
+      const problems = opened.isInPlace() ? await checkFile(path, 'quick_check', maxProblems) : [removedWarning(path)]
+      return [...problems, ...(await access.problems())]
     },
     largestId: async () => connection.read(() => largestIdOf(db)),
     async close() {

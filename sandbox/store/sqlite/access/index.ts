@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { type AccessStore, type AuditRow, mostAudited, type TokenRow } from '../../nodes.ts'
 import { StorageError } from '../../store.ts'
+import { checkFile } from '../file-work.ts'
 import { createPrivate, makePrivate } from '../open.ts'
 
 const schema = `
@@ -36,7 +37,11 @@ const addAudit = `INSERT INTO audit (at_ms, token, namespace, action, path, stat
   VALUES (@at_ms, @token, @namespace, @action, @path, @status, @reason_code)`
 
 /** `path` is the path of the database. */
-export function accessFile(path: string): AccessStore & { close(): void } {
+export function accessFile(path: string): AccessStore & {
+  /** Resolves to what is wrong with the file, and what to do. */
+  problems(): Promise<string[]>
+  close(): void
+} {
   const file = path === ':memory:' ? null : `${path}.access`
   let database: Database.Database | null = null
   let isFile = false
@@ -97,6 +102,10 @@ export function accessFile(path: string): AccessStore & { close(): void } {
         const rows = open().prepare<unknown[], AuditRow>(select)
         return rows.all(before ?? Number.MAX_SAFE_INTEGER, token ?? null, token ?? null, limit + 1)
       }, 'read'),
+    async problems() {
+      const found = file === null || !existsSync(file) ? [] : await checkFile(file, 'quick_check', 1)
+      return found.map((problem) => `${file}: ${problem}. Stop the sandbox and remove it: that ends its tokens`)
+    },
     close: () => database?.close(),
   }
 }
