@@ -64,7 +64,13 @@ export const noFillReasons = {
     'blocked_domains removed every campaign.',
     'overrides.blocked_domains.',
   ),
-  policy_block: row('core_policy', 7, 'no', 'A policy of the project or surface forbids ads.', 'The project setting enabled: false.'),
+  policy_block: row(
+    'core_policy',
+    7,
+    'no',
+    'A policy of the project or surface forbids ads.',
+    'The project setting enabled: false.',
+  ),
   unsupported_surface: row(
     'core_policy',
     6,
