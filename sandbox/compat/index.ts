@@ -33,7 +33,7 @@ function toBeacon(body: LegacyBeacon): BeaconRequest {
     beacon_id,
     asset_token,
     event: canonicalEvent(beacon_type),
-    occurred_at_ms: Math.floor(occurred_at_ms_client),
+    occurred_at_ms: Math.min(Math.floor(occurred_at_ms_client), Number.MAX_SAFE_INTEGER),
     ...(Object.keys(known).length === 0 ? {} : { measurements: known }),
     ...(Object.keys(others).length === 0 ? {} : { metadata: others }),
     ...(contract_version === undefined ? {} : { contract_version }),

@@ -198,7 +198,7 @@ export const LegacyBeacon = strictObject(() => ({
   asset_token: observed(z.string().min(1).max(256), 'C06', 'Token of the fill.'),
   beacon_type: observed(z.enum(legacyBeaconTypes), 'C06', 'What happened; stored as the canonical event.'),
   occurred_at_ms_client: observed(
-    z.number().min(0).max(Number.MAX_SAFE_INTEGER),
+    z.number().min(0),
     'C06',
     "When it happened by the client's clock, Unix epoch milliseconds; shifted when the sandbox clock was moved.",
   ),

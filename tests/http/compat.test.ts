@@ -420,8 +420,7 @@ describe('6. beacons', () => {
       [{ asset_token: 'ast_nothing' }, 'asset_token_invalid'],
       [{ occurred_at_ms_client: Date.now() - 400_000 }, 'beacon_stale'],
       [{ occurred_at_ms_client: Math.floor(Date.now() / 1000) }, 'occurred_at_in_seconds'],
-      [{ occurred_at_ms_client: Number.MAX_SAFE_INTEGER }, 'beacon_in_future'],
-      [{ occurred_at_ms_client: 1e300 }, 'schema_invalid'],
+      [{ occurred_at_ms_client: 1e300 }, 'beacon_in_future'],
       [{ contract_version: 'csl_wrapper_beacon/v2' }, 'contract_version_unsupported'],
     ] as const
     for (const [more, reason_code] of refusals) {
