@@ -22,16 +22,28 @@ export function findCaller(services: Services, exchange: Exchange, endpoint: End
   const { request } = exchange
   if (request.identity !== null) return restoreCaller(services, exchange, endpoint, request.identity)
   const text = bearerOf(request.headers.authorization)
-  if (text.startsWith('sk_')) return callerOfSecretKey(services, exchange, endpoint, text)
   if (text.startsWith('pk_'))
     throw new ApiError('key_class', { message: 'A publishable key is not a bearer credential.' })
   if (text.startsWith('ast_')) throw new ApiError('token_in_wrong_place')
-  if (text.startsWith('at_') || text.startsWith('bt_')) return callerOfToken(services, exchange, endpoint, text)
-  throw new ApiError('key_unknown', {
-    message: 'The Authorization header contains neither a key nor a token: secret keys begin with sk_.',
-    hint: 'Check the variable that it is read from: it may be unset (Bearer undefined), quoted, or not expanded.',
-  })
+  const kind = bearerKinds.find(({ prefix }) => text.startsWith(prefix))
+  if (kind === undefined) {
+    throw new ApiError('key_unknown', {
+      message: 'The Authorization header contains neither a key nor a token: secret keys begin with sk_.',
+      hint: 'Check the variable that it is read from: it may be unset (Bearer undefined), quoted, or not expanded.',
+    })
+  }
+  const { credential, elsewhere } = kind
+  if (!endpoint.credentials.includes(credential)) throw new ApiError('key_class', { message: elsewhere })
+  if (credential !== 'secret_key') return callerOfToken(services, exchange, credential, text)
+  return andThen(findSecretKey(services, text), (key) => callerOfKey(exchange, key))
 }
+
+/** The prefix tells the class of a credential, so one of the wrong class needs no lookup (A02). */
+const bearerKinds = [
+  { prefix: 'sk_', credential: 'secret_key', elsewhere: 'This path is for browsers: it takes an activation token.' },
+  { prefix: 'at_', credential: 'activation_token', elsewhere: 'This path is for servers: it takes a secret key.' },
+  { prefix: 'bt_', credential: 'beacon_token', elsewhere: 'A beacon token is only good for beacons.' },
+] as const
 
 /**
  * Returns the caller whose request is replayed: by identity, since its secret is not kept. A page acts as if it had
@@ -103,15 +115,6 @@ function digestOf({ sha256 }: Services['platform'], text: string): Uint8Array {
   return digest
 }
 
-function callerOfSecretKey(services: Services, exchange: Exchange, endpoint: Endpoint, text: string): Soon<Caller> {
-  return andThen(findSecretKey(services, text), (key) => {
-    if (!endpoint.credentials.includes('secret_key')) {
-      throw new ApiError('key_class', { message: 'This path is for browsers: it takes an activation token.' })
-    }
-    return callerOfKey(exchange, key)
-  })
-}
-
 function findSecretKey({ store, platform }: Services, text: string): Soon<KeyRow> {
   return andThen(store.findKey(digestOf(platform, text)), (key) => {
     if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
@@ -128,29 +131,20 @@ function callerOfKey({ context, request }: Exchange, key: KeyRow): Caller {
   return { credential: 'secret_key', project: key.project, mode: key.mode, key_id: key.id, slot_id: null }
 }
 
-const forServers = 'This path is for servers: it takes a secret key.'
-
-const prefixes = { activation_token: 'at', beacon_token: 'bt' } as const
-
 async function callerOfToken(
   services: Services,
   { context, request }: Exchange,
-  endpoint: Endpoint,
+  credential: 'activation_token' | 'beacon_token',
   text: string,
 ): Promise<Caller> {
   const { store, platform } = services
   const parsed = parseToken(text)
   const row = parsed === null ? null : await store.findActivation(parsed.id)
-  if (parsed === null || row === null || !platform.equals(platform.sha256(parsed.secret), row.hash)) {
+  const isOfKind = (row?.slot_id ?? null) === null ? credential === 'activation_token' : credential === 'beacon_token'
+  if (parsed === null || row === null || !isOfKind || !platform.equals(platform.sha256(parsed.secret), row.hash)) {
     throw new ApiError('activation_token_invalid')
   }
-  const credential = row.slot_id === null ? 'activation_token' : 'beacon_token'
-  if (parsed.kind !== prefixes[credential]) throw new ApiError('activation_token_invalid')
   if (context.now_ms >= row.expires_at_ms) throw new ApiError('activation_token_expired')
-  if (!endpoint.credentials.includes(credential)) {
-    const message = credential === 'beacon_token' ? 'A beacon token is only good for beacons.' : forServers
-    throw new ApiError('key_class', { message })
-  }
   if (credential === 'beacon_token') await pinOrigin(services, row, request.headers.origin)
   else {
     if (row.is_key_revoked)

@@ -266,9 +266,15 @@ describe('an activation token', () => {
     await using on = await stage()
     const as = await activate(on.api)
     const flipped = as.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+    const body = {
+      beacon_id: 'beacon-1',
+      asset_token: 'ast_x',
+      event: 'render',
+      occurred_at_ms: on.clock.now(),
+    } as const
     for (const forged of [flipped, as.slice(0, -1), `${as}x`, 'at_', 'at_00000000000', as.replace('at_', 'bt_')]) {
-      const { status, body } = await on.api.refuse('placements.create', { as: forged, origin, body: asked() })
-      expect([forged.slice(0, 3), status, body.reason_code]).toEqual([
+      const { status, body: refused } = await on.api.refuse('beacons.send', { as: forged, origin, body })
+      expect([forged.slice(0, 3), status, refused.reason_code]).toEqual([
         forged.slice(0, 3),
         401,
         'activation_token_invalid',

@@ -315,11 +315,16 @@ describe('3. decisions', () => {
     ]) {
       expect((await on.api.refuse('wrapper.decision', call)).status).toBe(404)
     }
-    const token = await activate(on.api)
-    const asPage = await on.api.refuse('wrapper.decision', { as: token, origin, params: { slot_id } })
-    expect([asPage.status, asPage.body.reason_code]).toEqual([403, 'key_class'])
-    const asServer = await on.api.refuse('browser.decision', { as: key, params: { slot_id } })
-    expect([asServer.status, asServer.body.reason_code]).toEqual([403, 'key_class'])
+    // Its prefix tells the class: an unknown one is of the wrong class too.
+    for (const [id, as] of [
+      ['wrapper.decision', await activate(on.api)],
+      ['wrapper.decision', 'at_nobody'],
+      ['browser.decision', key],
+      ['browser.decision', 'sk_test_nobody'],
+    ] as const) {
+      const { status, body } = await on.api.refuse(id, { as, origin, params: { slot_id } })
+      expect([id, as, status, body.reason_code]).toEqual([id, as, 403, 'key_class'])
+    }
   })
 })
 

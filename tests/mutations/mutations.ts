@@ -179,8 +179,8 @@ const credentials: Omit<Mutation, 'about'>[] = [
     name: 'beacon_token_opens_everything',
     wrong: 'A beacon token may create placements.',
     file: 'sandbox/pipeline/credentials.ts',
-    from: 'if (!endpoint.credentials.includes(credential)) {',
-    to: 'if (false) {',
+    from: "if (!endpoint.credentials.includes(credential)) throw new ApiError('key_class', { message: elsewhere })",
+    to: '',
     noticed_by: 'credentials/a beacon token gives access to nothing else',
   },
   {
