@@ -97,13 +97,10 @@ export const reasonCodes = {
       'Nothing was stored. Find out why it was sent there, and replace it: create another key and revoke this one (svc keys create, svc keys revoke); a page activates again.',
     ],
     formats_empty: [
-      'overrides.allowed_formats is empty.',
+      'allowed_formats is empty.',
       'Name at least one of banner, clip, native, or leave the field out to allow all.',
     ],
-    format_unsupported: [
-      'overrides.allowed_formats names an unsupported format.',
-      'The formats are banner, clip and native.',
-    ],
+    format_unsupported: ['allowed_formats names an unsupported format.', 'The formats are banner, clip and native.'],
     format_combination_unsupported: [
       'native_template_id needs the native format.',
       'Add native to allowed_formats, or remove native_template_id.',
