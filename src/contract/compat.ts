@@ -113,6 +113,7 @@ const ticket = {
     'A handshake cannot carry an Authorization header in a browser: a ticket takes its place. The request has no body. A slot that is unknown or belongs to another project gets a 404. Use GET /v1/decisions/{slot_id} with wait_ms.',
   params: slotParams,
   response: DecisionTicket,
+  response_headers: ['deprecation', 'link', 'x-sandbox-warning'],
   errors: ['not_found'],
 } as const
 
@@ -173,7 +174,7 @@ const aliased = {
   description:
     'Records that a generation of a job started, finished or failed. Use POST /v1/jobs/{job_id}/generation/{event}.',
   body: LegacyGenerationReport,
-  response_headers: ['deprecation', 'link'],
+  response_headers: ['deprecation', 'link', 'x-sandbox-warning'],
   errors: ['not_found', 'contract_version_unsupported'],
 } as const
 
@@ -285,6 +286,7 @@ export const endpoints = declareEndpoints({
       event: observed(z.string(), 'C05', 'started, finished or failed; anything else is a 404.'),
     })),
     body: GenerationReport,
+    response_headers: ['x-sandbox-warning'],
     errors: ['not_found'],
   },
   'wrapper.generation': {

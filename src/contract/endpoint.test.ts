@@ -74,3 +74,11 @@ test('a text of the wrong form is refused in our own words', () => {
   )
   expect(found).toEqual([])
 })
+
+test('an endpoint for servers lists the warning of a secret key from a page, an alias its deprecation and successor', () => {
+  for (const { id, credentials, successor, status, response_headers = [] } of Object.values<Endpoint>(contract)) {
+    if (status === 101) continue
+    if (credentials.includes('secret_key')) expect(response_headers, id).toContain('x-sandbox-warning')
+    if (successor !== undefined) expect(response_headers, id).toEqual(expect.arrayContaining(['deprecation', 'link']))
+  }
+})
