@@ -49,7 +49,7 @@ const exportEvidence = endpointCommand('evidence.export', {
       }
     }
     await writeAtomically(session, path, counted(), { overwrite: options.overwrite === true })
-    out.note(`${count} lines in ${path}`)
+    out.note(`Wrote ${path}, ${count} lines.`)
     return 0
   },
 })
@@ -79,7 +79,7 @@ const tamperEvidence: Command = {
       if (changed === null) throw new CliError('usage', 'entry_missing', `${from} has no entry ${seq} to change.`)
     }
     await writeAtomically(session, to, copied(), { overwrite: true })
-    session.out.note(`entry ${seq} of ${changed} is changed in ${to}`)
+    session.out.note(`Changed entry ${seq} of ${changed} in ${to}. To see it found: svc evidence verify ${args[1]}`)
     return 0
   },
 }

@@ -4,7 +4,7 @@ import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { Option } from 'commander'
 import type { Session } from '../cli/run/command.ts'
-import { CliError } from '../cli/run/errors.ts'
+import { CliError, unwritable } from '../cli/run/errors.ts'
 
 /** Lets a command replace an existing file. */
 export const forceOption = () => new Option('--force, --overwrite', 'replace an existing file')
@@ -31,9 +31,8 @@ export async function writeAtomically(
     await rename(partial, path)
   } catch (error) {
     await rm(partial, { force: true }).catch(() => undefined)
-    const isOfFile = error instanceof Error && 'syscall' in error && 'path' in error && error.path === partial
-    if (!isOfFile) throw error
-    const message = `${path} cannot be written: ${error.message}.`
-    throw new CliError('usage', 'file_unwritable', message, 'Check the directory, its permissions and the free space.')
+    const isOfFile = error instanceof Error && 'path' in error && error.path === partial
+    const hint = 'Check the directory, its permissions and the free space.'
+    throw isOfFile ? unwritable(path, error, hint) : error
   }
 }

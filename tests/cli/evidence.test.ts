@@ -66,7 +66,7 @@ describe('an export', () => {
     const { code, stdout, stderr } = await cli.svc('evidence export --file one.jsonl --client-id proj_other')
     const one = [...whole.slice(7, 9), '{"line":"end","chains":1}', ''].join('\n')
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
-    expect(stderr).toBe(`3 lines in ${join(cli.home, 'one.jsonl')}\n`)
+    expect(stderr).toBe(`Wrote ${join(cli.home, 'one.jsonl')}, 3 lines.\n`)
     expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).toBe(one)
     const again = await cli.svc('evidence export --file one.jsonl')
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('or --force to replace it') })
@@ -154,7 +154,12 @@ describe('svc evidence tamper', () => {
     ] as const) {
       const tampered = await cli.svc(`evidence tamper original.jsonl copy.jsonl ${flags}`)
       expect(tampered).toMatchObject({ code: 0, stdout: '' })
-      expect(tampered.stderr).toContain(`entry ${seq} of ${project} is changed in`)
+      expect(tampered.stderr).toMatch(
+        new RegExp(
+          `^Changed entry ${seq} of ${project} in .*copy\\.jsonl\\. To see it found: svc evidence verify copy\\.jsonl$`,
+          'm',
+        ),
+      )
       const { code, stdout } = await cli.svc('evidence verify copy.jsonl -o json')
       expect(code).toBe(5)
       const { chains } = JSON.parse(stdout) as { chains: { client_id: string; broken_at: number | null }[] }

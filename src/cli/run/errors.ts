@@ -66,9 +66,9 @@ export async function untilCtrlC(work: Promise<number>): Promise<number> {
  * The failure of a command that cannot read a file: with the reason in words where Node has only a code and a system
  * call.
  */
-export function unreadable(file: string, error: Error & { code?: unknown }): CliError {
+export function unreadable(file: string, error: Error & { code?: unknown }, hint: string | null = null): CliError {
   const reason = readFailures[String(error.code)] ?? error.message
-  return new CliError('usage', 'file_unreadable', `${file} cannot be read: ${reason}.`)
+  return new CliError('usage', 'file_unreadable', `${file} cannot be read: ${reason}.`, hint)
 }
 
 const readFailures: Readonly<Record<string, string>> = {
@@ -90,6 +90,7 @@ const writeFailures: Readonly<Record<string, string>> = {
   EEXIST: 'part of its path is not a directory',
   EDQUOT: 'your disk quota is used up',
   EFBIG: 'the file is too large',
+  ENOENT: 'its directory does not exist',
   ENOSPC: 'the disk is full',
   ENOTDIR: 'part of its path is not a directory',
   EROFS: 'the file system is read-only',

@@ -10,7 +10,7 @@ import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-comma
 import { type Column, tableLines } from '../../cli/output/table.ts'
 import { alignPairs, sizeText } from '../../cli/output/text.ts'
 import type { Command, CommandGroup, Noun, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, unreadable } from '../../cli/run/errors.ts'
 import { startEnvironment, startFlags } from '../../cli/settings/start-options.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 import { canAsk, confirm } from '../prompt.ts'
@@ -117,13 +117,8 @@ const importCommand = endpointCommand('sandbox.import', {
     let body: Blob
     try {
       body = await openAsBlob(file)
-    } catch {
-      throw new CliError(
-        'usage',
-        'file_unreadable',
-        `${file} cannot be read.`,
-        'Name a file written by svc sandbox export.',
-      )
+    } catch (error) {
+      throw unreadable(file, error as Error, 'Name a file written by svc sandbox export.')
     }
     if (options.yes !== true) await confirmImport(session, args[0]!)
     const data = await session.out.bytes('POST /_sandbox/import', body.size, (done) => {
