@@ -90,7 +90,7 @@ describe('svc config set', () => {
       code: 2,
       stdout: '',
       stderr:
-        'error: base_url: must be an http or https URL, such as http://127.0.0.1:4010.\nhint: See svc help settings.\n',
+        'error: base_url: must be an http or https URL without a query, such as http://127.0.0.1:4010.\nhint: See svc help settings.\n',
     })
     expect((await run('config set colour red')).stderr).toContain('Allowed choices are base_url, client_id')
     expect(existsSync(profiles)).toBe(false)

@@ -67,9 +67,11 @@ hint: Set SVC_SECRET_KEY, or give --secret-key KEY.
       expect(code).toBe(2)
       return stderr.split('\n')[0]
     }
-    expect(await messageOf('--base-url ftp://x')).toBe(
-      'error: --base-url: must be an http or https URL, such as http://127.0.0.1:4010.',
-    )
+    for (const url of ['ftp://x', 'http://x?y=1', 'http://x/#/home']) {
+      expect(await messageOf(`--base-url ${url}`)).toBe(
+        'error: --base-url: must be an http or https URL without a query, such as http://127.0.0.1:4010.',
+      )
+    }
     expect(await messageOf('', { SVC_OUTPUT: 'yaml' })).toContain(
       'error: SVC_OUTPUT: must be one of text, json, jsonl, none.',
     )

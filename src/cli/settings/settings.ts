@@ -32,7 +32,10 @@ const key: Rule = { pattern: /^[!-~]+$/, problem: 'must be printable characters 
 const file: Rule = { pattern: /./s, problem: 'must be at least 1 character' }
 
 export const settingRules: Readonly<Record<SettingName, Rule>> = {
-  base_url: { pattern: /^https?:/i, problem: 'must be an http or https URL, such as http://127.0.0.1:4010' },
+  base_url: {
+    pattern: /^https?:[^?#]*$/i,
+    problem: 'must be an http or https URL without a query, such as http://127.0.0.1:4010',
+  },
   client_id: { pattern: new RegExp(client_id?.pattern ?? ''), problem: client_id?.problem ?? '' },
   secret_key: key,
   publishable_key: key,
