@@ -1,7 +1,8 @@
-import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { callEndpoint, endpointCommand, projectFilter } from '../cli/endpoint/endpoint-command.ts'
 import { type Column, paintReason, tableLines } from '../cli/output/table.ts'
 import type { Style } from '../cli/output/terminal.ts'
-import type { Noun } from '../cli/run/command.ts'
+import { plural } from '../cli/output/text.ts'
+import type { CommandInput, Noun, Session } from '../cli/run/command.ts'
 import type { BillingReport } from '../contract/resources/billing.ts'
 
 const lineColumns: readonly Column[] = [
@@ -28,19 +29,43 @@ const reasonColumns: readonly Column[] = [
   { name: 'beacons', field: 'count' },
 ]
 
+const report = endpointCommand('billing.report', {
+  details:
+    'Nothing is ever billed here. With -o json it lists every beacon that did not count. Notes how many fills have no render beacon, which no line shows.',
+  examples: ['billing report', 'billing report --session-id sess_1 --since 1h -o json'],
+  tables: [lineColumns, totalColumns, reasonColumns],
+  text: (report, _, style) =>
+    [...countedTables(report, style), notCountedTable(report, style)]
+      .filter(({ length }) => length > 0)
+      .flatMap((table, index) => (index === 0 ? table : ['', ...table])),
+})
+
 export const billing: Noun = {
   summary: 'Report what production would have billed',
   commands: [
-    endpointCommand('billing.report', {
-      details: 'Nothing is ever billed here. With -o json it lists every beacon that did not count.',
-      examples: ['billing report', 'billing report --session-id sess_1 --since 1h -o json'],
-      tables: [lineColumns, totalColumns, reasonColumns],
-      text: (report, _, style) =>
-        [...countedTables(report, style), notCountedTable(report, style)]
-          .filter(({ length }) => length > 0)
-          .flatMap((table, index) => (index === 0 ? table : ['', ...table])),
-    }),
+    {
+      ...report,
+      async run(session, input) {
+        const exit_code = await report.run(session, input)
+        if (input.options.until === undefined) await noteUnrendered(session, input)
+        return exit_code
+      },
+    },
   ],
+}
+
+/** Notes the fills without a render beacon, of the newest placements that the flags select. */
+async function noteUnrendered(session: Session, { options }: CommandInput): Promise<void> {
+  const { out, command_name } = session
+  const { sessionId: session_id, since } = options as { sessionId?: string; since?: string }
+  const query = { ...(await projectFilter(session)), session_id, since }
+  const { data, meta } = await callEndpoint(session, 'placements.funnel', { query })
+  if (meta.differences.length > 0) return
+  const { fills, formats, is_complete } = data
+  const unrendered = fills - formats.reduce((sum, { rendered }) => sum + rendered, 0)
+  if (unrendered === 0) return
+  const all = `${is_complete ? '' : 'the newest '}${plural(fills, 'fill')}`
+  out.note(`Without a render beacon: ${unrendered} of ${all}. How far they got: ${command_name} placements funnel`)
 }
 
 function countedTables({ lines, totals }: BillingReport, style: Style): string[][] {

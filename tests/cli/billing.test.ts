@@ -29,6 +29,15 @@ proj_demo  cpm_viewable       1  0.0042    0.00294  USD
 did not count    beacons
 ALREADY_COUNTED        1
 `)
+  await cli.svc('placements create --format banner')
+  await cli.svc('placements create --no-fill')
+  for (const flags of ['', '--since 1h', '-o json']) {
+    expect((await cli.svc(`billing report ${flags}`)).stderr).toBe(
+      'Without a render beacon: 1 of 2 fills. How far they got: svc placements funnel\n',
+    )
+  }
+  for (const flags of ['-q', '--session-id elsewhere', '--client-id proj_other', '--until 1h'])
+    expect((await cli.svc(`billing report ${flags}`)).stderr).toBe('')
   const other = await cli.svc('billing report --client-id proj_other -o json')
   expect(JSON.parse(other.stdout)).toMatchObject({ lines: [], not_counted: { count: 0 } })
 })
