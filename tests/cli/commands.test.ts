@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { manualClock, startSandbox } from '../../sandbox/index.ts'
 import { loadAll } from '../../src/cli/run/command.ts'
+import { version } from '../../src/cli/run/host.ts'
+import { writeLocator } from '../../src/cli/settings/state-directory.ts'
 import { compat, contract } from '../../src/contract/index.ts'
 import { commands } from '../../src/program.ts'
 import { receiver } from '../http/receiver.ts'
@@ -309,7 +311,28 @@ request     req_*
     const polled = await cli.svc('decisions get')
     expect([polled.code, polled.stderr]).toEqual([0, `${note('placement here. slot_id')}: ${job.slot_ids[0]}\n`])
     await cli.svc('placements create --client-id proj_other')
-    expect((await cli.svc('placements explain')).stderr).toMatch(/^slot_id of the last placement: /)
+    // The key in use could not poll it or send its beacons.
+    expect(masked((await cli.svc('placements explain')).stderr)).toBe(
+      'slot_id of the last placement (proj_other, test key): slot_*\n',
+    )
+    expect(masked((await cli.svc('placements explain --client-id proj_other')).stderr)).toBe(
+      'slot_id of the last placement: slot_*\n',
+    )
+  })
+
+  test('a placement of an earlier sandbox in memory, or a fill from before a reset, is not the last one', async () => {
+    await using cli = await startTestCli()
+    await cli.svc('placements create --format banner')
+    expect(masked((await cli.svc('placements explain')).stderr)).toBe('slot_id of the last placement: slot_*\n')
+    // With a seed, the next sandbox on this port gives its slots the same names.
+    await writeLocator(cli.home, { ...cli.sandbox, version, started_at_ms: noon + 1 })
+    expect(masked((await cli.svc('placements explain')).stderr)).toBe(
+      'You have no placement here. slot_id of the newest one of proj_demo: slot_*\n',
+    )
+    await cli.svc('placements create --format banner')
+    await cli.svc('sandbox reset')
+    await cli.svc('placements create --no-fill')
+    expect((await cli.svc('beacons send --event render')).stderr).toContain('there is no last fill.\n')
   })
 
   test('explain says what to do about a fill that is not billed, by what came last', async () => {

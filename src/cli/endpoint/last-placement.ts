@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ResponseMeta } from '../../client/client.ts'
 import { ServiceError } from '../../client/errors.ts'
+import { isProductionKey } from '../../client/exchange.ts'
 import type { PlacementItem, PlacementResponse } from '../../contract/resources/placements.ts'
 import { ownerOnly, replaceFile } from '../../foundation/file-system.ts'
 import { isSameService } from '../../foundation/http.ts'
@@ -14,34 +15,48 @@ import { hasTypes, parseJson } from '../../foundation/json.ts'
 import type { Session } from '../run/command.ts'
 import { CliError, noSandbox } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
+import type { Settings } from '../settings/settings.ts'
 import { stateDirectory } from '../settings/state-directory.ts'
 import { callEndpoint } from './endpoint-command.ts'
 
 interface LastPlacement {
   base_url: string
+  /** When the sandbox started, if it is in memory: the next one on its port may have a slot of the same name. */
+  in_memory_since_ms: number | null
   slot_id: string
-  /** The asset token of the last fill, which may be an earlier placement. */
+  /** The last fill, which may be an earlier placement. */
+  fill_slot_id: string | null
   asset_token: string | null
   request_id: string | null
 }
 
 type Field = 'slot_id' | 'asset_token' | 'request_id'
 
-const lastTypes = { base_url: 'string', slot_id: 'string', asset_token: 'string|null', request_id: 'string|null' }
+const lastTypes = {
+  ...{ base_url: 'string', in_memory_since_ms: 'number|null', slot_id: 'string' },
+  ...{ fill_slot_id: 'string|null', asset_token: 'string|null', request_id: 'string|null' },
+}
 
 /**
  * Saves a placement as the last one. A polled decision has no `meta`: its placement came from another request, which is
  * kept if it is known.
  */
 export async function savePlacement(
-  { host, settings: { base_url }, out }: Session,
+  session: Session,
   { slot_id, decision }: Pick<PlacementResponse, 'slot_id' | 'decision'>,
   meta: Pick<ResponseMeta, 'request_id'> | null,
 ): Promise<void> {
-  const before = await readSaved(host, base_url)
-  const asset_token = decision?.asset_token ?? before?.asset_token ?? null
-  const request_id = meta?.request_id ?? (before?.slot_id === slot_id ? before.request_id : null)
-  const last: LastPlacement = { base_url, slot_id, asset_token, request_id }
+  const { host, settings, out } = session
+  const before = await readSaved(session)
+  const isFill = decision?.fill === true
+  const last: LastPlacement = {
+    base_url: settings.base_url,
+    in_memory_since_ms: inMemorySince(settings),
+    slot_id,
+    fill_slot_id: isFill ? slot_id : (before?.fill_slot_id ?? null),
+    asset_token: isFill ? decision.asset_token : (before?.asset_token ?? null),
+    request_id: meta?.request_id ?? (before?.slot_id === slot_id ? before.request_id : null),
+  }
   try {
     replaceFile(lastPath(host), `${JSON.stringify(last)}\n`, ownerOnly)
   } catch (error) {
@@ -55,14 +70,15 @@ export async function savePlacement(
  * which. Throws CliError when there is none.
  */
 export async function lastPlacement(session: Session, field: Field): Promise<string> {
-  const { host, settings, out } = session
+  const { settings, out } = session
   if (settings.source.base_url === 'default') throw noSandbox()
   const noun = field === 'asset_token' ? 'fill' : 'placement'
-  const saved = await readSaved(host, settings.base_url)
-  const last = saved !== null && (await isStored(session, saved.slot_id)) ? saved : null
+  const saved = await readSaved(session)
+  const stored = saved === null ? null : await storedPlacement(session, saved, field)
+  const last = settings.sandbox === null || stored !== null ? saved : null
   const own = last?.[field] ?? null
   if (own !== null) {
-    out.note(`${field} of the last ${noun}: ${own}`)
+    out.note(`${field} of the last ${noun}${otherKey(settings, stored)}: ${own}`)
     return own
   }
   const isMissing = last === null || field !== 'request_id'
@@ -73,8 +89,7 @@ export async function lastPlacement(session: Session, field: Field): Promise<str
     out.note(`You have no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
     return value
   }
-  const unknown = field === 'request_id' ? 'the last placement has none' : 'there is no last fill'
-  const reason = last === null ? 'there is no last placement' : unknown
+  const reason = isMissing ? `there is no last ${noun}` : 'the last placement has none'
   const hint = `Give it${sources[field]}, or get a placement first: svc placements create`
   throw new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)
 }
@@ -86,16 +101,27 @@ const sources = {
   asset_token: '',
 }
 
-/** Whether the service still has a slot: a sandbox may have been reset, or restarted in memory. */
-async function isStored({ settings, client, signal }: Session, slot_id: string): Promise<boolean> {
-  if (settings.sandbox === null) return true
+/** Returns the placement of a saved field; null when its sandbox no longer has it, or the service is not a sandbox. */
+async function storedPlacement(
+  { settings, client, signal }: Session,
+  { slot_id, fill_slot_id }: LastPlacement,
+  field: Field,
+): Promise<PlacementItem | null> {
+  if (settings.sandbox === null) return null
+  const params = { slot_id: field === 'asset_token' ? (fill_slot_id ?? slot_id) : slot_id }
   try {
-    await client().placements.explain({ params: { slot_id } }, { signal })
-    return true
+    return await client().placements.explain({ params }, { signal })
   } catch (error) {
-    if (error instanceof ServiceError && error.status === 404) return false
+    if (error instanceof ServiceError && error.status === 404) return null
     throw error
   }
+}
+
+/** Returns the project and the mode of a placement, in brackets, unless they are those of the key in use. */
+function otherKey({ client_id, secret_key }: Settings, stored: PlacementItem | null): string {
+  if (stored === null || secret_key === null) return ''
+  const isOwn = stored.client_id === client_id && (stored.mode === 'live') === isProductionKey(secret_key)
+  return isOwn ? '' : ` (${stored.client_id}, ${stored.mode} key)`
 }
 
 async function newestPlacement({ settings, client, signal }: Session, field: Field): Promise<PlacementItem | null> {
@@ -125,11 +151,16 @@ async function fieldOf(session: Session, placement: PlacementItem, field: Field)
 }
 
 /** Returns the saved placement of a service; null when there is none, or it belongs to another service. */
-async function readSaved(host: Host, base_url: string): Promise<LastPlacement | null> {
+async function readSaved({ host, settings }: Session): Promise<LastPlacement | null> {
   const saved = parseJson(await readFile(lastPath(host), 'utf8').catch(() => ''))
   if (!hasTypes(saved, lastTypes)) return null
   const last = saved as unknown as LastPlacement
-  return URL.canParse(last.base_url) && isSameService(last.base_url, base_url) ? last : null
+  const isOfService = URL.canParse(last.base_url) && isSameService(last.base_url, settings.base_url)
+  return isOfService && last.in_memory_since_ms === inMemorySince(settings) ? last : null
+}
+
+function inMemorySince({ sandbox }: Settings): number | null {
+  return sandbox?.database === ':memory:' ? sandbox.started_at_ms : null
 }
 
 function lastPath(host: Host): string {
