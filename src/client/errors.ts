@@ -119,5 +119,5 @@ function reasonOf(error: unknown): string {
 
 /** Returns an invalid field of an error on one line: where, what is wrong, what is expected. */
 export function describeField({ path, message, expected }: FieldError): string {
-  return `${path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
+  return `${path === '' ? 'the body' : path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
 }

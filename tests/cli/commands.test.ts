@@ -173,6 +173,11 @@ describe('exit codes', () => {
 })
 
 describe('errors', () => {
+  test('name the body where it is not an object', async () => {
+    const { stderr } = await cli.svc('placements create --data []')
+    expect(stderr).toContain('\n  the body: has the wrong type (expected: an object)\n')
+  })
+
   test('say what happened, where, what to do, and name the request', async () => {
     const { stderr } = await cli.svc('consent set --data {"client_id":"proj_demo","decision":"granted"}')
     expect(masked(stderr)).toBe(`\

@@ -257,6 +257,9 @@ describe('a usage error', () => {
       "Option '--expect <what>' argument 'luck' is invalid. It must be fill, no_fill, pending, format=<format> or reason=<no-fill reason>.",
       'Add --help to see what it takes.',
     ],
+    ['exec sh -c true', "Unknown option '-c'.", 'Write the command after --: svc exec -- npm test'],
+    ['exec --sed 1 -- true', "Unknown option '--sed'.", 'Did you mean --seed?'],
+    ["placements list --jq ''", '--jq, line 1, column 1: it does not compile.', 'For example: .items[].slot_id'],
     [
       'placements create --set nonsense',
       '--set nonsense is not path=value.',

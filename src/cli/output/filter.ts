@@ -63,7 +63,7 @@ async function compileError(expression: string, output: string, run: Run): Promi
   const before = expression.slice(0, at)
   const line = before.split('\n').length
   const column = at - before.lastIndexOf('\n')
-  const hint = `It is valid up to: ${before === '' ? 'nothing' : before}`
+  const hint = before === '' ? 'For example: .items[].slot_id' : `It is valid up to: ${before}`
   return new CliError('usage', 'jq_malformed', `--jq, line ${line}, column ${column}: ${reason}.`, hint)
 }
 

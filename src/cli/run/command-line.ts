@@ -191,6 +191,8 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
     }
     if (reached === undefined) return null
     if (code === 'commander.unknownOption' && /'-\d/.test(message)) return reached.command.negativeHint ?? null
+    if (code === 'commander.unknownOption' && reached.command.passesThrough && !args.includes('--'))
+      return message.includes('Did you mean') ? null : `Write the command after --: svc ${reached.command.examples[0]}`
     if (code === 'commander.unknownOption') return argumentOf(message, reached.path, reached.command)
     if (code !== 'commander.missingArgument') return null
     const { argumentHint, examples } = reached.command
