@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { lastPlacement, savePlacement } from '../cli/endpoint/last-placement.ts'
 import { placementSummary } from '../cli/output/placement-summary.ts'
-import type { Command, CommandInput, Noun, Session } from '../cli/run/command.ts'
+import type { Command, Noun, Session } from '../cli/run/command.ts'
 import { limits } from '../contract/limits.ts'
 
 export const jobs: Noun = {
@@ -27,15 +27,17 @@ const poll = endpointCommand('decisions.get', {
   examples: ['decisions get', 'decisions get --wait -o json'],
   defaultParam: (session) => lastPlacement(session, 'slot_id'),
   after: (session, decision) => savePlacement(session, decision, null),
-  text: placementSummary,
+  text: (decision, meta, style, session) => placementSummary(decision, meta, style, session),
 })
 
 const get: Command = {
   ...poll,
   options: [...(poll.options ?? []), new Option('--wait', 'poll until it is decided')],
   async run(session, input) {
-    if (input.options.wait === true) await untilDecided(session, input)
-    return poll.run(session, input)
+    if (input.options.wait !== true) return poll.run(session, input)
+    const slot_id = input.args[0] ?? (await lastPlacement(session, 'slot_id'))
+    await untilDecided(session, slot_id)
+    return poll.run(session, { ...input, args: [slot_id] })
   },
 }
 
@@ -45,9 +47,7 @@ export const decisions: Noun = {
 }
 
 /** Resolves when the slot is no longer pending. Each poll waits as long as the service allows. */
-async function untilDecided(session: Session, { args }: CommandInput): Promise<void> {
-  const slot_id = args[0] ?? (await lastPlacement(session, 'slot_id'))
-  const { client, out, signal } = session
+async function untilDecided({ client, out, signal }: Session, slot_id: string): Promise<void> {
   const request = { params: { slot_id }, query: { wait_ms: limits.wait_ms.max } }
   const polling = async () => {
     while ((await client({}).decisions.get(request, { signal })).status === 'pending') signal.throwIfAborted()

@@ -51,7 +51,7 @@ slot       slot_*
 status     ready, no fill
 reason     test_forced: test_outcome asked for it.
 from       test, OpenRTB nbr 500
-caused by  test_outcome: no_fill, with a test key.
+reproduce  test_outcome: no_fill, with a test key.
 ask again  yes
 consent    granted, revision 1, semantic_targeting no, prompt_shared no (none)
 request    req_*
@@ -125,6 +125,18 @@ hint: Use a key that begins with sk_test_, and never send test_outcome in produc
 reason test_outcome_requires_test_key
 `)
   })
+
+  test('a live key is part of the next command only if it is the one of the sandbox', async () => {
+    const nextOf = async (env: Record<string, string>) =>
+      (await cli.svc('placements create --live --format banner', { env })).stdout.split('\nnext  ').slice(1)
+    expect(await nextOf({})).toEqual([
+      'svc beacons send --event render --secret-key sk_live_sandbox_demo',
+      'svc placements explain\n',
+    ])
+    const { url, keys } = cli.sandbox
+    const own = { SVC_BASE_URL: url, SVC_CLIENT_ID: keys.client_id, SVC_SECRET_KEY: keys.live_secret_key }
+    expect(await nextOf(own)).toEqual(['svc beacons send --event render', 'svc placements explain\n'])
+  })
 })
 
 describe('decisions get', () => {
@@ -139,9 +151,16 @@ describe('decisions get', () => {
       return (JSON.parse(stdout || stderr) as { status: string }).status
     }
     expect(await statusOf('')).toBe('pending')
+    const next = await cli.svc(`decisions get --base-url ${sandbox.url} --client-id proj_demo`, { env })
+    const service = `--base-url ${sandbox.url} --client-id proj_demo`
+    expect(next.stdout).toContain(`\nnext  svc decisions get --wait-ms 5000 ${service}\n`)
+    expect(next.stderr).toBe(`slot_id of the last placement: ${slot_id}\n`)
     const waiting = statusOf('--wait')
     setTimeout(() => clock.advance(600), 50)
     expect(await waiting).toBe('ready')
+    // Named once, although it is polled and then printed.
+    const polled = await cli.svc('decisions get --wait', { env })
+    expect(polled.stderr).toBe(`slot_id of the last placement: ${slot_id}\n`)
   })
 })
 

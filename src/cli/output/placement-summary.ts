@@ -3,22 +3,19 @@ import type { ResponseMeta } from '../../client/client.ts'
 import type { AuthoritativeConsent } from '../../contract/fields.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import type { PlacementResponse } from '../../contract/resources/placements.ts'
+import type { Session } from '../run/command.ts'
 import type { Style } from './terminal.ts'
 import { alignPairs, formatValue } from './text.ts'
 
-/** How the next command begins, and the options that make it use the same service, project and key. */
-interface NextCommand {
-  command_name: string
-  next_options?: string
-}
-
 type Row = readonly [string, string | null]
 
+/** @param live_key the live key it was requested with, if that is not the key of the settings */
 export function placementSummary(
   response: PlacementResponse,
   meta: Pick<ResponseMeta, 'request_id' | 'slot_ids'>,
   style: Style,
-  next: NextCommand,
+  session: Pick<Session, 'command_name' | 'settings'>,
+  live_key?: string,
 ): string[] {
   return [
     ...alignPairs(
@@ -34,7 +31,7 @@ export function placementSummary(
       style,
     ),
     '',
-    ...nextSteps(response, next).map((line) => `${style.dim('next')}  ${line}`),
+    ...nextSteps(response, session, live_key).map((line) => `${style.dim('next')}  ${line}`),
   ]
 }
 
@@ -73,7 +70,7 @@ function noFillRows({ decision }: PlacementResponse): Row[] {
   return [
     ['reason', `${decision.no_fill_reason}: ${meaning}`],
     ['from', `${decision.reason_origin}, OpenRTB nbr ${formatValue(decision.nbr)}`],
-    ['caused by', how],
+    ['reproduce', how],
     ['ask again', retry],
   ]
 }
@@ -81,10 +78,21 @@ function noFillRows({ decision }: PlacementResponse): Row[] {
 /** Identifiers are left out: the next command takes them from the last placement. */
 function nextSteps(
   { decision, placement }: PlacementResponse,
-  { command_name, next_options = '' }: NextCommand,
+  { command_name, settings }: Pick<Session, 'command_name' | 'settings'>,
+  live_key: string | undefined,
 ): string[] {
-  const explain = `${command_name} placements explain${next_options}`
-  if (decision === null) return [`${command_name} decisions get --wait-ms 5000${next_options}`]
+  const options = nextOptions(settings)
+  const key = live_key === undefined ? '' : ` --secret-key ${live_key}`
+  const explain = `${command_name} placements explain${options}`
+  if (decision === null) return [`${command_name} decisions get --wait-ms 5000${options}${key}`]
   if (!decision.fill || placement === null) return [explain]
-  return [`${command_name} beacons send --event render${next_options}`, explain]
+  return [`${command_name} beacons send --event render${options}${key}`, explain]
+}
+
+/** Returns the options that make the next command use the same service and project. */
+export function nextOptions({ source, base_url, client_id }: Session['settings']): string {
+  return [
+    source.base_url === 'flag' ? ` --base-url ${base_url}` : '',
+    source.client_id === 'flag' ? ` --client-id ${client_id}` : '',
+  ].join('')
 }

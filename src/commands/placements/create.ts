@@ -4,7 +4,7 @@ import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-comma
 import { endpoints } from '../../cli/endpoint/facts.ts'
 import { append, bodyOptions, buildBody, checkRequired, choicesAt, wholeNumber } from '../../cli/endpoint/input.ts'
 import { savePlacement } from '../../cli/endpoint/last-placement.ts'
-import { placementSummary } from '../../cli/output/placement-summary.ts'
+import { nextOptions, placementSummary } from '../../cli/output/placement-summary.ts'
 import { describeValue } from '../../cli/output/text.ts'
 import { openPage } from '../../cli/process/open-url.ts'
 import { type CommandInput, type Session, suggestValues } from '../../cli/run/command.ts'
@@ -118,14 +118,15 @@ async function run(session: Session, input: CommandInput): Promise<number> {
   await savePlacement(session, data, meta)
   session.out.data(data, (style) =>
     meta.differences.length === 0
-      ? placementSummary(data, meta, style, { ...session, next_options: nextOptions(session, credential) })
+      ? // A live key of your own is not printed: the next command finds it where this one did.
+        placementSummary(data, meta, style, session, live_key === session.settings.secret_key ? undefined : live_key)
       : describeValue(data, style),
   )
   if (options.open) {
     if (data.placement === null) session.out.note('Not opened: there is no fill to show.')
     else await openPage(session, data.placement.render.frame_url)
   }
-  checkExpectations(data, options.expect ?? [])
+  checkExpectations(session, data, options.expect ?? [])
   return 0
 }
 
@@ -164,16 +165,6 @@ function bodyFields(options: CreateOptions): Record<string, unknown> {
   }
 }
 
-/** Returns the options that make the next command use the same service, project and key. */
-function nextOptions({ settings }: Session, live_key: string | undefined): string {
-  const { source } = settings
-  return [
-    source.base_url === 'flag' ? ` --base-url ${settings.base_url}` : '',
-    source.client_id === 'flag' ? ` --client-id ${settings.client_id}` : '',
-    live_key === undefined ? '' : ` --secret-key ${live_key}`,
-  ].join('')
-}
-
 function denialOf(body: Record<string, unknown>) {
   const purposes = { semantic_targeting: false, prompt_shared: false }
   return { client_id: body.client_id, session_id: body.session_id, decision: 'denied', purposes }
@@ -206,7 +197,7 @@ function curlLine(
 }
 
 /** Throws CliError for the first expectation that the response does not meet. */
-function checkExpectations(response: PlacementResponse, expected: readonly string[]): void {
+function checkExpectations({ settings }: Session, response: PlacementResponse, expected: readonly string[]): void {
   const facts = factsOf(response)
   for (const expectation of expected) {
     if (facts.includes(expectation)) continue
@@ -215,7 +206,7 @@ function checkExpectations(response: PlacementResponse, expected: readonly strin
       isNoFill ? 'no_fill' : 'expectation',
       isNoFill ? 'no_fill' : 'expectation_unmet',
       `Expected ${expectation}, got ${facts.join(', ')}.`,
-      `See why: svc placements explain ${response.slot_id}`,
+      `See why: svc placements explain ${response.slot_id}${nextOptions(settings)}`,
     )
   }
 }
