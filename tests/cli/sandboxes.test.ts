@@ -162,6 +162,8 @@ describe('sandbox stop', () => {
     const env = { SVC_HOME: temporaryDirectory() }
     const failure = (stderr: string) => ({ code: 7, stdout: '', stderr })
     expect(await svc('sandbox stop', { env })).toEqual(failure(nothingToStop))
+    const all = { code: 0, stdout: '', stderr: 'No sandbox is running. Nothing to stop.\n' }
+    expect(await svc('sandbox stop --all', { env })).toEqual(all)
     await using cli = await startTestCli()
     const { code, stderr, ended } = await stop(cli, '--base-url http://127.0.0.1:1')
     expect({ code, stderr, ended }).toEqual({

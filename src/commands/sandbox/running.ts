@@ -220,6 +220,7 @@ export const stop: Command = {
     const running = await confirmedSandboxes(session)
     await noteForeignLocators(session)
     const chosen = options.all === true ? running : [chooseOne(session, running)]
+    if (chosen.length === 0) session.out.note('No sandbox is running. Nothing to stop.')
     for (const sandbox of chosen) {
       session.host.terminate(sandbox.pid)
       await session.out.progress(`stopping ${sandbox.url}`, untilEnded(session, sandbox))
