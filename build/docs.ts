@@ -1,6 +1,6 @@
 /**
  * Builds the documentation: an HTML page and a terminal text for each page of docs/pages.ts, and an index of topics,
- * titles and headings for search, completion and `svc docs --list`. Links between files become links between pages;
+ * titles, headings and words for search, completion and `svc docs --list`. Links between files become links between pages;
  * links to other files of the checkout, and pictures, are left out. All pages are in one file and all texts in another:
  * their common parts compress away, which makes the package and the binary half a megabyte smaller.
  */
@@ -18,8 +18,14 @@ export interface IndexEntry {
   title: string
   summary: string
   section: string
-  /** Headings of the second level. */
-  headings: string[]
+  /** Its parts, each below a heading of the second or third level; the first one has none. Codes have no parts. */
+  parts: Part[]
+}
+
+interface Part {
+  heading: string
+  /** Each word of its text once, in lower case, separated by blanks. */
+  words: string
 }
 
 const site = join(import.meta.dirname, '../docs/site')
@@ -38,7 +44,7 @@ export async function buildDocs(outDir: string): Promise<void> {
     const { topic, title, summary, section, markdown } = page
     html[topic] = pageHtml(page, { files, contents, pages })
     texts[topic] = terminalText(markdown, (href) => linkTopic(page, href, files))
-    return { topic, title, summary, section, headings: isCode(page) ? [] : headingsOf(markdown) }
+    return { topic, title, summary, section, parts: isCode(page) ? [] : partsOf(markdown) }
   })
   html[''] = shell({ title: 'Page not found', topic: '', contents, content: missing, links: '' })
   mkdirSync(outDir, { recursive: true })
@@ -60,10 +66,16 @@ function isCode({ file, topic }: Page): boolean {
   return isGroup(file) && topic.includes('/')
 }
 
-function headingsOf(markdown: string): string[] {
-  return markdownOf(() => null)
-    .lexer(markdown)
-    .flatMap((token) => (token.type === 'heading' && token.depth === 2 ? [plainText(token.tokens ?? [])] : []))
+function partsOf(markdown: string): Part[] {
+  const parts = [{ heading: '', text: '' }]
+  for (const token of markdownOf(() => null).lexer(markdown)) {
+    const isHeading = token.type === 'heading' && (token.depth === 2 || token.depth === 3)
+    if (isHeading) parts.push({ heading: plainText(token.tokens ?? []), text: '' })
+    else parts.at(-1)!.text += `${token.raw}\n`
+  }
+  return parts.map(({ heading, text }) => {
+    return { heading, words: [...new Set(text.toLowerCase().match(/[\p{L}\p{N}_]+/gu))].join(' ') }
+  })
 }
 
 /** Returns the topic that a link of a page leads to, or null. */
@@ -152,7 +164,7 @@ function shell(page: { title: string; topic: string; contents: string; content: 
 <a class="skip" href="#content">Skip to the content</a>
 <header class="top">
 <a class="brand" href="${docsPath}"><span class="logo">${logo}</span><b>svc</b> <span class="faint">docs</span></a>
-<search hidden><input type="search" placeholder="Search" aria-label="Search titles and headings" role="combobox" aria-expanded="false" aria-autocomplete="list" aria-controls="found" autocomplete="off"><kbd>/</kbd><ol id="found" role="listbox" aria-label="Results" hidden></ol></search>
+<search hidden><input type="search" placeholder="Search" aria-label="Search the documentation" role="combobox" aria-expanded="false" aria-autocomplete="list" aria-controls="found" autocomplete="off"><kbd>/</kbd><ol id="found" role="listbox" aria-label="Results" hidden></ol></search>
 <a class="to-demo" href="/_sandbox/demo">Demo</a>
 <a class="menu" href="#pages">Menu</a>
 </header>

@@ -1,11 +1,11 @@
-/** What the pages of the documentation add with a script: search over titles and headings, and copying of code. */
+/** What the pages of the documentation add with a script: search, and copying of code. */
 export {}
 
 interface Entry {
   topic: string
   title: string
   summary: string
-  headings: string[]
+  parts: { heading: string; words: string }[]
 }
 
 interface Found {
@@ -84,21 +84,27 @@ async function show(): Promise<void> {
     return
   }
   const found = findIn(pages, text)
-  list.replaceChildren(...(found.length === 0 ? [note('No title or heading has these words.')] : found.map(item)))
+  list.replaceChildren(...(found.length === 0 ? [note('No page has these words.')] : found.map(item)))
 }
 
-/** Titles that begin with the text come first, then other titles, headings, and summaries with all of its words. */
+/** Titles that begin with the text come first, then other titles, headings, summaries, and parts of pages with all of its words. */
 function findIn(pages: readonly Entry[], text: string): Found[] {
   const words = text.split(/\s+/)
   const hasAll = (content: string) => words.every((word) => content.toLowerCase().includes(word))
-  const found = pages.flatMap(({ topic, title, summary, headings }): Found[] => {
+  const beginnings = text.match(/[\p{L}\p{N}_]+/gu) ?? [text]
+  const hasEach = (content: string) => beginnings.every((word) => ` ${content}`.includes(` ${word}`))
+  const found = pages.flatMap(({ topic, title, summary, parts }): Found[] => {
     const href = root + (topic === 'index' ? '' : topic)
     const code = topic.includes('/') ? 0.5 : 0
-    const own = title.toLowerCase().startsWith(text) ? 0 : hasAll(`${title} ${topic}`) ? 1 : hasAll(summary) ? 3 : 4
-    const inside = headings
-      .filter(hasAll)
-      .map((heading) => ({ href: `${href}#${anchorOf(heading)}`, title: heading, detail: title, rank: 2 }))
-    return own === 4 ? inside : [{ href, title, detail: summary, rank: own + code }, ...inside]
+    const [lead, ...sections] = parts
+    const inPage = lead !== undefined && hasEach(lead.words)
+    const inTitle = title.toLowerCase().startsWith(text) ? 0 : hasAll(`${title} ${topic}`) ? 1 : null
+    const own = inTitle ?? (hasAll(summary) ? 3 : inPage ? 4 : null)
+    const inside = sections.flatMap(({ heading, words }): Found[] => {
+      const rank = hasAll(heading) ? 2 : hasEach(`${heading.toLowerCase()} ${words}`) ? 4 : null
+      return rank === null ? [] : [{ href: `${href}#${anchorOf(heading)}`, title: heading, detail: title, rank }]
+    })
+    return own === null ? inside : [{ href, title, detail: summary, rank: own + code }, ...inside]
   })
   return found.sort((a, b) => a.rank - b.rank).slice(0, most)
 }

@@ -71,7 +71,7 @@ test('a search that finds nothing says what it looked in, Tab closes it, and wit
   expect(await notes()).toEqual(['The sandbox does not respond, so nothing can be searched.'])
   await page.unroute('**/index.json')
   await page.fill('search input', 'über')
-  await page.waitForFunction(() => document.querySelector('#found .none')?.textContent?.startsWith('No title') === true)
+  await page.waitForFunction(() => document.querySelector('#found .none')?.textContent?.startsWith('No page') === true)
   await page.keyboard.press('Tab')
   expect(await page.isVisible('#found')).toBe(false)
   await page.context().close()
@@ -88,9 +88,28 @@ test('search finds pages before codes, and Enter opens the first', async () => {
   await page.keyboard.press('Enter')
   await page.waitForURL('**/docs/consent')
   await page.keyboard.press('/')
-  await page.keyboard.type('nothing like this')
+  await page.keyboard.type('qwertzuiop')
   await page.waitForSelector('#found .none')
   expect(log).toEqual([])
+  await page.context().close()
+})
+
+test.each([
+  ['csp', 'browser#when-nothing-shows'],
+  ['reset', 'commands#svc-sandbox-reset'],
+  ['next.js', 'browser#with-your-backend'],
+  ['svc mcp', 'agents'],
+  ['/v1/placements', 'reference#post-v1placements'],
+  ['rate_limit', 'errors/rate_limited'],
+])('search finds %s at %s', async (text, target) => {
+  const { page } = await open('', 1280, 'light')
+  await page.fill('search input', text)
+  await page.waitForSelector('#found a')
+  const found = await page.$$eval('#found a', (links) => links.map((link) => link.getAttribute('href')))
+  expect(found).toContain(`/_sandbox/docs/${target}`)
+  const [path = '', anchor] = target.split('#')
+  await page.goto(new URL(`/_sandbox/docs/${path}`, page.url()).href)
+  if (anchor !== undefined) expect(await page.locator(`[id="${anchor}"]`).count()).toBe(1)
   await page.context().close()
 })
 
