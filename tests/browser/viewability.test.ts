@@ -48,6 +48,8 @@ const kinds = {
     dwell_ms: 1_000,
     slot: '<div id="slot" style="max-width:969px"></div>',
   },
+  /** 300 x 250, displayed at twice its size: 300 000 pixels. */
+  zoomed: { place: { format: 'banner' }, dwell_ms: 1_000, slot: '<div id="slot" style="zoom:2"></div>' },
 } satisfies Record<string, Kind>
 type KindName = keyof typeof kinds
 
@@ -166,12 +168,12 @@ const matrix: readonly Row[] = [
   {
     exposure: '29 % for 2 s',
     steps: inView(0.29, 2_000),
-    outcome: { large: 'unseen', squeezed: 'unseen' },
+    outcome: { large: 'unseen', squeezed: 'unseen', zoomed: 'unseen' },
   },
   {
     exposure: '30 % for 1.2 s',
     steps: inView(0.3, 1_200),
-    outcome: { large: 'viewed', squeezed: 'unseen', banner: 'unseen' },
+    outcome: { large: 'viewed', squeezed: 'unseen', banner: 'unseen', zoomed: 'viewed' },
   },
   {
     exposure: '30 % for 0.9 s, then away',
