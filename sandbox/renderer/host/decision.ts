@@ -9,8 +9,8 @@ import {
   type JsonResponse,
   pause,
   type RendererError,
-  RequestProblem,
   requestJson,
+  requestProblem,
 } from './renderer.ts'
 
 /** How long the service may hold one poll. */
@@ -33,7 +33,7 @@ interface DecisionRequest {
 
 /**
  * Requests a placement and polls until it is decided. Resolves with the last response: decided, unless time ran out.
- * Rejects with RequestProblem on an error response. A 429 or 503 is retried after its Retry-After; without one, never.
+ * Rejects on an error response. A 429 or 503 is retried after its Retry-After; without one, never.
  */
 export async function requestDecision({ request, poll, clock, signal }: DecisionRequest): Promise<unknown> {
   const until = performance.now() + poll_timeout_ms
@@ -48,12 +48,12 @@ export async function requestDecision({ request, poll, clock, signal }: Decision
       send = () => poll(decision.slot_id, `wait_ms=${poll_wait_ms}`)
     } else {
       wait_ms = response.retry_after_ms ?? Infinity
-      if (wait_ms > max_retry_wait_ms || retries++ >= max_retries) throw new RequestProblem(response)
+      if (wait_ms > max_retry_wait_ms || retries++ >= max_retries) throw requestProblem(response)
     }
     await pause(wait_ms, signal)
     if (!signal?.aborted) continue
     if (response.ok) return response.body
-    throw new RequestProblem(response)
+    throw requestProblem(response)
   }
 }
 
@@ -104,8 +104,8 @@ function isPlacement({ asset_token, render }: Record<string, unknown>): boolean 
 }
 
 /**
- * Exchanges a publishable key for a token, which it refreshes, and requests placements with it. Rejects with RequestProblem when
- * the service refuses the key.
+ * Exchanges a publishable key for a token, which it refreshes, and requests placements with it. Rejects when the service refuses
+ * the key.
  */
 export async function activate(base_url: string, publishable_key: string, clock: Clock): Promise<Activation> {
   let exchanging: Promise<void> | null = null
@@ -117,7 +117,7 @@ export async function activate(base_url: string, publishable_key: string, clock:
     clock.compare(response.date_ms)
     const given = response.body as ActivationResult | null
     if (!response.ok || typeof given?.activation_token !== 'string' || !Number.isSafeInteger(given.expires_at_ms)) {
-      throw new RequestProblem(response)
+      throw requestProblem(response)
     }
     result = given
     refresh_at = performance.now() + refreshAfter(result.expires_at_ms - clock.now())

@@ -62,12 +62,12 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
   const renderer = openRenderer()
   const turns = new Map<string, Turn>()
 
-  function guard<Result>(work: () => Result, otherwise: Result): Result {
+  /** Returns null after an error event when `work` throws. */
+  function guard<Result>(work: () => Result): Result | null {
     try {
       return work()
     } catch (problem) {
-      renderer.emit('error', { code: 'internal', message: String(problem) })
-      return otherwise
+      return refuse({ code: 'internal', message: String(problem) })
     }
   }
 
@@ -135,19 +135,19 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
       }
     },
     startTurn: guardedStart,
-    renderPlacement: (options) => guard(() => render(options ?? {}), null),
+    renderPlacement: (options) => guard(() => render(options ?? {})),
     clearPlacement: (options) =>
       guard(() => {
         const target = findTarget(options?.target)
         if (target) renderer.occupants.get(target)?.end('cleared')
-      }, undefined),
+      }),
     destroy: () =>
       guard(() => {
         for (const occupant of [...renderer.occupants.values()]) occupant.end('destroyed')
         turns.clear()
         renderer.consents.clear()
         renderer.activation = null
-      }, undefined),
+      }),
     on: (type, listener) => renderer.events.on(type, listener),
     state: () => ({
       version,
@@ -196,7 +196,7 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
 
   /** Unusable options still return a turn: one that has failed. */
   function guardedStart(options: TurnOptions): Turn {
-    return guard(() => start(options ?? {}), null) ?? startTurn(renderer, { target: '' })
+    return guard(() => start(options ?? {})) ?? startTurn(renderer, { target: '' })
   }
 }
 

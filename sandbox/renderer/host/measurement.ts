@@ -41,7 +41,7 @@ export function watchViewability(
           { threshold: Array.from({ length: 101 }, (_, step) => step / 100) },
         )
 
-  const measure = (): Measurements => {
+  const measure = () => {
     const { width, height } = element.getBoundingClientRect()
     return {
       visible_ratio: Math.min(1, Math.round(ratio * 1e4) / 1e4),
@@ -49,7 +49,7 @@ export function watchViewability(
       width_px: Math.round(width),
       height_px: Math.round(height),
       page_visible: isPageVisible(),
-    }
+    } satisfies Measurements
   }
   const needed = (): { ratio: number; ms: number } => {
     const { width, height } = element.getBoundingClientRect()

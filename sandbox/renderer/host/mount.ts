@@ -183,8 +183,8 @@ export function mountPlacement(renderer: Renderer, options: MountOptions): Mount
   }
 
   function postVisibility(): void {
-    const { visible_ratio, page_visible } = viewability.measure()
-    frame.post({ t: 'visibility', ratio: visible_ratio ?? 0, page_visible: page_visible === true })
+    const { visible_ratio: ratio, page_visible } = viewability.measure()
+    frame.post({ t: 'visibility', ratio, page_visible })
   }
   function beat(): void {
     if (heartbeats >= max_heartbeats || !isPageVisible() || !isPermitted()) return

@@ -273,16 +273,9 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
   })
 }
 
-/** An error response. */
-export class RequestProblem extends Error {
-  readonly status: number
-  readonly reason_code: string
-
-  constructor({ status, reason_code }: JsonResponse) {
-    super(reason_code)
-    this.status = status
-    this.reason_code = reason_code
-  }
+/** Returns an error response as an error. */
+export function requestProblem({ status, reason_code }: JsonResponse): Error {
+  return Object.assign(new Error(reason_code), { status, reason_code })
 }
 
 /** Returns the details of an error event. */
