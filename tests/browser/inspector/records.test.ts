@@ -186,6 +186,12 @@ test('consent: the history of a session, newest first, and the page of a revisio
   await page.getByRole('link', { name: 'sess_1' }).first().click()
   await page.getByRole('tab', { name: 'Consent' }).click()
   await page.getByText('2 shown').waitFor()
+  const granted = { client_id: 'proj_demo', session_id: 'sess_1', decision: 'granted', purposes }
+  await on.api.accept('consent.set', { as: key, body: granted })
+  await page.getByText('3 shown').waitFor()
+  await page.getByRole('row').nth(1).getByText('granted').waitFor()
+  await on.api.accept('clock.advance', { body: { by_ms: 200 * 86_400_000 } })
+  await page.getByRole('row').nth(1).getByText('expired').waitFor()
 })
 
 test('a filter that the API takes whole waits for it, and says so in the field', async () => {
@@ -252,6 +258,9 @@ test('billing: totals, days, lines and what did not count', async () => {
   await page.getByRole('img', { name: /^Billed by day and format: .*\d{4}-\d\d-\d\d/ }).waitFor()
   await page.locator('.chart canvas').waitFor()
   expect(await violations(page)).toEqual([])
+  const { now_ms } = (await on.api.accept('clock.advance', { body: { by_ms: 40 * 86_400_000 } })).body
+  const today = new Date(now_ms).toISOString().slice(0, 10)
+  await page.getByRole('img', { name: new RegExp(`^Billed by day and format: .*${today}`) }).waitFor()
 })
 
 test.for([1_100, 1_280])(

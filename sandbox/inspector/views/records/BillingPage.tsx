@@ -10,7 +10,8 @@ import { Empty, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip } from '../../parts/Values.tsx'
 import { BeaconList } from '../beacons/Beacons.tsx'
 
-const isAffected = ({ type }: SandboxEvent) => type.startsWith('beacon.')
+/** `since` is a span before the time of the sandbox clock. */
+const isAffected = ({ type }: SandboxEvent) => type.startsWith('beacon.') || type === 'clock.changed'
 
 const filters: readonly Filter[] = [
   projectFilter,
@@ -25,6 +26,7 @@ const filters: readonly Filter[] = [
 export function BillingPage() {
   const [values, change] = useFilters(filters)
   const report = useResource('billing.report', { query: values }, isAffected)
+  const { state: clock } = useResource('clock.show', {}, ({ type }) => type === 'clock.changed')
   return (
     <Page title="Billing" lead="What production would have billed. Nothing is ever billed here.">
       <FilterBar filters={filters} values={values} onChange={change} />
@@ -37,7 +39,7 @@ export function BillingPage() {
           ) : (
             <div className="column">
               <Totals report={data} />
-              <Days values={values} report={data} />
+              {clock.data !== null && <Days values={values} report={data} now_ms={clock.data.now_ms} />}
               <Lines report={data} />
               <NotCounted report={data} />
             </div>
@@ -89,17 +91,22 @@ interface Day {
   counts: Readonly<Record<string, number>>
 }
 
+interface DaysProps {
+  values: Readonly<Record<string, string>>
+  report: BillingReport
+  now_ms: number
+}
+
 /** Each day is a separate report, read one after the other, newest first. */
-function Days({ values, report }: { values: Readonly<Record<string, string>>; report: BillingReport }) {
+function Days({ values, report, now_ms }: DaysProps) {
   const [days, setDays] = useState<readonly Day[]>([])
   const { client_id, session_id } = values
+  const today_ms = Math.floor(now_ms / day_ms) * day_ms
   const billed = report.totals.reduce((sum, { count }) => sum + count, 0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another sum means other days
   useEffect(() => {
     let isShown = true
     const read = async () => {
-      const { now_ms } = await call('clock.show')
-      const today_ms = Math.floor(now_ms / day_ms) * day_ms
       const found: Day[] = []
       for (let index = 0; index < shownDays && isShown; index++) {
         const start_ms = today_ms - index * day_ms
@@ -120,7 +127,7 @@ function Days({ values, report }: { values: Readonly<Record<string, string>>; re
     return () => {
       isShown = false
     }
-  }, [client_id, session_id, billed])
+  }, [client_id, session_id, billed, today_ms])
   const series = (['banner', 'clip', 'native'] as const).map((format, index) => ({
     label: format,
     color: ['--good', '--focus', '--warn'][index] ?? '--good',

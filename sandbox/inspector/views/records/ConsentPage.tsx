@@ -2,6 +2,7 @@
 
 import { decodeInteger, encodeInteger } from '../../../../src/contract/ids.ts'
 import type { ConsentItem } from '../../../../src/contract/resources/consent.ts'
+import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
@@ -38,7 +39,7 @@ function ConsentHistory() {
 function ConsentRecord({ id }: { id: string }) {
   const number = decodeInteger(id.replace(/^cns_/, ''))
   const query = { limit: 1, ...(number !== null && { cursor: encodeInteger(number + 1) }) }
-  const resource = useResource('consent.list', { query }, ({ type }) => type === 'consent.changed')
+  const resource = useResource('consent.list', { query }, isAffected)
   return (
     <Page title={id} copies="consent_id" lead="One consent revision of a session">
       <Shown resource={resource}>
@@ -55,6 +56,9 @@ function ConsentRecord({ id }: { id: string }) {
     </Page>
   )
 }
+
+/** Consent also expires when the clock moves. */
+const isAffected = ({ type }: SandboxEvent) => type === 'consent.changed' || type === 'clock.changed'
 
 const flag = (isOn: boolean) => <Chip tone={isOn ? 'good' : 'plain'}>{isOn ? 'yes' : 'no'}</Chip>
 
@@ -98,7 +102,7 @@ const table: Table<ConsentItem> = {
   columns,
   keyOf: ({ consent_id, revision }) => `${consent_id} ${revision}`,
   routeOf: ({ consent_id }) => routeTo('consent', consent_id),
-  isAffected: ({ type }) => type === 'consent.changed',
+  isAffected,
 }
 
 /** Revisions of consent by a query of consent.list. */
