@@ -47,7 +47,10 @@ test('beacons: a search, an event, a pause, and a funnel that says what it count
   await using inspector = await openStaged()
   const { here, page, go } = inspector
   const first = await fill(here.api, { format: 'banner' })
-  await here.api.accept('beacons.send', { as: key, body: beacon(here.clock, first, 'render') })
+  const sent = beacon(here.clock, first, 'render')
+  await here.api.accept('beacons.send', { as: key, body: sent })
+  await go(`/beacons?q=${sent.beacon_id}`)
+  await page.getByText('1 shown').waitFor()
   await go('/beacons?q=sess_1')
   await page.getByText('1 placement in session sess_1').waitFor()
   await page.getByText('1 shown').waitFor()

@@ -2,13 +2,14 @@
  * Beacons as they arrive, how far the placements of each format got, the beacons of a query or a slot, and the page of
  * one beacon.
  */
-import { Link } from 'wouter'
+import { Link, useSearchParams } from 'wouter'
 import { acceptHints, acceptMeanings } from '../../../../src/contract/error-codes.ts'
 import type { BeaconItem } from '../../../../src/contract/resources/beacons.ts'
 import type { ListedRequest } from '../../../../src/contract/resources/requests.ts'
 import { isObject, parseJson } from '../../../../src/foundation/json.ts'
+import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
-import { useResource } from '../../data/resource.ts'
+import { useLoaded, useResource } from '../../data/resource.ts'
 import { LastMinute, type Rate } from '../../parts/Chart.tsx'
 import { Json, marksOf } from '../../parts/Code.tsx'
 import {
@@ -41,6 +42,9 @@ const filters: readonly Filter[] = [
 ]
 
 export function BeaconsPage() {
+  const [params] = useSearchParams()
+  const text = params.get('q') ?? ''
+  const search = useLoaded(text, () => searchOf(text))
   return (
     <ListPage
       title="Beacons"
@@ -52,23 +56,35 @@ export function BeaconsPage() {
           A page sends them when it shows a frame: open the demo host, or <code>svc beacons send</code>.
         </Empty>
       }
-      above={({ client_id, since, q }) => (
+      above={({ client_id, since }) => (
         <>
           <LastMinute rates={rates} />
-          <FormatFunnel query={{ client_id, since, session_id: searchOf(q).session_id }} />
+          <FormatFunnel query={{ client_id, since, session_id: search.state.data?.session_id }} />
         </>
       )}
     >
-      {({ q, ...rest }, listed) => <BeaconTable query={{ ...rest, ...searchOf(q) }} {...listed} />}
+      {({ q, ...rest }, listed) => (
+        <Shown resource={search}>{(found) => <BeaconTable query={{ ...rest, ...found }} {...listed} />}</Shown>
+      )}
     </ListPage>
   )
 }
 
-/** Returns the filter of a search text: a slot by its form, a beacon by the form of a UUID, else a session. */
-function searchOf(text: string | undefined): { slot_id?: string; beacon_id?: string; session_id?: string } {
-  if (text === undefined) return {}
+interface BeaconSearch {
+  slot_id?: string
+  beacon_id?: string
+  session_id?: string
+}
+
+/**
+ * Resolves to the filter of a search text: a slot by its form, a beacon if there is one, else a session. Both have
+ * identifiers of any form.
+ */
+async function searchOf(text: string): Promise<BeaconSearch> {
+  if (text === '') return {}
   if (kindOf(text) === 'placement') return { slot_id: text }
-  return /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(text) ? { beacon_id: text } : { session_id: text }
+  const { items } = await call('beacons.list', { query: { beacon_id: text, limit: 1 } })
+  return items.length > 0 ? { beacon_id: text } : { session_id: text }
 }
 
 const steps = ['decided', 'framed', 'rendered', 'visible', 'billable'] as const
