@@ -54,12 +54,15 @@ export function idColumn<Name extends string>(
   return { id: name, header, width, isNarrow, cell: (item) => <Id kind={kind} id={item[name]} /> }
 }
 
-/** Returns the column of a time of day. */
-export function timeColumn<Name extends string>(name: Name, width: string): Column<Readonly<Record<Name, number>>> {
+/** The width of a time with its day. */
+export const timeWidth = '116px'
+
+/** Returns the column of a time. */
+export function timeColumn<Name extends string>(name: Name): Column<Readonly<Record<Name, number>>> {
   return {
     id: name,
     header: 'When',
-    width,
+    width: timeWidth,
     isNarrow: true,
     isNumber: true,
     cell: (item) => <Time at_ms={item[name]} />,

@@ -195,26 +195,36 @@ export function duration(ms: number): string {
 }
 
 /**
- * Returns the time from an event to its beacon: `40 ms`, `2.9 s`; `2.9 s early` where the beacon states a time in the
- * future.
+ * Returns the time from an event to its beacon, in its largest unit: `40 ms`, `2.9 s`, `10 min`; `2.9 s early` where the
+ * beacon states a time in the future.
  */
 export function lag(ms: number): string {
   const span_ms = Math.abs(ms)
-  const span = span_ms < 1_000 ? `${span_ms} ms` : `${(span_ms / 1_000).toFixed(1)} s`
+  const [unit_ms, name, digits] = lagUnits.find(([least_ms]) => span_ms >= least_ms) ?? [1, 'ms', 0]
+  const span = `${(span_ms / unit_ms).toFixed(digits)} ${name}`
   return ms < 0 ? `${span} early` : span
 }
 
+const lagUnits = [
+  [86_400_000, 'd', 0],
+  [3_600_000, 'h', 0],
+  [60_000, 'min', 0],
+  [1_000, 's', 1],
+] as const
+
 interface TimeProps {
   at_ms: number | null | undefined
-  /** `time`: of day; `date`: with the day; `since`: a span after this time. Default `time`. */
+  /** `time`: of day, with the day unless it is today; `date`: always with the day. Default `time`. */
   show?: 'time' | 'date'
+  /** Shows the span after this time instead. */
   since_ms?: number
 }
 
 export function Time({ at_ms, show = 'time', since_ms }: TimeProps) {
   if (at_ms === null || at_ms === undefined) return nothing
+  const isDated = show === 'date' || new Date(at_ms).toDateString() !== new Date().toDateString()
   const text =
-    since_ms !== undefined ? `+${duration(at_ms - since_ms)}` : show === 'date' ? dateAndTime(at_ms) : timeOfDay(at_ms)
+    since_ms !== undefined ? `+${duration(at_ms - since_ms)}` : isDated ? dateAndTime(at_ms) : timeOfDay(at_ms)
   const date = new Date(at_ms)
   return (
     <time

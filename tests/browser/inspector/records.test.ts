@@ -263,16 +263,22 @@ test('billing: totals, days, lines and what did not count', async () => {
   await page.getByRole('img', { name: new RegExp(`^Billed by day and format: .*${today}`) }).waitFor()
 })
 
-test.for([1_100, 1_280])(
-  'lists have room for all of their columns, and a chip that is cut ends in an ellipsis (%i)',
+test.for([390, 1_100, 1_280])(
+  'lists have room for all of their columns and for the day of each time, and a chip that is cut ends in an ellipsis (%i)',
   async (width) => {
     await using inspector = await openStaged({ width })
     const { here: on, page, go } = inspector
     const session_id = 'a-session-with-a-very-long-name-of-a-customer'
+    // The month with the longest name.
+    await on.api.accept('clock.set', { body: { to_ms: Date.UTC(2027, 8, 20, 12) } })
     await on.api.accept('placements.create', { as: key, body: asked({ session_id }) })
     await on.api.accept('placements.create', { as: key, body: asked({ session_id, test_outcome: 'no_fill' }) })
     await on.api.send('POST', '/v1/beacons', { as: key, body: { event: 'visble' } })
-    for (const view of ['placements', 'beacons', 'requests', 'evidence']) {
+    await on.api.accept('jobs.create', { as: key, body: asked({ callback_url: 'http://127.0.0.1:1/' }) })
+    for (const decision of ['granted', 'withdrawn', 'granted'] as const) {
+      await on.api.accept('consent.set', { as: key, body: { client_id: 'proj_demo', session_id, decision } })
+    }
+    for (const view of ['placements', 'beacons', 'requests', 'callbacks', 'consent', 'evidence', 'projects']) {
       await go(`/${view}`)
       await page.locator('.table-body [role=row]').first().waitFor()
       const cut = await page.getByRole('table').evaluate((table) => {
@@ -286,9 +292,14 @@ test.for([1_100, 1_280])(
         return {
           chips: chips.map(({ innerText }) => innerText),
           columns: Math.max(0, table.scrollWidth - table.clientWidth),
+          times: [...table.querySelectorAll('time')].flatMap((time) => {
+            const cell = time.closest('[role=cell]')!
+            const isWhole = cell.scrollWidth <= cell.clientWidth && /^\d\d \w{3,4} \d\d:\d\d:\d\d$/.test(time.innerText)
+            return isWhole ? [] : [time.innerText]
+          }),
         }
       })
-      expect([view, cut]).toEqual([view, { chips: [], columns: 0 }])
+      expect([view, cut]).toEqual([view, { chips: [], columns: 0, times: [] }])
     }
   },
 )

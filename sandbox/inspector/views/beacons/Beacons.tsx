@@ -161,8 +161,8 @@ const columns: readonly Column<BeaconItem>[] = [
   {
     id: 'verdict',
     header: 'Verdict',
-    // `accepted` and `bills viewable_impression` fit.
-    width: 'minmax(256px, 2fr)',
+    // `accepted` and `bills viewable_impression` fit, on a phone in two lines.
+    width: 'minmax(min(256px, 34vw), 2fr)',
     isNarrow: true,
     cell: (beacon) => (
       <span className="bar">
@@ -176,12 +176,12 @@ const columns: readonly Column<BeaconItem>[] = [
   {
     id: 'lag',
     header: 'Sent after',
-    width: '104px',
+    width: '84px',
     isNumber: true,
     cell: ({ occurred_at_ms, received_at_ms }) =>
       occurred_at_ms === null ? null : lag(received_at_ms - occurred_at_ms),
   },
-  timeColumn('received_at_ms', '92px'),
+  timeColumn('received_at_ms'),
 ]
 
 const table: Table<BeaconItem> = {

@@ -2,10 +2,18 @@
 import type { ReactNode } from 'react'
 import type { PlacementItem } from '../../../../src/contract/resources/placements.ts'
 import { listOf, useResource } from '../../data/resource.ts'
-import { type Column, DataTable, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
+import {
+  type Column,
+  DataTable,
+  idColumn,
+  LiveTable,
+  type LiveTableProps,
+  type Table,
+  timeColumn,
+} from '../../parts/DataTable.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
 import { Empty, Page, Shown, TabSet } from '../../parts/Page.tsx'
-import { Chip, dateAndTime, kindOf, routeTo, Time } from '../../parts/Values.tsx'
+import { Chip, kindOf, routeTo } from '../../parts/Values.tsx'
 import { BeaconTable } from '../beacons/Beacons.tsx'
 import { ConsentTable } from '../records/ConsentPage.tsx'
 
@@ -89,7 +97,7 @@ const columns: readonly Column<PlacementItem>[] = [
   {
     id: 'outcome',
     header: 'Outcome',
-    width: 'minmax(112px, 1.3fr)',
+    width: 'minmax(94px, 1.3fr)',
     isNarrow: true,
     cell: (item) => (
       <span className="bar">
@@ -109,25 +117,13 @@ const columns: readonly Column<PlacementItem>[] = [
     isNumber: true,
     cell: ({ created_at_ms, decided_at_ms }) => (decided_at_ms === null ? null : `${decided_at_ms - created_at_ms} ms`),
   },
-  {
-    id: 'created_at_ms',
-    header: 'When',
-    width: '104px',
-    isNarrow: true,
-    isNumber: true,
-    cell: ({ created_at_ms }) =>
-      isToday(created_at_ms) ? <Time at_ms={created_at_ms} /> : <span>{dateAndTime(created_at_ms)}</span>,
-  },
+  timeColumn('created_at_ms'),
 ]
 
 /** Returns the outcome of a slot in a word: `fill`, `no_fill`, `pending`, `expired`. */
 export function outcomeOf({ fill, status }: Pick<PlacementItem, 'fill' | 'status'>): string {
   if (fill === null) return status
   return fill ? 'fill' : 'no_fill'
-}
-
-function isToday(at_ms: number): boolean {
-  return new Date(at_ms).toDateString() === new Date().toDateString()
 }
 
 const table: Table<PlacementItem> = {

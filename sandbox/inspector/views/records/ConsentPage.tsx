@@ -5,10 +5,10 @@ import type { ConsentItem } from '../../../../src/contract/resources/consent.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Code.tsx'
-import { type Column, idColumn, LiveTable, type LiveTableProps, type Table } from '../../parts/DataTable.tsx'
+import { type Column, idColumn, LiveTable, type LiveTableProps, type Table, timeWidth } from '../../parts/DataTable.tsx'
 import { type Filter, ListPage, projectFilter } from '../../parts/ListPage.tsx'
 import { Empty, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, dateAndTime, Id, routeTo, toneOf } from '../../parts/Values.tsx'
+import { Chip, Id, routeTo, Time, toneOf } from '../../parts/Values.tsx'
 
 export function ConsentPage({ id }: { id: string }) {
   return id === '' ? <ConsentHistory /> : <ConsentRecord id={id} />
@@ -67,7 +67,8 @@ const columns: readonly Column<ConsentItem>[] = [
   {
     id: 'state',
     header: 'State',
-    width: 'minmax(104px, 1.2fr)',
+    // `withdrawn` and `replaced` fit, on a phone in two lines.
+    width: 'minmax(min(150px, 30vw), 1.2fr)',
     isNarrow: true,
     cell: ({ lifecycle_state, is_current }) => (
       <span className="bar">
@@ -84,15 +85,21 @@ const columns: readonly Column<ConsentItem>[] = [
     cell: ({ semantic_targeting }) => flag(semantic_targeting),
   },
   { id: 'prompt', header: 'Prompt shared', width: '104px', cell: ({ prompt_shared }) => flag(prompt_shared) },
-  { id: 'source', header: 'Source', width: 'minmax(80px, 0.8fr)' },
-  { id: 'expires', header: 'Expires', width: '112px', cell: ({ expires_at_ms }) => dateAndTime(expires_at_ms) },
+  { id: 'source', header: 'Source', width: 'minmax(80px, 0.8fr)', isWide: true },
+  {
+    id: 'expires',
+    header: 'Expires',
+    width: timeWidth,
+    isWide: true,
+    cell: ({ expires_at_ms }) => <Time at_ms={expires_at_ms} show="date" />,
+  },
   {
     id: 'updated',
     header: 'Stored',
-    width: '112px',
+    width: timeWidth,
     isNarrow: true,
     isNumber: true,
-    cell: ({ updated_at_ms }) => dateAndTime(updated_at_ms),
+    cell: ({ updated_at_ms }) => <Time at_ms={updated_at_ms} show="date" />,
   },
 ]
 

@@ -38,7 +38,7 @@ const columns: readonly Column<EvidenceItem>[] = [
     width: 'minmax(110px, 2fr)',
     cell: ({ hash }) => <code className="faint small-code">{hash}</code>,
   },
-  timeColumn('at_ms', '96px'),
+  timeColumn('at_ms'),
 ]
 
 const filters: readonly Filter[] = [

@@ -6,7 +6,7 @@ import type { ListedRequest } from '../../../../src/contract/resources/requests.
 import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
-import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
+import { type Column, idColumn, LiveTable, type Table, timeWidth } from '../../parts/DataTable.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
@@ -21,13 +21,13 @@ const columns: readonly Column<CallbackItem>[] = [
   {
     id: 'status',
     header: 'Status',
-    width: '96px',
+    width: '88px',
     isNarrow: true,
     cell: ({ status }) => <Chip tone={tones[status]}>{status}</Chip>,
   },
-  { id: 'http_status', header: 'Response', width: '76px' },
-  { id: 'attempts', header: 'Attempts', width: '72px', isNumber: true },
-  { id: 'url', header: 'URL', width: 'minmax(150px, 1.4fr)', cell: ({ url }) => <code title={url}>{url}</code> },
+  { id: 'http_status', header: 'Response', width: '64px' },
+  { id: 'attempts', header: 'Attempts', width: '60px', isNumber: true },
+  { id: 'url', header: 'URL', width: 'minmax(120px, 1.4fr)', cell: ({ url }) => <code title={url}>{url}</code> },
   {
     id: 'problem',
     header: 'Problem',
@@ -37,7 +37,7 @@ const columns: readonly Column<CallbackItem>[] = [
   {
     id: 'when',
     header: 'When',
-    width: '104px',
+    width: timeWidth,
     isNarrow: true,
     isNumber: true,
     cell: ({ attempted_at_ms, created_at_ms }) => <Time at_ms={attempted_at_ms ?? created_at_ms} />,

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { ListedRequest } from '../../../../src/contract/resources/requests.ts'
 import { isReasonCode } from '../../data/api.ts'
-import { type Column, idColumn, LiveTable, type Table } from '../../parts/DataTable.tsx'
+import { type Column, idColumn, LiveTable, type Table, timeWidth } from '../../parts/DataTable.tsx'
 import { choiceOf, type Filter, ListPage } from '../../parts/ListPage.tsx'
 import { Empty } from '../../parts/Page.tsx'
 import { Chip, duration, routeTo, Time, toneOfStatus } from '../../parts/Values.tsx'
@@ -77,7 +77,7 @@ export function RequestList() {
           </label>
         ),
       },
-      { id: 'when', header: 'When', width: '104px', isNarrow: true, cell: ({ at_ms }) => <Time at_ms={at_ms} /> },
+      { id: 'when', header: 'When', width: timeWidth, isNarrow: true, cell: ({ at_ms }) => <Time at_ms={at_ms} /> },
       {
         id: 'status',
         header: 'Status',
