@@ -284,6 +284,28 @@ describe('a restart', () => {
     expect((await on.api.accept('clock.show')).body).toMatchObject({ offset_ms: day_ms, frozen: false })
   })
 
+  test('and an import take times after the latest of the clock: it has run on, and consent may never expire', async () => {
+    using dir = folder()
+    const options = { database: `${dir.path}/sandbox.db` }
+    let stopped_ms: number
+    {
+      await using on = await steered(options)
+      await on.api.accept('clock.set', { body: { to_ms: 221_845_392_000_000 } })
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      stopped_ms = (await on.api.accept('clock.freeze', { body: {} })).body.now_ms
+      await fill(on.api)
+      await on.api.accept('consent.set', { as: key, body: { ...session, expires_at_ms: Number.MAX_SAFE_INTEGER } })
+    }
+    await using on = await steered(options)
+    const clock = { now_ms: stopped_ms, frozen: true }
+    expect((await on.api.accept('clock.show')).body).toMatchObject(clock)
+    const exported = await (await fetch(`${on.sandbox.url}/_sandbox/export`)).arrayBuffer()
+    const file = { method: 'POST', headers: { 'content-type': 'application/gzip' }, body: exported }
+    const imported = await fetch(`${on.sandbox.url}/_sandbox/import`, file)
+    expect([imported.status, await imported.json()]).toMatchObject([200, { ok: true }])
+    expect((await on.api.accept('clock.show')).body).toMatchObject(clock)
+  })
+
   test('and a reset use the time of the host when the clock was not moved since', async () => {
     using dir = folder()
     const options = { database: `${dir.path}/sandbox.db` }

@@ -5,7 +5,6 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { latest_ms } from '../../../src/contract/resources/sandbox.ts'
 import { type BillingProgress, type BillingRules, isOfAllTime, noProgress } from '../billing.ts'
 import { type BeaconScope, type Seed, StorageError } from '../store.ts'
 import { countBilling } from './billing.ts'
@@ -15,7 +14,7 @@ export type FileWork =
   | { kind: 'copy'; path: string; to: string }
   | ({ kind: 'replace'; path: string } & Replacement)
   | { kind: 'check'; path: string; pragma: Check; limit: number }
-  | { kind: 'rows'; path: string; latest_ms: number }
+  | { kind: 'rows'; path: string }
   | { kind: 'billing'; path: string; scope: BeaconScope; rules: BillingRules; progress: BillingProgress }
 
 /** `quick_check` reads every page; `integrity_check` also compares each index with its table. */
@@ -67,7 +66,7 @@ export function checkFile(path: string, pragma: Check, limit: number): Promise<s
 
 /** Resolves to the first row of a state whose values no sandbox writes, as `table row: problem`. */
 export async function findRowProblem(path: string): Promise<string | null> {
-  return (await run({ kind: 'rows', path, latest_ms }))[0] ?? null
+  return (await run({ kind: 'rows', path }))[0] ?? null
 }
 
 /** Pieces after which a report moves to the thread; its start costs about as much. */

@@ -10,14 +10,14 @@ import { countBilling } from './billing.ts'
 import { prepareEvent } from './events.ts'
 import type { FileWork, Replaced, Replacement } from './file-work.ts'
 import { planOnce } from './open.ts'
-import { applySeed, replaceTables } from './state.ts'
+import { applySeed, latestStored_ms, replaceTables } from './state.ts'
 
 /* The constraints of each row beyond its schema: times, JSON objects, words and references. */
 
 const times: Readonly<Record<string, readonly string[]>> = {
   api_key: ['created_at_ms', 'revoked_at_ms'],
   activation: ['created_at_ms', 'expires_at_ms'],
-  consent: ['updated_at_ms', 'expires_at_ms'],
+  consent: ['updated_at_ms'],
   job: ['created_at_ms'],
   slot: ['due_at_ms', 'decided_at_ms'],
   beacon: ['received_at_ms'],
@@ -85,7 +85,7 @@ function done(work: FileWork): string[] | BillingProgress | Replaced {
   if (work.kind === 'billing') return bill(work)
   if (work.kind === 'copy') return copy(work.to)
   if (work.kind === 'check') return check(work.pragma, work.limit)
-  const problem = rowProblem(db, work.latest_ms)
+  const problem = rowProblem(db)
   return problem === null ? [] : [problem]
 }
 
@@ -147,17 +147,21 @@ function check(pragma: string, limit: number): string[] {
 }
 
 /** Returns the first row whose values no sandbox writes, as `table row: problem`. Reads every row. */
-function rowProblem(db: Database.Database, latest_ms: number): string | null {
+function rowProblem(db: Database.Database): string | null {
   const first = (table: string, condition: string, problem: string): string | null => {
     const row = db.prepare(`SELECT rowid FROM ${table} WHERE ${condition} LIMIT 1`).pluck().get()
     return row === undefined ? null : `${table} ${row}: ${problem}`
   }
   for (const [table, columns] of Object.entries(times)) {
     for (const column of columns) {
-      const problem = first(table, `${column} NOT BETWEEN 0 AND ${latest_ms}`, `${column} is not a time`)
+      const problem = first(table, `${column} NOT BETWEEN 0 AND ${latestStored_ms}`, `${column} is not a time`)
       if (problem !== null) return problem
     }
   }
+  // A client may send any number: consent that never expires.
+  const isNumber = `expires_at_ms BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}`
+  const expiry = first('consent', `NOT (${isNumber})`, 'expires_at_ms is not a time')
+  if (expiry !== null) return expiry
   for (const [table, columns] of Object.entries(objects)) {
     for (const column of columns) {
       const isObject = `iif(json_valid(${column}), json_type(${column}) = 'object', 0)`

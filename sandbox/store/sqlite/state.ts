@@ -118,6 +118,9 @@ export function schemaOf(db: Database.Database): string {
 /** Identifiers and sequences grow: numbers above this leave no room for later ones. */
 const largestNumber = 2 ** 52
 
+/** The latest time of a row: the clock runs on after the latest time that it can be set to, and rows expire later. */
+export const latestStored_ms = 2 * latest_ms
+
 const numbered = [
   ['project', 'id'],
   ['api_key', 'id'],
@@ -174,7 +177,7 @@ const metaRules = {
   clock: (value) =>
     isObject(value) &&
     Number.isSafeInteger(value.offset_ms) &&
-    Math.abs(Number(value.offset_ms)) <= latest_ms &&
+    Math.abs(Number(value.offset_ms)) <= latestStored_ms &&
     (value.frozen_at_ms === null || isTime(value.frozen_at_ms)),
   faults: (value) =>
     isObject(value) &&
@@ -204,7 +207,7 @@ function isStoredFault(stored: Json): boolean {
 }
 
 function isTime(value: unknown): boolean {
-  return isCount(value) && Number(value) <= latest_ms
+  return isCount(value) && Number(value) <= latestStored_ms
 }
 
 function isCount(value: unknown): boolean {
