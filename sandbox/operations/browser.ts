@@ -4,17 +4,10 @@ import { encodeId, formatToken } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { serializeOrigin } from '../domain/origins.ts'
 import type { KeyRow } from '../store/store.ts'
-import { allowsOrigin, type Operation, type Services } from './context.ts'
+import { allowsOrigin, type Context, type Operation, type Services } from './context.ts'
 
 export const activateBrowser: Operation<Contract['browser.activate']> = async (services, context, { body }) => {
-  if (context.origin === null) throw new ApiError('origin_missing')
-  const key = await publishableKey(services, body.publishable_key)
-  const origin = serializeOrigin(context.origin)
-  if (origin === null || !allowsOrigin(services, key.project, origin, key.mode)) {
-    throw new ApiError('origin_not_allowed', {
-      message: `The origin ${context.origin.slice(0, 256)} is not allowed for this project.`,
-    })
-  }
+  const { key, origin } = await activationKey(services, context, body.publishable_key)
   const { platform, store } = services
   const id = platform.newId()
   const secret = platform.newSecret()
@@ -41,10 +34,29 @@ export const activateBrowser: Operation<Contract['browser.activate']> = async (s
 }
 
 /**
- * Resolves to the publishable key of an activation request; the pipeline needs it first, for its rate limit.
- * @throws ApiError 400 for a malformed key, 401 for an empty, unknown or revoked one, 403 for a secret key (A08)
+ * Resolves to the publishable key of an activation request and its origin, which the key must allow. The pipeline needs
+ * both before it takes from the rate limit of the key: pages of other sites must not use it up.
+ * @throws ApiError as `publishableKey`; 400 without an origin, 403 for one that is not allowed
  */
-export async function publishableKey(services: Services, text: unknown): Promise<KeyRow> {
+export async function activationKey(
+  services: Services,
+  context: Context,
+  text: unknown,
+): Promise<{ key: KeyRow; origin: string }> {
+  const key = await publishableKey(services, text)
+  context.subject.project_id = key.project.id
+  if (context.origin === null) throw new ApiError('origin_missing')
+  const origin = serializeOrigin(context.origin)
+  if (origin === null || !allowsOrigin(services, key.project, origin, key.mode)) {
+    throw new ApiError('origin_not_allowed', {
+      message: `The origin ${context.origin.slice(0, 256)} is not allowed for this project.`,
+    })
+  }
+  return { key, origin }
+}
+
+/** @throws ApiError 400 for a malformed key, 401 for an empty, unknown or revoked one, 403 for a secret key (A08) */
+async function publishableKey(services: Services, text: unknown): Promise<KeyRow> {
   if (text === '') {
     throw new ApiError('credential_missing', {
       message: 'publishable_key is empty.',

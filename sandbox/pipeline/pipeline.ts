@@ -14,7 +14,7 @@ import { type Contract, compat, contract, type EndpointId } from '../../src/cont
 import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'
 import { mayHoldSecrets } from '../../src/foundation/redaction.ts'
 import { type CompatOperationId, compatOperations, deprecationHeaders } from '../compat/index.ts'
-import { publishableKey } from '../operations/browser.ts'
+import { activationKey } from '../operations/browser.ts'
 import type { Context, Services } from '../operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '../operations/index.ts'
 import type { RestoredRequest } from '../runtime/replay.ts'
@@ -308,9 +308,8 @@ type Activation = Parsed<Contract['browser.activate']>['body']
 
 /** Step 8 of an activation, which has its key in the body. */
 async function takeActivation(services: Services, rates: Rates, context: Context, body: Activation) {
-  const { id: key_id, project } = await publishableKey(services, body.publishable_key)
-  context.subject.project_id = project.id
-  await rates.take('activate', { key_id, project }, context.now_ms)
+  const { key } = await activationKey(services, context, body.publishable_key)
+  await rates.take('activate', { key_id: key.id, project: key.project }, context.now_ms)
 }
 
 interface Input {

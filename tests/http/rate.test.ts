@@ -84,6 +84,11 @@ describe('the limits of a key', () => {
       await on.api.refuse('placements.create', { ...call, body: asked() })
     }
     await on.api.accept('placements.create', { as: key, body: asked() })
+    const body = { publishable_key: publishable }
+    for (const from of [{}, { origin: 'https://evil.example' }]) {
+      await on.api.refuse('browser.activate', { ...from, body })
+    }
+    await on.api.accept('browser.activate', { origin, body })
   })
 
   test('are drawn by a request that is refused after them', async () => {
