@@ -71,6 +71,17 @@ describe('a database that cannot be used', () => {
     await isRefusedUntouched(database, 'database_corrupt')
   })
 
+  test('a lock that a power loss has left without its content: not the database is at fault', async () => {
+    const database = await usedDatabase()
+    writeFileSync(`${database}.lock`, Buffer.alloc(4_096))
+    const failure = await failureOf({ database })
+    expect(failure.code).toBe('database_corrupt')
+    expect(failure.message).toBe(`${database}.lock is damaged, as by a power loss: file is not a database.`)
+    expect(failure.hint).toBe('Remove it if no sandbox runs: it holds no data.')
+    rmSync(`${database}.lock`)
+    await using _sandbox = await start({ database })
+  })
+
   test('a SQLite database of another program', async () => {
     const database = newDatabase()
     const db = new Database(database)

@@ -158,6 +158,10 @@ function claim(path: string, pid: number): Claim {
     const isOtherName = error instanceof OtherName
     const owner = isOtherName ? null : readOwner(lockPath)
     release()
+    if (isDamage(error)) {
+      const message = `${lockPath} is damaged, as by a power loss: ${error.message}.`
+      throw new SandboxError('database_corrupt', message, 'Remove it if no sandbox runs: it holds no data.')
+    }
     if (!isOtherName && !isBusy(error)) throw explain(error, path)
     const name = isOtherName ? ', under another name of the same file' : owner === null ? '' : ` (pid ${owner})`
     throw new SandboxError(
@@ -376,6 +380,10 @@ export function explain(error: unknown, path: string): unknown {
     )
   }
   return code.startsWith('SQLITE_') ? damaged(path, error.message) : error
+}
+
+function isDamage(error: unknown): error is Error {
+  return error instanceof Database.SqliteError && /^SQLITE_(NOTADB|CORRUPT)/.test(error.code)
 }
 
 function isBusy(error: unknown): boolean {
