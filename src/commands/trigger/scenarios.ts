@@ -19,12 +19,12 @@ const stale_ms = 600_000
 const shortest_ms = 1
 
 export const triggerScenarios: readonly TriggerScenario[] = [
-  whole('banner', 'a banner: frame, render, visible, click; it bills'),
-  whole('clip', 'a clip: the same, with playback to its end; it bills'),
-  whole('native', 'a native ad: the same; it bills'),
+  whole('banner', 'a banner, viewed and clicked: billable'),
+  whole('clip', 'a clip, played to its end and clicked: billable'),
+  whole('native', 'a native ad, viewed and clicked: billable'),
   {
     name: 'no_fill',
-    what: 'a placement without an ad; the turn goes on',
+    what: 'a no-fill, forced by test_outcome',
     format: null,
     play: async (turn) => void (await turn.place(null, { body: { test_outcome: 'no_fill' }, expected: 'test_forced' })),
   },
@@ -82,24 +82,24 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     await turn.beacon(fill, 'render', 0, same)
     await turn.beacon(fill, 'render', 0, { ...same, expected: 'DUPLICATE' })
   }),
-  beacons('too_short', 'seen too briefly: it does not count', async (turn, fill) => {
+  beacons('too_short', 'an ad viewed too briefly: not billable', async (turn, fill) => {
     await turn.beacon(fill, 'render', 0)
     await turn.beacon(fill, 'visible', 400, { measurements: seen(400), expected: 'BELOW_THRESHOLD' })
   }),
-  beacons('hidden', 'seen in a tab that was hidden', async (turn, fill) => {
+  beacons('hidden', 'an ad shown in a hidden tab: not billable', async (turn, fill) => {
     await turn.beacon(fill, 'render', 0)
     const measurements = { ...seen(viewed_ms), page_visible: false }
     await turn.beacon(fill, 'visible', viewed_ms, { measurements, expected: 'PAGE_HIDDEN' })
   }),
-  beacons('unmeasured', 'a visible beacon without measurements', async (turn, fill) => {
+  beacons('unmeasured', 'a visible beacon without measurements: not billable', async (turn, fill) => {
     await turn.beacon(fill, 'render', 0)
     await turn.beacon(fill, 'visible', viewed_ms, { expected: 'VISIBILITY_UNMEASURED' })
   }),
-  beacons('unrendered', 'a visible beacon without its render beacon', (turn, fill) =>
+  beacons('unrendered', 'a visible beacon without its render: not billable', (turn, fill) =>
     turn.beacon(fill, 'visible', viewed_ms, { measurements: seen(viewed_ms), expected: 'AWAITING_RENDER' }),
   ),
   {
-    ...beacons('too_fast', 'a clip that completes sooner than it can play', async (turn, fill) => {
+    ...beacons('too_fast', 'a clip that ends sooner than it can play: not billable', async (turn, fill) => {
       const measurements = { position_ms: fill.duration_ms, duration_ms: fill.duration_ms }
       await turn.beacon(fill, 'render', 0)
       await turn.beacon(fill, 'play_started', 0)
@@ -108,7 +108,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
     format: 'clip',
   },
   refused('stale', 'a beacon from ten minutes ago', 'beacon_stale', { after_ms: -stale_ms }),
-  refused('future', 'a beacon from ten minutes ahead, as if from a fast clock', 'beacon_in_future', {
+  refused('future', 'a beacon from ten minutes ahead', 'beacon_in_future', {
     after_ms: stale_ms,
   }),
   refused('rejected', 'a beacon with an unknown field', 'field_unknown', { with: { colour: 'red' } }),
@@ -126,7 +126,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
   }),
   {
     name: 'expired',
-    what: 'an ad whose frame is loaded too late: it is refused',
+    what: 'an ad whose frame is loaded too late: refused',
     format: null,
     needsSandbox: true,
     async play(turn, format) {
