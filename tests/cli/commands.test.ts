@@ -332,8 +332,10 @@ request     req_*
     }
     const job = await post('/v1/jobs', { slots_requested: 1 })
     expect((await cli.svc('requests show -q')).stdout).toMatch(/^path +\/v1\/jobs$/m)
-    const polled = await cli.svc('decisions get')
-    expect([polled.code, polled.stderr]).toEqual([0, `${note('placement here. slot_id')}: ${job.slot_ids[0]}\n`])
+    for (const noted of [note('placement here. slot_id'), 'slot_id of the last placement']) {
+      const { code, stderr } = await cli.svc('decisions get --wait')
+      expect([code, stderr]).toEqual([0, `${noted}: ${job.slot_ids[0]}\n`])
+    }
     await cli.svc('placements create --client-id proj_other')
     // The key in use could not poll it or send its beacons.
     expect(masked((await cli.svc('placements explain')).stderr)).toBe(
