@@ -134,10 +134,12 @@ hint: Use https. If anyone on the network may read it, add --allow-http.
     })
   })
 
-  test('a redirect is not followed', async () => {
+  test('a redirect is not followed, and like a page it leads to the base URL', async () => {
     await using recorders = await startRecorders()
-    const server = createServer((_, response) =>
-      response.writeHead(307, { location: `${recorders.decoy}/v1/placements` }).end(),
+    const server = createServer(({ method }, response) =>
+      method === 'GET'
+        ? response.end('<title>Sign in</title>')
+        : response.writeHead(307, { location: `${recorders.decoy}/v1/placements` }).end(),
     )
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -148,10 +150,16 @@ hint: Use https. If anyone on the network may read it, add --allow-http.
       SVC_CLIENT_ID: 'proj_demo',
     }
     const { code, stderr } = await svc('placements create', { env })
+    const page = await svc('placements list', { env })
     server.close()
+    const hint = 'hint: Is this the service that you meant? Where the base URL is from: svc config list\n'
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: `error: POST /v1/placements responded with 307, a redirect to ${recorders.decoy}/v1/placements. It was not followed.\n`,
+      stderr: `error: POST /v1/placements responded with 307, a redirect to ${recorders.decoy}/v1/placements. It was not followed.\n${hint}`,
+    })
+    expect(page).toMatchObject({
+      code: 3,
+      stderr: `error: The response to placements.list differs from the contract: the body is not JSON\n${hint}`,
     })
     expect(recorders.count()).toBe(0)
   })

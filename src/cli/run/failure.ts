@@ -9,10 +9,11 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof ServiceError) {
     // The service wrote them: a line end could forge a line of this program.
     const message = [error.message, ...(error.body?.fields ?? []).map(describeField)].map(oneLine).join('\n  ')
+    const redirect = error.status >= 300 && error.status < 400 ? checkService : null
     const wait = error.retry_after_s === null ? null : `Retry-After: ${error.retry_after_s} s.`
     const reason_code = error.reason_code ?? reasonOfPage(error)
     const advice = error.hint ?? (reason_code === null ? null : reasonCodes[reason_code].hint)
-    const hint = oneLine([advice, wait].filter((part) => part !== null).join(' ')) || null
+    const hint = oneLine([advice, redirect, wait].filter((part) => part !== null).join(' ')) || null
     const { request_id } = error
     return failure(categoryOfError(error.code), error.code, message, { reason_code, hint, request_id })
   }
@@ -25,11 +26,15 @@ export function describeFailure(error: unknown): Failure {
     return failure('unreachable', error.timed_out ? 'timeout' : 'unreachable', error.message, { hint })
   }
   if (error instanceof ContractError) {
-    return failure('service', 'contract_mismatch', oneLine(error.message), { request_id: error.request_id })
+    const { message, request_id } = error
+    return failure('service', 'contract_mismatch', oneLine(message), { hint: checkService, request_id })
   }
   const message = error instanceof Error ? error.message : String(error)
   return failure('unexpected', 'unexpected', message, { hint: 'This looks like a bug in svc.' })
 }
+
+/** For responses that most likely are of another service. */
+const checkService = 'Is this the service that you meant? Where the base URL is from: svc config list'
 
 /** Returns the reason that a page shown instead of a frame ends with; null for every other response. */
 function reasonOfPage({ body, message }: ServiceError): ReasonCode | null {
