@@ -24,7 +24,7 @@ export function alignPairs(
   return shown.flatMap(([name, value]) => {
     const text = oneLine(value)
     const isLong = room >= leastProse && text.length > room && textWidth(stripVTControlCharacters(text)) > room
-    const [first = '', ...rest] = isLong && text === stripVTControlCharacters(text) ? wrap(text, room) : [text]
+    const [first = '', ...rest] = isLong ? wrap(text, room) : [text]
     const below = indent + ' '.repeat(width + 2)
     return [`${indent}${style.dim(padEnd(name, width))}  ${first}`, ...rest.map((line) => below + line)]
   })
@@ -52,7 +52,7 @@ export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
   for (const word of text.split(/\s+/)) {
     const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`
-    if (lines.length > 0 && textWidth(longer) <= width) lines[lines.length - 1] = longer
+    if (lines.length > 0 && textWidth(stripVTControlCharacters(longer)) <= width) lines[lines.length - 1] = longer
     else lines.push(word)
   }
   return lines
