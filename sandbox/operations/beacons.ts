@@ -319,19 +319,24 @@ export const listBeacons: Operation<Contract['beacons.list']> = async (services,
 }
 
 /** Slots whose beacons are read together and judged before other requests get a turn. */
-const slotsAtOnce = 50
+const slotsAtOnce = 25
 
-/** Each beacon with its verdict among the beacons of its slot. */
-async function beaconItems({ store }: Services, rows: readonly BeaconListRow[]): Promise<BeaconItem[]> {
-  const slots = [...new Map(rows.flatMap((row) => (row.kind === 'accepted' ? [[row.slot.id, row.slot]] : []))).values()]
-  const verdicts = new Map<number, BeaconVerdict>()
+/** Yields each slot with its accepted beacons. */
+export async function* withBeacons({ store }: Pick<Services, 'store'>, slots: readonly SlotRow[]) {
   for (let start = 0; start < slots.length; start += slotsAtOnce) {
     await nextTurn()
     const next = slots.slice(start, start + slotsAtOnce)
     const beaconsOf = await Promise.all(next.map(({ id }) => store.beaconsOf(id)))
-    for (const [index, slot] of next.entries()) {
-      for (const [id, verdict] of verdictsOf(slot, beaconsOf[index]!)) verdicts.set(id, verdict)
-    }
+    for (const [index, slot] of next.entries()) yield { slot, beacons: beaconsOf[index]! }
+  }
+}
+
+/** Each beacon with its verdict among the beacons of its slot. */
+async function beaconItems(services: Services, rows: readonly BeaconListRow[]): Promise<BeaconItem[]> {
+  const slots = new Map(rows.flatMap((row) => (row.kind === 'accepted' ? [[row.slot.id, row.slot]] : [])))
+  const verdicts = new Map<number, BeaconVerdict>()
+  for await (const { slot, beacons } of withBeacons(services, [...slots.values()])) {
+    for (const [id, verdict] of verdictsOf(slot, beacons)) verdicts.set(id, verdict)
   }
   const items: BeaconItem[] = []
   for (const row of rows) {
@@ -339,7 +344,7 @@ async function beaconItems({ store }: Services, rows: readonly BeaconListRow[]):
       items.push(acceptedItem(row.slot, row.beacon, verdicts.get(row.beacon.id)))
       continue
     }
-    const { client_id } = await store.projectById(row.beacon.project_id)
+    const { client_id } = await services.store.projectById(row.beacon.project_id)
     items.push(unacceptedItem(client_id, row.slot, row.beacon))
   }
   return items

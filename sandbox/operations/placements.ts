@@ -12,13 +12,13 @@ import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { billingFix, billingVerdict } from '../domain/billing.ts'
 import { explainTrace } from '../domain/decisions.ts'
 import { opportunityOf } from '../runtime/decisions.ts'
-import { nextTurn } from '../runtime/pending-decisions.ts'
 import type { DecisionFacts, SlotRow } from '../store/store.ts'
-import { acceptedItem, unacceptedItem, verdictsOf } from './beacons.ts'
+import { acceptedItem, unacceptedItem, verdictsOf, withBeacons } from './beacons.ts'
 import {
   callerOf,
   cursorOf,
   defined,
+  type FilledOutcome,
   fullPage,
   type Operation,
   pageOf,
@@ -66,43 +66,33 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
   return { items: rows.map((slot) => placementItem(slot, now_ms)), next_cursor: cursorOf(next) }
 }
 
-/** Slots whose beacons are read together and judged before other requests get a turn. */
-const slotsAtOnce = 25
-
 /** GET /_sandbox/funnel. Counts the newest placements only: only they change, and the inspector polls it. */
 export const countFunnel: Operation<Contract['placements.funnel']> = async (services, context, { query }) => {
-  const { store } = services
   const filter = defined({
     project_id: await projectFilter(services, query.client_id),
     session_id: query.session_id,
     since_ms: sinceOf(query.since, context.now_ms),
   })
   const { rows, next } = await fullPage(context, { limit: funnelPlacements, before: null }, (part) =>
-    store.listSlots({ ...part, ...filter }),
+    services.store.listSlots({ ...part, ...filter }),
   )
   const byFormat = new Map(formats.map((format) => [format, noSteps()]))
   const reasons = new Map<NoFillReason, number>()
-  const filled: { slot: SlotRow; steps: ReturnType<typeof noSteps> }[] = []
+  const filled: SlotRow[] = []
   for (const slot of rows) {
     const outcome = slot.decision?.outcome
     if (outcome?.status === 'no_fill') reasons.set(outcome.reason, (reasons.get(outcome.reason) ?? 0) + 1)
-    if (outcome?.status !== 'filled') continue
-    filled.push({ slot, steps: byFormat.get(outcome.format)! })
+    if (outcome?.status === 'filled') filled.push(slot)
   }
-  for (let start = 0; start < filled.length; start += slotsAtOnce) {
-    await nextTurn()
-    const next = filled.slice(start, start + slotsAtOnce)
-    const beaconsOf = await Promise.all(next.map(({ slot }) => store.beaconsOf(slot.id)))
-    for (const [index, { slot, steps }] of next.entries()) {
-      steps.decided++
-      // A client that draws the placement itself loads no frame, and its beacons count all the same.
-      if (slot.first_frame_at_ms !== null) steps.framed++
-      const beacons = beaconsOf[index]!
-      const verdicts = [...verdictsOf(slot, beacons).values()]
-      if (beacons.some(({ event }) => event === 'render')) steps.rendered++
-      if (verdicts.some(({ metric }) => metric === 'viewable_impression')) steps.visible++
-      if (verdicts.some(({ would_bill }) => would_bill)) steps.billable++
-    }
+  for await (const { slot, beacons } of withBeacons(services, filled)) {
+    const steps = byFormat.get((slot.decision!.outcome as FilledOutcome).format)!
+    steps.decided++
+    // A client that draws the placement itself loads no frame, and its beacons count all the same.
+    if (slot.first_frame_at_ms !== null) steps.framed++
+    const verdicts = [...verdictsOf(slot, beacons).values()]
+    if (beacons.some(({ event }) => event === 'render')) steps.rendered++
+    if (verdicts.some(({ metric }) => metric === 'viewable_impression')) steps.visible++
+    if (verdicts.some(({ would_bill }) => would_bill)) steps.billable++
   }
   const no_fills = [...reasons.values()].reduce((sum, count) => sum + count, 0)
   return {
