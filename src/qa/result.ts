@@ -24,7 +24,7 @@ export class QaError extends Error {
 export interface Place {
   /** As given on the command line, or `builtin:<name>` for the built-in suites. */
   file: string
-  /** 0 when there is no file: for findings of `qa observe`. */
+  /** 0 for a whole file, and for findings of `qa observe`, which have none. */
   line: number
   column: number
 }

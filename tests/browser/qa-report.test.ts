@@ -139,7 +139,7 @@ describe('for everyone', () => {
       expect([await violations(opened.page), opened.problems]).toEqual([[], []])
       expect(await opened.page.locator('#failures').count()).toBe(0)
       if (result.interrupted !== null) {
-        await opened.page.getByText('Interrupted by SIGINT: this is not the whole run.').waitFor()
+        await opened.page.getByText('Interrupted by SIGINT: the run is incomplete.').waitFor()
       }
     }
     expect(heads).toEqual(['All 2 cases passed', 'No case was run', 'The case passed'])

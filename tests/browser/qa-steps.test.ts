@@ -109,10 +109,10 @@ const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
     `${shown}  do: [{ wait_for: { type: beacon, event: render } }, { none_of: [error, { type: beacon, event: render }] }]`,
     /^no event beacon render: \["rendered","beacon render accepted"/,
   ],
-  'an ad that is not there': [`${empty}  do: { click: ad }`, /^click ad: "there is no ad"$/],
+  'an ad that is not there': [`${empty}  do: { click: ad }`, /^click ad: "no ad"$/],
   'an ad that is covered': [
     `${shown}  do: [{ wait_for: rendered }, { run: "document.body.append(Object.assign(document.createElement('div'), { style: 'position:fixed;inset:0' }))" }, { click: ad }]`,
-    /^click ad: "it cannot: .*intercepts pointer events"$/,
+    /^click ad: "cannot be clicked: .*intercepts pointer events"$/,
   ],
   'a screenshot of nothing': [`${empty}  do: { screenshot: { name: a, of: ad } }`, /^pixels a: "nothing"$/],
   'a screenshot with other figures': [
@@ -127,7 +127,7 @@ const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
   'a response that no step has': [`${empty}  do: { mount: nobody }`, /^There is no response named nobody to mount/],
   'code that throws': [
     `${empty}  do: { run: "throw new RangeError('mine')" }`,
-    /^What run does on the page threw RangeError: mine/,
+    /^The code of run threw RangeError: mine/,
   ],
   'a page that hangs': [
     `- browser: { of: null, ${never} }\n- timeout: 2s\n  page: { run: "${hang}" }`,

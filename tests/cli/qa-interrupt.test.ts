@@ -50,7 +50,7 @@ test('--watch runs again on every change, through a mistake in the suite, and Ct
   expect(text.stdout).toContain('1 failed')
   write('{ placemnt: null }')
   await watching(3)
-  expect(text.stderr).toContain('shop.yaml:3:30: placemnt is no action. Did you mean placement?')
+  expect(text.stderr).toContain('shop.yaml:3:30: placemnt is not an action. Did you mean placement?')
   write('{ placement: null }')
   await watching(4)
   expect(text.stdout.match(/^Cases .*$/gm)).toEqual(['Cases   1 passed', 'Cases   1 failed of 1', 'Cases   1 passed'])

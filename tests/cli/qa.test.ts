@@ -129,7 +129,7 @@ describe('steps and expectations', () => {
     expect(failedChecks(cases[0]!)).toMatchObject([
       { subject: 'events', expected: ['beacon.accepted', 'frame.loaded'] },
     ])
-    expect(cases[1]!.steps.at(-1)!.reason).toBe('The event frame.loaded did not come. Seen: placement.decided.')
+    expect(cases[1]!.steps.at(-1)!.reason).toBe('The event frame.loaded was not emitted. Seen: placement.decided.')
   })
 
   test('repeated until something holds, and all at once', async () => {
@@ -166,7 +166,7 @@ cases:
     expect(first.steps.map(({ outcome, reason }) => [outcome, reason])).toEqual([
       ['passed', null],
       ['passed', null],
-      ['failed', 'The event frame.loaded did not come. Seen: job.created, placement.decided.'],
+      ['failed', 'The event frame.loaded was not emitted. Seen: job.created, placement.decided.'],
     ])
   })
 })
@@ -392,7 +392,7 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
     const second = suite('- { placement: null, expct: {} }')
     const { code, stderr, stdout } = await cli.svc(`qa run ${first} ${second} nowhere`)
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain(`${first}:6:9: placemnt is no action. Did you mean placement?`)
+    expect(stderr).toContain(`${first}:6:9: placemnt is not an action. Did you mean placement?`)
     expect(stderr).toContain(`${second}:6:28: Unknown field expct. Did you mean expect?`)
     expect(stderr).toContain('There is no built-in suite named nowhere.')
     expect((await cli.svc(`qa validate ${first}`)).code).toBe(2)
@@ -427,8 +427,8 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
       items: { cases: { id: string }[] }[]
     }
     expect(items[0]!.cases.map(({ id }) => id)).toContain('formats/a clip fills for chat')
-    const shown = await cli.svc("qa show 'formats/a {{format}} for {{job_type}}'")
-    expect(shown.stdout).toMatch(/^ {2}- name: "?a \{\{format\}\} for \{\{job_type\}\}"?\n/)
+    const shown = await cli.svc("qa show 'formats/a {{format}} fills for {{job_type}}'")
+    expect(shown.stdout).toMatch(/^ {2}- name: "?a \{\{format\}\} fills for \{\{job_type\}\}"?\n/)
     expect(await cli.svc('qa run errors --grep nothing-like-it')).toMatchObject({ code: 2, stdout: '' })
     for (const bad of ['--shard 5/4', '--grep (', '--repeat 0']) {
       expect((await cli.svc(`qa run errors ${bad}`)).code).toBe(2)

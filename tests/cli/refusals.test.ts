@@ -204,7 +204,7 @@ describe('a state directory that cannot be written', () => {
   })
 
   test.each([
-    ['qa run utf16.yaml', 'utf16.yaml:1:1: The file is not UTF-8.'],
+    ['qa run utf16.yaml', 'utf16.yaml: The file is not UTF-8.'],
     ['qa observe --url http://localhost:3000 --steps utf16.yaml', 'utf16.yaml is not UTF-8.'],
     ['placements create --base-url http://127.0.0.1:9 --data @utf16.yaml', '--data is not UTF-8.'],
   ])('a file in UTF-16 is named as one: %s', async (line, message) => {

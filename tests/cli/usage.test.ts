@@ -295,11 +295,11 @@ describe('a usage error', () => {
       "'fissh' is invalid for <shell>.",
       'Did you mean fish? Allowed choices are bash, zsh, fish, powershell.',
     ],
-    ['qa observe --reporter x', "There is no reporter 'x'.", 'There are list, dot, junit, json, tap, html.'],
+    ['qa observe --reporter x', "There is no reporter 'x'.", 'Reporters: list, dot, junit, json, tap, html.'],
     ['qa observe --browser-path x', '--browser-path needs a page.', 'Name it: --url http://localhost:3000'],
     [
       'qa run nowhere.yaml',
-      'nowhere.yaml:1:1: No such file. Check the path.',
+      'nowhere.yaml: No such file. Check the path.',
       'For an example of a suite: svc qa show formats',
     ],
     ['placements list -o yaml', '--output: must be one of text, json, jsonl, none.', 'See svc help settings.'],

@@ -3,12 +3,12 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { streamText, styleOf } from '../../src/cli/output/terminal.ts'
-import { diffOf } from '../../src/qa/report/failure.ts'
+import { diffOf, exchangeLine } from '../../src/qa/report/failure.ts'
 import { createReporters } from '../../src/qa/report/reporters.ts'
 import type { Paint } from '../../src/qa/report/text.ts'
 import type { RunResult } from '../../src/qa/result.ts'
 import { createTerminalScreen } from '../cli/terminal-screen.ts'
-import { check, everything, failedItem, hostile, item, run, step } from './results.ts'
+import { check, everything, exchange, failedItem, hostile, item, run, step } from './results.ts'
 import { reportRun, testTools } from './sinks.ts'
 
 async function listOf(result: RunResult, withSuites = true): Promise<string> {
@@ -139,6 +139,11 @@ test('values of several lines are shown as a difference, long ones cut', async (
   expect(text).toMatch(/actual {4}w{500}… \(900 characters\)\n/)
 })
 
+test('a request without a response names the cause once, after the time', () => {
+  const lost = exchange({ status: 0, error: 'no response came: ECONNRESET', duration_ms: 88 })
+  expect(exchangeLine(lost)).toBe('POST /v1/placements → no response in 88 ms: ECONNRESET')
+})
+
 test('the order of fields is no difference', () => {
   const expected = { format: 'clip', render: { width: 12, kind: 'x' }, items: [{ b: 1, a: 2 }] }
   const actual = { items: [{ a: 2, b: 1 }], render: { kind: 'x', width: 13 }, format: 'clip' }
@@ -191,7 +196,7 @@ test('of many failed attempts the first is printed in full', async () => {
 
 test('an interrupted run says so', async () => {
   const text = await listOf(run([item()], { interrupted: 'SIGINT' }))
-  expect(text).toContain('\nInterrupted by SIGINT: this is not the whole run.\nCases   1 passed\n')
+  expect(text).toContain('\nInterrupted by SIGINT: the run is incomplete.\nCases   1 passed\n')
 })
 
 test('nothing off the wire steers the terminal', async () => {

@@ -195,7 +195,7 @@ export function everything(): RunResult {
         step({
           title: 'poll',
           outcome: 'failed',
-          reason: 'No answer within 2000 ms. Is the service up? svc doctor tells.',
+          reason: 'It took longer than 2000 ms. Is the service up? Run svc doctor.',
           checks: [],
           exchanges: [
             exchange({

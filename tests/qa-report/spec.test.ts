@@ -10,19 +10,19 @@ test.each([
     ['htlm=qa.html'],
     'reporter_unknown',
     "There is no reporter 'htlm'.",
-    'Did you mean html? There are list, dot, junit, json, tap, html.',
+    'Did you mean html? Reporters: list, dot, junit, json, tap, html.',
   ],
   [
     ['junti'],
     'reporter_unknown',
     "There is no reporter 'junti'.",
-    'Did you mean junit? There are list, dot, junit, json, tap, html.',
+    'Did you mean junit? Reporters: list, dot, junit, json, tap, html.',
   ],
   [
     ['spectacular'],
     'reporter_unknown',
     "There is no reporter 'spectacular'.",
-    'There are list, dot, junit, json, tap, html.',
+    'Reporters: list, dot, junit, json, tap, html.',
   ],
   [
     ['list', 'junit'],

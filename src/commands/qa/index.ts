@@ -77,7 +77,7 @@ const run: Command = {
     new Option('--timeout <ms>', 'longest a step may take, unless it sets its own')
       .argParser(countFromOne)
       .default(10_000),
-    new Option('--update-snapshots', 'replace the stored pictures with current ones'),
+    new Option('--update-snapshots', 'replace the stored screenshots with current ones'),
     new Option('--allow-live', 'accept production keys'),
   ],
   examples: ['qa run --fresh', 'qa run formats --fresh --reporter list --reporter html=qa.html'],

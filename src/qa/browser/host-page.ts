@@ -94,7 +94,7 @@ function serveWith(options: HostPageOptions, served: string[]): (route: Route, r
       return route.fulfill({ contentType: 'text/html; charset=utf-8', headers, body: hostHtml(options) })
     }
     if (!Object.hasOwn(serve, pathname)) {
-      return route.fulfill({ status: 404, contentType: 'text/plain', body: 'There is nothing here.' })
+      return route.fulfill({ status: 404, contentType: 'text/plain', body: 'Not found.' })
     }
     served.push(`${request.method()} ${pathname}`)
     const responses = [serve[pathname]!].flat()

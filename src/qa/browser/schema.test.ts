@@ -47,7 +47,7 @@ test.each([
 
 test.each([
   ['{ browser: {}, do: { wait_for: renderd } }', /^x:6:40: do.wait_for .*Did you mean rendered\?/],
-  ['{ browser: {}, do: [{ wait: 1ms }, { none_of: [shown] }] }', /^x:6:56: do.1.none_of.0 .*There is: turn:started,/],
+  ['{ browser: {}, do: [{ wait: 1ms }, { none_of: [shown] }] }', /^x:6:56: do.1.none_of.0 .*Known: turn:started,/],
   ['{ browser: { widht: 3 } }', /widht/],
   ['{ browser: { serve: { api: {} } } }', /paths of it, each beginning with \//],
   ['{ page: { scroll: 2 } }', /^x:6:27: page.scroll/],

@@ -59,5 +59,5 @@ test('a stored file that is no PNG is an error with a hint, and nothing outside 
   const compare = (file: string, update = false) => compareWithStored(pngOf(1, 1, black), folder, file, update)
   expect(() => compare('d.png')).toThrow(SnapshotError)
   expect(() => compare('d.png')).toThrow(/d\.png cannot be read as PNG: .*--update-snapshots/)
-  expect(() => compare('../e.png', true)).toThrow('../e.png is not beside its suite.')
+  expect(() => compare('../e.png', true)).toThrow('../e.png is outside the folder of its suite.')
 })

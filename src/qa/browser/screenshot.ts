@@ -20,7 +20,7 @@ export async function takeScreenshot(wanted: Screenshot, { page }: HostPage, con
   if (png === null) {
     const subject = `pixels ${name}`
     const hint = `The page shows no ${of}, or it has no size.`
-    context.check({ subject, passed: false, expected: `a picture of the ${of}`, actual: 'nothing', hint })
+    context.check({ subject, passed: false, expected: `a screenshot of the ${of}`, actual: 'nothing', hint })
     return
   }
   const seen = pixelsOf(png)
@@ -54,7 +54,7 @@ function compare(png: Uint8Array, name: string, file: string, tolerance: number,
   const compared = compareWithStored(png, context.folder, file, context.update_snapshots)
   if (compared.status !== 'compared') {
     const passed = compared.status === 'written'
-    const [expected, actual] = passed ? ['stored now', 'stored now'] : ['a stored picture', 'none']
+    const [expected, actual] = passed ? ['stored now', 'stored now'] : ['a stored screenshot', 'none']
     context.check({
       subject,
       passed,
@@ -74,7 +74,7 @@ function compare(png: Uint8Array, name: string, file: string, tolerance: number,
     actual: isResized
       ? `${seen.width}x${seen.height} instead of ${stored.width}x${stored.height}`
       : Math.round(difference * 1e4) / 1e4,
-    ...(difference <= tolerance ? {} : { hint: 'Is it meant to look so? Store it: --update-snapshots.' }),
+    ...(difference <= tolerance ? {} : { hint: 'If it should look like this, store it: --update-snapshots.' }),
   })
 }
 
@@ -128,7 +128,7 @@ export class SnapshotError extends Error {
  */
 export function compareWithStored(png: Uint8Array, folder: string, file: string, update: boolean): Comparison {
   const path = resolve(folder, file)
-  if (relative(folder, path).startsWith('..')) throw new SnapshotError(`${file} is not beside its suite.`)
+  if (relative(folder, path).startsWith('..')) throw new SnapshotError(`${file} is outside the folder of its suite.`)
   if (update) {
     createFolder(dirname(path))
     writeFileSync(path, png)

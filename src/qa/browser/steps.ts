@@ -104,7 +104,7 @@ async function withPlainErrors<T>(work: () => Promise<T>): Promise<T> {
     const message = first.replace(/^\w+\.\w+: (Error: )?/, '')
     if (/Target crashed|Page crashed/.test(message)) throw new Error('The page crashed.', { cause: error })
     if (/has been closed|browser has disconnected|Browser closed/.test(message)) {
-      throw new Error('The browser ended while the step ran.', { cause: error })
+      throw new Error('The browser exited during the step.', { cause: error })
     }
     throw new Error(message, { cause: error })
   }
@@ -197,7 +197,9 @@ async function runAction(
   const done = new AbortController()
   const signal = AbortSignal.any([context.signal, done.signal])
   const late = untilSpare({ ends_at_ms: context.ends_at_ms, signal }).then(() => {
-    throw new Error(`The action ${name} did not end: the page hangs, or waits for something. More time: timeout.`)
+    throw new Error(
+      `The action ${name} did not finish: the page hangs, or waits for something. Allow it more time: timeout.`,
+    )
   })
   await Promise.race([run(value, host, actionContext), late]).finally(() => done.abort())
   return hasPassed
@@ -243,7 +245,7 @@ async function runCode(code: string, { page }: HostPage): Promise<void> {
     const message = String((error as Error).message)
     if (!message.startsWith('page.evaluate: ') || /has been closed|crashed|Browser closed/.test(message)) throw error
     const [thrown = ''] = message.slice('page.evaluate: '.length).split('\n')
-    throw new Error(`What run does on the page threw ${thrown}`, { cause: error })
+    throw new Error(`The code of run threw ${thrown}`, { cause: error })
   })
 }
 
@@ -261,8 +263,8 @@ async function click(what: keyof typeof areas, { page }: HostPage, context: Step
   context.check({
     subject: `click ${what}`,
     passed: reason === null,
-    expected: 'it can be clicked',
-    actual: reason === null ? 'it can be clicked' : isThere ? `it cannot: ${coverIn(reason)}` : 'there is no ad',
+    expected: 'can be clicked',
+    actual: reason === null ? 'can be clicked' : isThere ? `cannot be clicked: ${coverIn(reason)}` : 'no ad',
   })
 }
 

@@ -278,7 +278,7 @@ export function check(subject: string, wanted: Json, actual: Json | undefined, p
     passed,
     expected: describeExpected(wanted),
     actual: actual === undefined ? null : actual,
-    ...(passed || actual !== undefined ? {} : { hint: 'It is not there.' }),
+    ...(passed || actual !== undefined ? {} : { hint: 'It is missing.' }),
     ...place,
   }
 }

@@ -40,11 +40,11 @@ function commandLines({ exchanges }: StepResult, paint: Paint): string[] {
   return exchange === undefined ? [] : [paint.dim('  repeat it with'), ...textLines(exchange.curl)]
 }
 
-/** Returns an exchange on one line: `POST /v1/placements → 400 in 3 ms`. */
+/** Returns an exchange on one line: `POST /v1/placements → 400 in 3 ms`, `... → no response in 3 ms: ECONNRESET`. */
 export function exchangeLine({ method, url, status, duration_ms, error }: Exchange): string {
-  const result = status === 0 ? `no response: ${error ?? 'unknown why'}` : String(status)
+  const why = status > 0 || error === null ? '' : `: ${error.replace(/^no response came: /, '')}`
   const path = URL.canParse(url) ? url.slice(new URL(url).origin.length) : url
-  return `${method} ${path} → ${result} in ${Math.round(duration_ms)} ms`
+  return `${method} ${path} → ${status || 'no response'} in ${Math.round(duration_ms)} ms${why}`
 }
 
 function checkLines(check: Check, step: StepResult, paint: Paint): string[] {

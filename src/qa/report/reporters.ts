@@ -100,7 +100,7 @@ function toFile(
         await tools.writeFile(file, content)
       } catch (error) {
         const message = `Cannot write the ${name} report to ${file}: ${error instanceof Error ? error.message : String(error)}`
-        const hint = 'Name another file, or free its place. The run itself went on to its end.'
+        const hint = 'Name another file, or remove what is in its place. The run itself has finished.'
         throw new QaError('report_unwritable', message, hint, error)
       }
       note(tools, progress, `${name} report: ${file} (${sizeText(Buffer.byteLength(content))})`)
@@ -156,7 +156,7 @@ function parseSpec(text: string): ReporterSpec {
     throw new QaError(
       'reporter_unknown',
       `There is no reporter '${written}'.`,
-      `${near === null ? '' : `Did you mean ${near}? `}There are ${reporterNames.join(', ')}.`,
+      `${near === null ? '' : `Did you mean ${near}? `}Reporters: ${reporterNames.join(', ')}.`,
     )
   }
   if (rest.length === 0) return { name, file: null }

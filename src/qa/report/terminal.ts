@@ -174,7 +174,7 @@ function totalLines(result: RunResult, paint: Paint): string[] {
   return [
     ...(result.interrupted === null
       ? []
-      : [paint.yellow(`Interrupted by ${oneLine(result.interrupted)}: this is not the whole run.`)]),
+      : [paint.yellow(`Interrupted by ${oneLine(result.interrupted)}: the run is incomplete.`)]),
     `${paint.dim('Cases ')}  ${color(countsText(totals))}${totals.passed === totals.cases ? '' : ` of ${totals.cases}`}`,
     `${paint.dim('Checks')}  ${checks}`,
     `${paint.dim('Time  ')}  ${measuredTime(durationOf(result.cases))} of cases, run in ${measuredTime(result.duration_ms)}`,

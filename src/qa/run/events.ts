@@ -17,7 +17,7 @@ export class MissingEventsError extends Error {
   readonly seen: readonly string[]
 
   constructor(missing: WantedEvent, seen: readonly string[]) {
-    super(`The event ${typeOf(missing)} did not come. Seen: ${seen.length === 0 ? 'nothing' : seen.join(', ')}.`)
+    super(`The event ${typeOf(missing)} was not emitted. Seen: ${seen.length === 0 ? 'nothing' : seen.join(', ')}.`)
     this.seen = seen
   }
 }

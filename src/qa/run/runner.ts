@@ -76,7 +76,7 @@ export async function runPlan(cases: readonly PlannedCase[], options: RunOptions
     targets,
   )
   const reason = interrupt.aborted
-    ? `The run was ended by ${String(interrupt.reason)}.`
+    ? `The run was interrupted by ${String(interrupt.reason)}.`
     : `The run ended after ${failures} failed (--bail).`
   for (const planned of cases) {
     if (results.has(planned)) continue
@@ -182,7 +182,7 @@ async function runSteps(
     }
     if (timeout.signal.aborted && !hasFailed()) reason = (timeout.signal.reason as Error).message
   } catch (error) {
-    reason = `The case could not begin: ${(error as Error).message}`
+    reason = `The case could not start: ${(error as Error).message}`
   } finally {
     clearTimeout(timer)
   }
@@ -193,7 +193,7 @@ async function runSteps(
     await state.end()
     await restore()
   } catch (error) {
-    reason = `What it changed could not be restored: ${(error as Error).message}`
+    reason = `The shared state could not be restored: ${(error as Error).message}`
   }
   return { reason, steps, key: state.key_source }
 }
@@ -237,7 +237,7 @@ async function prepare(
 }
 
 function skipped(step: LoadedStep, signal: AbortSignal): StepResult {
-  const reason = signal.aborted ? 'The run was ended.' : 'A step before it failed.'
+  const reason = signal.aborted ? 'The run was interrupted.' : 'An earlier step failed.'
   return {
     title: titleOf(step, step.data),
     place: step.place,

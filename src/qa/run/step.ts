@@ -258,7 +258,7 @@ function expectsRateLimit(expect: Json | undefined): boolean {
 
 function reasonOf(error: unknown, signal: AbortSignal): string {
   const cause = signal.aborted && error === signal.reason && !(error instanceof Error) ? null : error
-  if (cause === null) return sentence(`The run was ended by ${String(error)}`)
+  if (cause === null) return sentence(`The run was interrupted by ${String(error)}`)
   return cause instanceof Error ? sentence(cause.message) : String(cause)
 }
 

@@ -351,7 +351,7 @@ function noResponse(error: unknown, signal: AbortSignal, status: number, duratio
 
 /** Why a request was aborted: its own limit, that of its step, or the end of the run. */
 function abortMessage(reason: unknown): string {
-  if (!(reason instanceof Error)) return `the run was ended by ${String(reason)}`
+  if (!(reason instanceof Error)) return `the run was interrupted by ${String(reason)}`
   return reason.name === 'TimeoutError' ? 'no response came in time' : reason.message
 }
 

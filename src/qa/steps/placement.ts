@@ -166,8 +166,8 @@ const Beacon = z.union([
     event: z.string().describe('render, visible, click, play_started, play_completed, completion, heartbeat.'),
     of: z.string().optional().describe('Name of the placement or poll; default: the last fill.'),
     id: z.string().optional().describe('beacon_id; default: a new one.'),
-    after: Duration.optional().describe('It happened so long after now.'),
-    before: Duration.optional().describe('It happened so long before now.'),
+    after: Duration.optional().describe('How long after now it happened.'),
+    before: Duration.optional().describe('How long before now it happened.'),
     at_ms: AnyJson.optional().describe('When it happened, epoch milliseconds; default: the time of the service.'),
     measurements: z
       .record(z.string(), AnyJson)

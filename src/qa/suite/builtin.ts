@@ -68,7 +68,7 @@ function loadFile(name: string, path: string): LoadedSuite {
 }
 
 function unreadable(file: string, message: string, hint: string): SuiteError {
-  return new SuiteError([{ place: { file, line: 1, column: 1 }, message, hint }])
+  return new SuiteError([{ place: { file, line: 0, column: 0 }, message, hint }])
 }
 
 /** Returns the path of a fixture, in the nearest folder above: the bundle and the sources stand at different depths. */
@@ -107,7 +107,7 @@ export function showText(name: string, resolvePath: (file: string) => string): s
   if (found === undefined) {
     const message = `The suite ${suite} has no case named "${wanted}".`
     const hint = `${suggestion(wanted, [...new Set(cases.map((planned) => planned.name))].slice(0, 40))}`
-    throw new SuiteError([{ place: { file: `builtin:${suite}`, line: 1, column: 1 }, message, hint }])
+    throw new SuiteError([{ place: { file: `builtin:${suite}`, line: 0, column: 0 }, message, hint }])
   }
   return caseLines(text.split('\n'), found.loaded.place.line)
 }

@@ -35,14 +35,14 @@ cases:
         expct: { status: 200 }
 `
   expect(problems(text)).toEqual([
-    '1:1: title is missing. What it shows, in one line.',
+    '1:1: title is missing. What it checks, in one line.',
     '1:8: suite must be lower-case letters, digits and -, beginning with a letter. Name of the suite.',
     '2:1: Unknown field titel. Did you mean title?',
     '7:14: The suite has no matrix named formt. Did you mean format?',
-    '8:16: This case has no matrix named colour. There is none.',
-    '10:9: placemnt is no action. Did you mean placement?',
+    '8:16: This case has no matrix named colour. There are none.',
+    '10:9: placemnt is not an action. Did you mean placement?',
     '11:22: Unknown field formt in placement. Did you mean format?',
-    '11:47: placement.job_type cannot be "talk". There is: chat, code, image, voice, agent.',
+    '11:47: placement.job_type cannot be "talk". Known: chat, code, image, voice, agent.',
     '12:9: Unknown field expct. Did you mean expect?',
   ])
 })
@@ -51,23 +51,23 @@ test.each([
   ['call: placements.creat', '6:15: call cannot be "placements.creat". Did you mean placements.create?'],
   ['placement: { topic: "{{topc}}" }', '6:29: There is no variable named topc here.'],
   ['{ placement: { topic: "{{session +}}" } }', 'has a variable that cannot be read.'],
-  ['frame: p', '6:16: There is no earlier step named p. Give the step that you mean a name: as: p'],
-  ['{ placement: {}, poll: p }', '6:9: A step has one action, this one has 2: placement, poll.'],
+  ['frame: p', '6:16: There is no earlier step named p. Name the step that you mean: as: p'],
+  ['{ placement: {}, poll: p }', '6:9: A step has one action; this one has 2: placement, poll.'],
   ['name: nothing', '6:9: This step has no action.'],
-  ['just text', '6:9: A step is an object.'],
+  ['just text', '6:9: A step must be an object.'],
   ['clock: { advance: tomorrow }', '6:27: clock.advance must be a time such as 500ms, 10s or 31m'],
   ['{ reset: null, timeout: soon }', '6:33: timeout must be a time'],
   [
     '{ beacon: render, expect: { reason: OK } }',
-    '6:45: OK is no reason_code of an error. Accepted beacons have it: body: { reason_code: OK }',
+    '6:45: OK is not the reason_code of an error. Accepted beacons have it: body: { reason_code: OK }',
   ],
-  ['{ placement: {}, expect: { reason: key_clas } }', '6:44: key_clas is no reason_code. Did you mean key_class?'],
-  ['{ placement: {}, expect: { body: { a: { $gtt: 3 } } } }', '6:55: $gtt is no operator. Did you mean $gt?'],
+  ['{ placement: {}, expect: { reason: key_clas } }', '6:44: key_clas is not a reason_code. Did you mean key_class?'],
+  ['{ placement: {}, expect: { body: { a: { $gtt: 3 } } } }', '6:55: $gtt is not an operator. Did you mean $gt?'],
   ['{ placement: {}, expect: { body: { a: { $gt: high } } } }', '$gt takes a number.'],
   ['{ placement: {}, expect: { body: { a: { $matches: "(" } } } }', '$matches takes a regular expression'],
   [
     '{ placement: {}, expect: { events: [beacon.acepted] } }',
-    'beacon.acepted is no event. Did you mean beacon.accepted?',
+    'beacon.acepted is not an event. Did you mean beacon.accepted?',
   ],
   ['{ placement: {}, expect: { same_as: p } }', 'There is no earlier step named p.'],
   ['{ ledger: null, key: secret }', '6:25: Unknown field key.'],
@@ -97,7 +97,7 @@ test('a step is known after it, not before', () => {
       - { placement: {}, as: p }
       - poll: p
 `
-  expect(problems(text)).toEqual(['6:15: There is no earlier step named p. Give the step that you mean a name: as: p'])
+  expect(problems(text)).toEqual(['6:15: There is no earlier step named p. Name the step that you mean: as: p'])
 })
 
 test('two cases of one name, and text that is not YAML', () => {
@@ -105,7 +105,8 @@ test('two cases of one name, and text that is not YAML', () => {
     '7:11: There is already a case named "one". Give it another name.',
   ])
   expect(problems('suite: [')[0]).toMatch(/^1:9: This is not YAML: /)
-  expect(problems('')[0]).toMatch(/^1:1: /)
+  expect(problems('')).toEqual(['1:1: This must be an object, not null.'])
+  expect(problems('suite: shop\ntitle: A shop\ncases: []\n')).toEqual(['3:8: cases must not be empty.'])
 })
 
 test('a matrix of more cases than a suite may have is refused with their number', () => {
@@ -114,11 +115,11 @@ test('a matrix of more cases than a suite may have is refused with their number'
   const head = `suite: s\ntitle: t\nmatrix:\n${axes.map((name) => `  ${name}: ${values}\n`).join('')}cases:\n`
   const steps = 'steps: [{ placement: {} }]'
   expect(() => loadSuite(`${head}  - { name: x, matrix: [${axes.join(', ')}], ${steps} }\n`, 's.yaml', '/')).toThrow(
-    's.yaml:11:24: This matrix makes 15,625,000,000 cases (50 x 50 x 50 x 50 x 50 x 50). A suite may have 10,000: leave out values or axes.',
+    's.yaml:11:24: This matrix makes 15,625,000,000 cases (50 x 50 x 50 x 50 x 50 x 50). A suite may have at most 10,000: leave out values or axes.',
   )
   const many = Array.from({ length: 5 }, (_, index) => `  - { name: x${index}, matrix: [a, b], ${steps} }\n`).join('')
   expect(() => loadSuite(head + many, 's.yaml', '/')).toThrow(
-    's.yaml:15:25: With the 2,500 cases of this matrix the suite has 12,500. A suite may have 10,000',
+    's.yaml:15:25: This matrix brings the suite to 12,500 cases. A suite may have at most 10,000',
   )
 })
 
@@ -147,7 +148,7 @@ test.each([
   [
     'nesting',
     `a: ${'['.repeat(300)}${']'.repeat(300)}`,
-    's.yaml:1:202: This is nested too deeply. A value may have 100 levels.',
+    's.yaml:1:202: This is nested too deeply. A value may have at most 100 levels.',
   ],
 ])('%s is a problem of the file, with its place', (_, text, message) => {
   expect(() => loadSuite(text, 's.yaml', '/')).toThrow(message)
@@ -159,6 +160,6 @@ test('aliases that multiply are refused before they take memory', () => {
     (_, index) => `l${index + 1}: &l${index + 1} [${`*l${index}, `.repeat(9)}*l${index}]`,
   )
   expect(() => loadSuite(`l0: &l0 [x]\n${levels.join('\n')}\n`, 's.yaml', '/')).toThrow(
-    'The aliases of this file make too large a value. Write the values out.',
+    'The aliases of this file expand to too large a value. Write the values out.',
   )
 })

@@ -53,7 +53,7 @@ export function parseYaml(text: string, file: string): { value: unknown; places:
   } catch (error) {
     const { message } = error as Error
     const [text, hint] = /alias count/i.test(message)
-      ? ['The aliases of this file make too large a value.', 'Write the values out.']
+      ? ['The aliases of this file expand to too large a value.', 'Write the values out.']
       : [`This is not YAML: ${message.split('\n')[0]}`, '']
     throw new SuiteError([{ place: places.offset(lastAlias(document)), message: text, hint }])
   }
@@ -74,7 +74,7 @@ function referenceProblem(document: Document, places: Places): SuiteProblem | nu
     Collection(_, node, path) {
       // The pairs of maps are on the path too.
       if (path.length <= 2 * mostLevels) return undefined
-      return report(node, `This ${tooDeep.replace('it ', '')}.`, `A value may have ${mostLevels} levels.`)
+      return report(node, `This ${tooDeep.replace('it ', '')}.`, `A value may have at most ${mostLevels} levels.`)
     },
     Alias(_, alias, path) {
       const name = alias.source
@@ -193,11 +193,11 @@ class Reader {
     const message =
       own > mostCases
         ? `This matrix makes ${own.toLocaleString('en')} cases${factors}.`
-        : `With the ${own.toLocaleString('en')} cases of this matrix the suite has ${this.#combinations.toLocaleString('en')}.`
+        : `This matrix brings the suite to ${this.#combinations.toLocaleString('en')} cases.`
     this.#report(
       [...path, 'matrix'],
       message,
-      `A suite may have ${mostCases.toLocaleString('en')}: leave out values or axes.`,
+      `A suite may have at most ${mostCases.toLocaleString('en')}: leave out values or axes.`,
     )
   }
 
@@ -207,7 +207,7 @@ class Reader {
 
   #step(entry: unknown, path: Path): LoadedStep[] {
     if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
-      this.#report(path, 'A step is an object.', 'For example: { placement: { format: banner } }')
+      this.#report(path, 'A step must be an object.', 'For example: { placement: { format: banner } }')
       return []
     }
     const names = Object.keys(entry)
@@ -236,14 +236,14 @@ class Reader {
 
 function actionProblem(names: readonly string[], actions: readonly string[]): [message: string, hint: string] {
   if (actions.length > 1) {
-    const message = `A step has one action, this one has ${actions.length}: ${actions.join(', ')}.`
+    const message = `A step has one action; this one has ${actions.length}: ${actions.join(', ')}.`
     return [message, 'Make each its own step.']
   }
   const kinds = stepKinds.map((kind) => kind.name)
   const others = names.filter((name) => !(name in commonFields) && !(name in requestFields))
   const slip = others.map((name) => nearestName(name, kinds)).find((name) => name !== null)
-  if (slip !== undefined) return [`${others.join(', ')} is no action.`, `Did you mean ${slip}?`]
-  return ['This step has no action.', `There is: ${kinds.join(', ')}.`]
+  if (slip !== undefined) return [`${others.join(', ')} is not an action.`, `Did you mean ${slip}?`]
+  return ['This step has no action.', `Known: ${kinds.join(', ')}.`]
 }
 
 function list<T = unknown>(value: unknown): T[] {
@@ -302,8 +302,7 @@ function unknownStep({ kind, data, at }: LoadedStep, responses: ReadonlySet<stri
   return uses.flatMap(([name, path]) => {
     if (typeof name !== 'string' || name.includes('{{') || /^(slot|ast|job)_/.test(name) || responses.has(name))
       return []
-    const hint =
-      responses.size === 0 ? `Give the step that you mean a name: as: ${name}` : suggestion(name, [...responses])
+    const hint = responses.size === 0 ? `Name the step that you mean: as: ${name}` : suggestion(name, [...responses])
     return { place: at(path), message: `There is no earlier step named ${name}.`, hint }
   })
 }
@@ -315,7 +314,7 @@ function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
   for (const reason of [expect.reason ?? []].flat()) {
     if (typeof reason !== 'string' || reason.includes('{{') || reason in reasonCodes) continue
     const isAccept = (acceptCodes as readonly string[]).includes(reason)
-    const message = `${reason} is no reason_code${isAccept ? ' of an error' : ''}.`
+    const message = `${reason} is not ${isAccept ? 'the reason_code of an error' : 'a reason_code'}.`
     const hint = isAccept
       ? `Accepted beacons have it: body: { reason_code: ${reason} }`
       : suggestion(reason, Object.keys(reasonCodes))
@@ -325,7 +324,7 @@ function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
     const type = isObject(event) ? event.type : event
     if (typeof type !== 'string' || type.includes('{{') || (eventTypes as readonly string[]).includes(type)) continue
     const place = at(['expect', 'events'])
-    problems.push({ place, message: `${type} is no event.`, hint: suggestion(type, eventTypes) })
+    problems.push({ place, message: `${type} is not an event.`, hint: suggestion(type, eventTypes) })
   }
   return problems
 }
@@ -336,7 +335,7 @@ function operatorProblems(value: { [name: string]: Json }, path: Path, at: Loade
   return names.flatMap((name) => {
     const operator = operators[name]
     if (operator === undefined) {
-      const message = name.startsWith('$') ? `${name} is no operator.` : `${name} is a field among operators.`
+      const message = name.startsWith('$') ? `${name} is not an operator.` : `${name} is a field among operators.`
       return [{ place: at([...path, name]), message, hint: suggestion(name, Object.keys(operators)) }]
     }
     const problem = operator.problem?.(value[name]!) ?? null

@@ -4,6 +4,7 @@
  */
 import { type Document, isMap, isNode, isPair, isSeq, type LineCounter, type Node } from 'yaml'
 import type { z } from 'zod'
+import { requirementOf, typeWord } from '../../contract/errors.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
 import type { Place } from '../result.ts'
 
@@ -29,7 +30,8 @@ export class SuiteError extends Error {
 
 /** `shop.yaml:12:5: Unknown field expct. Did you mean expect?` */
 export function problemText({ place: { file, line, column }, message, hint }: SuiteProblem): string {
-  return `${file}:${line}:${column}: ${message}${hint === '' ? '' : ` ${hint}`}`
+  const place = line === 0 ? file : `${file}:${line}:${column}`
+  return `${place}: ${message}${hint === '' ? '' : ` ${hint}`}`
 }
 
 type Issue = z.core.$ZodIssue
@@ -62,9 +64,15 @@ function problemOf(issue: Issue, schema: z.ZodType, value: unknown, path: Path, 
     return [{ place, message, hint: suggestion(String(given), names) }]
   }
   const isMissing = issue.code === 'invalid_type' && given === undefined
-  const wrong = issue.message.replace(/^Invalid input: /, '').replace(/\.$/, '')
-  const message = isMissing ? `${field} is missing.` : `${field === '' ? 'This' : field} ${wrong}.`
+  const message = isMissing ? `${field} is missing.` : `${field === '' ? 'This' : field} ${wrongOf(issue, given)}.`
   return [{ place, message, hint: descriptionOf(schema, inner) }]
+}
+
+/** Returns what is wrong with a value, in words that follow its name. */
+function wrongOf(issue: Issue, given: unknown): string {
+  if (issue.message.startsWith('Invalid input: expected')) return `${requirementOf(issue)}, not ${typeWord(given)}`
+  if (issue.code === 'too_small' && Array.isArray(given)) return 'must not be empty'
+  return issue.message.replace(/^Invalid input: /, '').replace(/\.$/, '')
 }
 
 /** Returns the allowed values, when they are named. */
@@ -194,5 +202,5 @@ function childOf(node: unknown, name: string | number, document: Document): unkn
 export function suggestion(word: string, candidates: readonly string[]): string {
   const near = nearestName(word, candidates)
   if (near !== null) return `Did you mean ${near}?`
-  return candidates.length === 0 ? 'There is none.' : `There is: ${candidates.join(', ')}.`
+  return candidates.length === 0 ? 'There are none.' : `Known: ${candidates.join(', ')}.`
 }

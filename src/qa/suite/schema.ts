@@ -69,7 +69,7 @@ const Project = z.union([ClientId, ProjectSettingsPatch], {
 type ProjectChoice = z.infer<typeof Project>
 
 export const Case = z.strictObject({
-  name: z.string().min(1).max(200).describe('What it shows, as a sentence; may contain {{variables}} of the matrix.'),
+  name: z.string().min(1).max(200).describe('What it checks, as a sentence; may contain {{variables}} of the matrix.'),
   tags: z.array(Tag).optional().describe("For --tag, in addition to the suite's tags."),
   matrix: z
     .union([z.array(z.string()).min(1), z.record(Name, Axis)])
@@ -89,7 +89,7 @@ export const Suite = z.strictObject({
     .string()
     .regex(/^[a-z][a-z0-9-]{0,63}$/, 'must be lower-case letters, digits and -, beginning with a letter')
     .describe('Name of the suite.'),
-  title: z.string().min(1).describe('What it shows, in one line.'),
+  title: z.string().min(1).describe('What it checks, in one line.'),
   tags: z.array(Tag).optional().describe('For --tag, of every case.'),
   project: Project.optional().describe('Default project of cases.'),
   variables: variables.optional().describe('Values by name: {{name}}.'),

@@ -36,7 +36,7 @@ test('times are moved, and written in other ways', async () => {
 
 test('a missing value is reported by its path', async () => {
   await expect(fill('{{p.body.slot_id}}')).rejects.toThrow(
-    new VariableError('The variable p.body.slot_id is not there.'),
+    new VariableError('The variable p.body.slot_id does not exist.'),
   )
   await expect(fill('{{nobody}}')).rejects.toThrow('The variable nobody has no value here.')
   await expect(fill('{{name + 1}}')).rejects.toThrow('needs a number')

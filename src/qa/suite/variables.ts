@@ -99,7 +99,7 @@ async function evaluate(text: string, lookup: Lookup): Promise<Json> {
   if (value === undefined) {
     const place = path === '' ? name : `${name}.${path}`
     throw new VariableError(
-      root === undefined ? `The variable ${name} has no value here.` : `The variable ${place} is not there.`,
+      root === undefined ? `The variable ${name} has no value here.` : `The variable ${place} does not exist.`,
     )
   }
   if (steps.length > 0 && typeof value !== 'number') {

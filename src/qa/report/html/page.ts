@@ -87,7 +87,7 @@ ${matrix}
 ${timings}
 <section id="cases" aria-labelledby="cases-title"><div class="heading"><h2 id="cases-title">Cases</h2><p class="folds"><button type="button" data-fold="open">Unfold all</button> <button type="button" data-fold="shut">Fold all</button></p></div>
 ${[...Map.groupBy(cases, ({ item }) => item.suite)].map(([suite, own]) => suiteMarkup(suite, own, cases.length <= open_cases, hasRoom))}</section>
-</main><footer class="wrap soft">Written by svc ${result.svc_version}. Credentials were removed before anything was kept.</footer>
+</main><footer class="wrap soft">Written by svc ${result.svc_version}. Credentials are redacted.</footer>
 <script>${trusted(script)}</script></body></html>
 `.markup
 }
@@ -141,7 +141,7 @@ function headMarkup(result: RunResult): Markup {
 <p class="brand">svc qa</p>
 <h1>${headline(totals)}</h1>
 <p class="soft">Against ${targetText(target)} · <time datetime="${started}">${started.slice(0, 19).replace('T', ' ')} UTC</time> · ${measuredTime(duration_ms)} · svc ${svc_version}</p>
-${interrupted !== null && html`<p class="reason not_run">Interrupted by ${interrupted}: this is not the whole run.</p>`}
+${interrupted !== null && html`<p class="reason not_run">Interrupted by ${interrupted}: the run is incomplete.</p>`}
 ${proportions(totals)}
 <dl class="totals">${shown.map((outcome) => html`<div class="${totals[outcome] > 0 ? outcome : 'none'}"><dt>${outcomeWords[outcome]}</dt><dd>${totals[outcome]}</dd></div>`)}${warned > 0 && html`<div class="warned"><dt>passed with a warning</dt><dd>${warned}</dd></div>`}<div><dt>checks</dt><dd>${totals.checks}${totals.failed_checks > 0 && html` <small>${totals.failed_checks} failed</small>`}</dd></div></dl>
 </div></header>`
