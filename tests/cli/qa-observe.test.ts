@@ -138,6 +138,16 @@ describe('what a finding says', () => {
     expect(messagesOf(result, 'request-refused')[0]?.[1]).toContain(fix)
   })
 
+  test('each wrong event of a beacon reads which one was meant', async () => {
+    const result = await judged(async () => {
+      const answer = await ask()
+      await beacon(answer, 'impression')
+      await beacon(answer, 'view')
+    })
+    const fixes = messagesOf(result, 'request-refused').map(([, hint]) => /^Send \w+\./.exec(hint ?? '')?.[0])
+    expect(fixes).toEqual(['Send render.', 'Send visible.'])
+  })
+
   test('fills that nobody shows, requested one after the other, are placements of each token', async () => {
     const result = await judged(async () => {
       const session_id = newSession()

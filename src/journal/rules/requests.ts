@@ -176,7 +176,11 @@ const fieldReasons: readonly ReasonCode[] = ['field_unknown', 'schema_invalid']
 /** Returns one finding for each refused field, among the wanted ones. */
 function fieldFindings(exchanges: readonly Exchange[], isWanted: (field: RefusedField) => boolean): Finding[] {
   const fields = exchanges.filter(isRefusedForFields).flatMap(fieldsOf).filter(isWanted)
-  const groups = Map.groupBy(fields, ({ exchange, path, message }) => `${routeOf(exchange)} ${path} ${message}`)
+  const groups = Map.groupBy(fields, ({ exchange, path, message }) => {
+    // Each wrong event stands for another one.
+    const event = path === 'event' ? textAt(exchange.request_body, path) : null
+    return `${routeOf(exchange)} ${path} ${message} ${event}`
+  })
   return [...groups.values()].map(fieldFinding)
 }
 
