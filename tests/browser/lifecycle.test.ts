@@ -551,6 +551,23 @@ describe.concurrent('turns of one page', () => {
     expect(isSame).toBe(false)
   })
 
+  test('a listener that fills a target again while it is replaced leaves one ad on it', async () => {
+    await using host = await open()
+    const responses = await Promise.all([host.place(banner), host.place(banner)])
+    await host.show(banner)
+    await host.page.evaluate(([again, replacement]) => {
+      const { on, renderPlacement } = window.SponsoredPlacement!
+      const off = on('cleared', () => {
+        off()
+        renderPlacement({ target: '#slot', response: again! })
+      })
+      renderPlacement({ target: '#slot', response: replacement! })
+    }, responses)
+    expect(await host.shown()).toEqual(one_ad)
+    await host.page.evaluate(() => window.SponsoredPlacement!.clearPlacement({ target: '#slot' }))
+    expect(await host.shown()).toEqual(nothing)
+  })
+
   test('the id of a cancelled turn starts a new one', async () => {
     await using host = await open()
     const first = await host.start({ ...banner, turnId: 'message-1' })

@@ -101,7 +101,7 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
     }
     let mount: Mount | null = null
     const occupant: Occupant = { end: (why) => mount?.clear(why) }
-    renderer.occupy(target, occupant)
+    if (!renderer.occupy(target, occupant)) return null
     mount = mountPlacement(renderer, {
       target,
       placement: decision.placement,

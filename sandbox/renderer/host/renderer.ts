@@ -110,10 +110,12 @@ export function openRenderer() {
       console.warn(`[sponsored placement] blocked: ${reason}`)
       emitBlocked('blocked', { reason })
     },
-    /** Gives `target` to `occupant` and ends the one before. */
-    occupy: (target: Element, occupant: Occupant): void => {
-      occupants.get(target)?.end('replaced')
+    /** Gives `target` to `occupant` and ends the one before. Returns false when a listener of that end has given it away. */
+    occupy: (target: Element, occupant: Occupant): boolean => {
+      const previous = occupants.get(target)
       occupants.set(target, occupant)
+      previous?.end('replaced')
+      return occupants.get(target) === occupant
     },
     leave: (target: Element, occupant: Occupant): void => {
       if (occupants.get(target) === occupant) occupants.delete(target)
