@@ -92,8 +92,12 @@ describe.concurrent('a turn that is filled', () => {
   test.concurrent('sends the headers that the host asks for, to its own backend only', async () => {
     await using host = await stage.open()
     const sent = host.page.waitForRequest((request) => request.url().endsWith(host.endpoint))
-    await startTurn(host, { headers: { 'x-csrf-token': 'token-1' }, place: { format: 'banner' } })
-    expect(await (await sent).allHeaders()).toMatchObject({ 'x-csrf-token': 'token-1' })
+    const headers = { 'X-CSRF-Token': 'token-1', 'Content-Type': 'application/json' }
+    await startTurn(host, { headers, place: { format: 'banner' } })
+    expect(await (await sent).allHeaders()).toMatchObject({
+      'x-csrf-token': 'token-1',
+      'content-type': 'application/json',
+    })
     await host.waitForEvent('rendered')
     for (const request of host.requests) expect(await request.allHeaders()).not.toHaveProperty('x-csrf-token')
   })
@@ -220,18 +224,22 @@ describe.concurrent('a turn whose decision is pending', () => {
     await expectNothing(host)
   })
 
-  test.concurrent('is polled past a cache that would repeat it, and at an endpoint that is a URL', async () => {
+  test.concurrent('is polled past a cache that would repeat it, and takes a URL and Headers', async () => {
     await using host = await stage.open()
     const response = await host.place({ format: 'banner' })
     const pending = JSON.stringify({ ...response, status: 'pending', placement: null, decision: null })
     const headers = { 'cache-control': 'public, max-age=60' }
+    const sent = host.page.waitForRequest((request) => request.url().endsWith(host.endpoint))
     host.backend_responses.push({ body: pending }, { body: pending, headers }, { body: JSON.stringify(response) })
     await host.page.evaluate(
       ({ endpoint, body }) => {
-        window.SponsoredPlacement!.startTurn({ target: '#slot', endpoint: new URL(endpoint, location.href), body })
+        const headers = new Headers({ 'x-csrf-token': 'token-1' })
+        const options = { target: '#slot', endpoint: new URL(endpoint, location.href), body, headers }
+        window.SponsoredPlacement!.startTurn(options)
       },
       { endpoint: host.endpoint, body: host.body() },
     )
+    expect(await (await sent).allHeaders()).toMatchObject({ 'x-csrf-token': 'token-1' })
     await host.waitForEvent('rendered')
     expect(host.backend_calls).toHaveLength(3)
   })

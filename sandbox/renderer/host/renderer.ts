@@ -217,7 +217,7 @@ const timeout_ms = 15_000
 interface RequestOptions {
   body?: object | undefined
   token?: string | undefined
-  headers?: Record<string, string> | undefined
+  headers?: HeadersInit | undefined
   signal?: AbortSignal | undefined
   /** Cookies are sent to the host's own routes only. */
   credentials?: RequestCredentials
@@ -240,13 +240,12 @@ export interface JsonResponse {
 export async function requestJson(url: string, options: RequestOptions): Promise<JsonResponse> {
   const { body, token, signal, credentials = 'omit', keepalive = false } = options
   const timeout = AbortSignal.timeout(timeout_ms)
+  const headers = new Headers(options.headers)
+  if (body) headers.set('content-type', 'application/json')
+  if (token) headers.set('authorization', `Bearer ${token}`)
   const response = await fetch(url, {
     method: body ? 'POST' : 'GET',
-    headers: {
-      ...options.headers,
-      ...(body && { 'content-type': 'application/json' }),
-      ...(token && { authorization: `Bearer ${token}` }),
-    },
+    headers,
     body: body ? JSON.stringify(body) : null,
     credentials,
     keepalive,
@@ -254,11 +253,11 @@ export async function requestJson(url: string, options: RequestOptions): Promise
     cache: 'no-store',
     signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
   })
-  const { ok, status, headers } = response
+  const { ok, status } = response
   const json: unknown = await response.json().catch(() => null)
   const reason_code = isObject(json) && typeof json.reason_code === 'string' ? json.reason_code : `http_${status}`
-  const date_ms = Date.parse(`${headers.get('date')}`)
-  const retry_after_ms = retryAfterMs(headers.get('retry-after'), date_ms || Date.now())
+  const date_ms = Date.parse(`${response.headers.get('date')}`)
+  const retry_after_ms = retryAfterMs(response.headers.get('retry-after'), date_ms || Date.now())
   return { ok, status, reason_code, retry_after_ms, date_ms, body: json }
 }
 

@@ -29,7 +29,7 @@ export interface TurnOptions {
   endpoint?: string | URL
   body?: Record<string, unknown>
   /** Sent to the endpoint: the host's CSRF token, for example. */
-  headers?: Record<string, string>
+  headers?: HeadersInit
   turnId?: string
   /** Checked before the request; the snapshot in the response is always checked. */
   authoritative_consent?: AuthoritativeConsent | null
