@@ -15,7 +15,6 @@ const ownIcons = {
   filter: 'M4 6h16l-6 7v5l-4 2v-7z',
   close: 'm6 6 12 12M18 6 6 18',
   key: 'M14.500 4.500a5 5 0 1 0 0 10 5 5 0 0 0 0-10zM11 13l-7 7m3-3 2 2',
-  menu: 'M4 7h16M4 12h16M4 17h16',
   add: 'M12 5v14M5 12h14',
   remove: 'M5 12h14',
   download: 'M12 4v11m-4.500-4.500L12 15l4.500-4.500M5 20h14',

@@ -133,6 +133,15 @@ export function withParam(name: string, value: string): (before: URLSearchParams
   }
 }
 
+/** Whether a text has every word of a search. */
+export function hasWords(text: string, search: string): boolean {
+  const lower = text.toLowerCase()
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word))
+}
+
 interface FilterBarProps {
   filters: readonly Filter[]
   values: FilterValues

@@ -34,11 +34,6 @@ export function toneOf(state: string): Tone {
   return tones[state] ?? 'plain'
 }
 
-/** Returns the tone of an HTTP status. 0: there was no response. */
-export function toneOfStatus(status: number): Tone {
-  return status === 0 || status >= 500 ? 'bad' : status >= 400 ? 'warn' : status >= 300 ? 'plain' : 'good'
-}
-
 export function Chip({ children, tone }: { children: string | number | null | undefined; tone?: Tone }) {
   if (children === null || children === undefined || children === '') return null
   return (
@@ -46,6 +41,12 @@ export function Chip({ children, tone }: { children: string | number | null | un
       {children}
     </span>
   )
+}
+
+/** The HTTP status of a response, or `text` in its place. 0: there was no response. */
+export function StatusChip({ status, text }: { status: number; text?: string | null }) {
+  const tone = status === 0 || status >= 500 ? 'bad' : status >= 400 ? 'warn' : status >= 300 ? 'plain' : 'good'
+  return <Chip tone={tone}>{text ?? (status === 0 ? 'no response' : status)}</Chip>
 }
 
 /** Stands for a missing value. */

@@ -22,7 +22,7 @@ import {
 } from '../../parts/DataTable.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
 import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, dateAndTime, duration, Id, kindOf, lag, routeTo, Time, toneOfStatus } from '../../parts/Values.tsx'
+import { Chip, dateAndTime, duration, Id, kindOf, lag, routeTo, StatusChip, Time } from '../../parts/Values.tsx'
 
 const rates: readonly Rate[] = [
   { name: 'Accepted', color: '--good', isCounted: ({ type }) => type === 'beacon.accepted' },
@@ -377,7 +377,7 @@ function Body({ exchange }: { exchange: ListedRequest }) {
         title="Body"
         actions={
           <>
-            <Chip tone={toneOfStatus(status)}>{status}</Chip>
+            <StatusChip status={status} />
             <Id kind="request" id={request_id} />
           </>
         }

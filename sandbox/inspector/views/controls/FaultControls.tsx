@@ -8,6 +8,7 @@ import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, SubmitForm, TextInput, Toggle } from '../../parts/Fields.tsx'
+import { hasWords } from '../../parts/ListPage.tsx'
 import { Empty, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip } from '../../parts/Values.tsx'
 
@@ -236,7 +237,7 @@ export function ScenarioControls() {
       <Outcome action={action} />
       <Shown resource={resource}>
         {({ items }) => {
-          const shown = items.filter((item) => matches(item, search))
+          const shown = items.filter(({ name, title, purpose }) => hasWords(`${name} ${title} ${purpose}`, search))
           if (shown.length === 0) return <Empty title="No scenario matches" />
           return (
             <ul className="cards tiles">
@@ -251,14 +252,6 @@ export function ScenarioControls() {
       </Shown>
     </Panel>
   )
-}
-
-function matches({ name, title, purpose }: ScenarioItem, search: string): boolean {
-  const text = `${name} ${title} ${purpose}`.toLowerCase()
-  return search
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word))
 }
 
 function Scenario({ item, action }: { item: ScenarioItem; action: Action }) {

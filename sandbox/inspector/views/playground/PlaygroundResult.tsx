@@ -6,7 +6,7 @@ import type { SandboxEvent } from '../../data/live.ts'
 import { useLoaded } from '../../data/resource.ts'
 import { CodeTabs, Json, Message } from '../../parts/Code.tsx'
 import { Empty, Panel } from '../../parts/Page.tsx'
-import { Chip, duration, Id, Time, toneOfStatus } from '../../parts/Values.tsx'
+import { Chip, duration, Id, StatusChip, Time } from '../../parts/Values.tsx'
 import { suiteText } from '../requests/qa-suite.ts'
 import { exportsOf, type PlacementOutcome, playgroundSuite } from './exports.ts'
 import type { PlaygroundState } from './state.ts'
@@ -92,7 +92,7 @@ function Summary({ sent: { status, duration_ms, request_id, broken }, polls }: {
     <>
       {polls > 0 && <Chip tone="warn">{`${polls} polls`}</Chip>}
       <span className="faint tiny">{duration(duration_ms)}</span>
-      <Chip tone={toneOfStatus(status)}>{broken ?? status}</Chip>
+      <StatusChip status={status} text={broken} />
       {request_id !== null && <Id kind="request" id={request_id} />}
     </>
   )

@@ -13,7 +13,7 @@ import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Loading, Panel } from '../../parts/Page.tsx'
-import { Chip, duration, Id, toneOfStatus } from '../../parts/Values.tsx'
+import { Chip, duration, Id, StatusChip } from '../../parts/Values.tsx'
 import { exportsOf } from '../playground/exports.ts'
 import { useProjectKeys } from '../playground/PlaygroundForm.tsx'
 import { defaultState } from '../playground/state.ts'
@@ -223,7 +223,7 @@ function Result({ sent: { status, broken, text, duration_ms, request_id, path },
   return (
     <div className="column">
       <p className="bar">
-        <Chip tone={toneOfStatus(status)}>{broken ?? status}</Chip>
+        <StatusChip status={status} text={broken} />
         <span className="faint tiny">{duration(duration_ms)}</span>
         {path.startsWith('/v1/') && <Id kind="request" id={request_id} isCopied />}
       </p>

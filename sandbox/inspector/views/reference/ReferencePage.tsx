@@ -5,9 +5,9 @@ import { isObject, type Json } from '../../../../src/foundation/json.ts'
 import { linkTo, request } from '../../data/api.ts'
 import type { ListedEndpoint } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
-import { choiceOf, type Filter, FilterBar, useFilters } from '../../parts/ListPage.tsx'
+import { choiceOf, type Filter, FilterBar, hasWords, useFilters } from '../../parts/ListPage.tsx'
 import { Empty, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, toneOfStatus } from '../../parts/Values.tsx'
+import { Chip, StatusChip } from '../../parts/Values.tsx'
 import { EndpointDetail } from './EndpointDetail.tsx'
 
 const filters: readonly Filter[] = [
@@ -120,15 +120,6 @@ function partOf({ path, stability }: ListedEndpoint): 'v1' | 'sandbox' | 'old' {
   return stability === 'deprecated' ? 'old' : 'v1'
 }
 
-/** Whether a text has every word of a search. */
-function hasWords(text: string, search: string): boolean {
-  const lower = text.toLowerCase()
-  return search
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => lower.includes(word))
-}
-
 /** The codes of the contract; `group` is the group of their pages in the documentation. */
 const codeLists = [
   { title: 'Reason codes', name: 'reason_code', group: 'errors' },
@@ -153,7 +144,7 @@ function Codes({ title, codes, name, search, group }: CodesProps) {
                   <a className="id" href={linkTo(`/_sandbox/docs/${group}/${String(code[name])}`)}>
                     {String(code[name])}
                   </a>
-                  {typeof code.status === 'number' && <Chip tone={toneOfStatus(code.status)}>{code.status}</Chip>}
+                  {typeof code.status === 'number' && <StatusChip status={code.status} />}
                   {code.retryable === true && <Chip tone="plain">retryable</Chip>}
                 </span>
                 <span className="soft">{String(code.message ?? code.meaning ?? '')}</span>

@@ -11,7 +11,7 @@ import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
 import { choiceOf, type Filter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
 import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, CopyButton, duration, Id, routeTo, Time, toneOfStatus } from '../../parts/Values.tsx'
+import { Chip, CopyButton, duration, Id, routeTo, StatusChip, Time } from '../../parts/Values.tsx'
 
 const tones = { waiting: 'plain', retrying: 'warn', delivered: 'good', failed: 'bad', key_lost: 'bad' } as const
 const statuses = Object.keys(tones) as readonly CallbackStatus[]
@@ -172,7 +172,7 @@ function Attempts({ callback: { url, slot_id, attempts } }: { callback: Callback
             <ul className="cards">
               {items.filter(isOfSlot).map(({ request_id, at_ms, status, duration_ms }) => (
                 <li key={request_id} className="bar box wrap-line">
-                  <Chip tone={toneOfStatus(status)}>{status === 0 ? 'no response' : status}</Chip>
+                  <StatusChip status={status} />
                   <Id kind="request" id={request_id} />
                   <Time at_ms={at_ms} />
                   <span className="faint tiny">{duration(duration_ms)}</span>

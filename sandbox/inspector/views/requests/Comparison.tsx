@@ -9,7 +9,7 @@ import { DialogButton } from '../../parts/Dialog.tsx'
 import { SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Empty, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, Id, routeTo, Time, toneOfStatus } from '../../parts/Values.tsx'
+import { Chip, Id, routeTo, StatusChip, Time } from '../../parts/Values.tsx'
 
 interface ComparisonProps {
   entry: RequestDetail
@@ -158,7 +158,7 @@ function Candidates({ entry, choose }: CandidatesProps) {
                 <li key={item.request_id}>
                   <Button className="pick bar" onPress={() => choose(item.request_id)}>
                     <Time at_ms={item.at_ms} />
-                    <Chip tone={toneOfStatus(item.status)}>{item.status === 0 ? 'none' : item.status}</Chip>
+                    <StatusChip status={item.status} text={item.status === 0 ? 'none' : null} />
                     <code className="clipped grow">{item.reason_code ?? item.session_id ?? item.path}</code>
                     <code className="faint">{item.request_id}</code>
                   </Button>

@@ -7,7 +7,7 @@ import { isReasonCode } from '../../data/api.ts'
 import { type Column, idColumn, LiveTable, type Table, timeWidth } from '../../parts/DataTable.tsx'
 import { choiceOf, type Filter, ListPage } from '../../parts/ListPage.tsx'
 import { Empty } from '../../parts/Page.tsx'
-import { Chip, duration, routeTo, Time, toneOfStatus } from '../../parts/Values.tsx'
+import { duration, routeTo, StatusChip, Time } from '../../parts/Values.tsx'
 
 const filters: readonly Filter[] = [
   {
@@ -83,7 +83,7 @@ export function RequestList() {
         header: 'Status',
         width: '64px',
         isNarrow: true,
-        cell: ({ status }) => <Chip tone={toneOfStatus(status)}>{status === 0 ? 'none' : status}</Chip>,
+        cell: ({ status }) => <StatusChip status={status} text={status === 0 ? 'none' : null} />,
       },
       {
         id: 'request',

@@ -20,7 +20,7 @@ import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { withParam } from '../../parts/ListPage.tsx'
 import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, CopyButton, duration, Id, type IdKind, Time, toneOfStatus } from '../../parts/Values.tsx'
+import { Chip, CopyButton, duration, Id, type IdKind, StatusChip, Time } from '../../parts/Values.tsx'
 import { CompareDialog, CompareLink, Comparison, differences } from './Comparison.tsx'
 import { suiteOfEntry, suiteText } from './qa-suite.ts'
 
@@ -73,7 +73,7 @@ function Entry({ entry }: { entry: RequestDetail }) {
         title="Exchange"
         actions={
           <>
-            <Chip tone={toneOfStatus(status)}>{status === 0 ? 'no response' : status}</Chip>
+            <StatusChip status={status} />
             <Chip tone="bad">{reason_code}</Chip>
           </>
         }
@@ -245,9 +245,9 @@ function Replayed({ result: { exchange, not_restored, replayed, status_before } 
     <div className="box replayed">
       <div className="bar wrap-line">
         <Id kind="request" id={exchange.request_id} isCopied />
-        <Chip tone={toneOfStatus(status_before)}>{status_before}</Chip>
+        <StatusChip status={status_before} />
         <span aria-hidden="true">→</span>
-        <Chip tone={toneOfStatus(exchange.status)}>{exchange.status === 0 ? 'no response' : exchange.status}</Chip>
+        <StatusChip status={exchange.status} />
         <Chip tone="bad">{exchange.reason_code}</Chip>
         <CompareLink id={exchange.request_id} with_id={replayed} />
       </div>
