@@ -151,11 +151,11 @@ function unescaped(text: string, rounds = 8): string {
 }
 
 /**
- * Returns a validated body without its prompt text. A field sent twice is there once, with the value that counted.
+ * Returns a validated body without its prompt text, and without a callback URL that names a user. A field sent twice is there once, with the value that counted.
  * `isPlain`: no key or token was found in it, except an asset token in its own field.
  */
 export function journalBody(parsed: unknown, isPlain: boolean): string {
-  const text = JSON.stringify(mayHoldPrompt(parsed) ? withoutPrompt(parsed) : parsed)
+  const text = JSON.stringify(mayHoldPrivate(parsed) ? withoutPrivate(parsed) : parsed)
   return isPlain && !text.includes('ast_') ? text : redactSecrets(text)
 }
 
@@ -200,11 +200,12 @@ function describeCredential(value: string): string {
   return match === null ? 'redacted' : `Bearer ${match[1]}redacted`
 }
 
-function mayHoldPrompt(body: unknown): body is Record<string, unknown> {
-  return typeof body === 'object' && body !== null && ('prompt' in body || 'context' in body)
+function mayHoldPrivate(body: unknown): body is Record<string, unknown> {
+  if (typeof body !== 'object' || body === null) return false
+  return 'prompt' in body || 'context' in body || 'callback_url' in body || 'delivery' in body
 }
 
-function withoutPrompt(body: Record<string, unknown>): Record<string, unknown> {
+function withoutPrivate(body: Record<string, unknown>): Record<string, unknown> {
   const result = { ...body }
   if (typeof body.prompt === 'string') result.prompt = removed(body.prompt)
   else if (isObject(body.prompt) && typeof body.prompt.text === 'string') {
@@ -213,7 +214,18 @@ function withoutPrompt(body: Record<string, unknown>): Record<string, unknown> {
   if (isObject(body.context) && typeof body.context.prompt_text === 'string') {
     result.context = { ...body.context, prompt_text: removed(body.context.prompt_text) }
   }
+  if (namesUser(body.callback_url)) result.callback_url = removed(body.callback_url)
+  if (isObject(body.delivery) && namesUser(body.delivery.callback_url)) {
+    result.delivery = { ...body.delivery, callback_url: removed(body.delivery.callback_url) }
+  }
   return result
+}
+
+/** Whether a URL has a user name or a password, or could have: such a callback URL is refused. */
+function namesUser(url: unknown): url is string {
+  if (typeof url !== 'string' || !url.includes('@')) return false
+  const parsed = URL.parse(url)
+  return parsed === null || parsed.username !== '' || parsed.password !== ''
 }
 
 /** Inside a prompt every text is prose, under any field name. */

@@ -178,6 +178,8 @@ describe('a callback URL', () => {
     ['https://[::ffff:10.0.0.1]/', 'goes to ::ffff:a00:1, a private address'],
     ['http://example.com/', 'is http to a host other than this one'],
     ['ftp://localhost/', 'begins with ftp:, not https:'],
+    ['https://ci:hunter2@example.com/', 'has a user name or a password in it'],
+    ['https://ci:hunter2@', 'is not a URL'],
     ['localhost', 'is not a URL'],
     ['', 'is not a URL'],
   ])('%s is refused when the job is created', async (callback_url, problem) => {
@@ -198,6 +200,8 @@ describe('a callback URL', () => {
     const other = await on.api.refuse('jobs.create', { as: key, body: form })
     expect(other.body.fields![0]!.path).toBe('delivery.callback_url')
     expect(await items(on)).toEqual([])
+    const journal = await on.api.accept('requests.list', { query: { details: 'true' } })
+    expect([journal.body.items.length, journal.text.includes('hunter2')]).toEqual([2, false])
     expect((await on.api.accept('placements.list')).body.items).toEqual([])
   })
 
