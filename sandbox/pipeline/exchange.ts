@@ -77,7 +77,7 @@ export interface Response {
   headers: Record<string, string>
   /** Text, bytes, or a function that writes the body and ends the response. */
   body: string | Buffer | ((sink: ServerResponse) => void | Promise<void>)
-  /** The cause that the journal names. Successes and pages have none. */
+  /** The cause that the journal names, of a refused frame too. Successes and other pages have none. */
   error?: ApiError
   /** How a fault breaks it: the connection is dropped or reset instead, or ends in the middle of the body. */
   broken?: 'drop' | 'reset' | 'truncate'

@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { reasonCodes } from '../../src/contract/errors.ts'
+import { ApiError } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
 import { framePage, frameProblemPage } from '../frame-html/page.ts'
 import type { Services } from '../operations/context.ts'
@@ -203,8 +203,11 @@ async function frameResponse(services: Services, assets: Assets, { context, requ
     const frame = await services.drainLock.run(() => loadFrame(services, context, asset_token, isPeek))
     if (frame.status === 'refused') {
       const { http_status: status, reason_code, allowed_origins } = frame
-      const { message } = reasonCodes[reason_code]
-      return respond(frameProblemPage({ status, reason_code, message }, nonce, allowed_origins))
+      const error = new ApiError(reason_code)
+      return {
+        ...respond(frameProblemPage({ status, reason_code, message: error.message }, nonce, allowed_origins)),
+        error,
+      }
     }
     return respond(
       framePage({

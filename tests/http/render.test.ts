@@ -207,6 +207,10 @@ describe('a frame that may not be shown', () => {
     const { status, reason_code, text } = await refused(on, asset_token)
     expect([status, reason_code]).toEqual([403, 'consent_not_granted'])
     expect(text).not.toContain('bt_')
+    const { body } = await on.api.accept('requests.list', {
+      query: { reason: 'consent_not_granted', path: '/v1/render/' },
+    })
+    expect(body.items).toMatchObject([{ status: 403, reason_code }])
   })
 
   test('a no-fill has no frame', async () => {

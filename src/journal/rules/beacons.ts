@@ -460,7 +460,7 @@ export const fillRules = ruleSet('journal', {
     judge: over(isFrame, (frames) => {
       const requests = frames.filter(({ status }) => status >= 400 && status !== 403)
       const last = requests.at(-1)
-      const message = `A frame was refused ${times(requests.length)}, last with ${last?.status} (${last?.request_id}).`
+      const message = `A frame was refused ${times(requests.length)}, last with ${last?.reason_code ?? last?.status} (${last?.request_id}).`
       return about(requests, message)
     }),
   },

@@ -66,7 +66,7 @@ export const consentRules = ruleSet('journal', {
       (exchange) => isFrame(exchange) || isBeacon(exchange),
       (shown) => {
         const frames = shown.filter((exchange) => isFrame(exchange) && exchange.status === 403)
-        const beacons = shown.filter(({ reason_code }) => withdrawn.has(reason_code ?? ''))
+        const beacons = shown.filter((each) => isBeacon(each) && withdrawn.has(each.reason_code ?? ''))
         return [
           ...about(frames, `A frame was loaded ${times(frames.length)} without granted consent: ${slotsOf(frames)}.`),
           ...about(beacons, `A beacon was sent ${times(beacons.length)} after consent had ended: ${slotsOf(beacons)}.`),
@@ -246,7 +246,11 @@ export const sessionRules = ruleSet('journal', {
     needs: 'a beacon or a request of a page',
     judge: refusedFor(
       ['slot_mismatch', 'asset_token_invalid', 'origin_mismatch'],
-      (exchange) => isBeacon(exchange) || isFromBrowser(exchange) || exchange.reason_code === 'origin_mismatch',
+      (exchange) =>
+        isBeacon(exchange) ||
+        // A refused frame has a rule of its own.
+        (isFromBrowser(exchange) && !isFrame(exchange)) ||
+        exchange.reason_code === 'origin_mismatch',
     ),
   },
 })
