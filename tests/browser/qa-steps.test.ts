@@ -131,11 +131,11 @@ const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
   ],
   'a page that hangs': [
     `- browser: { of: null, ${never} }\n- timeout: 2s\n  page: { run: "${hang}" }`,
-    /^The action run did not end: the page hangs/,
+    /^The action run did not finish: the page hangs/,
   ],
   'a page that hangs while it is waited for': [
     `${banner}- browser: { ${never} }\n- timeout: 3s\n  page: [{ run: "setTimeout(() => { ${hang} }, 50)" }, { wait: 100ms }, { wait_for: play_started }]`,
-    /^The action wait_for did not end: the page hangs/,
+    /^The action wait_for did not finish: the page hangs/,
   ],
   'an event that does not come on a page that hangs after it': [
     `- browser: { of: null, ${never} }\n- timeout: 3s\n  page: [{ run: "let reads = 0; SponsoredPlacement.getEvents = () => { if (++reads > 2) { ${hang} } return [] }" }, { wait_for: visible }]`,
@@ -269,8 +269,8 @@ registerHooks({ resolve: (name, context, next) => {
 })
 
 test.each([
-  ['is killed', 'SIGKILL', /^The (browser ended|page crashed)/],
-  ['hangs', 'SIGSTOP', /^The action run did not end: the page hangs/],
+  ['is killed', 'SIGKILL', /^The (browser exited|page crashed)/],
+  ['hangs', 'SIGSTOP', /^The action run did not finish: the page hangs/],
 ] as const)(
   'a browser that %s fails the step under way; the next case has a new one',
   {
