@@ -161,7 +161,7 @@ describe('a restore', () => {
     const database = `${at.path}/sandbox.db`
     await using on = await stage({ database })
     await fill(on.api)
-    for (const name of ['cut', 'newer', 'text', 'foreign']) await save(on.api, name)
+    for (const name of ['cut', 'newer', 'text', 'foreign', 'edited']) await save(on.api, name)
     const { slot_id } = await fill(on.api)
     await changeSnapshot(database, 'cut', (bytes) => bytes.subarray(0, 20_000))
     await changeSnapshot(database, 'text', () => Buffer.from('a text'))
@@ -175,10 +175,12 @@ describe('a restore', () => {
     await changeSnapshot(database, 'newer', edited('PRAGMA user_version = 999'))
     const trigger = 'CREATE TRIGGER evil AFTER INSERT ON slot BEGIN DELETE FROM slot; END'
     await changeSnapshot(database, 'foreign', edited(trigger))
+    await changeSnapshot(database, 'edited', edited("INSERT OR REPLACE INTO meta VALUES ('clock', '{}')"))
     for (const [name, reason_code] of [
       ['cut', 'archive_invalid'],
       ['text', 'archive_invalid'],
       ['foreign', 'archive_invalid'],
+      ['edited', 'archive_invalid'],
       ['newer', 'archive_newer'],
     ] as const) {
       const { body } = await on.api.refuse('snapshots.restore', { params: { name }, body: {} })

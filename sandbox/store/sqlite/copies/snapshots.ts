@@ -98,7 +98,10 @@ export function snapshotMethods(
         const working = join(folder, 'state.db')
         await copyBytes(path, working)
         try {
-          openDatabase(working, options.pid).close()
+          const { db, close } = openDatabase(working, options.pid)
+          const problem = stateProblem(db, false)
+          close()
+          if (problem !== null) return invalid(problem)
           await replace(working, at_ms)
           return { status: 'restored', snapshot }
         } finally {
@@ -339,8 +342,10 @@ export async function refusalOf(path: string, check: Check): Promise<Refusal | n
     db = new Database(path, { readonly: true })
     const foreign = db.prepare("SELECT name FROM sqlite_schema WHERE type NOT IN ('table', 'index')").pluck().all()
     if (foreign.length > 0) return invalid(`it has a part that no sandbox creates: ${foreign[0]}`)
-    const [problem] = await checkFile(path, check, 1)
-    return problem === undefined ? null : invalid(problem)
+    const [damage = null] = await checkFile(path, check, 1)
+    // A state of an older version has its check once it is migrated.
+    const problem = damage ?? (version === migrations.length ? stateProblem(db, false) : null)
+    return problem === null ? null : invalid(problem)
   } catch (error) {
     return invalid(error instanceof Error ? error.message : String(error))
   } finally {
