@@ -151,7 +151,8 @@ function unescaped(text: string, rounds = 8): string {
 }
 
 /**
- * Returns a validated body without its prompt text, and without a callback URL that names a user. A field sent twice is there once, with the value that counted.
+ * Returns a validated body without its prompt text, and without a callback URL that names a user. A field sent twice is
+ * there once, with the value that counted.
  * `isPlain`: no key or token was found in it, except an asset token in its own field.
  */
 export function journalBody(parsed: unknown, isPlain: boolean): string {

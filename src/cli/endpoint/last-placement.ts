@@ -33,8 +33,12 @@ interface LastPlacement {
 type Field = 'slot_id' | 'asset_token' | 'request_id'
 
 const lastTypes = {
-  ...{ base_url: 'string', in_memory_since_ms: 'number|null', slot_id: 'string' },
-  ...{ fill_slot_id: 'string|null', asset_token: 'string|null', request_id: 'string|null' },
+  base_url: 'string',
+  in_memory_since_ms: 'number|null',
+  slot_id: 'string',
+  fill_slot_id: 'string|null',
+  asset_token: 'string|null',
+  request_id: 'string|null',
 }
 
 /**
