@@ -5,6 +5,7 @@
 import { acceptMeanings, errorCodes, reasonCodes } from '../src/contract/error-codes.ts'
 import { ApiError, type ReasonCode } from '../src/contract/errors.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from '../src/contract/no-fill.ts'
+import { warnings } from '../src/contract/warnings.ts'
 import type { RuleText } from '../src/journal/rule.ts'
 import { beaconFileRules, beaconSlotRules } from '../src/journal/rules/beacon-file.ts'
 import { allPageRules, checkableRules, journalRules } from '../src/journal/rules/index.ts'
@@ -22,6 +23,7 @@ const groups: Readonly<Record<string, (renderer: string) => Heads>> = {
   errors: errorHeads,
   'no-fill': noFillHeads,
   beacons: beaconHeads,
+  warnings: warningHeads,
   'render-js': renderHeads,
   rules: ruleHeads,
 }
@@ -87,6 +89,12 @@ function beaconHeads(): Heads {
       code,
       `**Accepted${code === 'OK' ? '' : ', not counted'}.** ${meaning[0]!.toUpperCase()}${meaning.slice(1)}.`,
     ]),
+  )
+}
+
+function warningHeads(): Heads {
+  return Object.fromEntries(
+    Object.entries(warnings).map(([code, { meaning, fix }]) => [code, `**Warning.** ${meaning}\n>\n> ${fix}`]),
   )
 }
 

@@ -7,6 +7,7 @@ import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import { decodeId, decodeInteger, encodeInteger, parseToken } from '../../src/contract/ids.ts'
 import type { KeyKind } from '../../src/contract/resources/requests.ts'
+import type { Warning } from '../../src/contract/warnings.ts'
 import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
 import { andThen, type Soon } from '../../src/foundation/soon.ts'
 import { consentProblem } from '../domain/consent.ts'
@@ -71,7 +72,7 @@ export interface Context {
   /** Returns a signal that is aborted when the client has disconnected. */
   signal: () => AbortSignal
   /** `x-sandbox-warning` values. */
-  warnings: string[]
+  warnings: Warning[]
   /** Additional headers of the response. */
   headers: Record<string, string>
   /** For the journal: the project, the session and the slot of the request, once known. */
@@ -107,7 +108,7 @@ export function keyKind({ credential, mode }: Pick<Caller, 'credential' | 'mode'
 }
 
 /** Adds a value of `x-sandbox-warning`, once. */
-export function addWarning({ warnings }: Context, warning: string): void {
+export function addWarning({ warnings }: Context, warning: Warning): void {
   if (!warnings.includes(warning)) warnings.push(warning)
 }
 

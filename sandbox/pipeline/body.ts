@@ -13,6 +13,7 @@ import {
 } from '../../src/contract/errors.ts'
 import { isIabCategory, maxTopic, nativeTemplates, Topic } from '../../src/contract/fields.ts'
 import { sourceOf } from '../../src/contract/objects.ts'
+import type { Warning } from '../../src/contract/warnings.ts'
 import { isObject, type Json, valueAt, withoutValue } from '../../src/foundation/json.ts'
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
 import type { Context } from '../operations/context.ts'
@@ -146,7 +147,7 @@ export function refuseSecrets(
   { credential_fields = noFields }: Endpoint,
   json: unknown,
   text: string,
-  warnings: string[],
+  warnings: Warning[],
 ): { json: unknown; isPlain: boolean } {
   if (!mayHoldSecrets(text)) return { json, isPlain: true }
   const found = secretsIn(json, [], credential_fields)
@@ -273,7 +274,7 @@ const broughtIn = /^C0[23]$/
  * callback URL (C07) is still accepted and has no effect (A34).
  * @throws ApiError 400 where they are not ignored, and for values that the document does not have
  */
-export function inDocumentForm(endpoint: Endpoint, json: unknown, warnings: string[]): unknown {
+export function inDocumentForm(endpoint: Endpoint, json: unknown, warnings: Warning[]): unknown {
   const found = fieldsBroughtIn(endpoint.branch?.(json) ?? endpoint.body!, json, [])
   if (found.length > 0 && endpoint.misplaced?.(json).ignoresOthers !== true) {
     const fields = found

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { z } from 'zod'
-import { type Endpoint, failuresOf } from './endpoint.ts'
+import { type Endpoint, failuresOf, responseHeaders } from './endpoint.ts'
 import { contract, type EndpointId } from './index.ts'
+import { warnings } from './warnings.ts'
 
 const causesOf = (id: EndpointId) => failuresOf(contract[id])
 
@@ -81,4 +82,9 @@ test('an endpoint for servers lists the warning of a secret key from a page, an 
     if (credentials.includes('secret_key')) expect(response_headers, id).toContain('x-sandbox-warning')
     if (successor !== undefined) expect(response_headers, id).toEqual(expect.arrayContaining(['deprecation', 'link']))
   }
+})
+
+test('the header of warnings names each of them', () => {
+  const [, names = ''] = responseHeaders['x-sandbox-warning'].description.split('tolerated: ')
+  expect(names.replace('.', '').split(', ')).toEqual(Object.keys(warnings))
 })

@@ -96,6 +96,15 @@ next  svc placements explain
     expect(await consentOf('--prompt x --prompt-shared')).toEqual({ prompt_shared: true })
   })
 
+  test('a warning of the sandbox is noted with its meaning and its fix', async () => {
+    const { code, stderr } = await cli.svc('placements create --prompt hello -o none')
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        'sandbox warning: prompt_text_discarded: The prompt text was discarded unread, because prompt_shared is not true. Send text only with that consent. A topic needs semantic_targeting instead.\n',
+    })
+  })
+
   test('--consent denied stores the denial, then requests a placement', async () => {
     const { code, stdout, stderr } = await cli.svc('placements create --consent denied --session s3')
     expect(code).toBe(0)

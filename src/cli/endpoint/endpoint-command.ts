@@ -137,9 +137,15 @@ export async function callEndpoint<Id extends EndpointId>(
   const call = session.client({ credential }).call(id, input, { signal })
   const { data, meta } = await out.progress(`${method} ${path}: waiting for the response`, call)
   if (out.view.time === 'relative' && settings.sandbox !== null) await takeSandboxTime(session)
-  for (const warning of meta.warnings) out.note(`sandbox warning: ${warning}`)
+  await noteWarnings(session, meta.warnings)
   for (const difference of meta.differences) out.note(`breaks the contract: ${difference}`)
   return { data: data as Response<Contract[Id]>, meta }
+}
+
+async function noteWarnings({ out }: Session, warnings: readonly string[]): Promise<void> {
+  if (warnings.length === 0) return
+  const { describeWarning } = await import('../../contract/warnings.ts')
+  for (const warning of warnings) out.note(`sandbox warning: ${describeWarning(warning)}`)
 }
 
 /** The clock of a sandbox can be moved, and its times are relative to that clock. */
