@@ -156,7 +156,8 @@ describe.concurrent('a click before the creative is rendered', () => {
     expect(await billOf(slot_id)).toEqual(['click', false, 'No click: no render beacon has arrived yet.'])
     await frame.evaluate(() => window.paint!())
     await host.waitForEvent('beacon', { event: 'render' })
-    expect(await host.ledger()).toEqual(['click accepted OK +click', 'render accepted OK'])
+    // On a slow machine the view follows before the ledger is read.
+    expect((await host.ledger()).slice(0, 2)).toEqual(['click accepted OK +click', 'render accepted OK'])
     expect((await host.types()).slice(0, 4)).toEqual(['click', 'beacon', 'rendered', 'beacon'])
     expect(await billOf(slot_id)).toEqual(['click', true, 'One click counted.'])
   })

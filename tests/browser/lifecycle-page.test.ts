@@ -198,7 +198,7 @@ describe.concurrent('a slot in a shadow root', () => {
       root.innerHTML = '<section style="opacity: 0"><slot></slot></section>'
     })
     const turn_id = await host.start(banner)
-    await host.reaches(turn_id, 'rendered')
+    await host.waitForEvent('beacon', { event: 'render', turn_id })
     expect(await letDwellPass(host)).toEqual(rendered_only)
     await host.page.evaluate(() => {
       document.querySelector('main')!.shadowRoot!.querySelector('section')!.style.opacity = '1'
