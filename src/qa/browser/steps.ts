@@ -255,7 +255,7 @@ const areas = { ad: '.surface', play: 'button.play', mute: 'button.mute' } as co
 async function click(what: keyof typeof areas, { page }: HostPage, context: StepContext): Promise<void> {
   const area = page.frameLocator('#slot iframe').locator(areas[what]).first()
   // Playwright waits for the area itself, but reports a missing one in twenty lines.
-  const reason = await area.click({ timeout: 3_000 }).then(
+  const reason = await area.click({ timeout: leftOf(context) }).then(
     () => null,
     (error: unknown) => String((error as Error).message),
   )
@@ -301,11 +301,16 @@ function setHidden(page: Page, isHidden: boolean): Promise<void> {
   }, isHidden)
 }
 
+/** Returns how long an action may wait for the page and still report what it waited for, at least 1 ms. */
+function leftOf({ ends_at_ms }: StepContext): number {
+  return Math.max(1, ends_at_ms - performance.now() - eventSpare_ms)
+}
+
 async function waitForEvent(wanted: WantedPageEvent, { page }: HostPage, context: StepContext): Promise<void> {
   const { type, ...fields } = eventOf(wanted)
   const subject = `event ${type}`
   const expected = wanted as Json
-  const left_ms = Math.max(0, context.ends_at_ms - performance.now() - eventSpare_ms)
+  const left_ms = leftOf(context)
   const instead = await page.evaluate(waitInPage, { type, fields: fields as object, left_ms })
   if (instead === null) return context.check({ subject, passed: true, expected, actual: expected })
   const actual = instead.map(eventText)
