@@ -160,8 +160,10 @@ function Codes({ title, codes, name, search, group }: CodesProps) {
 function Pages({ search }: { search: string }) {
   const { status, data } = useLoaded('pages', readPages).state
   // The page of a single code, such as errors/beacon_stale, is found by a search.
-  const shown = (data ?? []).filter(({ topic, title, summary, headings }) =>
-    search === '' ? !topic.includes('/') : hasWords([topic, title, summary, ...headings].join(' '), search),
+  const shown = (data ?? []).filter(({ topic, title, summary, parts }) =>
+    search === ''
+      ? !topic.includes('/')
+      : hasWords([topic, title, summary, ...parts.map(({ heading }) => heading)].join(' '), search),
   )
   const sections = Map.groupBy(shown, ({ section }) => section)
   return (
@@ -198,7 +200,7 @@ interface DocsPage {
   title: string
   summary: string
   section: string
-  headings: readonly string[]
+  parts: readonly { heading: string }[]
 }
 
 async function readPages(): Promise<DocsPage[]> {
