@@ -156,7 +156,8 @@ export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
     body: `${slot}${byHand(
       `${label}<div style="position:relative">${frame()}<div style="position:absolute;inset:0;background:white"></div></div>`,
     )}`,
-    for_ms: 5_000,
+    // Long enough for a busy machine to look at it twice.
+    for_ms: 9_000,
   },
   'page-errors': {
     body: `${slot}${turn('/reshaped')}`,
