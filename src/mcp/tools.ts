@@ -1,6 +1,7 @@
 /**
  * The tools for agents. Most are an endpoint of the contract under another name: their input is the endpoint's own
- * parameters, query and body. The others do what the command line does in more than one request.
+ * parameters, query and body. The others do what the command line does in more than one request. One file of more than
+ * 400 lines, since it is the table of all tools: the text of each is what an agent chooses by.
  */
 import { z } from 'zod'
 import { CliError, didYouMean } from '../cli/run/errors.ts'

@@ -1,6 +1,6 @@
 /**
  * Beacons as they arrive, how far the placements of each format got, the beacons of a query or a slot, and the page of
- * one beacon.
+ * one beacon. One file of more than 400 lines, since all of them show the same columns and verdicts.
  */
 import { Link, useSearchParams } from 'wouter'
 import { acceptHints, acceptMeanings } from '../../../../src/contract/error-codes.ts'
