@@ -17,6 +17,8 @@ export interface Blocked {
 interface RecordingWindow {
   /** The number of elements that have an id so far. */
   svcElements?: number
+  /** The identifiers of the elements that ads were mounted in. */
+  svcTargets?: WeakMap<Element, string>
   /** Measures how much of each ad can be seen; the share is in `data-svc-share` of its frame. */
   svcSeen?: IntersectionObserver
   svcRecords?: Records
@@ -58,6 +60,10 @@ interface FrameLook {
   hidden_by: string | null
   clipped_by: string | null
   shared_id: string | null
+  /** Identifies the element that the ad was mounted in. */
+  target: string
+  /** The text around it, of the message that it belongs to; null when there is none nearby. */
+  text: string | null
   /**
    * The share of it that is inside the window and not cut off by anything around it, 0 to 1; null: not measured yet.
    */
@@ -171,6 +177,33 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     }
     return null
   }
+  /** Returns what render.js has drawn for an ad, or the frame itself without it. */
+  const drawnOf = (frame: Element) => {
+    let at: Element | null = frame
+    while (at !== null && !at.matches('[data-sp-placement]')) at = parentOf(at)
+    return at ?? frame
+  }
+  /** Identifies the element that an ad was mounted in. */
+  const targetOf = (frame: Element) => {
+    const target = parentOf(drawnOf(frame)) ?? document.body
+    counting.svcTargets ??= new WeakMap()
+    const known = counting.svcTargets.get(target)
+    if (known !== undefined) return known
+    counting.svcElements = (counting.svcElements ?? 0) + 1
+    const id = `${performance.timeOrigin}-${counting.svcElements}`
+    counting.svcTargets.set(target, id)
+    return id
+  }
+  /** Returns the text of the nearest element around an ad that has some: shorter text is a time or a name, longer a whole page. */
+  const textAround = (frame: Element) => {
+    const own = drawnOf(frame).textContent
+    for (let at = parentOf(drawnOf(frame)); at !== null && at !== document.body; at = parentOf(at)) {
+      const text = at.textContent.replace(own, '').replace(/\s+/g, ' ').trim()
+      if (text.length > 2_000) return null
+      if (text.length >= 20) return text
+    }
+    return null
+  }
   /** Returns what render.js reports about ads that did not become impressions. */
   const errorsIn = (events: readonly RendererEvent[]): RendererError[] => {
     const isShownAtAll = events.some(({ type }) => type === 'rendered')
@@ -184,7 +217,9 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       if (type === 'turn:cancelled' && !isShownAtAll) return [{ type: 'cancelled', code: 'cancelled', detail: null }]
       const own = events.filter(({ instance_id }) => instance_id === event.instance_id)
       const rendered = own.find((each) => each.type === 'rendered')
-      const isExplained = own.some((each) => ['visible', 'error', 'blocked'].includes(each.type))
+      // An ad that was mounted again is not lost yet.
+      const isBack = own.some((each) => each.type === 'rendered' && events.indexOf(each) > events.indexOf(event))
+      const isExplained = isBack || own.some((each) => ['visible', 'error', 'blocked'].includes(each.type))
       if (type !== 'cleared' || rendered === undefined || isExplained) return []
       const shown = `${((event.at_ms - rendered.at_ms) / 1_000).toFixed(1)} s`
       return [{ type, code: reason ?? 'unknown', detail: `${event.slot_id ?? 'an unknown slot'} after ${shown}` }]
@@ -194,8 +229,8 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     [...root.querySelectorAll('*')].flatMap((each) =>
       each instanceof HTMLIFrameElement ? [each] : each.shadowRoot === null ? [] : framesIn(each.shadowRoot),
     )
-  const frames = framesIn(document).filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
   const counting = window as RecordingWindow
+  const frames = framesIn(document).filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
   const { svcRecords: records, SponsoredPlacement: renderer } = counting
   const shifts = (records?.shifts ?? []).filter(({ at }) =>
     (records?.changes ?? []).some((change) => at >= change - 50 && at <= change + 600),
@@ -226,6 +261,8 @@ export function lookAtPage(bases: readonly string[]): PageLook {
         hidden_by: hiddenBy(frame),
         clipped_by: clippedBy(frame),
         shared_id: sharedId(frame),
+        target: targetOf(frame),
+        text: textAround(frame),
         seen_share: share === undefined ? null : Number(share),
         label: labelOf(frame),
       }

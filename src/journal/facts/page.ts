@@ -69,6 +69,17 @@ export interface Mount {
   sought_ms: number
   /** The id of an element around it that another, empty element also had at the end; null when there was none. */
   shared_id: string | null
+  /** Identifies the element that it was mounted in. */
+  target: string
+  /** The text around it when it was last seen; null when there was none. */
+  text: string | null
+  /** When it was first and last seen in the page, milliseconds of one clock. */
+  from_ms: number
+  until_ms: number
+  /** The largest number of frames of this placement that were in the page at once. */
+  copies: number
+  /** Other placements that were in view in the same element at the same time. */
+  rivals: readonly string[]
   /** How long at least half of it was in the window, milliseconds. */
   in_view_ms: number
   /** Visible text next to it that marks it as an ad; null when there was none. */
@@ -180,7 +191,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       const now = performance.now()
       for (const { look, frame, key } of seen) {
         looks.set(key(look.document), look)
-        merge(mounts, look, { key, frame, sought, is_headed, passed_ms: now - last })
+        merge(mounts, look, { key, frame, sought, is_headed, now, passed_ms: now - last })
       }
       await takeScreenshots(mounts)
       const present = seen.flatMap(({ look, key }) => look.frames.map((each) => key(each.element)))
@@ -238,21 +249,31 @@ interface Looking {
   frame: Frame
   sought: string | null
   is_headed: boolean
+  now: number
   passed_ms: number
 }
 
 function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Looking): void {
-  const { key, frame, sought, is_headed, passed_ms } = looking
-  for (const { src, width, height, hidden_by, clipped_by, shared_id, seen_share, label, ...each } of frames) {
-    const element = key(each.element)
+  const { key, frame, sought, is_headed, now, passed_ms } = looking
+  for (const look of frames) {
+    const { src, width, height, hidden_by, clipped_by, shared_id, seen_share, label, text } = look
+    const element = key(look.element)
+    const slot_id = slotOf(src)
     const before = mounts.get(element)
-    const isInView = (seen_share ?? 0) >= 0.5 && hidden_by === null
+    const isInView = isSeen(look)
+    const others = frames.filter((other) => isInView && other.target === look.target && isSeen(other))
+    const rivals = others.map((other) => slotOf(other.src)).filter((other) => other !== slot_id)
     const isSought = is_headed ? clipped_by !== null : sought === element
     mounts.set(element, {
       frame,
-      // The token in the URL of a frame begins with the identifier of its slot.
-      slot_id: `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`,
+      slot_id,
       element,
+      target: key(look.target),
+      text,
+      from_ms: before?.from_ms ?? now,
+      until_ms: now,
+      copies: Math.max(frames.filter((other) => slotOf(other.src) === slot_id).length, before?.copies ?? 0),
+      rivals: [...new Set([...(before?.rivals ?? []), ...rivals])],
       width: Math.max(width, before?.width ?? 0),
       height: Math.max(height, before?.height ?? 0),
       hidden_by: before?.hidden_by === null ? null : hidden_by,
@@ -265,6 +286,15 @@ function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Look
       colors: before?.colors ?? null,
     })
   }
+}
+
+/** The token in the URL of a frame begins with the identifier of its slot. */
+function slotOf(src: string): string {
+  return `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`
+}
+
+function isSeen({ seen_share, hidden_by }: PageLook['frames'][number]): boolean {
+  return (seen_share ?? 0) >= 0.5 && hidden_by === null
 }
 
 /**

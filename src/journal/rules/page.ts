@@ -87,9 +87,10 @@ export const pageRules = ruleSet('page', {
     fix: 'Mount each placement in one slot; give startTurn a turnId, so that a remount is the same turn.',
     needs: adInPage,
     judge({ page: { mounts } }) {
-      const slots = [...Map.groupBy(mounts, ({ slot_id }) => slot_id)].filter(([, group]) => group.length > 1)
-      const findings = slots.map(([slot_id, { length }]) => ({
-        message: `The ad of ${slot_id} was mounted ${length} times.`,
+      // One after the other is a remount: the requests show whether it counted again.
+      const slots = new Map(mounts.filter(({ copies }) => copies > 1).map((mount) => [mount.slot_id, mount]))
+      const findings = [...slots.values()].map(({ slot_id, copies }) => ({
+        message: `The ad of ${slot_id} was in the page ${copies} times at once.`,
       }))
       return { looked_at: mounts.length, findings }
     },
