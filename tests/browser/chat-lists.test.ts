@@ -40,11 +40,7 @@ test('without consent nothing is loaded or requested, and no room is left for an
   const requests: string[] = []
   list.page.on('request', (request) => requests.push(request.url()))
   await list.page.reload()
-  await list.page.evaluate(() => {
-    const scroller = document.querySelector('.messages')!
-    scroller.scrollTop = scroller.scrollHeight
-  })
-  await list.page.getByText(/Message 40/).waitFor()
+  await list.scrollToLast()
   expect(requests).toHaveLength(1)
   const row = list.page.locator('article', { hasText: 'Message 40' })
   const other = list.page.locator('article', { hasText: 'Message 39' })

@@ -26,6 +26,8 @@ export interface ListPage extends AsyncDisposable {
   console_lines: string[]
   /** Asks the question of a chat. */
   ask(): Promise<void>
+  /** Scrolls to the last message. */
+  scrollToLast(): Promise<void>
   /** Scrolls to the top, until the last message is gone from the page. */
   scrollAway(): Promise<void>
   /** Scrolls to the last message, and waits until its ad is painted below its label. */
@@ -137,6 +139,12 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
           ({ event, reason_code, would_bill, metric }) => `${event} ${reason_code}${would_bill ? ` +${metric}` : ''}`,
         )
     }
+    // A list that measures its rows learns its height on the way down.
+    const scrollToLast = () =>
+      waitUntil(async () => {
+        await scrollTo('bottom')
+        return (await last.count()) > 0 && (await last.first().isVisible())
+      })
     return {
       page,
       asked,
@@ -146,13 +154,14 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
         await page.getByLabel('Your question').press('Enter')
         await last.first().waitFor({ state: 'attached' })
       },
+      scrollToLast,
       scrollAway: async () => {
         await scrollTo('top')
         await waitUntil(async () => (await last.count()) === 0)
         expect(await page.locator('iframe').count()).toBe(0)
       },
       scrollBack: async () => {
-        // A list that measures its rows learns its height on the way down.
+        await scrollToLast()
         const label = page.locator('[data-sp-label]').first()
         await waitUntil(async () => {
           await scrollTo('bottom')
