@@ -21,17 +21,8 @@ describe.concurrent('three round trips: one placement, one billed view, and the 
   test.each(recipes)('%s', async (recipe) => {
     await using list = await stage.open(recipe)
     if (recipe === 'use-chat') await list.ask()
-    await list.scrollBack()
-    for (let trip = 1; trip <= 3; trip++) {
-      await list.scrollAway()
-      await list.scrollBack()
-      // The first time it leaves before it was seen.
-      if (trip === 1) await list.waitForView()
-    }
-    expect(await list.ledger()).toEqual(['render OK', 'visible OK +viewable_impression'])
-    expect(await list.placements()).toBe(1)
-    expect(list.asked).toEqual(['POST '])
-    expect(list.console_lines.filter((line) => /^(error|warning|pageerror)/.test(line))).toEqual([])
+    await list.roundTrips()
+    expect(list.problems()).toEqual([])
   })
 })
 

@@ -135,6 +135,75 @@ export const lossyPages: Readonly<Record<string, Page>> = {
   },
 }
 
+/** A message in a list that draws it, and throws it away, as it is scrolled past: three times, each for long enough to be seen. */
+const list = (draw: string, visits = 3) => `<div id="list"></div><script>
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+  const seen = async (before) => {
+    const views = () => SponsoredPlacement.getEvents().filter(({ type }) => type === 'visible').length
+    for (let wait = 0; views() <= before && wait < 40; wait++) await pause(100)
+  }
+  const draw = (target) => { ${draw} }
+  const visit = async (count) => {
+    for (let at = 0; at < count; at++) {
+      list.innerHTML = '<article><p>How do I make better espresso at home?</p><div class="slot" style="min-height:330px"></div></article>'
+      draw(list.querySelector('.slot'))
+      await seen(at)
+      await pause(800)
+      if (at < count - 1) list.replaceChildren()
+      await pause(800)
+    }
+    window.isOver = true
+  }
+  visit(${visits})
+</script>`
+const isOver = 'window.isOver === true'
+
+/** Lists as they are written at first, with the rules that name each mistake. */
+export const naiveLists: Readonly<Record<string, { page: Page; rules: readonly string[] }>> = {
+  'asks each time a row is drawn': {
+    page: {
+      body: list("SponsoredPlacement.startTurn({ target, endpoint: '/placement' })"),
+      until: isOver,
+    },
+    rules: ['lost-on-remount'],
+  },
+  'keeps the response, and mounts it each time': {
+    page: {
+      body: list(`window.response ??= fetch('/placement', { method: 'POST' }).then((answer) => answer.json())
+        response.then((response) => SponsoredPlacement.renderPlacement({ target, response }))`),
+      until: isOver,
+    },
+    rules: [],
+  },
+  'asks again when its page is loaded again': {
+    page: {
+      body: `${list("SponsoredPlacement.startTurn({ target, endpoint: '/one-session', turnId: 'message-1' })", 1)}<script>
+        const again = setInterval(() => {
+          if (!window.isOver || sessionStorage.again) return
+          sessionStorage.again = 'yes'
+          location.reload()
+        }, 50)
+      </script>`,
+      until: `${isOver} && sessionStorage.again === 'yes'`,
+    },
+    rules: ['counted-twice', 'turn-asked-again'],
+  },
+  'mounts a second ad beside the first': {
+    page: {
+      body: list(
+        `SponsoredPlacement.startTurn({ target, endpoint: '/placement', turnId: 'message-1' })
+        fetch('/placement', { method: 'POST' }).then((answer) => answer.json()).then(({ placement: { render } }) => {
+          target.insertAdjacentHTML('beforeend', '<iframe width="300" height="250" style="border:0" src="' + render.frame_url + '"></iframe>')
+        })`,
+        1,
+      ),
+      until: isOver,
+      for_ms: 3_000,
+    },
+    rules: ['two-in-one-slot'],
+  },
+}
+
 /** A list of turns whose slots all have the same id: the selector of each turn finds the first. */
 export const twinPage: Page = { body: `${slot}${turn()}<div id="slot"></div>` }
 

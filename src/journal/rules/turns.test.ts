@@ -242,6 +242,13 @@ describe('lost-on-remount, in a page', () => {
   ])('not %s', (_, mounts) => {
     expect(found(...mounts)).toEqual([])
   })
+
+  test('not placements of one turn: that it asked again is the mistake', () => {
+    const same = [shown('slot_1', 0, { turn: 'm1' }), shown('slot_2', 9, { turn: 'm1' })]
+    const mounts = [mount('slot_1', 0, 5), mount('slot_2', 9, 12)]
+    expect(messages('lost-on-remount', journal(same, { mounts }))).toEqual([])
+    expect(messages('turn-asked-again', journal(same, { mounts }))).toHaveLength(1)
+  })
 })
 
 describe('two-in-one-slot', () => {

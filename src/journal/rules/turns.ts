@@ -112,7 +112,7 @@ export const turnRules = ruleSet('journal', {
       const rendered = adsInJournal(observed).filter(({ beacons }) => beacons.some(({ event }) => event === 'render'))
       // The page shows each ad that leaves it: what the journal only suggests is not needed then.
       const findings = observed.page
-        ? replacedInPage(observed, observed.page.mounts)
+        ? replacedInPage(observed, rendered, observed.page.mounts)
         : lostInJournal(observed, rendered)
       return { looked_at: rendered.length, findings }
     },
@@ -181,7 +181,8 @@ function isGone({ session, slot_id, beacons }: ShownAd, ads: readonly ShownAd[])
 }
 
 /** What a page shows: placements one after the other beside the same text, each in an element of its own. */
-function replacedInPage({ exchanges }: Observed, mounts: readonly Mount[]): Finding[] {
+function replacedInPage({ exchanges }: Observed, ads: readonly ShownAd[], mounts: readonly Mount[]): Finding[] {
+  const turns = new Map(ads.map(({ slot_id, turn_id }) => [slot_id, turn_id]))
   const beside = Map.groupBy(mounts, ({ text }) => text)
   beside.delete(null)
   return [...beside.values()].flatMap((group): Finding[] => {
@@ -191,7 +192,8 @@ function replacedInPage({ exchanges }: Observed, mounts: readonly Mount[]): Find
       return at === 0 || (before!.until_ms < mount.from_ms && before!.target !== mount.target)
     })
     const slots = new Set(replaced.map(({ slot_id }) => slot_id))
-    if (slots.size < 2) return []
+    // Placements of one turn have a rule of their own.
+    if (new Set([...slots].map((slot_id) => turns.get(slot_id) ?? slot_id)).size < 2) return []
     return [
       {
         message: `${slots.size} placements were shown for one message, one after the other, each in a new element beside the same text: ${some([...slots])}.`,

@@ -21,23 +21,14 @@ const words = 'Grind finer, and weigh what you brew. '.repeat(7).split(/(?<= )/)
 /** A page with a recipe, in a browser context of its own. */
 export interface ListPage extends AsyncDisposable {
   page: Page
-  /** Requests of the page to its route for placements: method and query. */
-  asked: string[]
-  console_lines: string[]
   /** Asks the question of a chat. */
   ask(): Promise<void>
   /** Scrolls to the last message. */
   scrollToLast(): Promise<void>
-  /** Scrolls to the top, until the last message is gone from the page. */
-  scrollAway(): Promise<void>
-  /** Scrolls to the last message, and waits until its ad is painted below its label. */
-  scrollBack(): Promise<void>
-  /** Waits until the view has been reported and accepted. */
-  waitForView(): Promise<void>
-  /** The beacons without heartbeats, as `event reason_code`, with `+metric` where production would bill. */
-  ledger(): Promise<string[]>
-  /** The number of placements of the session. */
-  placements(): Promise<number>
+  /** Scrolls away and back three times: one placement, one billed view, and the ad is there after each. */
+  roundTrips(): Promise<void>
+  /** Errors and warnings on the console, and uncaught errors. */
+  problems(): string[]
 }
 
 export interface ListStage extends AsyncDisposable {
@@ -114,6 +105,7 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
   async function open(recipe: string, hash = ''): Promise<ListPage> {
     const context = await stage.browser.newContext({ viewport: { width: 800, height: 700 } })
     const page = await context.newPage()
+    /** Requests of the page to its route for placements: method and query. */
     const asked: string[] = []
     const console_lines: string[] = []
     page.on('request', (request) => {
@@ -130,6 +122,7 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
         list.scrollTop = end === 'top' ? 0 : list.scrollHeight
       }, end)
     const last = page.getByText(/Message 40|Grind finer/)
+    /** The beacons without heartbeats, as `event reason_code`, with `+metric` where production would bill. */
     const ledger = async () => {
       const { items } = await stage.client.beacons.list({ query: { session_id: await session(), limit: 200 } })
       return items
@@ -145,43 +138,44 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
         await scrollTo('bottom')
         return (await last.count()) > 0 && (await last.first().isVisible())
       })
+    const scrollAway = async () => {
+      await scrollTo('top')
+      await waitUntil(async () => (await last.count()) === 0)
+      expect(await page.locator('iframe').count()).toBe(0)
+    }
+    const scrollBack = async () => {
+      await scrollToLast()
+      const label = page.locator('[data-sp-label]').first()
+      await waitUntil(async () => {
+        await scrollTo('bottom')
+        return (await label.isVisible()) && (await page.frameLocator('iframe').locator('img').count()) > 0
+      })
+      const { width, height } = (await page.locator('iframe').boundingBox())!
+      const frames = await page.locator('iframe').count()
+      expect({ width, height, frames }).toEqual({ width: 300, height: 250, frames: 1 })
+    }
     return {
       page,
-      asked,
-      console_lines,
       ask: async () => {
         await page.getByLabel('Your question').fill('How do I make better espresso?')
         await page.getByLabel('Your question').press('Enter')
         await last.first().waitFor({ state: 'attached' })
       },
       scrollToLast,
-      scrollAway: async () => {
-        await scrollTo('top')
-        await waitUntil(async () => (await last.count()) === 0)
-        expect(await page.locator('iframe').count()).toBe(0)
-      },
-      scrollBack: async () => {
-        await scrollToLast()
-        const label = page.locator('[data-sp-label]').first()
-        await waitUntil(async () => {
-          await scrollTo('bottom')
-          return (await label.isVisible()) && (await page.frameLocator('iframe').locator('img').count()) > 0
-        })
-        const { width, height } = (await page.locator('iframe').boundingBox())!
-        expect({ width, height, frames: await page.locator('iframe').count() }).toEqual({
-          width: 300,
-          height: 250,
-          frames: 1,
-        })
-      },
-      waitForView: async () => {
-        await waitUntil(async () => (await ledger()).includes('visible OK +viewable_impression'))
-      },
-      ledger,
-      placements: async () => {
+      roundTrips: async () => {
+        await scrollBack()
+        for (let trip = 1; trip <= 3; trip++) {
+          await scrollAway()
+          await scrollBack()
+          // The first time it leaves before it was seen.
+          if (trip === 1) await waitUntil(async () => (await ledger()).some((line) => line.startsWith('visible')))
+        }
+        expect(await ledger()).toEqual(['render OK', 'visible OK +viewable_impression'])
         const { items } = await stage.client.placements.list({ query: { session_id: await session(), limit: 50 } })
-        return items.length
+        expect(items.length).toBe(1)
+        expect(asked).toEqual(['POST '])
       },
+      problems: () => console_lines.filter((line) => /^(error|warning|pageerror)/.test(line)),
       [Symbol.asyncDispose]: () => context.close(),
     }
   }
