@@ -45,7 +45,8 @@ afterAll(() => shared?.close())
 
 /** The ad was brought into view. */
 const isInView = `(() => {
-  const { top, bottom } = document.querySelector('iframe[data-svc-element]')?.getBoundingClientRect() ?? { top: -1 }
+  const root = document.querySelector('[data-sp-placement]')?.shadowRoot ?? document
+  const { top, bottom } = root.querySelector('iframe[data-svc-element]')?.getBoundingClientRect() ?? { top: -1 }
   return top >= 0 && bottom <= innerHeight
 })()`
 /** How long a page is watched from then on. */

@@ -31,7 +31,7 @@ const byHand = (html: string) => `<script>
 const frame = (style = '') =>
   `<iframe src="\${frame_url}" width="\${width}" height="\${height}" style="border:0;${style}"></iframe>`
 const label = '<p>Sponsored</p>'
-const isMounted = "document.querySelector('iframe') !== null"
+const isMounted = "document.querySelector('iframe, [data-sp-placement]') !== null"
 
 /** Shows an ad only after a click that consents, and a question. */
 export const askingPage: Page = {
@@ -116,7 +116,7 @@ export const lossyPages: Readonly<Record<string, Page>> = {
   const real = fetch
   window.fetch = (url, init) => real(url, { ...init, headers: { ...init?.headers, 'x-trace': '1' } })
 </script>${slotInView}${turn()}`,
-    until: "document.querySelector('iframe') !== null",
+    until: isMounted,
     for_ms: 3_000,
   },
   'That is an error of the service, passed on as a placement': {

@@ -92,17 +92,24 @@ export function recordFromStart(bases: readonly string[]): void {
       if (!entry.hadRecentInput) records.shifts.push({ at: entry.startTime, value: entry.value })
     }
   }).observe({ type: 'layout-shift', buffered: true })
-  const isAd = (node: Node) =>
-    node instanceof Element &&
-    [node, ...node.querySelectorAll('iframe')].some(
-      (each) => each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`)),
+  /** Returns the ads in a node: what render.js draws in a shadow root of its own, or frames without it. */
+  const adsIn = (node: Node) =>
+    node instanceof Element
+      ? [node, ...node.querySelectorAll('iframe, [data-sp-placement]')].filter((each) =>
+          each instanceof HTMLIFrameElement
+            ? bases.some((base) => each.src.startsWith(`${base}/v1/render/`))
+            : each.matches('[data-sp-placement]'),
+        )
+      : []
+  const changes = { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] }
+  const observer = new MutationObserver((mutations) => {
+    const changed = mutations.flatMap(({ target, addedNodes, removedNodes }) =>
+      [...addedNodes, ...removedNodes, target].flatMap(adsIn),
     )
-  new MutationObserver((mutations) => {
-    const isChange = mutations.some(({ target, addedNodes, removedNodes }) =>
-      [...addedNodes, ...removedNodes, target].some(isAd),
-    )
-    if (isChange) records.changes.push(performance.now())
-  }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] })
+    for (const { shadowRoot } of changed) if (shadowRoot !== null) observer.observe(shadowRoot, changes)
+    if (changed.length > 0) records.changes.push(performance.now())
+  })
+  observer.observe(document, changes)
   document.addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective, disposition }) => {
     if (!bases.some((base) => blockedURI.startsWith(base))) return
     const is_enforced = disposition === 'enforce'
@@ -118,12 +125,21 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     const { width, height } = element.getBoundingClientRect()
     return element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && width > 0 && height > 0
   }
+  /** Returns its parent element, even across a shadow root boundary. */
+  const parentOf = (element: Element) =>
+    element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
+  /** Returns the elements in a part of the page, also those in open shadow roots. */
+  const elementsIn = (root: ParentNode): HTMLElement[] =>
+    [...root.querySelectorAll<HTMLElement>('*')].flatMap((each) => [
+      each,
+      ...(each.shadowRoot === null ? [] : elementsIn(each.shadowRoot)),
+    ])
   const labelOf = (frame: Element) => {
     let around: Element | null = frame
     for (let level = 0; level < 3 && around !== null && around !== document.body; level++) {
-      around = around.parentElement
+      around = parentOf(around)
       if (around === null || around === document.body) break
-      const found = [...around.querySelectorAll<HTMLElement>('[data-sp-label], *')].find(
+      const found = [...elementsIn(around.shadowRoot ?? around), ...elementsIn(around)].find(
         (each) =>
           each.tagName !== 'IFRAME' &&
           (each.matches('[data-sp-label]') || each.childElementCount === 0) &&
@@ -137,9 +153,6 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   }
   const nameOf = (element: Element) =>
     element.id === '' ? [element.localName, ...element.classList].join('.') : `${element.localName}#${element.id}`
-  /** Returns its parent element, even across a shadow root boundary. */
-  const parentOf = (element: Element) =>
-    element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
   /** Returns the style that hides it and the element that has it, or null. */
   const hiddenBy = (frame: Element) => {
     if (frame.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return null
@@ -170,7 +183,7 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   }
   /** Returns the id of an element around it that another, empty element has too, or null. */
   const sharedId = (frame: Element) => {
-    for (let around = frame.parentElement; around !== null && around !== document.body; around = around.parentElement) {
+    for (let around = parentOf(frame); around !== null && around !== document.body; around = parentOf(around)) {
       if (around.id === '') continue
       const others = [...document.querySelectorAll(`[id="${CSS.escape(around.id)}"]`)].filter((each) => each !== around)
       if (others.some((each) => each.childElementCount === 0 && each.textContent.trim() === '')) return around.id
@@ -225,12 +238,10 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       return [{ type, code: reason ?? 'unknown', detail: `${event.slot_id ?? 'an unknown slot'} after ${shown}` }]
     })
   }
-  const framesIn = (root: ParentNode): HTMLIFrameElement[] =>
-    [...root.querySelectorAll('*')].flatMap((each) =>
-      each instanceof HTMLIFrameElement ? [each] : each.shadowRoot === null ? [] : framesIn(each.shadowRoot),
-    )
   const counting = window as RecordingWindow
-  const frames = framesIn(document).filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
+  const frames = elementsIn(document).filter(
+    (each) => each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`)),
+  ) as HTMLIFrameElement[]
   const { svcRecords: records, SponsoredPlacement: renderer } = counting
   const shifts = (records?.shifts ?? []).filter(({ at }) =>
     (records?.changes ?? []).some((change) => at >= change - 50 && at <= change + 600),
