@@ -86,17 +86,28 @@ export function recordFromStart(bases: readonly string[]): void {
       if (!entry.hadRecentInput) records.shifts.push({ at: entry.startTime, value: entry.value })
     }
   }).observe({ type: 'layout-shift', buffered: true })
+  const framesIn = (node: Element): Element[] =>
+    [node, ...node.querySelectorAll('iframe, [data-sp-placement]')].flatMap((each) => [
+      each,
+      ...(each.shadowRoot?.querySelectorAll('iframe') ?? []),
+    ])
   const isAd = (node: Node) =>
     node instanceof Element &&
-    [node, ...node.querySelectorAll('iframe')].some(
+    framesIn(node).some(
       (each) => each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`)),
     )
-  new MutationObserver((mutations) => {
+  const options = { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] }
+  const changes = new MutationObserver((mutations) => {
     const isChange = mutations.some(({ target, addedNodes, removedNodes }) =>
       [...addedNodes, ...removedNodes, target].some(isAd),
     )
     if (isChange) records.changes.push(performance.now())
-  }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] })
+    // What render.js mounts is in a shadow root, which the document's observer does not reach.
+    for (const { shadowRoot } of document.querySelectorAll('[data-sp-placement]')) {
+      if (shadowRoot) changes.observe(shadowRoot, options)
+    }
+  })
+  changes.observe(document, options)
   document.addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective, disposition }) => {
     if (!bases.some((base) => blockedURI.startsWith(base))) return
     const is_enforced = disposition === 'enforce'
@@ -113,10 +124,10 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     return element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && width > 0 && height > 0
   }
   const labelOf = (frame: Element) => {
-    let around: Element | null = frame
-    for (let level = 0; level < 3 && around !== null && around !== document.body; level++) {
-      around = around.parentElement
-      if (around === null || around === document.body) break
+    let around: Node | null = frame
+    for (let level = 0; level < 4; level++) {
+      around = around instanceof ShadowRoot ? around.host : around.parentNode
+      if (!(around instanceof Element || around instanceof ShadowRoot) || around === document.body) break
       const found = [...around.querySelectorAll<HTMLElement>('[data-sp-label], *')].find(
         (each) =>
           each.tagName !== 'IFRAME' &&
