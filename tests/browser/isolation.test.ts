@@ -321,10 +321,10 @@ async function mountAll(host: Host, placements: readonly PlaceOptions[]): Promis
 async function expectFitting({ page }: Host, count: number): Promise<void> {
   const boxes = await page.evaluate(() => ({
     page: document.documentElement.scrollWidth,
-    right: [...document.querySelectorAll('[data-sp-placement], [data-sp-placement] *')].map((element) =>
+    right: [...window.findAll('[data-sp-placement], [data-sp-label], [data-sp-label] *, iframe')].map((element) =>
       Math.ceil(element.getBoundingClientRect().right),
     ),
-    labels: [...document.querySelectorAll('[data-sp-label]')].map((label) => {
+    labels: window.findAll('[data-sp-label]').map((label) => {
       const { width, height } = label.getBoundingClientRect()
       return width > 60 && height >= 18
     }),

@@ -341,7 +341,7 @@ describe.concurrent('a dwell', () => {
       await host.show(kinds.banner.place)
       await host.waitForEvent('beacon', { event: 'render' })
       const seen_ms = await host.page.evaluate(async () => {
-        const frame = document.querySelector('iframe')!
+        const frame = window.findAll('iframe')[0]!
         const parent = frame.parentElement!
         const since = performance.now()
         frame.scrollIntoView()
@@ -367,7 +367,7 @@ describe.concurrent('a dwell', () => {
       await host.page.evaluate(() => {
         const since = performance.now()
         addEventListener('pagehide', () => sessionStorage.setItem('in view', `${performance.now() - since}`))
-        document.querySelector('iframe')!.scrollIntoView()
+        window.findAll('iframe')[0]!.scrollIntoView()
         setTimeout(() => location.assign(`${location.pathname}?left`), 500)
       })
       await host.page.waitForURL('**?left')

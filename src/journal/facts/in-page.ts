@@ -92,24 +92,28 @@ export function recordFromStart(bases: readonly string[]): void {
       if (!entry.hadRecentInput) records.shifts.push({ at: entry.startTime, value: entry.value })
     }
   }).observe({ type: 'layout-shift', buffered: true })
-  /** Returns the ads in a node: what render.js draws in a shadow root of its own, or frames without it. */
-  const adsIn = (node: Node) =>
-    node instanceof Element
-      ? [node, ...node.querySelectorAll('iframe, [data-sp-placement]')].filter((each) =>
-          each instanceof HTMLIFrameElement
-            ? bases.some((base) => each.src.startsWith(`${base}/v1/render/`))
-            : each.matches('[data-sp-placement]'),
-        )
-      : []
-  const changes = { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] }
-  const observer = new MutationObserver((mutations) => {
-    const changed = mutations.flatMap(({ target, addedNodes, removedNodes }) =>
-      [...addedNodes, ...removedNodes, target].flatMap(adsIn),
+  const framesIn = (node: Element): Element[] =>
+    [node, ...node.querySelectorAll('iframe, [data-sp-placement]')].flatMap((each) => [
+      each,
+      ...(each.shadowRoot?.querySelectorAll('iframe') ?? []),
+    ])
+  const isAd = (node: Node) =>
+    node instanceof Element &&
+    framesIn(node).some(
+      (each) => each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`)),
     )
-    for (const { shadowRoot } of changed) if (shadowRoot !== null) observer.observe(shadowRoot, changes)
-    if (changed.length > 0) records.changes.push(performance.now())
+  const options = { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] }
+  const changes = new MutationObserver((mutations) => {
+    const isChange = mutations.some(({ target, addedNodes, removedNodes }) =>
+      [...addedNodes, ...removedNodes, target].some(isAd),
+    )
+    if (isChange) records.changes.push(performance.now())
+    // What render.js mounts is in a shadow root, which the document's observer does not reach.
+    for (const { shadowRoot } of document.querySelectorAll('[data-sp-placement]')) {
+      if (shadowRoot) changes.observe(shadowRoot, options)
+    }
   })
-  observer.observe(document, changes)
+  changes.observe(document, options)
   document.addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective, disposition }) => {
     if (!bases.some((base) => blockedURI.startsWith(base))) return
     const is_enforced = disposition === 'enforce'
@@ -125,21 +129,12 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     const { width, height } = element.getBoundingClientRect()
     return element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && width > 0 && height > 0
   }
-  /** Returns its parent element, even across a shadow root boundary. */
-  const parentOf = (element: Element) =>
-    element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
-  /** Returns the elements in a part of the page, also those in open shadow roots. */
-  const elementsIn = (root: ParentNode): HTMLElement[] =>
-    [...root.querySelectorAll<HTMLElement>('*')].flatMap((each) => [
-      each,
-      ...(each.shadowRoot === null ? [] : elementsIn(each.shadowRoot)),
-    ])
   const labelOf = (frame: Element) => {
-    let around: Element | null = frame
-    for (let level = 0; level < 3 && around !== null && around !== document.body; level++) {
-      around = parentOf(around)
-      if (around === null || around === document.body) break
-      const found = [...elementsIn(around.shadowRoot ?? around), ...elementsIn(around)].find(
+    let around: Node | null = frame
+    for (let level = 0; level < 4; level++) {
+      around = around instanceof ShadowRoot ? around.host : around.parentNode
+      if (!(around instanceof Element || around instanceof ShadowRoot) || around === document.body) break
+      const found = [...around.querySelectorAll<HTMLElement>('[data-sp-label], *')].find(
         (each) =>
           each.tagName !== 'IFRAME' &&
           (each.matches('[data-sp-label]') || each.childElementCount === 0) &&
@@ -153,6 +148,9 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   }
   const nameOf = (element: Element) =>
     element.id === '' ? [element.localName, ...element.classList].join('.') : `${element.localName}#${element.id}`
+  /** Returns its parent element, even across a shadow root boundary. */
+  const parentOf = (element: Element) =>
+    element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
   /** Returns the style that hides it and the element that has it, or null. */
   const hiddenBy = (frame: Element) => {
     if (frame.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return null
@@ -238,10 +236,12 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       return [{ type, code: reason ?? 'unknown', detail: `${event.slot_id ?? 'an unknown slot'} after ${shown}` }]
     })
   }
+  const framesIn = (root: ParentNode): HTMLIFrameElement[] =>
+    [...root.querySelectorAll('*')].flatMap((each) =>
+      each instanceof HTMLIFrameElement ? [each] : each.shadowRoot === null ? [] : framesIn(each.shadowRoot),
+    )
   const counting = window as RecordingWindow
-  const frames = elementsIn(document).filter(
-    (each) => each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`)),
-  ) as HTMLIFrameElement[]
+  const frames = framesIn(document).filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
   const { svcRecords: records, SponsoredPlacement: renderer } = counting
   const shifts = (records?.shifts ?? []).filter(({ at }) =>
     (records?.changes ?? []).some((change) => at >= change - 50 && at <= change + 600),

@@ -146,7 +146,7 @@ const actions: { [Name in keyof Action]-?: Run<NonNullable<Action[Name]>> } = {
   finish: (_, { page }) => page.evaluate(() => (window as RendererWindow).turn?.finish()),
   clear: (_, { page }) =>
     page.evaluate(() => (window as RendererWindow).SponsoredPlacement?.clearPlacement({ target: '#slot' })),
-  remove_label: (_, { page }) => page.evaluate(() => document.querySelector('#slot [data-sp-label]')?.remove()),
+  remove_label: (_, { page }) => page.locator('#slot [data-sp-label]').evaluate((label) => label.remove()),
   run: runCode,
   screenshot: takeScreenshot,
 }
@@ -283,7 +283,8 @@ async function scroll(page: Page, to: 'slot' | 'away' | number): Promise<void> {
       document.querySelector('#slot')!.scrollIntoView({ block: 'center', behavior: 'instant' })
       return
     }
-    const frame = document.querySelector('#slot iframe') ?? document.querySelector('#slot')!
+    const wrapper = document.querySelector('#slot [data-sp-placement]')
+    const frame = wrapper?.shadowRoot?.querySelector('iframe') ?? document.querySelector('#slot')!
     const { top, height } = frame.getBoundingClientRect()
     const share = typeof to === 'number' ? to : null
     const at = share === null ? document.documentElement.scrollHeight : scrollY + top + height * share - innerHeight
