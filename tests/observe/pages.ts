@@ -216,15 +216,13 @@ export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
   'frame-blocked': {
     body: `${slot}${turn()}`,
     policy: (base_url) => `default-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline' ${base_url}`,
-    // The renderer gives the frame up after three seconds, which is no second mistake.
-    for_ms: 5_000,
+    // The renderer names the policy too, which is no second mistake.
+    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
   },
   'mounted-twice': { body: `${slot}${byHand(`${label}${frame()}${label}${frame()}`)}` },
   'slot-hidden': { body: `${slot}${byHand(`${label}${frame('visibility:hidden')}`)}`, until: isMounted },
   'slot-blank': {
-    body: `${slot}${byHand(
-      `${label}<div style="position:relative">${frame()}<div style="position:absolute;inset:0;background:white"></div></div>`,
-    )}`,
+    body: `<div style="position:relative">${slotInView}<div style="position:absolute;inset:0;background:white"></div></div>${turn()}`,
     // Long enough for a busy machine to look at it twice.
     for_ms: 9_000,
   },

@@ -60,6 +60,8 @@ interface FrameLook {
   hidden_by: string | null
   clipped_by: string | null
   shared_id: string | null
+  /** Whether render.js has mounted it: no other frame shows anything. */
+  is_drawn: boolean
   /** Identifies the element that the ad was mounted in. */
   target: string
   /** The text around it, of the message that it belongs to; null when there is none nearby. */
@@ -272,6 +274,7 @@ export function lookAtPage(bases: readonly string[]): PageLook {
         hidden_by: hiddenBy(frame),
         clipped_by: clippedBy(frame),
         shared_id: sharedId(frame),
+        is_drawn: drawnOf(frame) !== frame,
         target: targetOf(frame),
         text: textAround(frame),
         seen_share: share === undefined ? null : Number(share),

@@ -69,6 +69,8 @@ export interface Mount {
   sought_ms: number
   /** The id of an element around it that another, empty element also had at the end; null when there was none. */
   shared_id: string | null
+  /** Whether render.js has mounted it: no other frame shows anything. */
+  is_drawn: boolean
   /** Identifies the element that it was mounted in. */
   target: string
   /** The text around it when it was last seen; null when there was none. */
@@ -256,7 +258,7 @@ interface Looking {
 function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Looking): void {
   const { key, frame, sought, is_headed, now, passed_ms } = looking
   for (const look of frames) {
-    const { src, width, height, hidden_by, clipped_by, shared_id, seen_share, label, text } = look
+    const { src, width, height, hidden_by, clipped_by, shared_id, seen_share, label, is_drawn, text } = look
     const element = key(look.element)
     const slot_id = slotOf(src)
     const before = mounts.get(element)
@@ -268,6 +270,7 @@ function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Look
       frame,
       slot_id,
       element,
+      is_drawn,
       target: key(look.target),
       text,
       from_ms: before?.from_ms ?? now,
@@ -289,13 +292,9 @@ function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Look
 }
 
 /** The token in the URL of a frame begins with the identifier of its slot. */
-function slotOf(src: string): string {
-  return `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`
-}
+const slotOf = (src: string) => `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`
 
-function isSeen({ seen_share, hidden_by }: PageLook['frames'][number]): boolean {
-  return (seen_share ?? 0) >= 0.5 && hidden_by === null
-}
+const isSeen = ({ seen_share, hidden_by }: PageLook['frames'][number]) => (seen_share ?? 0) >= 0.5 && hidden_by === null
 
 /**
  * Whether an ad is still in the page, can be seen, and was not in view long enough. An ad that stays cut off is given

@@ -119,10 +119,10 @@ export const pageRules = ruleSet('page', {
     fix: 'Check the console of the page, its CSP and COEP, and whether something covers the frame.',
     needs: 'an ad that was in view (--url)',
     judge({ page: { mounts }, observed }) {
-      // A frame that never reached the service has a rule of its own.
+      // A frame that never reached the service, or that render.js did not mount, has a rule of its own.
       const loaded = loadedFrames(observed.exchanges)
-      const isSeen = ({ slot_id, hidden_by, in_view_ms }: Mount) =>
-        loaded.has(slot_id) && hidden_by === null && in_view_ms >= rendered_ms
+      const isSeen = ({ slot_id, is_drawn, hidden_by, in_view_ms }: Mount) =>
+        loaded.has(slot_id) && is_drawn && hidden_by === null && in_view_ms >= rendered_ms
       const blank = judgeMounts(
         mounts.filter((mount) => isSeen(mount) && mount.colors !== null),
         ({ slot_id, width, height, colors }) =>
@@ -228,7 +228,10 @@ function rendererErrors({ renderer_errors, refused_calls, blocked }: PageSeen, c
   const reported = renderer_errors.filter(
     ({ type, code, detail }) =>
       (isActivated || code !== 'endpoint_missing') &&
-      !(isBlocked && (code === 'render_timeout' || (type === 'beacon' && detail === 'network_error'))),
+      !(
+        isBlocked &&
+        (code === 'render_timeout' || code === 'csp_blocked' || (type === 'beacon' && detail === 'network_error'))
+      ),
   )
   const findings = reported.map(({ type, code, detail }): Finding => {
     const isCall = code === 'request_failed' || code === 'activation_failed'

@@ -202,6 +202,7 @@ const mount = (slot_id: string, from: number, until: number, more: Partial<Mount
   slot_id,
   element: `frame of ${slot_id}`,
   target: `target of ${slot_id}`,
+  is_drawn: true,
   text: 'How do I make better espresso at home?',
   from_ms: from * 1_000,
   until_ms: until * 1_000,
