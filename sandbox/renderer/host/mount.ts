@@ -133,7 +133,9 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     stopViolations()
     viewability.close()
     frame.close()
-    const isGone = reason === 'target_removed'
+    // The target has left, or was moved. A page that takes the frame out of it alone wants no ad.
+    const isGone = reason === 'target_removed' && frame.element.parentNode === root
+    frame.element.remove()
     if (isGone) root.replaceChildren()
     else wrapper.remove()
     emit('cleared', { reason })
