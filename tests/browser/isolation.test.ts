@@ -164,7 +164,7 @@ describe.concurrent('a policy of the host page', () => {
     const { slot_id } = await host.waitForEvent('beacon', {
       event: 'render',
       accepted: false,
-      reason_code: 'network_error',
+      reason_code: 'csp_blocked',
     })
     expect((await violations(host))[0]).toBe(`connect-src ${stage.sandbox.url}`)
     expect(await view(host)).toMatchObject({ frames: 1 })
@@ -188,7 +188,7 @@ describe.concurrent('a policy of the host page', () => {
   ])('%s blocks the frame: an error, no beacon, nothing shows', async (_, headers) => {
     await using host = await openWatched(stage, { html, headers: headers() })
     await startTurn(host, { place: { format: 'banner' } })
-    await host.waitForEvent('error', { code: 'render_timeout' })
+    await host.waitForEvent('error', { code: 'csp_blocked', directive: 'frame-src' })
     expect(await violations(host)).toEqual([`frame-src ${stage.sandbox.url}`])
     expect(await turnState(host)).toBe('failed')
     await expectNothing(host)

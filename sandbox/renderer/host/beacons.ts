@@ -59,6 +59,8 @@ interface DeliveryOptions {
   tokens: () => (string | null | undefined)[]
   /** Whether consent still permits beacons. Called before every attempt; a beacon that is no longer permitted is dropped. */
   isPermitted: () => boolean
+  /** Whether the page's Content-Security-Policy has blocked requests to the service. */
+  isBlocked: () => boolean
   now: () => number
   asset_token: string
   slot_id: string | undefined
@@ -86,6 +88,9 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
       const request = requestJson(`${options.base_url}/v1/beacons`, { body: beacon, token, keepalive })
       const response = await request.catch(() => null)
       const verdict = readVerdict(response)
+      // The event about a blocked request follows its failure.
+      if (!response) await pause(0, undefined)
+      if (!response && options.isBlocked()) return onResult(event, false, 'csp_blocked')
       // Another credential may still be valid.
       if (response?.status === 401 && tokens[++refused]) continue
       let wait_ms = response?.retry_after_ms ?? Math.min(min_wait_ms * 2 ** (attempts - 1), max_wait_ms)

@@ -244,10 +244,7 @@ function observeInPage() {
     events: renderer?.getEvents() ?? [],
     turn: state?.turns.at(-1)?.state ?? null,
     occupied: state?.occupied ?? 0,
-    slot:
-      slot === null
-        ? null
-        : { frames: frames.length, is_empty: slot.childElementCount === 0, ...size(slot) },
+    slot: slot === null ? null : { frames: frames.length, is_empty: slot.childElementCount === 0, ...size(slot) },
     label:
       label === null
         ? null

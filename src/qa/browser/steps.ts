@@ -240,7 +240,9 @@ async function startTurn(
 
 /** Runs JavaScript on the page. An error that it throws is reported as the page's. */
 async function runCode(code: string, { page }: HostPage): Promise<void> {
-  const work = page.evaluate(`(async (slot, turn) => {${code}\n})(document.querySelector('#slot'), window.turn)`)
+  const work = page.evaluate(
+    `(async (slot, turn, frame) => {${code}\n})(document.querySelector('#slot'), window.turn, document.querySelector('#slot [data-sp-placement]')?.shadowRoot?.querySelector('iframe'))`,
+  )
   await work.catch((error: unknown) => {
     const message = String((error as Error).message)
     if (!message.startsWith('page.evaluate: ') || /has been closed|crashed|Browser closed/.test(message)) throw error
