@@ -4,7 +4,7 @@
  */
 
 /** The stub: plain enough for old engines, and it throws nothing. */
-const stubLines: readonly string[] = [
+export const stubLines: readonly string[] = [
   'window.SponsoredPlacement = window.SponsoredPlacement || {',
   '  queue: [],',
   '  withTurn: function (options, work) {',

@@ -1,5 +1,6 @@
 /** Older engines, wrong clocks and prerendered pages. */
 import { empty, type Kind, type PageOfCases, shownOnce } from './case.ts'
+import { answered, hasAnswer } from './turns.ts'
 
 const script = '<script src="{origin}/v1/render.js"></script>'
 
@@ -23,16 +24,15 @@ const unsupported = (id: string, api: string, does: string): PageOfCases => ({
       id,
       does,
       happens: 'engine_unsupported is reported before anything is requested, and the answer is shown.',
-      script: `SponsoredPlacement.withTurn({ target: slot, endpoint: '/api/placement', body }, () => 'the answer')
-  .then((answer) => { section.dataset.answer = answer })`,
+      script: answered,
       phases: [
         {
+          run: `setTimeout(section.end, 500)`,
           placements: 0,
           ...empty,
           events: ['error engine_unsupported'],
           values: {
-            'section.dataset.answer': 'the answer',
-            'window.hostErrors': [],
+            ...hasAnswer,
             "hostLines('engine_unsupported').length": 1,
           },
         },

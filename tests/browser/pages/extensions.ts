@@ -146,6 +146,11 @@ start()`,
             },
           ],
         },
+      ],
+    },
+    {
+      name: 'labels',
+      cases: [
         {
           id: 'label-removed-once',
           does: 'A script removes the label once.',
@@ -165,19 +170,44 @@ start()`,
           ],
         },
         {
-          id: 'label-hidden-for-good',
-          does: 'A style sheet of the user, as blockers have, hides the label.',
-          happens: 'The ad is cleared: none is shown without its label.',
+          id: 'label-hidden-by-sheet',
+          does: 'A style sheet that an extension adds to the shadow root hides the label.',
+          happens: 'The label is still shown: its own styles are stronger. The ad stays.',
           phases: [
             shownOnce,
             {
+              ...restored,
               run: `const sheet = new CSSStyleSheet()
 sheet.replaceSync('[data-sp-label] { display: none !important }')
 const wrapper = section.querySelector('[data-sp-placement]')
 if (wrapper.shadowRoot) wrapper.shadowRoot.adoptedStyleSheets = [...wrapper.shadowRoot.adoptedStyleSheets, sheet]
 else document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]`,
+            },
+          ],
+        },
+        {
+          id: 'label-hidden-again',
+          does: 'An extension hides the label as often as it is drawn again.',
+          happens: 'The ad is cleared: none is shown without its label.',
+          phases: [
+            shownOnce,
+            {
+              run: `setInterval(() => ${label}?.style.setProperty('display', 'none', 'important'), 5)`,
               frames: 0,
               labels: 0,
+              events: ['error label_removed', 'cleared'],
+            },
+          ],
+        },
+        {
+          id: 'label-faded-again',
+          does: 'An extension makes the label transparent as often as it is drawn again.',
+          happens: 'The ad is cleared.',
+          phases: [
+            shownOnce,
+            {
+              run: `setInterval(() => ${label}?.style.setProperty('opacity', '0', 'important'), 5)`,
+              frames: 0,
               events: ['error label_removed', 'cleared'],
             },
           ],

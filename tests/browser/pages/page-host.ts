@@ -24,8 +24,6 @@ const nonce = 'bm9uY2U'
 export async function openPageHost(sandbox: Sandbox, client: Client, pages: readonly PageOfCases[]): Promise<PageHost> {
   const byName = new Map(pages.map((page) => [page.name, page]))
   const counts = new Map<string, number>()
-  /** Resolves when the script of a page may be sent, by the name of the page. */
-  const late = new Map<string, PromiseWithResolvers<void>>()
   const script = await (await fetch(`${sandbox.url}/v1/render.js`)).text()
   const integrity = `sha384-${createHash('sha384').update(script).digest('base64')}`
   const main = await listen(respond)
@@ -50,18 +48,16 @@ export async function openPageHost(sandbox: Sandbox, client: Client, pages: read
     if (pathname.startsWith('/gone/')) return void request.socket.destroy()
     if (pathname === '/empty/render.js') return send(response, 'text/javascript', '')
     if (pathname === '/old/render.js') return send(response, 'text/javascript', oldScript)
-    const [, , name = '', file = '', last] = pathname.split('/')
+    const [, , name = '', file = ''] = pathname.split('/')
     const page = byName.get(name)
     if (!pathname.startsWith('/page/') || page === undefined) return void response.writeHead(404).end()
     if (file === 'worker.js') return send(response, 'text/javascript', worker)
-    if (file === 'late') {
-      if (last === 'release') late.get(name)!.resolve()
-      else await late.get(name)!.promise
-      return send(response, 'text/javascript', last === 'release' ? '' : script)
-    }
-    late.set(name, Promise.withResolvers())
     for (const [header, value] of Object.entries(page.headers ?? {})) response.setHeader(header, filled(value))
-    send(response, 'text/html; charset=utf-8', filled(documentOf(page, sandbox.url, searchParams.get('run') ?? '')))
+    send(
+      response,
+      'text/html; charset=utf-8',
+      filled(documentOf(page)).replace('{prelude}', () => preludeOf(page, sandbox.url, searchParams.get('run') ?? '')),
+    )
   }
 
   /** A backend of another origin, which knows its users by a cookie. */
@@ -120,15 +116,19 @@ export async function openPageHost(sandbox: Sandbox, client: Client, pages: read
   }
 }
 
-/** Returns the document of a page: what is loaded first, the sections of its cases, and their code. */
-function documentOf(page: PageOfCases, origin: string, run: string): string {
-  const settings = JSON.stringify({ origin, run, is_single: page.cases.length === 1 })
+/** Returns the document of a page: the prelude, what is loaded first, the sections of its cases, and their code. */
+function documentOf(page: PageOfCases): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${page.name}</title><link rel="icon" href="data:,">
 <style nonce="{nonce}">body { margin: 8px } section { position: relative; float: left; width: 330px; height: 296px }</style>
-<script nonce="{nonce}">(${preparePage.toString()})(${settings})</script>
+<script nonce="{nonce}">{prelude}</script>
 ${page.head ?? '<script src="{origin}/v1/render.js"></script>'}
 ${page.cases.map(({ id, html }) => `<section id="${id}">${html ?? '<div class="slot"></div>'}</section>`).join('\n')}
 <script nonce="{nonce}">${page.cases.map(codeOf).join('\n')}</script>`
+}
+
+/** Returns the call of the prelude. Nothing in its source is replaced. */
+function preludeOf({ cases }: PageOfCases, origin: string, run: string): string {
+  return `(${preparePage.toString()})(${JSON.stringify({ origin, run, is_single: cases.length === 1 })})`
 }
 
 const parameters = '(section, slot, body, start, origin)'

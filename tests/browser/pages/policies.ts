@@ -1,5 +1,6 @@
 /** Policies of the page: what they forbid is named at once, by its own code. */
 import { empty, type Kind, type PageOfCases, shownOnce } from './case.ts'
+import { answered, hasAnswer } from './turns.ts'
 
 const allowed = `script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self' {origin}; frame-src {origin}`
 const withNonce = '<script nonce="{nonce}" src="{origin}/v1/render.js"></script>'
@@ -35,7 +36,7 @@ export const policies: Kind = {
     {
       name: 'policy-strict',
       headers: {
-        'content-security-policy': `default-src 'none'; ${allowed}; require-trusted-types-for 'script'; trusted-types 'none'`,
+        'content-security-policy': `default-src 'none'; img-src data:; ${allowed}; require-trusted-types-for 'script'; trusted-types 'none'`,
       },
       head: `{stub}<script nonce="{nonce}" src="{origin}/v1/render.js" async></script>`,
       cases: [
@@ -43,8 +44,11 @@ export const policies: Kind = {
           id: 'policy-strict',
           does: 'The policy of the page allows nothing but nonces and the service, and requires Trusted Types.',
           happens: 'The ad is shown and counted once; nothing is blocked.',
-          script: `SponsoredPlacement.withTurn({ target: slot, endpoint: '/api/placement', body, keepMounted: true }, () => 'the answer')`,
-          phases: [{ ...shownOnce, values: { 'window.hostErrors': [], 'window.hostBlocked': [] } }],
+          script: answered,
+          phases: [
+            shownOnce,
+            { ...shownOnce, run: 'section.end()', values: { ...hasAnswer, 'window.hostBlocked': [] } },
+          ],
         },
       ],
     },
