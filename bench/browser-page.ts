@@ -2,7 +2,7 @@
  * Code that runs in the page and in its frames. Every time is wall-clock, milliseconds with fractions, so the page, its
  * frames and the emulator on the same host can be compared.
  */
-import type { RendererEvent } from '../sandbox/renderer/host/renderer.ts'
+import type { RendererEvent } from '../sandbox/renderer/host/events.ts'
 import type { PlacementResponse } from '../src/contract/resources/placements.ts'
 
 /** One placement as the page saw it. */

@@ -7,7 +7,7 @@ import type { JobType } from '../../src/contract/fields.ts'
 import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
 import type { SandboxEvent } from '../../src/contract/resources/events.ts'
 import type { PlacementDetail } from '../../src/contract/resources/placements.ts'
-import type { RendererEvent } from '../renderer/host/renderer.ts'
+import type { RendererEvent } from '../renderer/host/events.ts'
 import type { Choices } from './surfaces.ts'
 
 /** Something that this page did itself. */

@@ -1,7 +1,7 @@
 /** The live timeline: the newest turn first, with one row for each event of a turn, and how far the turn got. */
 import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
 import type { PlacementItem } from '../../src/contract/resources/placements.ts'
-import type { RendererEvent } from '../renderer/host/renderer.ts'
+import type { RendererEvent } from '../renderer/host/events.ts'
 import { copyButton, html, icon, unseen } from './elements.ts'
 import type { Entry, EntryKind, Meanings, PageNote, TurnRecord } from './record.ts'
 
@@ -295,6 +295,7 @@ const wordings: Record<EntryKind, Words | ((entry: Entry, turn: TurnRecord, mean
   },
   'turn:finished': { title: 'Turn finished' },
   'turn:cancelled': { title: 'Turn cancelled', tone: 'warn' },
+  'turn:expired': { title: 'Turn expired', text: 'Its placement is no longer valid.', tone: 'warn' },
 }
 
 /** Returns the fields of a renderer event. */

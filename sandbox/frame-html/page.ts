@@ -88,7 +88,8 @@ export function frameProblemPage(
   }
 }
 
-const problemScript = `addEventListener('message',function(e){
+const problemScript = `document.body.hidden=parent!==window
+addEventListener('message',function(e){
 if(e.source===parent&&e.data&&e.data.t==='sp:init'&&e.ports[0])e.ports[0].postMessage({t:'error',code:JSON.parse(document.getElementById('settings').textContent).code})
 })`
 
@@ -211,6 +212,7 @@ a.surface:focus-visible::after{box-shadow:inset 0 0 0 3px var(--focus),inset 0 0
 .test{padding:0 6px;border-radius:4px;background:#facc15;color:#17171a;font:700 10px/16px system-ui,sans-serif;letter-spacing:.08em}
 .preview{margin:0;padding:12px 16px;border-bottom:1px solid var(--line);background:var(--shade);color:var(--soft);font-size:.8125rem;text-align:center}
 .preview b{color:var(--ink)}
+.waiting .creative{visibility:hidden}
 .previewing .creative{margin:24px auto}
 `
 

@@ -22,6 +22,8 @@ export interface Asset {
 
 export interface Assets {
   renderScript(): Promise<Asset>
+  /** The part of render.js that it loads to show ads. */
+  renderPart(file: string): Promise<Asset | null>
   frameScript(): Promise<string>
   creative(file: string): Promise<Asset | null>
   testAsset(format: string | undefined, query: Request['query']): Promise<Asset | null>
@@ -72,6 +74,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     })
   return {
     renderScript: () => load('dist/renderer/render.js'),
+    renderPart: async (file) => (file === 'mounts.js' ? load('dist/renderer/mounts.js') : null),
     frameScript: async () => (await load('dist/renderer/frame.js')).body.toString('utf8'),
     creative: async (file) => (creatives.has(file) ? load(`fixtures/creatives/${file}`) : null),
     async testAsset(format, query) {
@@ -119,6 +122,7 @@ export function mediaRoutes(services: Services, assets: Assets): Route[] {
   })
   return [
     file(contract['render.script'].path, 'no-cache', () => assets.renderScript()),
+    file('/assets/render/{file}', 'no-cache', ({ params }) => assets.renderPart(params.file!)),
     file('/v1/test-assets/{format}', forAnHour, ({ params, query }) => assets.testAsset(params.format, query)),
     file('/assets/creatives/{folder}/{file}', forAnHour, ({ params }) =>
       assets.creative(`${params.folder}/${params.file}`),

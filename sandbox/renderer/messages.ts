@@ -49,9 +49,11 @@ export type HostMessage =
 
 /** Returns the message of a frame, or null for anything unknown. `ready` must carry the nonce of this mount. */
 export function readFrameMessage(data: unknown, nonce: string): FrameMessage | null {
-  if (!isObject(data) || typeof data.t !== 'string' || !Object.hasOwn(shapes, data.t)) return null
-  const shape = shapes[data.t as FrameMessage['t']]
-  return Object.entries(shape).every(([name, fits]) => fits(data[name])) && (data.t !== 'ready' || data.nonce === nonce)
+  if (!isObject(data) || typeof data.t !== 'string') return null
+  const shape = shapes.get(data.t)
+  return shape &&
+    Object.entries(shape).every(([name, fits]) => fits(data[name])) &&
+    (data.t !== 'ready' || data.nonce === nonce)
     ? (data as unknown as FrameMessage)
     : null
 }
@@ -65,7 +67,7 @@ const oneOf =
   (value) =>
     values.includes(value as string)
 
-const shapes: Record<FrameMessage['t'], Record<string, Check>> = {
+const shapesByType: Record<FrameMessage['t'], Record<string, Check>> = {
   ready: {
     nonce: text,
     media_type: oneOf('image', 'video', 'native'),
@@ -85,6 +87,8 @@ const shapes: Record<FrameMessage['t'], Record<string, Check>> = {
   },
   error: { code: text },
 }
+
+const shapes = new Map(Object.entries(shapesByType))
 
 const max_messages_per_second = 20
 

@@ -6,7 +6,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type ManualClock, manualClock } from '../../sandbox/index.ts'
-import type { RendererEvent } from '../../sandbox/renderer/host/renderer.ts'
+import type { RendererEvent } from '../../sandbox/renderer/host/events.ts'
 import { formats } from '../../src/contract/fields.ts'
 import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
 import { type Host, openStage, type Stage } from './stage.ts'

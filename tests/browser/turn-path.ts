@@ -1,5 +1,5 @@
 /** Turns whose every state is recorded in the page. */
-import type { EventType } from '../../sandbox/renderer/host/renderer.ts'
+import type { EventType } from '../../sandbox/renderer/host/events.ts'
 import type { Turn, TurnOptions, TurnState } from '../../sandbox/renderer/host/turn.ts'
 import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
 import type { Host, OpenOptions, PlaceOptions, Stage } from './stage.ts'

@@ -23,7 +23,7 @@ function start(settings: FrameSettings): void {
   if (parent === window) {
     document.documentElement.classList.add('previewing')
     post = () => {}
-    creative.role = 'main'
+    creative.setAttribute('role', 'main')
     find<HTMLElement>('.preview')!.hidden = false
     onClipMessage({ t: 'visibility', ratio: 1, page_visible: true })
     return
@@ -34,7 +34,11 @@ function start(settings: FrameSettings): void {
     (): FrameMessage => ({ t: 'error', code: 'creative_failed' }),
   )
   let card: Card | undefined
+  // A copy of the ad, by a carousel or a page cache, has a frame that nobody initialises: it shows nothing.
+  const { classList } = document.documentElement
+  classList.add('waiting')
   onInit((port, nonce) => {
+    classList.remove('waiting')
     post = (message) => port.postMessage(message)
     port.onmessage = ({ data: message }: MessageEvent<HostMessage | null>) => {
       if (!message || typeof message !== 'object') return
@@ -260,8 +264,8 @@ function openClip(video: HTMLVideoElement, send: (message: FrameMessage) => void
     const shown = video.ended ? 'ended' : !video.paused ? 'playing' : isStarted ? 'paused' : 'idle'
     play.hidden = false
     play.dataset.state = shown
-    play.ariaLabel = labels[shown]
-    mute.ariaLabel = video.muted ? 'Unmute' : 'Mute'
+    play.setAttribute('aria-label', labels[shown])
+    mute.setAttribute('aria-label', video.muted ? 'Unmute' : 'Mute')
     mute.classList.toggle('on', !video.muted)
   }
   const update = (): void => {

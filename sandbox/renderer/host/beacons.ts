@@ -1,92 +1,138 @@
 /**
- * Sends the beacons of one render instance: one POST each, with an id that makes retries collapse.
+ * Sends the beacons of one placement: one POST each, with an id that makes retries collapse. A placement may be mounted many
+ * times, by a list that reuses its rows for example: each event is sent once.
  *
- * Uses fetch with keepalive, because sendBeacon cannot send JSON across origins without a credentialed preflight.
- * Network errors and 5xx are retried with back-off, 429 only after its Retry-After, any other 4xx never. While the browser
- * is offline an attempt would be wasted, so the next one waits until it is online.
+ * Uses fetch with keepalive, because sendBeacon cannot send JSON across origins without a credentialed preflight. Browsers
+ * allow 64 KiB of keepalive requests for all scripts of a page, so every second attempt goes without. Only the service's own
+ * response counts: offline pages, blockers and login pages return 200 too.
  */
 import type { BeaconEvent, BeaconRequest, Measurements } from '../../../src/contract/resources/beacons.ts'
-import { pause, requestJson } from './renderer.ts'
+import { isObject } from '../../../src/foundation/json.ts'
+import { type JsonResponse, pause, requestJson } from './request.ts'
 
-const backoff_ms = [500, 1_000, 2_000]
-/** After a longer wait the beacon would be stale. */
-const max_wait_ms = 240_000
+/** Attempts that get a response: 5xx, 429 with Retry-After, or one that is not the service's. */
+const max_attempts = 4
+const min_wait_ms = 400
+/** While there is no network the waits grow up to this one. */
+const max_wait_ms = 16_000
+/** Later the beacon would be stale. */
+const max_age_ms = 240_000
+/** Undelivered beacons of a page. */
+const max_queued = 100
 
-const noResponse = { ok: false, status: 0, reason_code: 'network_error', retry_after_ms: null }
+export type BeaconQueue = ReturnType<typeof openBeaconQueue>
 
-interface BeaconOptions {
+/** Opens what all beacons of a page share: their number, and the end of their waits. */
+export function openBeaconQueue() {
+  let waking = new AbortController()
+  const queue = {
+    count: 0,
+    /** The page may be about to close: what is sent now must outlive it. */
+    isLeaving: false,
+    wait: (ms: number, isOrdered: boolean): Promise<void> => pause(ms, isOrdered ? undefined : waking.signal),
+    /** Ends the waits that the service has not asked for. */
+    flush: (): void => {
+      waking.abort()
+      waking = new AbortController()
+    },
+  }
+  const leave = (isLeaving: boolean): void => {
+    queue.isLeaving = isLeaving
+    if (isLeaving) queue.flush()
+  }
+  addEventListener('online', queue.flush)
+  addEventListener('pagehide', () => leave(true))
+  addEventListener('pageshow', () => leave(false))
+  document.addEventListener('visibilitychange', () => leave(document.hidden))
+  return queue
+}
+
+interface DeliveryOptions {
   base_url: string
-  /** Returns the credential. Called as late as possible: the frame sends it. */
-  token: () => string | null
-  /** Called before every attempt; a beacon that is no longer permitted is dropped. */
+  /** Returns the credentials to try, best first. Called as late as possible: the frame sends one. */
+  tokens: () => (string | null | undefined)[]
+  /** Whether consent still permits beacons. Called before every attempt; a beacon that is no longer permitted is dropped. */
   isPermitted: () => boolean
   now: () => number
   asset_token: string
   slot_id: string | undefined
+  turn_id: string | undefined
   instance_id: string
   consent_revision: number
   /** Called with the final result of each beacon. */
   onResult: (event: BeaconEvent, accepted: boolean, reason_code: string) => void
 }
 
-export function openBeacons(options: BeaconOptions) {
-  const closing = new AbortController()
-  let flushing = new AbortController()
-  let seq = 0
+/** Returns what sends an event of a placement, unless it was sent before, and returns whether it is new. `count` numbers repeated ones. */
+export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
+  const { instance_id, asset_token, slot_id, turn_id, consent_revision, onResult } = options
+  const sent = new Set<string>()
 
-  /**
-   * Ends the waits between attempts: the page may be about to close. A wait that the server asked for is only ended to
-   * give up.
-   */
-  const flush = (): void => {
-    flushing.abort()
-    flushing = new AbortController()
-  }
-
-  const deliver = async (beacon: BeaconRequest & { event: BeaconEvent }): Promise<void> => {
-    const report = (accepted: boolean, reason_code: string): void =>
-      options.onResult(beacon.event, accepted, reason_code)
-    for (let attempts = 0; ; attempts += 1) {
-      if (!options.isPermitted()) return
-      const token = options.token()
-      if (token === null) return report(false, 'credential_missing')
-      const request = { body: beacon, token, keepalive: true }
-      const response = await requestJson(`${options.base_url}/v1/beacons`, request).catch(() => noResponse)
-      const { ok, status, reason_code, retry_after_ms } = response
-      const isOrdered = retry_after_ms !== null
-      const isTemporary = status === 0 || status >= 500 || (status === 429 && isOrdered)
-      const delay = retry_after_ms ?? (navigator.onLine ? backoff_ms[attempts] : max_wait_ms) ?? 0
-      if (!isTemporary || attempts >= backoff_ms.length || closing.signal.aborted || delay > max_wait_ms) {
-        return report(ok, reason_code)
+  async function deliver(beacon: BeaconRequest & { event: BeaconEvent }): Promise<void> {
+    const { event } = beacon
+    const stale_at = performance.now() + max_age_ms
+    let refused = 0
+    for (let attempts = 1; options.isPermitted(); attempts += 1) {
+      const tokens = options.tokens().filter((token) => token)
+      const token = tokens[refused] ?? tokens[0]
+      if (!token) return onResult(event, false, 'credential_missing')
+      const keepalive = queue.isLeaving || attempts % 2 === 1
+      const request = requestJson(`${options.base_url}/v1/beacons`, { body: beacon, token, keepalive })
+      const response = await request.catch(() => null)
+      const verdict = readVerdict(response)
+      // Another credential may still be valid.
+      if (response?.status === 401 && tokens[++refused]) continue
+      let wait_ms = response?.retry_after_ms ?? Math.min(min_wait_ms * 2 ** (attempts - 1), max_wait_ms)
+      if (!response && !navigator.onLine) wait_ms = max_age_ms
+      const isLate = performance.now() + (response ? wait_ms : 0) > stale_at
+      if (verdict.isFinal || isLate || (response && attempts >= max_attempts)) {
+        return onResult(event, verdict.isAccepted, verdict.reason_code)
       }
-      await pause(delay, (isOrdered ? closing : flushing).signal)
-      if (closing.signal.aborted && isOrdered) return report(false, reason_code)
+      await queue.wait(wait_ms, response?.retry_after_ms != null)
     }
   }
 
-  addEventListener('online', flush, { signal: closing.signal })
-
-  return {
-    /** Sends one beacon; `count` numbers repeated ones, such as heartbeats. */
-    send: (event: BeaconEvent, measurements: Measurements, count?: number): void => {
-      const { instance_id, asset_token, slot_id, consent_revision } = options
-      void deliver({
-        beacon_id: `${instance_id}:${event}${count === undefined ? '' : `:${count}`}`,
-        asset_token,
-        event,
-        occurred_at_ms: options.now(),
-        render_instance_id: instance_id,
-        seq: seq++,
-        consent_revision,
-        measurements,
-        slot_id,
+  return (event: BeaconEvent, measurements: Measurements, count?: number): boolean => {
+    const beacon_id = `${instance_id}:${event}${count === undefined ? '' : `:${count}`}`
+    if (sent.has(beacon_id)) return false
+    const beacon = {
+      beacon_id,
+      asset_token,
+      event,
+      occurred_at_ms: options.now(),
+      render_instance_id: instance_id,
+      seq: sent.size,
+      consent_revision,
+      measurements,
+      slot_id,
+      ...(turn_id !== undefined && { metadata: { turn_id } }),
+    }
+    sent.add(beacon_id)
+    if (queue.count >= max_queued) onResult(event, false, 'queue_full')
+    else {
+      queue.count += 1
+      void deliver(beacon).then(() => {
+        queue.count -= 1
       })
-    },
-    flush,
-    /** Flushes, and retries nothing after that. */
-    close: (): void => {
-      closing.abort()
-      flush()
-    },
+    }
+    return true
   }
+}
+
+interface Verdict {
+  isFinal: boolean
+  isAccepted: boolean
+  reason_code: string
+}
+
+function readVerdict(response: JsonResponse | null): Verdict {
+  const isAccepted = false
+  if (!response) return { isFinal: false, isAccepted, reason_code: 'network_error' }
+  const { ok, status, body, reason_code, retry_after_ms } = response
+  if (status >= 500 || (status === 429 && retry_after_ms !== null)) return { isFinal: false, isAccepted, reason_code }
+  // The service signs an accepted beacon with its contract version, and an error with its reason.
+  const isOurs = isObject(body) && (ok ? /beacon/.test(`${body.contract_version}`) : body.reason_code !== undefined)
+  return isOurs
+    ? { isFinal: true, isAccepted: ok && body.accepted === true, reason_code }
+    : { isFinal: false, isAccepted, reason_code: 'response_not_from_service' }
 }

@@ -3,6 +3,7 @@
  * unexpired. A snapshot that is missing or unreadable is not granted.
  */
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
+import type { Clock } from './clock.ts'
 
 export type ConsentReason =
   | 'consent_missing'
@@ -22,8 +23,18 @@ const tolerance_ms = 5_000
 /** A browser's timers stand still while the computer sleeps, so the clock is read again at least as often. */
 const max_timer_ms = 10_000
 
-/** Returns why `consent` permits nothing now, or null when it does. `least_revision` is the last one seen for its session. */
-export function consentProblem(consent: unknown, now_ms: number, least_revision: number): ConsentReason | null {
+/** The time lies between two: the user's clock may be wrong until a server has sent its time. Unix epoch milliseconds. */
+export interface TimeBounds {
+  min_ms: number
+  max_ms: number
+}
+
+/** Returns why `consent` permits nothing now, or null when it does. `min_revision` is the last one seen for its session. */
+export function consentProblem(
+  consent: unknown,
+  { min_ms, max_ms }: TimeBounds,
+  min_revision: number,
+): ConsentReason | null {
   if (consent === undefined || consent === null) return 'consent_missing'
   const { lifecycle_state, revision, updated_at_ms, expires_at_ms } = consent as Partial<AuthoritativeConsent>
   if (lifecycle_state === 'expired') return 'consent_expired'
@@ -31,9 +42,9 @@ export function consentProblem(consent: unknown, now_ms: number, least_revision:
   if (lifecycle_state !== 'granted' || !isWhole(revision) || !isWhole(updated_at_ms) || !isWhole(expires_at_ms)) {
     return 'consent_unreadable'
   }
-  if (updated_at_ms > now_ms + tolerance_ms) return 'consent_from_future'
-  if (expires_at_ms <= now_ms) return 'consent_expired'
-  return revision < least_revision ? 'consent_superseded' : null
+  if (updated_at_ms > max_ms + tolerance_ms) return 'consent_from_future'
+  if (expires_at_ms <= min_ms) return 'consent_expired'
+  return revision < min_revision ? 'consent_superseded' : null
 }
 
 /** Whether a value is a whole number of at least 1. */
@@ -41,13 +52,20 @@ export function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
 }
 
-/** The latest revision of every session on this page. */
-export function openConsentMemory(now: () => number) {
+/** Opens the memory of the latest revision of every session on this page. */
+export function openConsentMemory(clock: Pick<Clock, 'now' | 'isSynced'>) {
   const revisions = new Map<string, number>()
   return {
-    /** Returns why `consent` permits nothing now, or null; a permitted revision becomes the least one of its session. */
-    problem: (consent: unknown, session_id: string): ConsentReason | null => {
-      const reason = consentProblem(consent, now(), revisions.get(session_id) ?? 1)
+    /**
+     * Returns why `consent` permits nothing now, or null; a permitted revision becomes the least one of its session. A snapshot
+     * is from the future only by a server's time. With `untilSynced` it is expired only by a server's time, too.
+     */
+    problem: (consent: unknown, session_id: string, untilSynced = false): ConsentReason | null => {
+      const now_ms = clock.now()
+      const bounds = clock.isSynced
+        ? { min_ms: now_ms, max_ms: now_ms }
+        : { min_ms: untilSynced ? 0 : now_ms, max_ms: Infinity }
+      const reason = consentProblem(consent, bounds, revisions.get(session_id) ?? 1)
       if (reason === null) revisions.set(session_id, (consent as AuthoritativeConsent).revision)
       return reason
     },
@@ -55,7 +73,7 @@ export function openConsentMemory(now: () => number) {
   }
 }
 
-/** Calls `onExpired` at `expires_at_ms`; call the result's `rearm` when the clock has been corrected. */
+/** Calls `onExpired` at `expires_at_ms`, once `rearm` was called; call it again when the clock has been corrected. */
 export function watchExpiry(
   expires_at_ms: number,
   now: () => number,
@@ -70,6 +88,5 @@ export function watchExpiry(
     if (now() < expires_at_ms) rearm()
     else onExpired()
   }
-  rearm()
   return { rearm, close: () => clearTimeout(timer) }
 }

@@ -1,17 +1,10 @@
-/** The decision of the service: requesting it until it is decided, as a browser with its own token, and reading it. */
-import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
+/** The decision of the service: requesting it until it is decided, and reading it. */
 import type { Placement } from '../../../src/contract/resources/placements.ts'
 import { isObject } from '../../../src/foundation/json.ts'
+import type { Clock } from './clock.ts'
 import { isWhole } from './consent.ts'
-import {
-  type Activation,
-  type Clock,
-  type JsonResponse,
-  pause,
-  type RendererError,
-  requestJson,
-  requestProblem,
-} from './renderer.ts'
+import type { RendererError } from './events.ts'
+import { type JsonResponse, pause, requestProblem } from './request.ts'
 
 /** How long the service may hold one poll. */
 const poll_wait_ms = 2_000
@@ -23,7 +16,8 @@ const max_retries = 2
 const max_retry_wait_ms = 10_000
 
 interface DecisionRequest {
-  request: () => Promise<JsonResponse>
+  /** Sends the request; a retry must be sent again. */
+  request: (isRetry: boolean) => Promise<JsonResponse>
   /** Requests the decision of a slot; `query` says how long the service may wait. */
   poll: (slot_id: string, query: string) => Promise<JsonResponse>
   clock: Clock
@@ -37,9 +31,9 @@ interface DecisionRequest {
  */
 export async function requestDecision({ request, poll, clock, signal }: DecisionRequest): Promise<unknown> {
   const until = performance.now() + poll_timeout_ms
-  let send = request
+  let send: (isRetry: boolean) => Promise<JsonResponse> = request
   for (let retries = 0; ; ) {
-    const response = await send()
+    const response = await send(retries > 0)
     clock.compare(response.date_ms)
     let wait_ms = poll_pause_ms
     if (response.ok) {
@@ -95,64 +89,17 @@ function isPlacement({ asset_token, render }: Record<string, unknown>): boolean 
   return (
     strategy === 'hosted_frame' &&
     typeof frame_url === 'string' &&
-    /^https?:\/\//.test(frame_url) &&
-    URL.canParse(frame_url) &&
+    isHttpUrl(frame_url) &&
     ['image', 'video', 'native'].includes(media_type as string) &&
     [width, height].every((size) => isWhole(size) && size <= 4_096) &&
     [label_text, sponsor_name].every((text) => typeof text === 'string' && text.trim() !== '')
   )
 }
 
-/**
- * Exchanges a publishable key for a token, which it refreshes, and requests placements with it. Rejects when the service refuses
- * the key.
- */
-export async function activate(base_url: string, publishable_key: string, clock: Clock): Promise<Activation> {
-  let exchanging: Promise<void> | null = null
-  let result: ActivationResult
-  let refresh_at = 0
-
-  const exchange = async (): Promise<void> => {
-    const response = await requestJson(`${base_url}/v1/browser/activate`, { body: { publishable_key } })
-    clock.compare(response.date_ms)
-    const given = response.body as ActivationResult | null
-    if (!response.ok || typeof given?.activation_token !== 'string' || !Number.isSafeInteger(given.expires_at_ms)) {
-      throw requestProblem(response)
-    }
-    result = given
-    refresh_at = performance.now() + refreshAfter(result.expires_at_ms - clock.now())
+function isHttpUrl(text: string): boolean {
+  try {
+    return /^https?:$/.test(new URL(text).protocol)
+  } catch {
+    return false
   }
-  /** Turns that need a token at the same time share one exchange. */
-  const refresh = (): Promise<void> => {
-    exchanging ??= exchange().finally(() => {
-      exchanging = null
-    })
-    return exchanging
-  }
-  const call = async (path: string, body?: object, signal?: AbortSignal): Promise<JsonResponse> => {
-    if (performance.now() >= refresh_at) await refresh()
-    const token = result.activation_token
-    const request = () => requestJson(base_url + path, { body, signal, token: result.activation_token })
-    const response = await request()
-    if (response.status !== 401) return response
-    if (token === result.activation_token) await refresh()
-    return request()
-  }
-
-  await refresh()
-  return {
-    result: () => result,
-    requestPlacement: (body, signal, waiting = signal) =>
-      requestDecision({
-        request: () => call('/v1/placements', { client_id: result.project_id, ...body }, signal),
-        poll: (slot_id, query) => call(`/v1/decisions/${slot_id}?${query}`, undefined, signal),
-        clock,
-        signal: waiting,
-      }),
-  }
-}
-
-/** Returns four fifths of the lifetime, or all but half a minute. A 401 refreshes too, so a wrong clock costs little. */
-function refreshAfter(lifetime_ms: number): number {
-  return Math.max(lifetime_ms * 0.8, lifetime_ms - 30_000)
 }

@@ -2,23 +2,17 @@
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
 import type { Placement, PlacementResponse } from '../../../src/contract/resources/placements.ts'
-import { activate, decisionError, readDecision } from './decision.ts'
-import { type Mount, mountPlacement } from './mount.ts'
-import {
-  type Activation,
-  describeProblem,
-  type EventType,
-  findTarget,
-  type Listener,
-  type Occupant,
-  openRenderer,
-  type RendererError,
-  type RendererEvent,
-} from './renderer.ts'
-import { isLast, startTurn, type Turn, type TurnOptions, type TurnState } from './turn.ts'
+import { activate } from './activation.ts'
+import { decisionError, readDecision, requestDecision } from './decision.ts'
+import { describeTarget, findTarget, removeCopies, whenActivated } from './dom.ts'
+import type { EventType, Listener, RendererError, RendererEvent } from './events.ts'
+import type { Mount } from './mount.ts'
+import { type Activation, findObstacle, type Occupant, openRenderer } from './renderer.ts'
+import { describeProblem } from './request.ts'
+import { createTurn, isLast, type KeptTurn, type Turn, type TurnOptions, type TurnState } from './turn.ts'
 
-/** Turns that are kept, so that the same id stays the same turn. */
-const max_kept_turns = 20
+/** Turns that are kept, so that the same id stays the same turn: more than the messages of a long chat. */
+const max_kept_turns = 300
 
 interface RenderOptions {
   target: Element | string
@@ -55,12 +49,14 @@ export interface SponsoredPlacement {
   state(): { version: string; turns: { id: string; state: TurnState }[]; occupied: number; activation: object | null }
   getEvents(): RendererEvent[]
   activate(options: { publishableKey: string }): Promise<BrowserActivation | null>
+  /** Runs functions with this API: those that a page has queued before the script arrived, and later ones at once. */
+  queue: { push(work: (api: SponsoredPlacement) => unknown): void }
 }
 
-/** `script_origin` is the origin of the script: activation sends its requests there. */
-function createApi(version: string, script_origin: string | null): SponsoredPlacement {
-  const renderer = openRenderer()
-  const turns = new Map<string, Turn>()
+/** `script_url` is where the script came from: activation sends its requests there. */
+function createApi(version: string, script_url: string | null): SponsoredPlacement {
+  const renderer = openRenderer(script_url)
+  const turns = new Map<string, KeptTurn>()
 
   /** Returns null after an error event when `work` throws. */
   function guard<Result>(work: () => Result): Result | null {
@@ -72,10 +68,10 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
   }
 
   function start(options: TurnOptions): Turn {
-    const known = turns.get(options.turnId!)
-    if (known && known.state !== 'cancelled' && known.target === findTarget(options.target)) return known
-    const turn = startTurn(renderer, options)
+    const turn = turns.get(options.turnId!) ?? createTurn(renderer, options.turnId)
+    turns.delete(turn.id)
     turns.set(turn.id, turn)
+    turn.start(options)
     for (const [id, { state }] of turns) {
       if (turns.size <= max_kept_turns) break
       if (isLast(state)) turns.delete(id)
@@ -86,7 +82,9 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
   function render(options: RenderOptions): Handle | null {
     const { target: given_target, response, placement: given, authoritative_consent, session_id = '' } = options
     const target = findTarget(given_target)
-    if (!target) return refuse({ code: 'target_not_found' })
+    if (!target) return refuse({ code: 'target_not_found', got: [describeTarget(given_target)] })
+    const obstacle = findObstacle()
+    if (obstacle) return refuse(obstacle)
     const decision = readDecision(given ? { placement: given } : response)
     if (decision.kind === 'no_fill') {
       renderer.emit('no_fill', { no_fill_reason: decision.no_fill_reason })
@@ -94,29 +92,45 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
     }
     if (decision.kind !== 'filled') return refuse(decisionError(decision))
     const consent = authoritative_consent !== undefined ? authoritative_consent : response?.authoritative_consent
-    const reason = renderer.consents.problem(consent, session_id)
+    const reason = renderer.consents.problem(consent, session_id, true)
     if (reason !== null || !consent) {
       renderer.block(reason ?? 'consent_missing')
       return null
     }
     let mount: Mount | null = null
-    const occupant: Occupant = { end: (why) => mount?.clear(why) }
+    let isEnded = false
+    const end = (why: string): void => {
+      isEnded = true
+      mount?.clear(why)
+      renderer.leave(target, occupant)
+    }
+    const occupant: Occupant = { end }
     if (!renderer.occupy(target, occupant)) return null
-    mount = mountPlacement(renderer, {
-      target,
-      placement: decision.placement,
-      consent: { ...consent },
-      session_id,
-      slot_id: response?.slot_id,
-      onCleared: () => renderer.leave(target, occupant),
+    const show = async (): Promise<void> => {
+      const { mountPlacement } = await renderer.loadMounts()
+      if (isEnded) return
+      mount = mountPlacement({
+        target,
+        placement: decision.placement,
+        consent: { ...consent },
+        session_id,
+        slot_id: response?.slot_id,
+        onCleared: () => renderer.leave(target, occupant),
+        onReturned: () => {
+          if (!isEnded && !renderer.occupants.has(target) && renderer.occupy(target, occupant)) void show()
+        },
+      })
+    }
+    show().catch((problem) => {
+      refuse(renderer.loadError(problem))
+      end('failed')
     })
-    const mounted = mount
     return {
       target,
       get state() {
-        return mounted.state
+        return mount?.state ?? (isEnded ? 'cleared' : 'mounting')
       },
-      clear: () => mounted.clear('cleared'),
+      clear: () => end('cleared'),
     }
   }
   function refuse(error: RendererError): null {
@@ -124,7 +138,7 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
     return null
   }
 
-  return {
+  const api: SponsoredPlacement = {
     version,
     withTurn: async (options, work) => {
       const turn = guardedStart(options)
@@ -139,11 +153,14 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
     clearPlacement: (options) =>
       guard(() => {
         const target = findTarget(options?.target)
-        if (target) renderer.occupants.get(target)?.end('cleared')
+        if (!target) return
+        renderer.occupants.get(target)?.end('cleared')
+        removeCopies(target)
       }),
     destroy: () =>
       guard(() => {
         for (const occupant of [...renderer.occupants.values()]) occupant.end('destroyed')
+        removeCopies(document)
         turns.clear()
         renderer.consents.clear()
         renderer.activation = null
@@ -161,12 +178,23 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
       renderer.activating = activation
       return activation
     },
+    queue: {
+      push: (work) => {
+        // The promise of a queued `withTurn` rejects with the host's own error, which the host has handled.
+        void guard(async () => work(api))?.catch(() => {})
+      },
+    },
   }
+  return api
 
   async function tryToActivate(options: { publishableKey: string }): Promise<BrowserActivation | null> {
+    const obstacle = findObstacle()
+    if (obstacle) return refuse(obstacle)
     try {
-      if (script_origin === null) throw new Error('No script element')
-      const activation = await activate(script_origin, String(options?.publishableKey ?? ''), renderer.clock)
+      if (!script_url) throw new Error('No script element')
+      await new Promise<void>(whenActivated)
+      const base_url = new URL(script_url).origin
+      const activation = await activate(base_url, String(options?.publishableKey ?? ''), renderer.clock)
       renderer.activation = activation
       return browserActivation(activation)
     } catch (problem) {
@@ -188,15 +216,18 @@ function createApi(version: string, script_origin: string | null): SponsoredPlac
   function browserActivation(activation: Activation): BrowserActivation {
     return Object.assign(describeActivation(activation), {
       requestPlacement: (body?: object, signal?: AbortSignal) =>
-        activation
-          .requestPlacement(body, signal)
-          .catch((problem) => refuse({ code: 'request_failed', ...describeProblem(problem) })),
+        requestDecision({
+          request: () => activation.request(body, signal),
+          poll: (slot_id, query) => activation.poll(slot_id, query, signal),
+          clock: renderer.clock,
+          signal,
+        }).catch((problem) => refuse({ code: 'request_failed', ...describeProblem(problem) })),
     })
   }
 
   /** Unusable options still return a turn: one that has failed. */
   function guardedStart(options: TurnOptions): Turn {
-    return guard(() => start(options ?? {})) ?? startTurn(renderer, { target: '' })
+    return guard(() => start(options ?? {})) ?? createTurn(renderer)
   }
 }
 
@@ -207,6 +238,18 @@ declare global {
   }
 }
 
-const script = document.currentScript
-const origin = script instanceof HTMLScriptElement && script.src ? new URL(script.src).origin : null
-window.SponsoredPlacement ??= createApi(__RENDERER_VERSION__, origin)
+/** Where the API of a document is found by a second copy of the script: two would mount two ads into one slot. */
+const key = Symbol.for('sponsored-placement')
+const page = document as unknown as Record<symbol, SponsoredPlacement | undefined>
+
+function open(): SponsoredPlacement {
+  // A module has no current script.
+  const script = document.currentScript ?? document.querySelector('script[src*="/v1/render.js"]')
+  return createApi(__RENDERER_VERSION__, (script as HTMLScriptElement | null)?.src || null)
+}
+
+const queued: unknown = window.SponsoredPlacement?.queue
+const api = page[key] ?? open()
+page[key] = api
+window.SponsoredPlacement = api
+if (Array.isArray(queued)) queued.forEach(api.queue.push)

@@ -24,14 +24,30 @@ test('a second after it came into view is not a second in view', () => {
   expect(dwellAfter(0, -10, 1_000).ms).toBe(0)
 })
 
+/** Returns the size that is shown, and the declared one. */
+const shown = (width: number, height: number, declared_width = width, declared_height = height) =>
+  [
+    { width, height },
+    { width: declared_width, height: declared_height },
+  ] as const
+
+test('an ad under 50 px, or half of a smaller declared side, is never viewable', () => {
+  const isTooSmall = (...sizes: Parameters<typeof shown>): boolean => threshold(false, ...shown(...sizes)).ratio > 1
+  expect(isTooSmall(1, 250, 300, 250)).toBe(true)
+  expect(isTooSmall(49, 41, 300, 250)).toBe(true)
+  expect(isTooSmall(60, 50, 300, 250)).toBe(false)
+  expect(isTooSmall(320, 24, 320, 50)).toBe(true)
+  expect(isTooSmall(160, 25, 320, 50)).toBe(false)
+})
+
 test('large creatives need less of their pixels, clips more time', () => {
-  expect(threshold(false, 300 * 250)).toEqual({ ratio: 0.5, ms: 1_000 })
-  expect(threshold(false, 970 * 250)).toEqual({ ratio: 0.3, ms: 1_000 })
-  expect(threshold(true, 1_280 * 720)).toEqual({ ratio: 0.5, ms: 2_000 })
+  expect(threshold(false, ...shown(300, 250))).toEqual({ ratio: 0.5, ms: 1_000 })
+  expect(threshold(false, ...shown(970, 250))).toEqual({ ratio: 0.3, ms: 1_000 })
+  expect(threshold(true, ...shown(1_280, 720))).toEqual({ ratio: 0.5, ms: 2_000 })
 })
 
 test('a frame without pixels is never viewable, though all of it is in view', () => {
-  for (const isClip of [false, true]) expect(threshold(isClip, 0).ratio).toBeGreaterThan(1)
+  for (const isClip of [false, true]) expect(threshold(isClip, ...shown(0, 0, 300, 250)).ratio).toBeGreaterThan(1)
 })
 
 /** Plays through reports of state, position and the host's clock, milliseconds. */

@@ -1,6 +1,19 @@
 /** Measurement of a mounted ad: how long it was in view, and how much of a clip was played. */
 import type { Measurements } from '../../../src/contract/resources/beacons.ts'
 import type { FrameMessage } from '../messages.ts'
+import { isPageVisible } from './dom.ts'
+import { type Visibility, watchVisibility } from './visibility.ts'
+
+interface ViewabilityOptions {
+  frame: HTMLElement
+  isClip: boolean
+  /** Declared size of the ad, CSS pixels. */
+  declared: { width: number; height: number }
+  /** Whether time may count at all: rendered and, for a clip, playing. */
+  isCounting: () => boolean
+  onRatioChange: () => void
+  onViewed: (measurements: Measurements) => void
+}
 
 /**
  * Watches one frame until it has been viewed, by continuous dwell (A76): time counts only between two checks that both
@@ -9,18 +22,13 @@ import type { FrameMessage } from '../messages.ts'
  * A timer that merely fires a second after the ad came into view counts scrolled-away and hidden time. Here any check
  * that fails starts again from zero, and a gap between checks, as in a throttled tab, is not counted.
  */
-export function watchViewability(
-  element: HTMLElement,
-  isClip: boolean,
-  /** Whether time may count at all: rendered and, for a clip, playing. */
-  isCounting: () => boolean,
-  onRatioChange: () => void,
-  onViewed: (measurements: Measurements) => void,
-) {
+export function watchViewability({ frame, isClip, declared, isCounting, onRatioChange, onViewed }: ViewabilityOptions) {
   let ratio = 0
+  let seen: Visibility = { share: 1, check: 'none' }
   let dwell = noDwell
   let timer: ReturnType<typeof setInterval> | undefined
   let isDone = false
+  const visibility = watchVisibility(frame)
 
   /** Reads every entry: a moment out of view between two checks ends the dwell. */
   const read = (entries: readonly IntersectionObserverEntry[]): void => {
@@ -42,22 +50,25 @@ export function watchViewability(
         )
 
   const measure = () => {
-    const { width, height } = element.getBoundingClientRect()
+    const { width, height } = frame.getBoundingClientRect()
     return {
-      visible_ratio: Math.min(1, Math.round(ratio * 1e4) / 1e4),
+      visible_ratio: Math.min(1, Math.round(ratio * seen.share * 1e4) / 1e4),
       visible_ms: Math.round(dwell.ms),
       width_px: Math.round(width),
       height_px: Math.round(height),
       page_visible: isPageVisible(),
+      visibility_check: seen.check,
     } satisfies Measurements
   }
-  const needed = (): { ratio: number; ms: number } => {
-    const { width, height } = element.getBoundingClientRect()
-    return threshold(isClip, width * height)
-  }
+  const needed = (): { ratio: number; ms: number } => threshold(isClip, frame.getBoundingClientRect(), declared)
   /** Checked repeatedly, since no event fires when a style hides or shows the frame, or its size changes. */
   const isCandidate = (): boolean => isCounting() && isPageVisible() && ratio > 0
-  const isInView = (): boolean => isCandidate() && ratio >= needed().ratio && isShown(element)
+  const isInView = (): boolean => {
+    const min_ratio = needed().ratio
+    if (!isCandidate() || ratio < min_ratio) return false
+    seen = visibility.read()
+    return ratio * seen.share >= min_ratio
+  }
 
   function check(): void {
     if (isDone) return
@@ -77,7 +88,7 @@ export function watchViewability(
     onViewed(measure())
   }
 
-  observer?.observe(element)
+  observer?.observe(frame)
   return {
     isMeasurable: observer !== null,
     measure,
@@ -91,28 +102,9 @@ export function watchViewability(
       isDone = true
       stop()
       observer?.disconnect()
+      visibility.close()
     },
   }
-}
-
-export function isPageVisible(): boolean {
-  return document.visibilityState === 'visible'
-}
-
-/** Whether neither the element nor an ancestor is hidden by a style, in this document and in those of the origin around it. */
-function isShown(element: Element): boolean {
-  // Empty when it is not in the document.
-  if (getComputedStyle(element).visibility !== 'visible') return false
-  for (let at: Element | null = element; at; at = at.assignedSlot ?? at.parentElement ?? hostOf(at)) {
-    const { display, opacity } = getComputedStyle(at)
-    if (display === 'none' || Number(opacity) < 0.1) return false
-  }
-  const around = element.ownerDocument.defaultView?.frameElement
-  return !around || isShown(around)
-}
-
-function hostOf(element: Element): Element | null {
-  return (element.getRootNode() as Partial<ShadowRoot>).host ?? null
 }
 
 export interface Dwell {
@@ -134,12 +126,22 @@ export function advance(dwell: Dwell, now_ms: number, isInView: boolean): Dwell 
   return { ms: gap > max_gap_ms ? dwell.ms : dwell.ms + gap, seen_at_ms: now_ms }
 }
 
+/** An ad that is shown smaller cannot be recognised, CSS pixels; half of a declared side where that is less. */
+const min_side_px = 50
+
+interface Size {
+  width: number
+  height: number
+}
+
 /** Returns what makes an impression viewable (A76): the share of the pixels and the continuous time. */
-export function threshold(isClip: boolean, area_px2: number): { ratio: number; ms: number } {
+export function threshold(isClip: boolean, { width, height }: Size, declared: Size): { ratio: number; ms: number } {
   // IntersectionObserver reports a frame without pixels as wholly in view.
-  if (!area_px2) return { ratio: Infinity, ms: Infinity }
+  const isTooSmall =
+    width < Math.min(min_side_px, declared.width / 2) || height < Math.min(min_side_px, declared.height / 2)
+  if (isTooSmall) return { ratio: Infinity, ms: Infinity }
   if (isClip) return { ratio: 0.5, ms: 2_000 }
-  return { ratio: area_px2 >= 242_500 ? 0.3 : 0.5, ms: 1_000 }
+  return { ratio: width * height >= 242_500 ? 0.3 : 0.5, ms: 1_000 }
 }
 
 type MediaMessage = Extract<FrameMessage, { t: 'media' }>

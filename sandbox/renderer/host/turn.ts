@@ -3,24 +3,20 @@
  *
  * idle -> consent_check -> requesting -> blocked | no_fill | failed | filled -> mounting -> rendered -> finishing ->
  * cleared; cancelled from any. An ad must never break the host's turn, so nothing here throws or rejects.
+ *
+ * A turn outlives its element (A102): a list that reuses its rows starts the same turn again, on the same or another element. It
+ * is requested once; its placement is kept and mounted again for as long as it is valid, and then the turn has expired.
  */
 import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { Placement, PlacementResponse } from '../../../src/contract/resources/placements.ts'
 import { isObject } from '../../../src/foundation/json.ts'
 import { decisionError, readDecision, requestDecision } from './decision.ts'
-import { type Mount, mountPlacement } from './mount.ts'
-import {
-  describeProblem,
-  type Emit,
-  type EventType,
-  findTarget,
-  type Listener,
-  newId,
-  type Occupant,
-  type Renderer,
-  type RendererError,
-  requestJson,
-} from './renderer.ts'
+import { describeTarget, findTarget, newId, whenActivated } from './dom.ts'
+import type { Emit, EventType, Listener, RendererError } from './events.ts'
+import type { Mount } from './mount.ts'
+import type { Mounts } from './mounts.ts'
+import { findObstacle, type Occupant, type Renderer } from './renderer.ts'
+import { describeProblem, type JsonResponse, pause, requestJson } from './request.ts'
 
 export interface TurnOptions {
   /** The element for the ad, or its selector. */
@@ -30,6 +26,9 @@ export interface TurnOptions {
   body?: Record<string, unknown>
   /** Sent to the endpoint: the host's CSRF token, for example. */
   headers?: HeadersInit
+  /** Of the requests to the endpoint. Default `same-origin`. */
+  credentials?: RequestCredentials
+  /** The same id is the same turn, whichever element it is started on: the id of the message, for example. */
   turnId?: string
   /** Checked before the request; the snapshot in the response is always checked. */
   authoritative_consent?: AuthoritativeConsent | null
@@ -40,12 +39,13 @@ export interface TurnOptions {
   debug?: boolean
 }
 
-type LastState = 'blocked' | 'no_fill' | 'failed' | 'cleared' | 'cancelled'
+type LastState = 'blocked' | 'no_fill' | 'failed' | 'cleared' | 'cancelled' | 'expired'
 type OpenState = 'idle' | 'consent_check' | 'requesting' | 'filled' | 'mounting' | 'rendered' | 'finishing'
 export type TurnState = OpenState | LastState
 
 export interface Turn {
   readonly id: string
+  /** The element that the turn was started on last. */
   readonly target: Element | null
   readonly state: TurnState
   /** Resolves with the placement response unchanged, or null. Never rejects. */
@@ -57,16 +57,34 @@ export interface Turn {
   on<T extends EventType>(type: T | '*', listener: Listener<T>): () => void
 }
 
-export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
-  const { consents, events } = renderer
-  const id = options.turnId ?? newId('turn_')
-  const target = findTarget(options.target)
-  const session_id = String(options.body?.session_id ?? '')
+/** A host that redraws its message with every token would load the frame each time: then the element must stay first. */
+const redraw_ms = 1_000
+const settle_ms = 500
+
+/** A turn that can be started again. */
+export interface KeptTurn extends Turn {
+  /** Starts the turn on the target of `options`, unless it is open there. */
+  start(options: TurnOptions): void
+}
+
+export function createTurn(renderer: Renderer, id = newId('turn_')): KeptTurn {
+  const { consents, events, violations } = renderer
+  let options: TurnOptions
+  /** Weak, since rows of a list come and go while their turns are kept. */
+  let target: WeakRef<Element> | null = null
+  let passed = ''
+  let session_id = ''
   let state: TurnState = 'idle'
   let isFinished = false
   let mount: Mount | null = null
+  let mounted_at = -redraw_ms
   let slot_id: string | undefined
-  const over = new AbortController()
+  let over: AbortController
+  /** The first request of the turn: its response is kept, so that it is sent once. */
+  let requested: Promise<JsonResponse> | undefined
+  /** The decided response. */
+  let response: unknown
+  let decision: Promise<unknown> = Promise.resolve(null)
 
   const emit: Emit = (type, detail) => events.within({ turn_id: id, slot_id })(type, detail)
   const on: Turn['on'] = (type, listener) =>
@@ -80,13 +98,62 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     },
   }
 
+  function start(given: TurnOptions): void {
+    const element = findTarget(given.target)
+    const isFirst = !options!
+    const isOpen = !isFirst && !isLast(state)
+    if (isOpen && (!element || element === currentTarget())) return
+    if (state === 'expired') {
+      emit('turn:expired', {})
+      return
+    }
+    // Nothing more can come of it. A request that failed is not repeated by each row of a list that is drawn again.
+    if (state === 'no_fill' || (state === 'failed' && requested && !response)) return
+    if (!requested) session_id = String(given.body?.session_id ?? '')
+    options = { ...given, target: '' }
+    passed = describeTarget(given.target)
+    isFinished = false
+    leaveTarget()
+    target = element && new WeakRef(element)
+    if (element) renderer.occupy(element, occupant)
+    // The request under way belongs to the turn: its placement goes to the newest element.
+    if (isOpen && !mount) {
+      follow(given.signal)
+      return
+    }
+    const open = mount
+    mount = null
+    open?.clear('moved')
+    over?.abort()
+    over = new AbortController()
+    if (given.debug) over.signal.onabort = on('*', (event) => console.debug('[sponsored placement]', event))
+    state = 'idle'
+    if (isFirst) emit('turn:started', {})
+    decision = Promise.resolve(over.signal)
+      .then(run)
+      .catch((problem) => fail({ code: 'internal', message: String(problem) }))
+      .then((response) => response ?? null)
+    follow(given.signal)
+  }
+  function follow(signal: AbortSignal | undefined): void {
+    if (signal?.aborted) cancel('aborted')
+    else signal?.addEventListener('abort', () => occupant.end('aborted'), { signal: over.signal })
+  }
+  function currentTarget(): Element | null {
+    return target?.deref() ?? null
+  }
+  function leaveTarget(): void {
+    const element = currentTarget()
+    if (element) renderer.leave(element, occupant)
+  }
+
   /** Enters a final state and clears the ad. */
   function end(last: LastState, reason: string): void {
     const open = mount
     mount = null
     state = last
     open?.clear(reason)
-    if (target) renderer.leave(target, occupant)
+    leaveTarget()
     // A string, since an error created here would keep this turn's mount alive with its stack.
     over.abort(reason)
   }
@@ -113,65 +180,91 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
     if (mount?.isViewed) end('cleared', 'finished')
   }
   /** Returns whether consent blocks the ad. If so, the turn ends. */
-  function isBlocked(consent: unknown): boolean {
-    const reason = consents.problem(consent, session_id)
+  function isBlocked(consent: unknown, untilSynced?: boolean): boolean {
+    const reason = consents.problem(consent, session_id, untilSynced)
     if (reason === null) return false
     renderer.block(reason, emit)
     end('blocked', reason)
     return true
   }
 
-  /** A listener may have ended the turn. */
-  const isOver = (): boolean => isLast(state)
-
-  async function run(): Promise<unknown> {
+  async function run(signal: AbortSignal): Promise<unknown> {
+    /** A listener may have ended the turn, or it was started again meanwhile. */
+    const isOver = (): boolean => signal.aborted
+    await new Promise<void>(whenActivated)
     // The host's work need not wait for the exchange of a key: the ad does.
     if (!options.endpoint) await renderer.activating
     if (isOver()) return null
-    if (!target) return fail({ code: 'target_not_found' })
+    if (!currentTarget()) return fail({ code: 'target_not_found', got: [passed] })
+    const obstacle = findObstacle()
+    if (obstacle) return fail(obstacle)
+    // In parallel with the request; a failure is reported once there is an ad to show.
+    renderer.loadMounts().catch(() => {})
     state = 'consent_check'
     if (options.authoritative_consent !== undefined && isBlocked(options.authoritative_consent)) return null
-    if (!options.endpoint && !renderer.activation) return fail({ code: 'endpoint_missing' })
-    state = 'requesting'
-    let response: unknown
-    try {
-      response = await request()
-    } catch (problem) {
-      if (state === 'requesting') fail({ code: 'request_failed', ...describeProblem(problem) })
-      return null
+    if (!response) {
+      if (!options.endpoint && !renderer.activation) return fail({ code: 'endpoint_missing' })
+      state = 'requesting'
+      let received: unknown
+      try {
+        received = await request(signal)
+      } catch (problem) {
+        await pause(0, undefined)
+        const violation = violations.find('connect-src', String(options.endpoint))
+        if (!isOver()) fail(violation ?? { code: 'request_failed', ...describeProblem(problem) })
+        return null
+      }
+      const { kind } = readDecision(received)
+      if (kind !== 'pending') response = received
+      if (isOver()) {
+        if (kind !== 'pending' && isLast(state)) emit('error', { code: 'late_decision' })
+        return received
+      }
+      read(received, true, signal)
+      return received
     }
-    handle(response, target)
+    if (performance.now() - mounted_at < redraw_ms) await pause(settle_ms, signal)
+    if (!isOver()) read(response, false, signal)
     return response
   }
-  function request(): Promise<unknown> {
-    const { body = {}, headers, signal } = options
+  /** Requests the decision, at most once: a turn that was cancelled and is started again joins the request under way. */
+  function request(signal: AbortSignal): Promise<unknown> {
+    const { body = {}, headers, signal: given, credentials = 'same-origin' } = options
+    const { activation } = renderer
     const endpoint = String(options.endpoint ?? '')
-    if (!endpoint) return renderer.activation!.requestPlacement(body, signal, over.signal)
-    const more = { headers, signal, credentials: 'same-origin' } as const
+    const more = { headers, signal: given, credentials }
+    const send = (): Promise<JsonResponse> => {
+      const sent = endpoint ? requestJson(endpoint, { ...more, body }) : activation!.request(body, given)
+      sent.catch(() => {
+        if (given?.aborted) requested = undefined
+      })
+      return sent
+    }
     return requestDecision({
-      request: () => requestJson(endpoint, { ...more, body }),
+      request: (isRetry) => {
+        requested = isRetry || !requested ? send() : requested
+        return requested
+      },
       poll: (slot_id, query) =>
-        requestJson(`${endpoint}${endpoint.includes('?') ? '&' : '?'}slot_id=${slot_id}&${query}`, more),
+        endpoint
+          ? requestJson(`${endpoint}${endpoint.includes('?') ? '&' : '?'}slot_id=${slot_id}&${query}`, more)
+          : activation!.poll(slot_id, query, given),
       clock: renderer.clock,
-      signal: over.signal,
+      signal,
     })
   }
-  function handle(response: unknown, target: Element): void {
-    const decision = readDecision(response)
-    if (state !== 'requesting') {
-      if (decision.kind !== 'pending') emit('error', { code: 'late_decision' })
-      return
-    }
+  function read(received: unknown, isNew: boolean, signal: AbortSignal): void {
+    const decision = readDecision(received)
     if (decision.kind === 'unreadable') {
       fail(decisionError(decision))
       return
     }
-    const { status, slot_id: slot, authoritative_consent } = response as PlacementResponse
+    const { status, slot_id: slot, authoritative_consent } = received as PlacementResponse
     slot_id = slot
-    emit('decision', { status, fill: decision.kind === 'filled' })
-    if (isOver()) return
+    if (isNew) emit('decision', { status, fill: decision.kind === 'filled' })
+    if (isLast(state)) return
     if (decision.kind === 'filled') {
-      mountFill(decision.placement, authoritative_consent, target)
+      fill(decision.placement, authoritative_consent, isNew, signal)
     } else if (decision.kind === 'no_fill') {
       emit('no_fill', { no_fill_reason: decision.no_fill_reason })
       end('no_fill', 'no_fill')
@@ -179,17 +272,37 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
       fail(decisionError(decision))
     }
   }
-  function mountFill(placement: Placement, consent: AuthoritativeConsent | undefined, target: Element): void {
+  function fill(
+    placement: Placement,
+    consent: AuthoritativeConsent | undefined,
+    isNew: boolean,
+    signal: AbortSignal,
+  ): void {
     state = 'filled'
     const given = options.authoritative_consent
-    if (isBlocked(consent) || !consent || (given !== undefined && isBlocked(given))) return
-    if (!target.isConnected) {
+    if (isBlocked(consent, true) || !consent || (given !== undefined && isBlocked(given, true))) {
+      if (!isNew) emit('turn:expired', {})
+      return
+    }
+    renderer.loadMounts().then(
+      (mounts) => {
+        if (!signal.aborted) show(mounts, placement, consent, isNew)
+      },
+      (problem) => {
+        if (!signal.aborted) fail(renderer.loadError(problem))
+      },
+    )
+  }
+  function show({ mountPlacement }: Mounts, placement: Placement, consent: AuthoritativeConsent, isNew: boolean): void {
+    const element = currentTarget()
+    if (!element?.isConnected) {
       fail({ code: 'target_removed' })
       return
     }
     state = 'mounting'
-    mount = mountPlacement(renderer, {
-      target,
+    mounted_at = performance.now()
+    mount = mountPlacement({
+      target: element,
       placement,
       consent: { ...consent },
       session_id,
@@ -204,36 +317,41 @@ export function startTurn(renderer: Renderer, options: TurnOptions): Turn {
       onViewed: () => {
         if (state === 'finishing') end('cleared', 'finished')
       },
-      onCleared: (outcome) => {
-        if (mount) end(outcome, outcome)
+      ...(!isNew && {
+        onExpired: () => {
+          end('expired', 'expired')
+          emit('turn:expired', {})
+        },
+      }),
+      onCleared: (outcome, reason) => {
+        if (mount) end(outcome, reason)
+      },
+      onReturned: () => {
+        if (state === 'cleared' && (!isFinished || options.keepMounted)) start({ ...options, target: element })
       },
     })
   }
 
-  const turn: Turn = {
+  return {
     id,
-    target,
+    get target() {
+      return currentTarget()
+    },
     get state() {
       return state
     },
-    decision: Promise.resolve()
-      .then(run)
-      .catch((problem) => fail({ code: 'internal', message: String(problem) }))
-      .then((response) => response ?? null),
+    get decision() {
+      return decision
+    },
+    start,
     finish,
     cancel: () => cancel('cancelled'),
     on,
   }
-  if (target) renderer.occupy(target, occupant)
-  if (options.debug) over.signal.onabort = on('*', (event) => console.debug('[sponsored placement]', event))
-  emit('turn:started', {})
-  if (options.signal?.aborted) cancel('aborted')
-  else options.signal?.addEventListener('abort', () => occupant.end('aborted'), { signal: over.signal })
-  return turn
 }
 
 export function isLast(state: TurnState): state is LastState {
-  return ['blocked', 'no_fill', 'failed', 'cleared', 'cancelled'].includes(state)
+  return ['blocked', 'no_fill', 'failed', 'cleared', 'cancelled', 'expired'].includes(state)
 }
 
 function maxHeight(body: Record<string, unknown> | undefined): number | undefined {

@@ -9,8 +9,8 @@ import type { JobType } from '../../../../src/contract/fields.ts'
 import type { PlacementResponse } from '../../../../src/contract/resources/placements.ts'
 import { createProduct, type Product } from '../../../demo/product.ts'
 import { surfaces } from '../../../demo/surfaces.ts'
+import type { RendererEvent } from '../../../renderer/host/events.ts'
 import type { SponsoredPlacement } from '../../../renderer/host/main.ts'
-import type { RendererEvent } from '../../../renderer/host/renderer.ts'
 import {
   ApiProblem,
   bodyOf,

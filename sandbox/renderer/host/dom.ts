@@ -1,0 +1,59 @@
+/** What the renderer needs of the page's elements. */
+
+/**
+ * Returns the element itself, also one of another document, or the first one that a selector matches. Of an id that is not
+ * a valid selector, such as `#:r1:` of React's useId, returns the element with that id. Else null.
+ */
+export function findTarget(target: unknown): Element | null {
+  if ((target as Element | null)?.nodeType === 1) return target as Element
+  if (typeof target !== 'string') return null
+  try {
+    return document.querySelector(target)
+  } catch {
+    return document.getElementById(target.slice(1))
+  }
+}
+
+/** Returns what was passed as a target, for an error: `"#slot"`, `Object {current}`. */
+export function describeTarget(target: unknown): string {
+  if (typeof target !== 'object' || !target) return typeof target === 'string' ? `"${target}"` : String(target)
+  return `${target.constructor?.name} {${Object.keys(target).slice(0, 5)}}`
+}
+
+/** Returns 128 random bits as digits. getRandomValues, unlike randomUUID, also works on pages without https. */
+export function newId(prefix: string): string {
+  return prefix + crypto.getRandomValues(new Uint32Array(4)).join('')
+}
+
+/** Sets styles that the page's own rules cannot override. Allowed under a strict CSP. */
+export function setStyles(element: HTMLElement, styles: Record<string, string>): void {
+  for (const [name, value] of Object.entries(styles)) element.style.setProperty(name, value, 'important')
+}
+
+/** Returns the parent of an element in the flat tree: across slots and shadow roots. */
+export function flatParent(element: Element): Element | null {
+  return element.assignedSlot ?? element.parentElement ?? hostOf(element)
+}
+
+/** Returns the host of the shadow root that the element is in, or null. */
+export function hostOf(element: Element): Element | null {
+  return (element.getRootNode() as Partial<ShadowRoot>).host ?? null
+}
+
+export function isPageVisible(): boolean {
+  return document.visibilityState === 'visible'
+}
+
+/** Calls `start` now, or when a prerendered page is shown: until then nothing may be requested or counted. */
+export function whenActivated(start: () => void): void {
+  if ((document as { prerendering?: boolean }).prerendering) {
+    document.addEventListener('prerenderingchange', start, { once: true })
+  } else start()
+}
+
+/** Removes what copies of a page, or an ad that has left with its target, have left in an element. */
+export function removeCopies(around: ParentNode): void {
+  for (const copy of around.querySelectorAll('[data-sp-placement]')) {
+    if (!copy.shadowRoot?.hasChildNodes()) copy.remove()
+  }
+}

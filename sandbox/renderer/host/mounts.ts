@@ -1,0 +1,63 @@
+/**
+ * The second part of the script: everything that shows an ad. It is loaded while the first placement of a page is requested, and
+ * has what all its ads share.
+ */
+import { openBeaconQueue } from './beacons.ts'
+import { type Delivery, type Mount, type MountOptions, mountPlacement } from './mount.ts'
+import type { Renderer } from './renderer.ts'
+
+export interface Mounts {
+  /** Mounts a placement, whose consent permits it, on a target that is in a document. */
+  mountPlacement(options: MountOptions): Mount
+}
+
+export function openMounts(renderer: Renderer): Mounts {
+  const shared = { queue: openBeaconQueue(), findDelivery: openDeliveries(), whenAttached: openAttachments() }
+  const context: MountContext = Object.assign(renderer, shared)
+  return { mountPlacement: (options) => mountPlacement(context, options) }
+}
+
+/** The renderer, and what all ads of a page share. */
+export interface MountContext extends Renderer {
+  queue: ReturnType<typeof openBeaconQueue>
+  /** Returns what was already sent of a placement: it is counted once, however often it is mounted. */
+  findDelivery: ReturnType<typeof openDeliveries>
+  /** Calls back when an element that has left the document is in it again. */
+  whenAttached: ReturnType<typeof openAttachments>
+}
+
+/** Placements of a page that are kept, so that they are counted once. */
+const max_deliveries = 500
+
+function openDeliveries() {
+  const deliveries = new Map<string, Delivery>()
+  return (asset_token: string, open: () => Delivery): Delivery => {
+    const delivery = deliveries.get(asset_token) ?? open()
+    deliveries.set(asset_token, delivery)
+    for (const [token, { holder }] of deliveries) {
+      if (deliveries.size <= max_deliveries) break
+      if (!holder) deliveries.delete(token)
+    }
+    return delivery
+  }
+}
+
+/**
+ * A ResizeObserver holds its elements weakly and sees them gain a size, so nothing of the page is watched, nor kept in memory.
+ */
+function openAttachments() {
+  const waiting = new WeakMap<Element, () => void>()
+  let observer: ResizeObserver | undefined
+  return (element: Element, listener: () => void): void => {
+    observer ??= new ResizeObserver((entries) => {
+      for (const { target } of entries) {
+        if (!target.isConnected) continue
+        observer!.unobserve(target)
+        waiting.get(target)?.()
+        waiting.delete(target)
+      }
+    })
+    waiting.set(element, listener)
+    observer.observe(element)
+  }
+}

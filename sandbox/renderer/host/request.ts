@@ -1,0 +1,85 @@
+/** JSON requests with fetch. */
+import { retryAfterMs } from '../../../src/foundation/http.ts'
+import { isObject } from '../../../src/foundation/json.ts'
+
+const timeout_ms = 15_000
+
+interface RequestOptions {
+  body?: object | undefined
+  token?: string | undefined
+  headers?: HeadersInit | undefined
+  signal?: AbortSignal | undefined
+  /** Default `omit`: cookies are sent to the host's own routes only. */
+  credentials?: RequestCredentials | undefined
+  keepalive?: boolean
+}
+
+export interface JsonResponse {
+  ok: boolean
+  status: number
+  /** The service's reason_code, or `http_<status>` when it gave none. */
+  reason_code: string
+  /** Retry-After, milliseconds from now; null without one. */
+  retry_after_ms: number | null
+  /** The Date header, Unix epoch milliseconds. NaN when a cross-origin page may not read it. */
+  date_ms: number
+  body: unknown
+}
+
+/** POSTs `body`, or GETs without one. Resolves with any response; rejects on network errors, abort or after 15 s. */
+export async function requestJson(url: string, options: RequestOptions): Promise<JsonResponse> {
+  const { body, token, signal, credentials = 'omit', keepalive = false } = options
+  // AbortSignal.timeout and AbortSignal.any would exclude browsers of 2023.
+  const abort = new AbortController()
+  const end = (): void => abort.abort()
+  const timer = setTimeout(end, timeout_ms)
+  signal?.addEventListener('abort', end)
+  if (signal?.aborted) end()
+  const headers = new Headers(options.headers)
+  if (body) headers.set('content-type', 'application/json')
+  if (token) headers.set('authorization', `Bearer ${token}`)
+  try {
+    const response = await fetch(url, {
+      method: body ? 'POST' : 'GET',
+      headers,
+      body: body ? JSON.stringify(body) : null,
+      credentials,
+      keepalive,
+      // A poll that a cache answers would stay pending.
+      cache: 'no-store',
+      signal: abort.signal,
+    })
+    const { ok, status } = response
+    const json: unknown = await response.json().catch(() => null)
+    const reason_code = isObject(json) && typeof json.reason_code === 'string' ? json.reason_code : `http_${status}`
+    const date_ms = Date.parse(`${response.headers.get('date')}`)
+    const retry_after_ms = retryAfterMs(response.headers.get('retry-after'), date_ms || Date.now())
+    return { ok, status, reason_code, retry_after_ms, date_ms, body: json }
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', end)
+  }
+}
+
+/** Resolves after `ms`, or as soon as the signal aborts. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, signal?.aborted ? 0 : ms)
+    signal?.addEventListener('abort', end)
+  })
+}
+
+/** Returns an error response as an error. */
+export function requestProblem({ status, reason_code }: JsonResponse): Error {
+  return Object.assign(new Error(reason_code), { status, reason_code })
+}
+
+/** Returns the details of an error event. */
+export function describeProblem(problem: unknown): { status?: number; reason_code?: string; message: string } {
+  return { message: String(problem), ...(problem as object) }
+}
