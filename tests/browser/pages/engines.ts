@@ -14,7 +14,22 @@ const without = (...names: readonly string[]) =>
   if (owner[last] !== undefined) Object.defineProperty(owner, last, { value: undefined, configurable: true, writable: true })
 }</script>`
 
-const recent = ['URL.canParse', 'AbortSignal.any', 'AbortSignal.timeout', 'Object.hasOwn', 'structuredClone']
+/** What came after the versions that docs/renderer.md states. */
+const recent = [
+  'URL.canParse',
+  'URL.parse',
+  'AbortSignal.any',
+  'AbortSignal.timeout',
+  'Object.hasOwn',
+  'Object.groupBy',
+  'Map.groupBy',
+  'Promise.withResolvers',
+  'Array.fromAsync',
+  'Array.prototype.findLast',
+  'Array.prototype.toSorted',
+  'Element.prototype.checkVisibility',
+  'structuredClone',
+]
 
 const unsupported = (id: string, api: string, does: string): PageOfCases => ({
   name: id,
@@ -82,7 +97,7 @@ export const engines: Kind = {
       cases: [
         {
           id: 'older-engine',
-          does: `The engine lacks ${recent.join(', ')}.`,
+          does: `The engine lacks what came in the last years: ${recent.join(', ')}.`,
           happens: 'The ad is shown and counted once.',
           script: 'start({ signal: new AbortController().signal })',
           phases: [{ ...shownOnce, values: { 'window.hostErrors': [] } }],

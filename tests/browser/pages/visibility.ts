@@ -80,6 +80,10 @@ export const effects: Kind = {
           within(
             '-webkit-mask-image:linear-gradient(transparent,transparent);mask-image:linear-gradient(transparent,transparent)',
           ),
+          {
+            happens: 'Not billed: no engine can know what is left of it, so its view is VISIBILITY_UNMEASURED.',
+            phases: [{ ...unseen, optional_beacons: ['visible VISIBILITY_UNMEASURED'] }],
+          },
         ),
         hidden('clipped', 'A clip path leaves nothing of it.', within('clip-path:inset(50% 50% 50% 50%)')),
         visible(
