@@ -17,10 +17,13 @@ export interface Blocked {
 interface RecordingWindow {
   /** The number of elements that have an id so far. */
   svcElements?: number
+  /** When an ad was first seen rendered without a response to any of its beacons, by the id of its mount. */
+  svcUnanswered?: Map<string, number>
   /** Measures how much of each ad can be seen; the share is in `data-svc-share` of its frame. */
   svcSeen?: IntersectionObserver
   svcRecords?: Records
-  SponsoredPlacement?: { getEvents(): RendererEvent[] }
+  /** Without `getEvents` it is the stub of the page, which waits for render.js. */
+  SponsoredPlacement?: { getEvents?(): RendererEvent[]; queue?: { length?: number } }
 }
 
 /** The fields that are read from a render.js event. */
@@ -36,6 +39,7 @@ interface RendererEvent {
   message?: string
   event?: string
   got?: string[]
+  directive?: string
 }
 
 /**
@@ -58,6 +62,8 @@ interface FrameLook {
   hidden_by: string | null
   clipped_by: string | null
   shared_id: string | null
+  /** Whether render.js has mounted it. */
+  is_managed: boolean
   /**
    * The share of it that is inside the window and not cut off by anything around it, 0 to 1; null: not measured yet.
    */
@@ -73,6 +79,8 @@ export interface PageLook {
   renderer_errors: RendererError[]
   /** Whether render.js is loaded but was never called. */
   is_idle: boolean
+  /** Turns in the stub of the page that wait for render.js. */
+  waiting_turns: number
   shift: number
 }
 
@@ -88,15 +96,28 @@ export function recordFromStart(bases: readonly string[]): void {
   }).observe({ type: 'layout-shift', buffered: true })
   const isAd = (node: Node) =>
     node instanceof Element &&
-    [node, ...node.querySelectorAll('iframe')].some(
-      (each) => each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`)),
+    [node, ...node.querySelectorAll('iframe, [data-sp-placement]')].some(
+      (each) =>
+        each.matches('[data-sp-placement]') ||
+        (each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`))),
     )
-  new MutationObserver((mutations) => {
+  const observer = new MutationObserver((mutations) => {
     const isChange = mutations.some(({ target, addedNodes, removedNodes }) =>
       [...addedNodes, ...removedNodes, target].some(isAd),
     )
     if (isChange) records.changes.push(performance.now())
-  }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] })
+    // render.js draws into a shadow root, which changes its size by itself.
+    for (const { addedNodes } of mutations) {
+      for (const node of addedNodes) {
+        if (!(node instanceof Element)) continue
+        for (const each of [node, ...node.querySelectorAll('[data-sp-placement]')]) {
+          if (each.shadowRoot) observer.observe(each.shadowRoot, changes)
+        }
+      }
+    }
+  })
+  const changes = { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] }
+  observer.observe(document, changes)
   document.addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective, disposition }) => {
     if (!bases.some((base) => blockedURI.startsWith(base))) return
     const is_enforced = disposition === 'enforce'
@@ -112,12 +133,22 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     const { width, height } = element.getBoundingClientRect()
     return element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && width > 0 && height > 0
   }
+  /** Returns its parent element, even across a shadow root boundary. */
+  const parentOf = (element: Element) =>
+    element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
+  /** Returns the elements below a root, those of open shadow roots too. */
+  const within = (root: ParentNode): Element[] =>
+    [...root.querySelectorAll('*')].flatMap((each) => [
+      each,
+      ...(each.shadowRoot === null ? [] : within(each.shadowRoot)),
+    ])
   const labelOf = (frame: Element) => {
     let around: Element | null = frame
     for (let level = 0; level < 3 && around !== null && around !== document.body; level++) {
-      around = around.parentElement
+      around = parentOf(around)
       if (around === null || around === document.body) break
-      const found = [...around.querySelectorAll<HTMLElement>('[data-sp-label], *')].find(
+      const inside = [...(around.shadowRoot === null ? [] : within(around.shadowRoot)), ...within(around)]
+      const found = (inside as HTMLElement[]).find(
         (each) =>
           each.tagName !== 'IFRAME' &&
           (each.matches('[data-sp-label]') || each.childElementCount === 0) &&
@@ -131,9 +162,6 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   }
   const nameOf = (element: Element) =>
     element.id === '' ? [element.localName, ...element.classList].join('.') : `${element.localName}#${element.id}`
-  /** Returns its parent element, even across a shadow root boundary. */
-  const parentOf = (element: Element) =>
-    element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
   /** Returns the style that hides it and the element that has it, or null. */
   const hiddenBy = (frame: Element) => {
     if (frame.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return null
@@ -164,12 +192,24 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   }
   /** Returns the id of an element around it that another, empty element has too, or null. */
   const sharedId = (frame: Element) => {
-    for (let around = frame.parentElement; around !== null && around !== document.body; around = around.parentElement) {
+    for (let around = parentOf(frame); around !== null && around !== document.body; around = parentOf(around)) {
       if (around.id === '') continue
       const others = [...document.querySelectorAll(`[id="${CSS.escape(around.id)}"]`)].filter((each) => each !== around)
       if (others.some((each) => each.childElementCount === 0 && each.textContent.trim() === '')) return around.id
     }
     return null
+  }
+  /** Returns the beacons of ads that were rendered some seconds ago and have no response yet: render.js retries for minutes. */
+  const unanswered = (events: readonly RendererEvent[]): RendererError[] => {
+    counting.svcUnanswered ??= new Map()
+    const since = counting.svcUnanswered
+    return events.flatMap(({ type, instance_id: id }): RendererError[] => {
+      if (type !== 'rendered' || id === undefined) return []
+      if (events.some((each) => each.instance_id === id && /beacon|error|blocked/.test(each.type))) return []
+      if (!since.has(id)) since.set(id, performance.now())
+      const isLate = performance.now() - since.get(id)! > 2_500
+      return isLate ? [{ type: 'beacon', code: 'render', detail: 'network_error' }] : []
+    })
   }
   /** Returns what render.js reports about ads that did not become impressions. */
   const errorsIn = (events: readonly RendererEvent[]): RendererError[] => {
@@ -177,9 +217,11 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     return events.flatMap((event): RendererError[] => {
       const { type, code, reason, reason_code, message, got } = event
       const fields = got === undefined ? null : got.length === 0 ? 'not a JSON object' : `it has ${got.join(', ')}`
-      const detail = reason_code ?? message ?? fields
+      const things = code === 'target_not_found' ? 'passed' : code === 'engine_unsupported' ? 'lacks' : null
+      const found = got === undefined || things === null ? fields : `${things} ${got.join(', ')}`
+      const detail = reason_code ?? event.directive ?? message ?? found
       if (type === 'error' || type === 'blocked') return [{ type, code: code ?? reason ?? 'unknown', detail }]
-      if (type === 'beacon' && reason_code === 'network_error')
+      if (type === 'beacon' && (reason_code === 'network_error' || reason_code === 'response_not_from_service'))
         return [{ type, code: event.event ?? 'unknown', detail }]
       if (type === 'turn:cancelled' && !isShownAtAll) return [{ type: 'cancelled', code: 'cancelled', detail: null }]
       const own = events.filter(({ instance_id }) => instance_id === event.instance_id)
@@ -190,11 +232,9 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       return [{ type, code: reason ?? 'unknown', detail: `${event.slot_id ?? 'an unknown slot'} after ${shown}` }]
     })
   }
-  const framesIn = (root: ParentNode): HTMLIFrameElement[] =>
-    [...root.querySelectorAll('*')].flatMap((each) =>
-      each instanceof HTMLIFrameElement ? [each] : each.shadowRoot === null ? [] : framesIn(each.shadowRoot),
-    )
-  const frames = framesIn(document).filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
+  const frames = within(document)
+    .filter((each) => each instanceof HTMLIFrameElement)
+    .filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
   const counting = window as RecordingWindow
   const { svcRecords: records, SponsoredPlacement: renderer } = counting
   const shifts = (records?.shifts ?? []).filter(({ at }) =>
@@ -226,13 +266,15 @@ export function lookAtPage(bases: readonly string[]): PageLook {
         hidden_by: hiddenBy(frame),
         clipped_by: clippedBy(frame),
         shared_id: sharedId(frame),
+        is_managed: parentOf(frame)?.matches('[data-sp-placement]') === true,
         seen_share: share === undefined ? null : Number(share),
         label: labelOf(frame),
       }
     }),
     blocked: records?.blocked ?? [],
-    is_idle: renderer?.getEvents().length === 0,
-    renderer_errors: errorsIn(renderer?.getEvents() ?? []),
+    is_idle: renderer?.getEvents?.().length === 0,
+    waiting_turns: renderer?.getEvents === undefined ? (renderer?.queue?.length ?? 0) : 0,
+    renderer_errors: [...errorsIn(renderer?.getEvents?.() ?? []), ...unanswered(renderer?.getEvents?.() ?? [])],
     shift: shifts.reduce((sum, { value }) => sum + value, 0),
   }
 }

@@ -13,6 +13,7 @@ import {
   type RendererError,
   recordFromStart,
 } from './in-page.ts'
+import { hasStub, isUseTooEarly } from './renderer-use.ts'
 import { maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
 
 export interface PageSeen {
@@ -30,6 +31,10 @@ export interface PageSeen {
   renderer_errors: readonly RendererError[]
   /** Whether render.js was loaded but never called. */
   is_idle: boolean
+  /** Whether the page has the stub that runs turns without render.js. */
+  has_stub: boolean
+  /** Turns in that stub that still wait for render.js. */
+  waiting_turns: number
   /** Calls by the page's scripts to other servers than the service that got an error response. */
   refused_calls: readonly RefusedCall[]
   /** Errors on the console, and uncaught ones, that are about the service or come from its scripts. */
@@ -45,11 +50,13 @@ interface KeyRequest {
   where: 'headers' | 'body' | 'url'
 }
 
-interface RefusedCall {
+export interface RefusedCall {
   method: string
   /** Without its query. */
   url: string
   status: number
+  /** Whether the request carried cookies. */
+  has_cookies: boolean
 }
 
 export interface Mount {
@@ -69,6 +76,8 @@ export interface Mount {
   sought_ms: number
   /** The id of an element around it that another, empty element also had at the end; null when there was none. */
   shared_id: string | null
+  /** Whether render.js has mounted it: a frame that nothing initialises shows nothing. */
+  is_managed: boolean
   /** How long at least half of it was in the window, milliseconds. */
   in_view_ms: number
   /** Visible text next to it that marks it as an ad; null when there was none. */
@@ -111,7 +120,7 @@ const readable = /javascript|json|html|css|text|xml/
 const maxMessage = 300
 
 /** The lists that browser events are added to while the page is watched. */
-interface Records extends Pick<PageSeen, 'files'> {
+interface Records extends Pick<PageSeen, 'files' | 'has_stub'> {
   keys: ServedKey[]
   key_requests: KeyRequest[]
   refused_calls: RefusedCall[]
@@ -127,6 +136,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
   try {
     const records: Records = {
       files: 0,
+      has_stub: false,
       keys: [],
       key_requests: [],
       refused_calls: [],
@@ -138,7 +148,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     await context.addInitScript(recordFromStart, bases)
     context.on('response', (response) => {
       reading.push(readServed(response, bases, records))
-      recordRefusal(response, bases, records)
+      reading.push(recordRefusal(response, bases, records))
     })
     context.on('request', (request) => void reading.push(findKey(request, records)))
     context.on('requestfailed', (request) => {
@@ -153,7 +163,11 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     context.on('console', (message) => recordConsole(message, bases, records))
     context.on('weberror', (error) => {
       const { message, stack = '' } = error.error()
-      if (message.includes('SponsoredPlacement') || bases.some((base) => stack.includes(base)))
+      if (
+        message.includes('SponsoredPlacement') ||
+        isUseTooEarly(message) ||
+        bases.some((base) => stack.includes(base))
+      )
         records.console_errors.push(shortened(message))
     })
     const page = await context.newPage()
@@ -204,6 +218,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       blocked: [...blocked.values()],
       is_idle: all.some((look) => look.is_idle) && all.every((look) => look.renderer_errors.length === 0),
       renderer_errors: all.flatMap((look) => look.renderer_errors),
+      waiting_turns: all.reduce((sum, look) => sum + look.waiting_turns, 0),
       shift: all.reduce((sum, look) => sum + look.shift, 0),
       screenshot,
     }
@@ -243,7 +258,18 @@ interface Looking {
 
 function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Looking): void {
   const { key, frame, sought, is_headed, passed_ms } = looking
-  for (const { src, width, height, hidden_by, clipped_by, shared_id, seen_share, label, ...each } of frames) {
+  for (const {
+    src,
+    width,
+    height,
+    hidden_by,
+    clipped_by,
+    shared_id,
+    is_managed,
+    seen_share,
+    label,
+    ...each
+  } of frames) {
     const element = key(each.element)
     const before = mounts.get(element)
     const isInView = (seen_share ?? 0) >= 0.5 && hidden_by === null
@@ -260,6 +286,7 @@ function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Look
       seen_share: Math.max(seen_share ?? 0, before?.seen_share ?? 0),
       sought_ms: (before?.sought_ms ?? 0) + (isSought ? passed_ms : 0),
       shared_id,
+      is_managed,
       in_view_ms: (before?.in_view_ms ?? 0) + (isInView && before !== undefined ? passed_ms : 0),
       label: label ?? before?.label ?? null,
       colors: before?.colors ?? null,
@@ -321,14 +348,22 @@ async function readServed(response: Response, bases: readonly string[], records:
   const text = type.includes('event-stream') ? null : await response.text().catch(() => null)
   if (text === null) return
   records.files++
+  records.has_stub ||= hasStub(text)
   records.keys.push(...secretKeysIn(text).map((key) => ({ file: printableUrl(url), ...key })))
 }
 
-function recordRefusal(response: Response, bases: readonly string[], { refused_calls }: Records): void {
+async function recordRefusal(response: Response, bases: readonly string[], { refused_calls }: Records): Promise<void> {
   const request = response.request()
   const isCall = request.resourceType() === 'fetch' || request.resourceType() === 'xhr'
   if (!isCall || response.status() < 400 || isOfService(response.url(), bases)) return
-  refused_calls.push({ method: request.method(), url: printableUrl(response.url()), status: response.status() })
+  const headers = await request.allHeaders().catch(() => request.headers())
+  const has_cookies = headers.cookie !== undefined
+  refused_calls.push({
+    method: request.method(),
+    url: printableUrl(response.url()),
+    status: response.status(),
+    has_cookies,
+  })
 }
 
 async function findKey(request: Request, { key_requests }: Records): Promise<void> {
