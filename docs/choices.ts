@@ -59,6 +59,7 @@ export const choices: Readonly<Record<string, string>> = {
   A95: 'Sandbox only: scenarios, the catalogue of named cases',
   A96: 'Sandbox only: fault rules break requests before credentials are checked',
   A97: 'Sandbox only: named tokens of the control plane, its audit list, and namespaces',
+  A100: 'Origins are normalized when they are set; shells with a scheme of their own; one matcher everywhere',
   C01: 'Old clients: CORS of their headers and routes',
   C02: 'Old clients: both forms of POST /v1/jobs',
   C03: 'Old clients: the shape of a decision',

@@ -247,7 +247,7 @@ export const reasonCodes = {
     ],
     origin_not_allowed: [
       'The origin is not allowed for this project.',
-      "Add it to the project's allowed origins, scheme and port included. null, of a sandboxed iframe or a file, is never allowed: serve the page over http or https.",
+      "Add it to the project's allowed origins, scheme and port included, such as http://localhost:5173 or capacitor://localhost. null, of a sandboxed iframe or a file, is never allowed: serve the page over http or https.",
     ],
     origin_mismatch: ['The token was issued to another origin.', 'Use the token on the origin that activated it.'],
     secret_key_in_browser: [

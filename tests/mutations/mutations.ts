@@ -532,7 +532,7 @@ const others: Mutation[] = [
     name: 'frame_may_be_embedded_anywhere',
     wrong: 'Any page may embed the frame.',
     file: 'sandbox/frame-html/page.ts',
-    from: '`frame-ancestors ${ancestors(frame_ancestors)}`',
+    from: "`frame-ancestors ${frame_ancestors.join(' ') || \"'none'\"}`",
     to: '`frame-ancestors *`',
     noticed_by: 'frames/only allowed origins of the project may embed a banner',
   },
