@@ -47,7 +47,7 @@ export const choices: Readonly<Record<string, string>> = {
   A73: 'Order of the checks of a beacon',
   A74: 'Rejected beacons are stored separately',
   A75: 'Billing is computed over the set of accepted beacons',
-  A76: 'Viewability thresholds and billing models',
+  A76: 'Viewability thresholds, the least size that counts, and billing models',
   A77: 'Evidence: a hash chain per project',
   A78: 'Test traffic is accepted with billable false',
   A80: 'The project config',

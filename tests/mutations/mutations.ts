@@ -397,6 +397,22 @@ const billing: Omit<Mutation, 'about'>[] = [
     noticed_by: 'billing/a banner less than half in view is BELOW_THRESHOLD',
   },
   {
+    name: 'pixel_counts',
+    wrong: 'A view of an ad of one pixel counts.',
+    file: 'src/contract/beacon-verdict.ts',
+    from: "if (isTooSmall(measurements, creative)) return 'TOO_SMALL'",
+    to: '',
+    noticed_by: 'billing/a banner shown at 1 x 1 px is TOO_SMALL',
+  },
+  {
+    name: 'unknown_cover_counts',
+    wrong: 'A view counts although nothing checked what covers the ad.',
+    file: 'src/contract/beacon-verdict.ts',
+    from: "if (visibility_check === 'none') return 'VISIBILITY_UNMEASURED'",
+    to: '',
+    noticed_by: 'billing/a view of a banner that no check could confirm does not count',
+  },
+  {
     name: 'impossible_dwell_counts',
     wrong: 'A view counts that lasted longer than the time since its render.',
     file: 'src/contract/beacon-verdict.ts',
