@@ -6,10 +6,12 @@ import { acceptMeanings, errorCodes, reasonCodes } from '../src/contract/error-c
 import { ApiError, type ReasonCode } from '../src/contract/errors.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from '../src/contract/no-fill.ts'
 import { warnings } from '../src/contract/warnings.ts'
+import { rulesOfDoctor } from '../src/journal/doctor.ts'
 import type { RuleText } from '../src/journal/rule.ts'
 import { beaconFileRules, beaconSlotRules } from '../src/journal/rules/beacon-file.ts'
 import { allPageRules, checkableRules, journalRules } from '../src/journal/rules/index.ts'
 import { machineRules, sandboxRules } from '../src/journal/rules/machine.ts'
+import { servedRules } from '../src/journal/rules/page.ts'
 
 /** The paragraphs that are generated, by code, in the order of the pages. */
 export type Heads = Readonly<Record<string, string>>
@@ -110,12 +112,16 @@ function renderHeads(renderer: string): Heads {
   return Object.fromEntries([...rows('error'), ...rows('blocked')])
 }
 
+function pick(rules: Readonly<Record<string, RuleText>>, ids: ReadonlySet<string>) {
+  return Object.fromEntries(Object.entries(rules).filter(([id]) => ids.has(id)))
+}
+
 /** Every rule by id. A rule that several commands use is written once. */
 function ruleHeads(): Heads {
   const sets: readonly (readonly [judge: string, rules: Readonly<Record<string, RuleText>>])[] = [
     ['svc qa observe', journalRules],
     ['svc qa observe --url', allPageRules],
-    ['svc doctor', { ...checkableRules, ...machineRules, ...sandboxRules }],
+    ['svc doctor', { ...pick(checkableRules, rulesOfDoctor()), ...machineRules, ...sandboxRules, ...servedRules }],
     ['svc beacons lint', { ...beaconFileRules, ...beaconSlotRules }],
   ]
   const judges = new Map<string, string[]>()

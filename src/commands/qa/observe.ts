@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { durationMs, sinceText } from '../../cli/endpoint/input.ts'
 import type { Command, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes, noSandbox, unreadable } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, noSandboxFor, nothingChecked, unreadable } from '../../cli/run/errors.ts'
 import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
@@ -14,7 +14,7 @@ import { isUtf16, saveAsUtf8 } from '../../foundation/json.ts'
 import { shownCommand } from '../../foundation/redaction.ts'
 import { findService, type Machine } from '../../journal/facts/machine.ts'
 import type { PageSeen, WatchOptions } from '../../journal/facts/page.ts'
-import { isAdRequest, readJournal } from '../../journal/journal.ts'
+import { type Exchange, isAdRequest, readJournal } from '../../journal/journal.ts'
 import type { Watched } from '../../journal/observe.ts'
 import type { RunResult } from '../../qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
@@ -54,7 +54,7 @@ export const observe: Command = {
   summary: 'Judge an integration by its requests and its page',
   details: [
     'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
-    "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
+    "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning, and if it saw no request of the app; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],
   options: [
@@ -99,18 +99,13 @@ interface Watching extends ObserveFlags {
 /** Resolves to a function that performs the steps of a file, before anything is started. Throws CliError. */
 async function loadDrive({ host }: Session, file: string | undefined): Promise<Watching['drive']> {
   if (file === undefined) return undefined
-  const { loadPageSteps, PageStepFailed } = await import('../../qa/browser/page-steps.ts')
+  const { loadPageSteps } = await import('../../qa/browser/page-steps.ts')
   const text = await readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
     throw unreadable(file, error)
   })
   if (isUtf16(text)) throw new CliError('usage', 'file_invalid', `${file} is not UTF-8.`, saveAsUtf8)
   try {
-    const steps = loadPageSteps(text, file)
-    return (page, signal) =>
-      steps(page, signal).catch((error: unknown) => {
-        if (!(error instanceof PageStepFailed)) throw error
-        throw new CliError('expectation', 'step_failed', error.message, error.hint)
-      })
+    return loadPageSteps(text, file)
   } catch (error) {
     throw await suiteFailure(error, 'A list of steps: [{ click: text=Accept }, { wait_for: visible }]')
   }
@@ -278,8 +273,13 @@ async function report(session: Session, flags: Watching, observation: Observatio
     throw qaFailure(error)
   }
   const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
-  const hint = isFailed ? null : unseenHint(watched, flags, base_url)
-  if (hint !== null) out.note(hint)
+  const unseen = isFailed ? null : unseenHint(watched, flags, base_url)
+  if (!isFailed && !watched.exchanges.some(isOfApp)) {
+    const own = watched.own_requests === 0 ? '' : ` and left out ${watched.own_requests} of svc itself`
+    const message = `Nothing was judged: observe saw no request of the app to ${base_url}${own}.`
+    throw nothingChecked(message, unseen ?? 'The warnings above say why.')
+  }
+  if (unseen !== null) out.note(unseen)
   return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
 }
 
@@ -294,9 +294,14 @@ function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: Ob
       ? `The page requested no ad from ${base_url}. Is that the base URL of the app?${early}`
       : `The page requested no ad. Does it wait for consent or a question?${early} Drive it with a file of steps: --steps FILE. Or use it yourself: --interactive`
   }
-  if (exchanges.length > 0) return null
-  if (since !== undefined) return `${base_url} has received no requests since then.`
-  return `${base_url} received no requests. Does the app read SVC_BASE_URL?`
+  if (exchanges.some(isOfApp)) return null
+  if (since !== undefined) return 'Use the app, then run this again. Or look further back: --since 2h'
+  return 'Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is not seen.'
+}
+
+/** Whether it shows what the app does: any page may load the renderer. */
+function isOfApp({ path }: Exchange): boolean {
+  return !path.startsWith('/v1/render.js')
 }
 
 /** Returns the flag that shows the browser, or null. */
@@ -332,7 +337,8 @@ function checkFlags(
   }
 }
 
-function sandboxMissing({ settings: { base_url, source } }: Session, service: Machine['service']): CliError {
+function sandboxMissing({ settings }: Session, service: Machine['service']): CliError {
+  const { base_url, source } = settings
   if (typeof service === 'object') {
     const { message, hint } = service
     return new CliError(
@@ -343,7 +349,7 @@ function sandboxMissing({ settings: { base_url, source } }: Session, service: Ma
     )
   }
   const hint = 'Start one: svc start. Or run a command against its own: svc qa observe -- npm test'
-  if (source.base_url === 'default') return noSandbox(hint)
+  if (source.base_url === 'default') return noSandboxFor(settings, hint)
   const message = `No sandbox responds at ${base_url}. Only a sandbox records the requests to judge.`
   return new CliError('unreachable', 'target_missing', message, hint)
 }

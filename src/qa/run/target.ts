@@ -2,9 +2,11 @@
 
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { version } from '../../cli/run/host.ts'
 import type { PermittedKey } from '../../cli/settings/settings.ts'
 import type { ByteReader } from '../../client/exchange.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
+import { ownAgents } from '../../contract/own-requests.ts'
 import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { fillPath } from '../../foundation/http.ts'
 import type { Json } from '../../foundation/json.ts'
@@ -27,7 +29,7 @@ export interface TargetOptions {
   admin_token?: PermittedKey | undefined
   /** Uses v1 only, with the given keys, even when the service is a sandbox. Default: false. */
   is_plain_client?: boolean
-  /** Sent with every request; default: none. */
+  /** Sent with every request; default: that of `svc qa run`. */
   user_agent?: string
   /** The prefix of the sessions of cases; default: `qa_`. */
   session_prefix?: string
@@ -54,7 +56,7 @@ const within_ms = 10_000
 /** Opens a service for a run. Throws QaError. */
 export async function openTarget(options: TargetOptions) {
   const base_url = options.base_url.replace(/\/+$/, '')
-  const http = new HttpClient(options.user_agent === undefined ? {} : { 'user-agent': options.user_agent })
+  const http = new HttpClient({ 'user-agent': options.user_agent ?? `${ownAgents.qa}${version}` })
   const control_headers: Record<string, string> =
     options.admin_token === undefined ? {} : { 'x-sandbox-token': options.admin_token }
   const control: Control = async (id, params = {}, body, signal = AbortSignal.timeout(within_ms)) => {
