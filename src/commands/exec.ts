@@ -6,7 +6,6 @@ import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
-import type { Sandbox } from '../../sandbox/index.ts'
 import { flagValues } from '../cli/endpoint/input.ts'
 import type { Certificate } from '../cli/process/certificate.ts'
 import type { Command, Session } from '../cli/run/command.ts'
@@ -74,7 +73,12 @@ export const exec: Command = {
     const given = flagValues(flags, options)
     const surrounding = options.isolated === true ? null : await surroundingSandbox(session.host)
     if (surrounding === null) {
-      return runWithSandbox(session, passthrough, { interrupt, options: given }, ({ group }) => group.ended)
+      return runWithSandbox(
+        session,
+        passthrough,
+        { interrupt, options: given, namesInspector: true },
+        ({ group }) => group.ended,
+      )
     }
     session.out.note(`joins the sandbox of the surrounding command, ${surrounding}, for ${shownCommand(passthrough)}`)
     const unused = Object.keys(given).map((name) => flags.get(name as StartOptionName)?.long ?? name)
@@ -162,6 +166,8 @@ interface ProgramOptions {
   /** Whether an interrupt ends the program. Default true. */
   forwards?: boolean
   options?: StartOptions
+  /** Whether the address of the inspector is printed. Default false. */
+  namesInspector?: boolean
 }
 
 /** Contains the URL of the sandbox that `svc exec` or `svc qa observe` started, for a `svc exec` inside its command. */
@@ -184,17 +190,17 @@ async function surroundingSandbox(host: Host): Promise<string | null> {
 export async function runWithSandbox(
   session: Session,
   words: readonly string[],
-  { interrupt, forwards = true, options = {} }: ProgramOptions,
+  { interrupt, forwards = true, options = {}, namesInspector = false }: ProgramOptions,
   use: (program: SandboxProgram) => Promise<number>,
 ): Promise<number> {
   const { host, out } = session
   const given = mergeStartOptions(options, startEnvironment(host.env, startOptions))
   const { sandbox, certificate } = await startOnFreePort(session, { ...given, port: 0, ephemeral: true })
   const bundle = certificate === null ? null : bundleOf(certificate, host.env.NODE_EXTRA_CA_CERTS)
-  const unlist = await listAsExec(session, sandbox, certificate, shownCommand(words))
+  const unlist = await listAsExec(session, { sandbox, certificate }, shownCommand(words))
   try {
     out.note(`sandbox ${sandbox.url} for ${shownCommand(words)}`)
-    out.note(`inspector ${sandbox.inspector_url}`)
+    if (namesInspector) out.note(`inspector ${sandbox.inspector_url}`)
     if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
     const origin = sandbox.projects.map(pageOrigin)[0] ?? null
     const trusted = bundle === null ? null : { certificate: bundle.path }
@@ -243,10 +249,10 @@ async function runProgram(
  */
 async function listAsExec(
   { host }: Session,
-  { url, inspector_url, database, pid, version, projects }: Sandbox,
-  certificate: Certificate | null,
+  { sandbox, certificate }: Awaited<ReturnType<typeof startOnFreePort>>,
   command: string,
 ): Promise<() => Promise<void>> {
+  const { url, inspector_url, database, pid, version, projects } = sandbox
   const home = stateDirectory(host)
   const isListed = (await runningSandboxes(home, host)).some((other) => other.pid === pid)
   if (isListed || stateProblem(home) !== null) return async () => {}

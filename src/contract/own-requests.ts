@@ -8,7 +8,7 @@
 export const ownAgents = {
   command_line: 'svc/',
   tools: 'svc-mcp/',
-  qa: 'svc-qa/',
+  qa: 'svc-qa/1',
   inspector: 'svc-inspector',
   contract_check: 'svc-contract-check',
 } as const

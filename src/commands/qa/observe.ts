@@ -140,15 +140,15 @@ function observeProgram(session: Session, flags: Watching, words: readonly strin
     const isStopped = isServer && program.exitCode() === null
     if (isStopped) group.end('SIGTERM')
     const code = await group.ended
-    const judged = await report(session, flags, {
+    return report(session, flags, {
       client: commandClient(session.host, { base_url, credential: secret_key, validate: 'report' }),
       base_url,
       kind: 'fresh',
       is_ended: true,
       page,
       what: shownCommand(words),
+      command_code: isStopped ? 0 : code,
     })
-    return isStopped || code === 0 ? judged : code
   })
 }
 
@@ -238,12 +238,14 @@ interface Observation {
   page: PageSeen | null
   /** `npm test`, `http://localhost:3000`. */
   what: string
+  /** The exit code of a command that was not stopped: another than 0 comes before the verdict. */
+  command_code?: number
 }
 
 async function report(session: Session, flags: Watching, observation: Observation): Promise<number> {
   const { createObservationList, judge, resultOf } = await import('../../journal/observe.ts')
   const { host, out, settings, command_name } = session
-  const { client, base_url, kind, after, is_ended, page, what } = observation
+  const { client, base_url, kind, after, is_ended, page, what, command_code = 0 } = observation
   const { since, started_at_ms } = flags
   const info = await client.sandbox.info()
   const about = { client_id: settings.client_id, command_name }
@@ -277,9 +279,11 @@ async function report(session: Session, flags: Watching, observation: Observatio
   if (!isFailed && !watched.exchanges.some(isOfApp)) {
     const own = watched.own_requests === 0 ? '' : ` and left out ${watched.own_requests} of svc itself`
     const message = `Nothing was judged: observe saw no request of the app to ${base_url}${own}.`
-    throw nothingChecked(message, unseen ?? 'The warnings above say why.')
+    if (command_code === 0) throw nothingChecked(message, unseen ?? 'The warnings above say why.')
+    out.note(message)
   }
   if (unseen !== null) out.note(unseen)
+  if (command_code !== 0) return command_code
   return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
 }
 

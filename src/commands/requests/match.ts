@@ -148,7 +148,7 @@ async function run(session: Session, input: CommandInput): Promise<number> {
       [
         ['count', String(count)],
         ['expected', expected],
-        ['of', plural(looked_at, 'request')],
+        ['looked at', plural(looked_at, 'request')],
       ],
       style,
     )

@@ -44,7 +44,7 @@ export interface PageSeen {
   failed_step: FailedStep | null
 }
 
-export interface FailedStep {
+interface FailedStep {
   /** With the place in its file. */
   message: string
   hint: string

@@ -7,7 +7,6 @@
  * soon as the page has loaded, unless the page has more to serve.
  */
 import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core'
-import { version } from '../../cli/run/host.ts'
 import { ownAgents } from '../../contract/own-requests.ts'
 import { escapeHtml } from '../../foundation/html.ts'
 import type { Json } from '../../foundation/json.ts'
@@ -60,7 +59,7 @@ function userAgentOf(browser: Browser): string {
 export async function openHostPage(browser: Browser, options: HostPageOptions): Promise<HostPage> {
   const { origin, base_url, width = 800, height = 700, color_scheme = 'light', reduced_motion, serve = {} } = options
   const context = await browser.newContext({
-    userAgent: `${userAgentOf(browser)} ${ownAgents.qa}${version}`,
+    userAgent: `${userAgentOf(browser)} ${ownAgents.qa}`,
     viewport: { width, height },
     colorScheme: color_scheme,
     reducedMotion: reduced_motion === true ? 'reduce' : 'no-preference',

@@ -2,7 +2,6 @@
 
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { version } from '../../cli/run/host.ts'
 import type { PermittedKey } from '../../cli/settings/settings.ts'
 import type { ByteReader } from '../../client/exchange.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
@@ -56,7 +55,7 @@ const within_ms = 10_000
 /** Opens a service for a run. Throws QaError. */
 export async function openTarget(options: TargetOptions) {
   const base_url = options.base_url.replace(/\/+$/, '')
-  const http = new HttpClient({ 'user-agent': options.user_agent ?? `${ownAgents.qa}${version}` })
+  const http = new HttpClient({ 'user-agent': options.user_agent ?? ownAgents.qa })
   const control_headers: Record<string, string> =
     options.admin_token === undefined ? {} : { 'x-sandbox-token': options.admin_token }
   const control: Control = async (id, params = {}, body, signal = AbortSignal.timeout(within_ms)) => {
