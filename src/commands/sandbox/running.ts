@@ -81,6 +81,7 @@ export const status: Command = {
         style,
       ),
     )
+    for (const warning of info?.warnings ?? []) out.note(`warning: ${warning}`)
     if (running > 1) out.note(`${running} sandboxes are running. List them: ${command_name} sandbox ps`)
     return ready ? 0 : exitCodes.unreachable.exit_code
   },
