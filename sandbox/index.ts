@@ -235,7 +235,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     port = await server.listen(options.host, options.port ?? 0)
     services.url = address.urlAt(port)
     services.base_url = address.public_url ?? services.url
-    await store.shared?.join({ url: services.base_url, version: services.version })
+    const { base_url, version } = services
+    await store.shared?.join({ url: base_url, version }, () => clock.now() - clock.offset_ms)
     await callbacks.restore()
     await pendingDecisions.restore()
     if (store.shared !== null) {

@@ -97,8 +97,11 @@ export interface SharedStore {
    * is back.
    */
   isConnected(): boolean
-  /** Writes the heartbeat of this node with its address, at once and from then on, until the store is closed. */
-  join(node: Pick<NodeRow, 'url' | 'version'>): Promise<void>
+  /**
+   * Writes the heartbeat of this node with its address, at once and from then on, until the store is closed. `systemNow`
+   * is the clock of its computer, epoch milliseconds.
+   */
+  join(node: Pick<NodeRow, 'url' | 'version'>, systemNow: () => number): Promise<void>
   /** Resolves to the nodes of this namespace that are alive, by number. */
   nodes(): Promise<NodeRow[]>
   /** Resolves to all namespaces of the database, by name. It reads a table in each. */

@@ -163,6 +163,7 @@ export function sharingMethods(
   { canFlush, ...about }: { host: string; started_at_ms: number; canFlush: boolean },
 ): SharedStore & { announce(): Promise<void> } {
   let own: NodeAbout | null = null
+  let systemNow = () => 0
   let sinceRemoval = 0
 
   const announce = async () => {
@@ -173,11 +174,11 @@ export function sharingMethods(
 
   /** Compares the clock of this computer with that of the database, which all nodes share. */
   const clockAhead = async () => {
-    const before_ms = Date.now()
+    const before_ms = systemNow()
     const [row] = await run<{ now_ms: number }>(
       'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms',
     )
-    return Math.round((before_ms + Date.now()) / 2 - row!.now_ms)
+    return Math.round((before_ms + systemNow()) / 2 - row!.now_ms)
   }
 
   /** The schemas of all namespaces of the database. */
@@ -195,7 +196,8 @@ export function sharingMethods(
     namespace: namespaceOf(schema),
     isConnected: nodes.isLive,
     announce,
-    async join({ url, version }) {
+    async join({ url, version }, now) {
+      systemNow = now
       own = { ...about, url, version }
       await announce()
     },
