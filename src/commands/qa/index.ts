@@ -9,8 +9,9 @@ import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { countFromOne, repeatable } from '../../cli/endpoint/input.ts'
 import { ownControl } from '../../cli/output/terminal.ts'
+import { plural } from '../../cli/output/text.ts'
 import type { Command, Noun, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, nothingChecked } from '../../cli/run/errors.ts'
 import { type Host, version } from '../../cli/run/host.ts'
 import { writeJson } from '../../cli/settings/files.ts'
 import { readJson } from '../../cli/settings/schemas.ts'
@@ -56,7 +57,7 @@ const run: Command = {
   summary: 'Run suites against a sandbox or a service',
   details: [
     'Without names it runs every built-in suite. The target is the running sandbox; with --fresh, a sandbox that the run starts and stops itself; with --base-url, any service, with the keys from the settings.',
-    'A case that the target cannot show is reported as not applicable, with the reason. Production keys are refused without --allow-live. Exit code 0 if all passed, 5 if a check failed, 2 for an invalid suite, 7 without a target.',
+    'A case that the target cannot show is reported as not applicable, with the reason. Production keys are refused without --allow-live. Exit code 0 if all passed, 5 if a check failed or no case applied, 2 for an invalid suite, 7 without a target.',
   ].join('\n\n'),
   arguments: [suitesArgument],
   options: [
@@ -100,8 +101,11 @@ async function runOnce(
 ): Promise<number> {
   const again = flags.lastFailed === true ? await lastRun(session.host) : null
   if (again?.failed.length === 0) {
-    session.out.data({ cases: [] }, () => [`No case failed in the last run in ${session.host.cwd}.`])
-    return exitCodes.ok.exit_code
+    session.out.data({ cases: [] }, () => [])
+    throw nothingChecked(
+      `Nothing ran: no case failed in the last run in ${session.host.cwd}.`,
+      'Run them all: leave out --last-failed.',
+    )
   }
   const reporter = await createReporter(session, flags.reporter)
   const alternative = 'Without --browser only the cases that need none run.'
@@ -116,6 +120,7 @@ async function runOnce(
       await storeRun(session.host, names, result.cases, again)
       if (result.interrupted !== null) return exitCodes.interrupted.exit_code
       const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
+      if (!isFailed) refuseNothing(result)
       return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
     } catch (error) {
       throw qaFailure(error)
@@ -125,6 +130,16 @@ async function runOnce(
   } finally {
     await browser?.close()
   }
+}
+
+/** Throws CliError when no case could be judged. */
+function refuseNothing({ cases, target }: RunResult): void {
+  if (cases.some(({ outcome }) => outcome === 'passed')) return
+  const reasons = [
+    ...new Set(cases.flatMap(({ reason }) => reason?.replace(/^Line \d+ \(.*?\) needs /, 'needs ') ?? [])),
+  ]
+  const message = `Nothing was checked: none of ${plural(cases.length, 'case')} applies to ${target.base_url}.`
+  throw nothingChecked(message, reasons.slice(0, 3).join(' ') || 'See why: --reporter list')
 }
 
 async function runOn(
@@ -273,7 +288,8 @@ async function runOnChange(
     const before = read()
     if (host.stdout.is_terminal) host.stdout.write(clearScreen())
     const code = await run().catch((error: unknown) => {
-      if (!(error instanceof CliError) || !['suite_invalid', 'no_case'].includes(error.code)) throw error
+      if (!(error instanceof CliError) || !['suite_invalid', 'no_case', 'nothing_checked'].includes(error.code))
+        throw error
       const { category, code, message, hint } = error
       out.failure({ category, code, reason_code: null, message, hint, request_id: null })
       return null

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { durationMs, sinceText } from '../../cli/endpoint/input.ts'
 import type { Command, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes, noSandbox, unreadable } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, noSandboxFor, nothingChecked, unreadable } from '../../cli/run/errors.ts'
 import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
@@ -14,7 +14,7 @@ import { isUtf16, saveAsUtf8 } from '../../foundation/json.ts'
 import { shownCommand } from '../../foundation/redaction.ts'
 import { findService, type Machine } from '../../journal/facts/machine.ts'
 import type { PageSeen, WatchOptions } from '../../journal/facts/page.ts'
-import { isAdRequest, readJournal } from '../../journal/journal.ts'
+import { type Exchange, isAdRequest, readJournal } from '../../journal/journal.ts'
 import type { Watched } from '../../journal/observe.ts'
 import type { RunResult } from '../../qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
@@ -54,7 +54,7 @@ export const observe: Command = {
   summary: 'Judge an integration by its requests and its page',
   details: [
     'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
-    "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
+    "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning, and if it saw no request of the app; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],
   options: [
@@ -99,18 +99,13 @@ interface Watching extends ObserveFlags {
 /** Resolves to a function that performs the steps of a file, before anything is started. Throws CliError. */
 async function loadDrive({ host }: Session, file: string | undefined): Promise<Watching['drive']> {
   if (file === undefined) return undefined
-  const { loadPageSteps, PageStepFailed } = await import('../../qa/browser/page-steps.ts')
+  const { loadPageSteps } = await import('../../qa/browser/page-steps.ts')
   const text = await readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
     throw unreadable(file, error)
   })
   if (isUtf16(text)) throw new CliError('usage', 'file_invalid', `${file} is not UTF-8.`, saveAsUtf8)
   try {
-    const steps = loadPageSteps(text, file)
-    return (page, signal) =>
-      steps(page, signal).catch((error: unknown) => {
-        if (!(error instanceof PageStepFailed)) throw error
-        throw new CliError('expectation', 'step_failed', error.message, error.hint)
-      })
+    return loadPageSteps(text, file)
   } catch (error) {
     throw await suiteFailure(error, 'A list of steps: [{ click: text=Accept }, { wait_for: visible }]')
   }
@@ -145,15 +140,15 @@ function observeProgram(session: Session, flags: Watching, words: readonly strin
     const isStopped = isServer && program.exitCode() === null
     if (isStopped) group.end('SIGTERM')
     const code = await group.ended
-    const judged = await report(session, flags, {
+    return report(session, flags, {
       client: commandClient(session.host, { base_url, credential: secret_key, validate: 'report' }),
       base_url,
       kind: 'fresh',
       is_ended: true,
       page,
       what: shownCommand(words),
+      command_code: isStopped ? 0 : code,
     })
-    return isStopped || code === 0 ? judged : code
   })
 }
 
@@ -243,12 +238,14 @@ interface Observation {
   page: PageSeen | null
   /** `npm test`, `http://localhost:3000`. */
   what: string
+  /** The exit code of a command that was not stopped: another than 0 comes before the verdict. */
+  command_code?: number
 }
 
 async function report(session: Session, flags: Watching, observation: Observation): Promise<number> {
   const { createObservationList, judge, resultOf } = await import('../../journal/observe.ts')
   const { host, out, settings, command_name } = session
-  const { client, base_url, kind, after, is_ended, page, what } = observation
+  const { client, base_url, kind, after, is_ended, page, what, command_code = 0 } = observation
   const { since, started_at_ms } = flags
   const info = await client.sandbox.info()
   const about = { client_id: settings.client_id, command_name }
@@ -278,8 +275,15 @@ async function report(session: Session, flags: Watching, observation: Observatio
     throw qaFailure(error)
   }
   const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
-  const hint = isFailed ? null : unseenHint(watched, flags, base_url)
-  if (hint !== null) out.note(hint)
+  const unseen = isFailed ? null : unseenHint(watched, flags, base_url)
+  if (!isFailed && !watched.exchanges.some(isOfApp)) {
+    const own = watched.own_requests === 0 ? '' : ` and left out ${watched.own_requests} of svc itself`
+    const message = `Nothing was judged: observe saw no request of the app to ${base_url}${own}.`
+    if (command_code === 0) throw nothingChecked(message, unseen ?? 'The warnings above say why.')
+    out.note(message)
+  }
+  if (unseen !== null) out.note(unseen)
+  if (command_code !== 0) return command_code
   return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
 }
 
@@ -294,9 +298,14 @@ function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: Ob
       ? `The page requested no ad from ${base_url}. Is that the base URL of the app?${early}`
       : `The page requested no ad. Does it wait for consent or a question?${early} Drive it with a file of steps: --steps FILE. Or use it yourself: --interactive`
   }
-  if (exchanges.length > 0) return null
-  if (since !== undefined) return `${base_url} has received no requests since then.`
-  return `${base_url} received no requests. Does the app read SVC_BASE_URL?`
+  if (exchanges.some(isOfApp)) return null
+  if (since !== undefined) return 'Use the app, then run this again. Or look further back: --since 2h'
+  return 'Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is not seen.'
+}
+
+/** Whether it shows what the app does: any page may load the renderer. */
+function isOfApp({ path }: Exchange): boolean {
+  return !path.startsWith('/v1/render.js')
 }
 
 /** Returns the flag that shows the browser, or null. */
@@ -332,7 +341,8 @@ function checkFlags(
   }
 }
 
-function sandboxMissing({ settings: { base_url, source } }: Session, service: Machine['service']): CliError {
+function sandboxMissing({ settings }: Session, service: Machine['service']): CliError {
+  const { base_url, source } = settings
   if (typeof service === 'object') {
     const { message, hint } = service
     return new CliError(
@@ -343,7 +353,7 @@ function sandboxMissing({ settings: { base_url, source } }: Session, service: Ma
     )
   }
   const hint = 'Start one: svc start. Or run a command against its own: svc qa observe -- npm test'
-  if (source.base_url === 'default') return noSandbox(hint)
+  if (source.base_url === 'default') return noSandboxFor(settings, hint)
   const message = `No sandbox responds at ${base_url}. Only a sandbox records the requests to judge.`
   return new CliError('unreachable', 'target_missing', message, hint)
 }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, ConsoleMessage, Frame, Page, Request, Response } from 'playwright-core'
 import { withoutQuery } from '../../foundation/http.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
+import { PageStepFailed } from '../../qa/browser/page-steps.ts'
 import { pixelsOf } from '../../qa/browser/screenshot.ts'
 import type { Screenshot } from '../../qa/result.ts'
 import {
@@ -42,6 +43,18 @@ export interface PageSeen {
   /** Sum of the layout shifts right after an ad appeared, changed its size or disappeared, as browsers count them. */
   shift: number
   screenshot: Screenshot | null
+  /** Whether a file of steps used the page. */
+  is_driven: boolean
+  /** The step that could not be done, after which the page was only watched; null when all could. */
+  failed_step: FailedStep | null
+}
+
+interface FailedStep {
+  /** With the place in its file. */
+  message: string
+  hint: string
+  /** Whether it waited for an event of render.js. */
+  is_wait: boolean
 }
 
 interface KeyRequest {
@@ -140,7 +153,7 @@ interface Records extends Pick<PageSeen, 'files' | 'has_stub'> {
   console_errors: string[]
 }
 
-/** Throws PageUnreachable, and what `drive` throws. */
+/** Throws PageUnreachable, and what `drive` throws but PageStepFailed, which does not end the watch. */
 export async function watchPage(browser: Browser, options: WatchOptions): Promise<PageSeen> {
   const { url, bases, for_ms, signal, is_headed, drive = async () => {} } = options
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
@@ -191,7 +204,14 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     const looks = new Map<string, PageLook>()
     const frames: Frame[] = []
     let isOver = false
-    const driving = drive(page, signal).then(() => pause(for_ms ?? longestTimer_ms, signal))
+    let failed_step: PageSeen['failed_step'] = null
+    const driving = drive(page, signal)
+      .catch((error: unknown) => {
+        if (!(error instanceof PageStepFailed)) throw error
+        const { message, hint, is_wait } = error
+        failed_step = { message, hint, is_wait }
+      })
+      .then(() => pause(for_ms ?? longestTimer_ms, signal))
     driving
       .catch(() => {})
       .finally(() => {
@@ -215,7 +235,6 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       last = now
       await pause(interval_ms, signal)
     }
-    // A step that failed; a step cut off by the end of the watch is not a failure.
     if (isOver) await driving
     const screenshot = page.isClosed() ? null : await screenshotOf(page).catch(ignoreNavigation)
     await Promise.race([Promise.all(reading), pause(maxRead_ms)])
@@ -232,6 +251,8 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       waiting_turns: all.reduce((sum, look) => sum + look.waiting_turns, 0),
       shift: all.reduce((sum, look) => sum + look.shift, 0),
       screenshot,
+      is_driven: options.drive !== undefined,
+      failed_step,
     }
   } finally {
     await context.close()

@@ -29,7 +29,7 @@ export const servedRules = ruleSet('served', {
         ...keys.map(({ file, line, key }) => ({ message: `${file}:${line} contains the secret key ${key}.` })),
         ...(problem === null ? [] : [{ ...unreadable, message: `${place}: ${problem}.` }]),
       ],
-      holds: `No secret key in ${plural(files, 'file')} of ${place}.`,
+      holds: files === 0 ? `${place} has no files.` : `No secret key in ${plural(files, 'file')} of ${place}.`,
     }),
   },
 })
@@ -54,6 +54,17 @@ export const sourceRules = ruleSet('source', {
 const unreadable = { severity: 'unknown', fix: 'Correct the path or address, and try again.' } as const
 
 export const pageRules = ruleSet('page', {
+  'step-failed': {
+    title: 'every step of --steps can be done',
+    severity: 'error',
+    costs: 'The page was not used as a user would: what comes after the step was not judged.',
+    fix: 'Correct the step, or the page.',
+    needs: 'a file of steps (--steps)',
+    judge: ({ page: { is_driven, failed_step } }) => ({
+      looked_at: is_driven ? 1 : 0,
+      findings: failed_step === null ? [] : [{ message: failed_step.message, fix: failed_step.hint }],
+    }),
+  },
   'secret-key-sent': {
     title: 'the page sends no secret key',
     severity: 'error',

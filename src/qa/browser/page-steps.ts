@@ -51,7 +51,9 @@ export function loadPageSteps(
       for (const name of Object.keys(step) as (keyof PageStep)[]) {
         const problem = await runStep(step, name, page, { signal, timeout })
         if (signal.aborted) return
-        if (problem !== null) throw new PageStepFailed({ place: places.ofName([index], name), ...problem })
+        if (problem !== null) {
+          throw new PageStepFailed({ place: places.ofName([index], name), ...problem }, name === 'wait_for')
+        }
       }
     }
   }
@@ -61,10 +63,13 @@ export function loadPageSteps(
 export class PageStepFailed extends Error {
   override readonly name = 'PageStepFailed'
   readonly hint: string
+  /** Whether it waited for an event of render.js: then what kept the ad away is the cause. */
+  readonly is_wait: boolean
 
-  constructor({ hint, ...problem }: SuiteProblem) {
+  constructor({ hint, ...problem }: SuiteProblem, is_wait: boolean) {
     super(problemText({ ...problem, hint: '' }))
     this.hint = hint
+    this.is_wait = is_wait
   }
 }
 

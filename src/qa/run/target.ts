@@ -6,6 +6,7 @@ import type { PermittedKey } from '../../cli/settings/settings.ts'
 import type { ByteReader } from '../../client/exchange.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
 import { pageOrigin } from '../../contract/origins.ts'
+import { ownAgents } from '../../contract/own-requests.ts'
 import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { fillPath } from '../../foundation/http.ts'
 import type { Json } from '../../foundation/json.ts'
@@ -28,7 +29,7 @@ export interface TargetOptions {
   admin_token?: PermittedKey | undefined
   /** Uses v1 only, with the given keys, even when the service is a sandbox. Default: false. */
   is_plain_client?: boolean
-  /** Sent with every request; default: none. */
+  /** Sent with every request; default: that of `svc qa run`. */
   user_agent?: string
   /** The prefix of the sessions of cases; default: `qa_`. */
   session_prefix?: string
@@ -55,7 +56,7 @@ const within_ms = 10_000
 /** Opens a service for a run. Throws QaError. */
 export async function openTarget(options: TargetOptions) {
   const base_url = options.base_url.replace(/\/+$/, '')
-  const http = new HttpClient(options.user_agent === undefined ? {} : { 'user-agent': options.user_agent })
+  const http = new HttpClient({ 'user-agent': options.user_agent ?? ownAgents.qa })
   const control_headers: Record<string, string> =
     options.admin_token === undefined ? {} : { 'x-sandbox-token': options.admin_token }
   const control: Control = async (id, params = {}, body, signal = AbortSignal.timeout(within_ms)) => {
