@@ -97,7 +97,7 @@ interface Watching extends ObserveFlags {
 }
 
 /** Resolves to a function that performs the steps of a file, before anything is started. Throws CliError. */
-async function loadDrive({ host }: Session, file: string | undefined): Promise<Watching['drive']> {
+export async function loadDrive({ host }: Session, file: string | undefined): Promise<WatchOptions['drive']> {
   if (file === undefined) return undefined
   const { loadPageSteps, PageStepFailed } = await import('../../qa/browser/page-steps.ts')
   const text = await readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
@@ -203,7 +203,7 @@ async function watchInBrowser(
 }
 
 /** Returns every base URL that a page may use to call the service: a local one has several names. */
-function basesOf(base_url: string): string[] {
+export function basesOf(base_url: string): string[] {
   const { hostname, port, protocol } = new URL(base_url)
   if (!isLoopback(hostname)) return [base_url]
   return ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${protocol}//${name}:${port}`)
