@@ -7,7 +7,7 @@ import { type Condition, shellOrigin } from './conditions.ts'
 import type { HostEvent } from './content-scripts.ts'
 import { countsView, type Sighting } from './observe.ts'
 
-export interface Cause {
+interface Cause {
   /** What happened, one sentence. */
   why: string
   /** The directive, header, attribute, setting or code to add, as it is written. */

@@ -4,7 +4,7 @@
  */
 
 /** What the page's policies blocked, and its uncaught errors. */
-export interface Trouble {
+interface Trouble {
   violations: { directive: string; blocked: string; place: string; sample: string }[]
   errors: string[]
 }

@@ -12,7 +12,7 @@ export { openExtensionBrowser } from './extension.ts'
 /** Pages that are open at a time: each waits most of the time, and measures while it does not. */
 const maxPages = 4
 
-export interface MatrixOptions extends ObserveOptions, Judging {
+interface MatrixOptions extends ObserveOptions, Judging {
   browser(): Promise<Browser>
   /** A browser with the extension; null where it cannot load one. */
   extension: ExtensionBrowser | null

@@ -5,12 +5,13 @@ import type { Client } from '../client/client.ts'
 import type { Output } from '../contract/endpoint.ts'
 import type { Contract } from '../contract/index.ts'
 import { type PageSeen, PageUnreachable, watchPage } from '../journal/facts/page.ts'
+import type { PageSteps } from '../qa/browser/page-steps.ts'
 import type { Condition, Scene } from './conditions.ts'
 import { type HostLook, lookAtHost, recordTrouble } from './content-scripts.ts'
 import type { Blocker } from './filter-list.ts'
 import { openPassthrough, type SeenRequest } from './passthrough.ts'
 
-export type Detail = Output<Contract['placements.explain']>
+type Detail = Output<Contract['placements.explain']>
 
 /** Everything that is known about the page under a condition. */
 export interface Sighting {
@@ -46,7 +47,7 @@ export interface ObserveOptions {
   for_ms: number
   signal: AbortSignal
   /** Uses the page first. */
-  drive?: ((page: Page, signal: AbortSignal) => Promise<void>) | undefined
+  drive?: PageSteps | undefined
 }
 
 /** Time between two looks. */
@@ -172,6 +173,7 @@ function openWatch(condition: Condition, scene: Scene, { bases, client, for_ms, 
         if (/frame-ancestors|X-Frame-Options/.test(message.text())) refused_frames.push(message.text())
       })
       await context.addInitScript(recordTrouble)
+      await drive?.prepare(page)
       if (condition.script !== undefined) await context.addInitScript(condition.script)
       await condition.prepare?.(page, context)
     },

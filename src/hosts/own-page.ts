@@ -4,15 +4,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Client } from '../client/client.ts'
 
-export interface OwnPage {
+interface OwnPage {
   url: string
   close(): Promise<void>
 }
 
-/** Serves the page and the route of its backend on a free port. `client` has the secret key. */
-export async function openOwnPage(base_url: string, client: Client, client_id: string): Promise<OwnPage> {
+/** Serves the page and the route of its backend on a free port. `client` has the secret key, `run` names its sessions. */
+export async function openOwnPage(base_url: string, client: Client, client_id: string, run: string): Promise<OwnPage> {
   let count = 0
-  const run = Math.random().toString(36).slice(2, 8)
   const server = createServer(async (request, response) => {
     if (request.url !== '/placement') {
       response.writeHead(request.url === '/' ? 200 : 404, { 'content-type': 'text/html; charset=utf-8' })

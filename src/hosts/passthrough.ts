@@ -46,7 +46,7 @@ export interface PassthroughOptions {
   findBlock?: (request: Pick<SeenRequest, 'url' | 'destination' | 'from'>) => string | null
 }
 
-export interface Passthrough {
+interface Passthrough {
   /** Its address, for the browser. */
   readonly address: string
   /** Its port, at which the browser can ask it for its own documents. */

@@ -166,14 +166,15 @@ async function openService(session: Session, url: string | undefined): Promise<S
     const { base_url, client_id } = settings
     const client = sessionClient(host, settings)
     const kind = settings.sandbox === null ? 'service' : 'sandbox'
-    const page = url === undefined ? await openOwnPage(base_url, client, client_id ?? 'proj_demo') : null
+    const page =
+      url === undefined ? await openOwnPage(base_url, client, client_id ?? 'proj_demo', host.randomText(8)) : null
     const close = async () => page?.close()
     return { base_url, client, client_id: client_id ?? 'proj_demo', kind, url: page?.url ?? url!, close }
   }
   const { sandbox } = await startOnFreePort(session, { port: 0, host: '127.0.0.1', ephemeral: true })
   const client_id = sandbox.keys.client_id
   const client = commandClient(host, { base_url: sandbox.url, credential: keyOfStarted(sandbox), validate: 'report' })
-  const page = await openOwnPage(sandbox.url, client, client_id)
+  const page = await openOwnPage(sandbox.url, client, client_id, host.randomText(8))
   const close = async () => {
     await page.close()
     await sandbox.close()
