@@ -21,6 +21,7 @@ import type { CaseResult, Reporter, RunResult } from '../../qa/result.ts'
 import type { PlannedCase, Selection } from '../../qa/run/plan.ts'
 import type { Target } from '../../qa/run/target.ts'
 import { interruptOf } from '../exec.ts'
+import { hosts } from './hosts.ts'
 import { observe } from './observe.ts'
 import { list, loadSuites, show, suiteNames, suitesArgument, validate } from './suites.ts'
 import {
@@ -314,5 +315,5 @@ function textOf(path: string): string {
 
 export const qa: Noun = {
   summary: 'Run scripted QA against the emulator, an integration or a service',
-  commands: [run, observe, list, show, validate],
+  commands: [run, observe, hosts, list, show, validate],
 }

@@ -13,9 +13,10 @@ import { curlCommand, isLoopback } from '../../foundation/http.ts'
 import { isUtf16, saveAsUtf8 } from '../../foundation/json.ts'
 import { shownCommand } from '../../foundation/redaction.ts'
 import { findService, type Machine } from '../../journal/facts/machine.ts'
-import type { PageSeen, WatchOptions } from '../../journal/facts/page.ts'
+import type { PageSeen } from '../../journal/facts/page.ts'
 import { type Exchange, isAdRequest, readJournal } from '../../journal/journal.ts'
 import type { Watched } from '../../journal/observe.ts'
+import type { PageSteps } from '../../qa/browser/page-steps.ts'
 import type { RunResult } from '../../qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { suiteFailure } from './suites.ts'
@@ -53,13 +54,13 @@ export const observe: Command = {
   name: 'observe',
   summary: 'Judge an integration by its requests and its page',
   details: [
-    'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
+    'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run, cmp), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
     "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning, and if it saw no request of the app; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],
   options: [
     new Option('--url <address>', 'the page to open in a browser'),
-    new Option('--steps <file>', 'drive the page first: a YAML list of click, fill, press, wait, wait_for, run'),
+    new Option('--steps <file>', 'drive the page first: a YAML list of click, fill, press, wait, wait_for, run, cmp'),
     new Option('--interactive', 'open a window: you use the page, and stop with Ctrl-C'),
     new Option('--headed', 'the same as --interactive'),
     new Option('--for <span>', 'how long to watch: 20s, 2m; with --url 20s unless --interactive').argParser(durationMs),
@@ -90,14 +91,14 @@ export const observe: Command = {
 
 /** The flags, with the function that drives the page, and the signal that ends the watch. */
 interface Watching extends ObserveFlags {
-  drive: WatchOptions['drive']
+  drive: PageSteps | undefined
   interrupt: AbortSignal
   /** Epoch milliseconds of the system clock. */
   started_at_ms: number
 }
 
 /** Resolves to a function that performs the steps of a file, before anything is started. Throws CliError. */
-async function loadDrive({ host }: Session, file: string | undefined): Promise<Watching['drive']> {
+export async function loadDrive({ host }: Session, file: string | undefined): Promise<PageSteps | undefined> {
   if (file === undefined) return undefined
   const { loadPageSteps } = await import('../../qa/browser/page-steps.ts')
   const text = await readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
@@ -105,7 +106,7 @@ async function loadDrive({ host }: Session, file: string | undefined): Promise<W
   })
   if (isUtf16(text)) throw new CliError('usage', 'file_invalid', `${file} is not UTF-8.`, saveAsUtf8)
   try {
-    return loadPageSteps(text, file)
+    return loadPageSteps(text, file, undefined, () => host.now())
   } catch (error) {
     throw await suiteFailure(error, 'A list of steps: [{ click: text=Accept }, { wait_for: visible }]')
   }
@@ -186,7 +187,9 @@ async function watchInBrowser(
       ? ': use it; press Ctrl-C or close its window to judge it'
       : ` for ${length_ms / 1_000} s; press Ctrl-C to judge it now`
   session.out.note(`watching ${url}${driven}${end}`)
-  const options = { url, bases: basesOf(base_url), for_ms: length_ms, signal: interrupt, is_headed, drive }
+  const prepare = drive?.prepare
+  const bases = basesOf(base_url)
+  const options = { url, bases, for_ms: length_ms, signal: interrupt, is_headed, drive, ...(prepare && { prepare }) }
   try {
     return await watchPage(await browser.get(), options)
   } catch (error) {
@@ -198,7 +201,7 @@ async function watchInBrowser(
 }
 
 /** Returns every base URL that a page may use to call the service: a local one has several names. */
-function basesOf(base_url: string): string[] {
+export function basesOf(base_url: string): string[] {
   const { hostname, port, protocol } = new URL(base_url)
   if (!isLoopback(hostname)) return [base_url]
   return ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${protocol}//${name}:${port}`)

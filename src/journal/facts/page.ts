@@ -1,6 +1,15 @@
 /** The integrator's page in a browser: opens it, brings its ads into view, and records what can be seen. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Browser, ConsoleMessage, Frame, Page, Request, Response } from 'playwright-core'
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  ConsoleMessage,
+  Frame,
+  Page,
+  Request,
+  Response,
+} from 'playwright-core'
 import { withoutQuery } from '../../foundation/http.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
 import { PageStepFailed } from '../../qa/browser/page-steps.ts'
@@ -122,6 +131,10 @@ export interface WatchOptions {
   is_headed: boolean
   /** Uses the page until it resolves; `for_ms` counts from then. */
   drive?: ((page: Page, signal: AbortSignal) => Promise<void>) | undefined
+  /** The browser as the page sees it, in addition to a window of 1280 × 800 pixels. */
+  context?: BrowserContextOptions
+  /** Called before the page is opened. */
+  prepare?: (page: Page, context: BrowserContext) => Promise<void>
 }
 
 /** The page did not open. */
@@ -154,9 +167,9 @@ interface Records extends Pick<PageSeen, 'files' | 'has_stub'> {
 }
 
 /** Throws PageUnreachable, and what `drive` throws but PageStepFailed, which does not end the watch. */
-export async function watchPage(browser: Browser, options: WatchOptions): Promise<PageSeen> {
+export async function watchPage(browser: Pick<Browser, 'newContext'>, options: WatchOptions): Promise<PageSeen> {
   const { url, bases, for_ms, signal, is_headed, drive = async () => {} } = options
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options.context })
   try {
     const records: Records = {
       files: 0,
@@ -195,6 +208,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
         records.console_errors.push(shortened(message))
     })
     const page = await context.newPage()
+    await options.prepare?.(page, context)
     await page.goto(url, { waitUntil: 'commit' }).catch((error: Error) => {
       throw new PageUnreachable(
         `${url} does not open: ${error.message.split('\n', 1)[0]?.replace(/^page\.goto: /, '')}`,
