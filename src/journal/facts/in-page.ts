@@ -73,7 +73,8 @@ export interface PageLook {
   renderer_errors: RendererError[]
   /** Whether render.js is loaded but was never called. */
   is_idle: boolean
-  shift: number
+  /** Null: the browser does not measure it. */
+  shift: number | null
 }
 
 /** Runs before the page's own scripts: records layout shifts, changes of ads, and what a policy blocks. */
@@ -233,7 +234,9 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     blocked: records?.blocked ?? [],
     is_idle: renderer?.getEvents().length === 0,
     renderer_errors: errorsIn(renderer?.getEvents() ?? []),
-    shift: shifts.reduce((sum, { value }) => sum + value, 0),
+    shift: PerformanceObserver.supportedEntryTypes.includes('layout-shift')
+      ? shifts.reduce((sum, { value }) => sum + value, 0)
+      : null,
   }
 }
 
