@@ -34,22 +34,21 @@ export async function launchFirefox(firefox: BrowserType, options: LaunchOptions
   }
   const relay = await openRelay()
   const folder = mkdtempSync(join(tmpdir(), 'svc-firefox-'))
-  const end = () => {
-    relay.close()
-    rmSync(folder, { recursive: true, force: true })
-  }
   try {
     const script = join(folder, 'firefox')
     writeFileSync(script, startScript(executablePath, relay), { mode: 0o700 })
     const browser = await launch(script)
-    browser.on('disconnected', end)
+    browser.on('disconnected', () => relay.close())
     // Shows which commands are missing.
     await (await browser.newContext()).close()
     const cannot: Preference[] = relay.lacks().size > 0 ? ['dark', 'reduced_motion'] : ['reduced_motion']
     return { browser, process: { kill: () => browser.close() }, cannot }
   } catch (error) {
-    end()
+    relay.close()
     throw error
+  } finally {
+    // The shell has read it by now.
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -59,6 +58,8 @@ const quietly: NonNullable<LaunchOptions['firefoxUserPrefs']> = {
   'browser.shell.checkDefaultBrowser': false,
   'browser.startup.homepage_override.mstone': 'ignore',
   'datareporting.policy.dataSubmissionEnabled': false,
+  // Frames of other sites run in processes of their own: only the parent can dispatch to all of them.
+  'remote.events.async.mouse.enabled': true,
   'media.volume_scale': '0.0',
   'services.settings.server': 'data:,',
   'toolkit.telemetry.reportingpolicy.firstRun': false,
