@@ -81,6 +81,7 @@ export async function observeUnder(
     let problem: string | null = null
     const page = await watchPage(browser, {
       url: around?.url ?? url,
+      browser_name: 'chromium',
       bases,
       for_ms: 0,
       signal,

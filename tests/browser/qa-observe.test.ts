@@ -70,7 +70,15 @@ async function judged(
   await using app = await startApp(sandbox.url, page)
   const { signal } = new AbortController()
   const bases = [sandbox.url, sandbox.url.replace('127.0.0.1', 'localhost')]
-  const options = { url: app.url, bases, for_ms: page.for_ms ?? watch_ms, signal, is_headed: false, drive }
+  const options = {
+    url: app.url,
+    browser_name: 'Chromium',
+    bases,
+    for_ms: page.for_ms ?? watch_ms,
+    signal,
+    is_headed: false,
+    drive,
+  }
   const seen = await watchPage(await sharedChromium(), options)
   const client = createClient({ base_url: sandbox.url, credential: sandbox.projects[0]!.secret_key })
   const about = { client_id: 'proj_demo', command_name: 'svc' }

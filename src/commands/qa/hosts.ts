@@ -92,7 +92,7 @@ export const hosts: Command = {
     if (flags.reporter !== undefined) await createReporter(session, flags.reporter)
     const drive = await loadDrive(session, flags.steps)
     const list = await readList(session, flags.filterList)
-    const path = await browserProgram(session, { path: flags.browserPath }, '')
+    const path = await browserProgram(session, { engine: 'chromium', path: flags.browserPath }, '')
     const service = await openService(session, flags.url)
     try {
       return await tryPage(session, flags, { names, drive, list, path, service })

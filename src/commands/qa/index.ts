@@ -28,6 +28,8 @@ import {
   browserPathOption,
   browserProgram,
   createReporter,
+  engineOf,
+  isEngine,
   openTargets,
   qaFailure,
   reporterOption,
@@ -47,7 +49,7 @@ interface RunFlags extends TargetFlags {
   reporter?: string[]
   timeout: number
   updateSnapshots?: true
-  browser?: true
+  browser?: true | string
   browserPath?: string
 }
 
@@ -63,7 +65,7 @@ const run: Command = {
   arguments: [suitesArgument],
   options: [
     new Option('--fresh', 'use a new sandbox in memory'),
-    new Option('--browser', 'also run the cases that need a browser'),
+    new Option('--browser [engine]', 'also run the cases that need a browser: chromium (default), firefox or webkit'),
     browserPathOption,
     new Option('--seed <n>', 'same sessions and identifiers in every run').argParser(countFromOne),
     new Option('-g, --grep <pattern>', 'only cases whose id matches this regular expression').argParser(pattern),
@@ -84,10 +86,13 @@ const run: Command = {
   ],
   examples: ['qa run --fresh', 'qa run formats --fresh --reporter list --reporter html=qa.html'],
   async run(session, input) {
-    const flags = input.options as unknown as RunFlags
+    const given = input.options as unknown as RunFlags
+    // `--browser formats`: a word that is no engine is the first suite.
+    const suite = typeof given.browser === 'string' && !isEngine(given.browser) ? given.browser : null
+    const flags: RunFlags = suite === null ? given : { ...given, browser: true }
     const interrupt = interruptOf(session)
     const again = flags.lastFailed === true ? await lastRun(session.host) : null
-    const names = suiteNames(input)
+    const names = [...(suite === null ? [] : [suite]), ...suiteNames(input)]
     const suites = names.length > 0 ? names : (again?.suites ?? [])
     const once = () => runOnce(session, flags, suites, interrupt)
     return flags.watch === true ? runOnChange(session, suites, interrupt, once) : once()
@@ -110,10 +115,13 @@ async function runOnce(
   }
   const reporter = await createReporter(session, flags.reporter)
   const alternative = 'Without --browser only the cases that need none run.'
-  const program = wantsBrowser(flags) ? await browserProgram(session, { path: flags.browserPath }, alternative) : null
+  const engine = typeof flags.browser === 'string' ? engineOf(flags.browser) : 'chromium'
+  const program = wantsBrowser(flags)
+    ? await browserProgram(session, { engine, path: flags.browserPath }, alternative)
+    : null
   const cases = await chosenCases(session, names, flags, again)
   // Before anything else is started: without the browser no case can run.
-  const browser = program === null ? null : await startBrowser(session, program)
+  const browser = program === null ? null : await startBrowser(session, program, { engine })
   try {
     const targets = await openTargets(session, flags, cases.length, browser)
     try {
@@ -173,7 +181,7 @@ async function runOn(
 }
 
 function wantsBrowser({ browser, browserPath }: RunFlags): boolean {
-  return browser === true || browserPath !== undefined
+  return browser !== undefined || browserPath !== undefined
 }
 
 async function chosenCases(

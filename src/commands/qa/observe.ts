@@ -24,6 +24,7 @@ import {
   browserPathOption,
   browserProgram,
   createReporter,
+  engineOf,
   qaFailure,
   reporterOption,
   startBrowser,
@@ -36,6 +37,7 @@ interface ObserveFlags {
   steps?: string
   interactive?: true
   headed?: true
+  browser?: string
   browserPath?: string
   strict?: true
   reporter?: string[]
@@ -67,6 +69,7 @@ export const observe: Command = {
     new Option('--since <span>', 'judge what the journal already has: 10m, 2h, or epoch milliseconds').argParser(
       sinceText,
     ),
+    new Option('--browser <engine>', 'chromium, firefox or webkit; default: chromium'),
     browserPathOption,
     new Option('--strict', 'also fail on warnings'),
     reporterOption,
@@ -172,14 +175,15 @@ async function watch(session: Session, flags: Watching, base_url: string): Promi
 
 async function watchInBrowser(
   session: Session,
-  { url, for: for_ms, browserPath, steps, drive, interrupt, ...flags }: Watching & { url: string },
+  { url, for: for_ms, browser: word, browserPath, steps, drive, interrupt, ...flags }: Watching & { url: string },
   base_url: string,
 ): Promise<PageSeen> {
   const { PageUnreachable, watchPage } = await import('../../journal/facts/page.ts')
   const is_headed = headedFlag(flags) !== null
   const alternative = 'Without --url only the requests are judged.'
-  const path = await browserProgram(session, { path: browserPath, is_headed }, alternative)
-  const browser = await startBrowser(session, path, { reachable: 'anything', is_headed })
+  const engine = engineOf(word ?? 'chromium')
+  const path = await browserProgram(session, { engine, path: browserPath, is_headed }, alternative)
+  const browser = await startBrowser(session, path, { engine, reachable: 'anything', is_headed })
   const length_ms = for_ms ?? (is_headed ? null : pageWatch_ms)
   const driven = steps === undefined ? '' : `, driving it with ${steps}`
   const end =
@@ -189,7 +193,16 @@ async function watchInBrowser(
   session.out.note(`watching ${url}${driven}${end}`)
   const prepare = drive?.prepare
   const bases = basesOf(base_url)
-  const options = { url, bases, for_ms: length_ms, signal: interrupt, is_headed, drive, ...(prepare && { prepare }) }
+  const options = {
+    url,
+    browser_name: browser.name,
+    bases,
+    for_ms: length_ms,
+    signal: interrupt,
+    is_headed,
+    drive,
+    ...(prepare && { prepare }),
+  }
   try {
     return await watchPage(await browser.get(), options)
   } catch (error) {
@@ -259,7 +272,13 @@ async function report(session: Session, flags: Watching, observation: Observatio
   const watched = { ...journal, is_ended, is_whole: kind === 'fresh' && !isCut, page }
   const verdicts = judge(watched)
   const result = resultOf(verdicts, watched, {
-    target: { base_url, kind, version: info.version, key_mode: 'test' },
+    target: {
+      base_url,
+      kind,
+      version: info.version,
+      key_mode: 'test',
+      ...(page !== null && { browser: page.browser }),
+    },
     svc_version: version,
     started_at_ms,
     ended_at_ms: host.now(),
@@ -328,7 +347,7 @@ function checkFlags(
     throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
   }
   const headed = headedFlag(flags)
-  const ofPage = { '--steps': steps, '--browser-path': flags.browserPath }
+  const ofPage = { '--steps': steps, '--browser': flags.browser, '--browser-path': flags.browserPath }
   const needsPage = headed ?? Object.entries(ofPage).find(([, value]) => value !== undefined)?.[0] ?? null
   if (needsPage !== null && url === undefined) {
     throw problem('url_missing', `${needsPage} needs a page.`, 'Name it: --url http://localhost:3000')

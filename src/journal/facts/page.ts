@@ -28,6 +28,8 @@ import { maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
 
 export interface PageSeen {
   url: string
+  /** The browser that showed it: `Chromium 153.0`. */
+  browser: string
   /** Files that were not served to the page by the service, and the secret keys in them. */
   files: number
   keys: readonly ServedKey[]
@@ -49,8 +51,8 @@ export interface PageSeen {
   refused_calls: readonly RefusedCall[]
   /** Errors on the console, and uncaught ones, that are about the service or come from its scripts. */
   console_errors: readonly string[]
-  /** Sum of the layout shifts right after an ad appeared, changed its size or disappeared, as browsers count them. */
-  shift: number
+  /** Sum of the layout shifts right after an ad appeared, changed its size or disappeared, as browsers count them; null: this browser does not. */
+  shift: number | null
   screenshot: Screenshot | null
   /** Whether a file of steps used the page. */
   is_driven: boolean
@@ -121,6 +123,8 @@ export interface Mount {
 
 export interface WatchOptions {
   url: string
+  /** What the browser is called. */
+  browser_name: string
   /** Base URLs of the service, without a trailing slash: a page may call it localhost or 127.0.0.1. */
   bases: readonly string[]
   /** How long, real milliseconds; null: until `signal` aborts. */
@@ -258,12 +262,13 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
     return {
       ...records,
       url,
+      browser: options.browser_name,
       mounts: [...mounts.values()].map(({ frame: _frame, ...mount }) => mount),
       blocked: [...blocked.values()],
       is_idle: all.some((look) => look.is_idle) && all.every((look) => look.renderer_errors.length === 0),
       renderer_errors: all.flatMap((look) => look.renderer_errors),
       waiting_turns: all.reduce((sum, look) => sum + look.waiting_turns, 0),
-      shift: all.reduce((sum, look) => sum + look.shift, 0),
+      shift: all.some((look) => look.shift === null) ? null : all.reduce((sum, { shift }) => sum + (shift ?? 0), 0),
       screenshot,
       is_driven: options.drive !== undefined,
       failed_step,

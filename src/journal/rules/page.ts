@@ -191,6 +191,7 @@ export const pageRules = ruleSet('page', {
     fix: 'Reserve the space of the slot before the response arrives: min-height, or the size of slot_hint.',
     needs: adInPage,
     judge({ page: { mounts, shift } }) {
+      if (shift === null) return { looked_at: 0, findings: [] }
       const message = `Ads moved the page by ${shift.toFixed(2)}; up to ${goodShift} is good.`
       return { looked_at: mounts.length, findings: shift > goodShift ? [{ message }] : [] }
     },

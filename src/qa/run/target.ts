@@ -11,11 +11,11 @@ import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { fillPath } from '../../foundation/http.ts'
 import type { Json } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
-import type { BrowserHost } from '../browser/launch.ts'
+import type { BrowserHost, Preference } from '../browser/launch.ts'
 import { QaError, type TargetSummary } from '../result.ts'
 
 /** Something that a case needs of its target. */
-export type Need = 'control' | 'browser' | 'publishable_key' | 'test_key' | 'live_key' | 'erasable'
+export type Need = 'control' | 'browser' | 'publishable_key' | 'test_key' | 'live_key' | 'erasable' | Preference
 
 export interface TargetOptions {
   kind: TargetSummary['kind']
@@ -93,8 +93,11 @@ export async function openTarget(options: TargetOptions) {
     kind,
     version: info?.version ?? null,
     key_mode: options.keys.secret?.startsWith('sk_live_') === true ? 'live' : 'test',
+    ...(options.browser !== null && { browser: options.browser.name }),
   }
   const origin = options.origin ?? pageOrigin(project?.allowed_origins ?? []) ?? 'http://localhost:3000'
+  const preference = (each: Preference, field: string): string | null =>
+    options.browser?.cannot.includes(each) === true ? `${field}, which svc cannot set in ${options.browser.name}` : null
   const missing: Record<Need, string | null> = {
     control: has_control ? null : 'the control plane of a sandbox, which this service does not have',
     erasable: kind === 'fresh' ? null : 'a sandbox that may be erased: svc qa run --fresh',
@@ -102,6 +105,8 @@ export async function openTarget(options: TargetOptions) {
     test_key: summary.key_mode === 'test' ? null : 'a test key: test_outcome is never sent with a production key',
     live_key: has_control ? null : 'production keys of a sandbox',
     browser: options.browser === null ? 'a browser: add --browser' : null,
+    dark: preference('dark', 'color_scheme: dark'),
+    reduced_motion: preference('reduced_motion', 'reduced_motion'),
   }
   return {
     summary,
