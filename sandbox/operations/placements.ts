@@ -13,7 +13,7 @@ import { billingFix, billingVerdict } from '../domain/billing.ts'
 import { explainTrace } from '../domain/decisions.ts'
 import { opportunityOf } from '../runtime/decisions.ts'
 import type { DecisionFacts, SlotRow } from '../store/store.ts'
-import { acceptedItem, unacceptedItem, verdictsOf, withBeacons } from './beacons.ts'
+import { acceptedItem, unacceptedItem, verdictsOf, withBeacons } from './beacon-items.ts'
 import { stringsOfRevision } from './consent.ts'
 import {
   callerOf,

@@ -100,6 +100,7 @@ const beacon = (slot_id: string, event: BeaconItem['event']): BeaconItem => ({
   metric: null,
   occurred_at_ms: noon,
   received_at_ms: noon,
+  metadata: null,
 })
 
 const frame = (slot_id: string, more: Partial<Exchange> = {}) =>

@@ -78,7 +78,7 @@ async function loadPart(script_url: string | null): Promise<{ openMounts(rendere
 }
 
 /** The browser's own APIs without which no ad can be shown and counted. */
-const needed = ['AbortController', 'fetch', 'Headers', 'MessageChannel', 'MutationObserver', 'ResizeObserver', 'URL']
+const needed = ['AbortController', 'fetch', 'MessageChannel', 'MutationObserver', 'ResizeObserver', 'WeakRef']
 
 /** Returns why this browser or page can show no ad at all, or null: checked before anything is requested. */
 export function findObstacle(): RendererError | null {
