@@ -10,6 +10,7 @@ import type { RuleText } from '../src/journal/rule.ts'
 import { beaconFileRules, beaconSlotRules, fileTurnRules } from '../src/journal/rules/beacon-file.ts'
 import { allPageRules, checkableRules, journalRules } from '../src/journal/rules/index.ts'
 import { machineRules, sandboxRules } from '../src/journal/rules/machine.ts'
+import { sourceRules } from '../src/journal/rules/page.ts'
 
 /** The paragraphs that are generated, by code, in the order of the pages. */
 export type Heads = Readonly<Record<string, string>>
@@ -98,7 +99,7 @@ function warningHeads(): Heads {
   )
 }
 
-/** The rows of the tables below `### error` and `### blocked`. */
+/** The rows of the tables below `### error`, `### beacon` and `### blocked`. */
 function renderHeads(renderer: string): Heads {
   const rows = (heading: string) => {
     const [, section = ''] = new RegExp(`\\n### ${heading}\\n([\\s\\S]*?)(?=\\n##|$)`).exec(renderer) ?? []
@@ -107,7 +108,7 @@ function renderHeads(renderer: string): Heads {
       return [code, `**\`${heading}\` event.** ${cause}.${fix === '' ? '' : ` ${fix}.`}`] as const
     })
   }
-  return Object.fromEntries([...rows('error'), ...rows('blocked')])
+  return Object.fromEntries([...rows('error'), ...rows('beacon'), ...rows('blocked')])
 }
 
 /** Every rule by id. A rule that several commands use is written once. */
@@ -115,7 +116,7 @@ function ruleHeads(): Heads {
   const sets: readonly (readonly [judge: string, rules: Readonly<Record<string, RuleText>>])[] = [
     ['svc qa observe', journalRules],
     ['svc qa observe --url', allPageRules],
-    ['svc doctor', { ...checkableRules, ...machineRules, ...sandboxRules }],
+    ['svc doctor', { ...checkableRules, ...machineRules, ...sandboxRules, ...sourceRules }],
     ['svc beacons lint', { ...beaconFileRules, ...beaconSlotRules, ...fileTurnRules }],
   ]
   const judges = new Map<string, string[]>()

@@ -1,7 +1,8 @@
 /**
  * Writes the generated files that are committed: docs/reference.md from the contract, docs/commands.md from the commands,
- * the tables of rules in docs/qa-observe.md and of settings in docs/guides/settings.md, the first paragraph of every code in docs/codes, the JSON schemas of
- * svc.config.json and of QA suites from their own. With --check it writes nothing, and exits 1 when one is out of date.
+ * the tables of rules in docs/qa-observe.md and of settings in docs/guides/settings.md, those of docs/host-pages.md from the
+ * pages of the tests, the first paragraph of every code in docs/codes, the JSON schemas of svc.config.json and of QA suites from
+ * their own. With --check it writes nothing, and exits 1 when one is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { configFileSchema } from '../src/cli/settings/schemas.ts'
@@ -11,6 +12,7 @@ import { allPageRules, journalRules } from '../src/journal/rules/index.ts'
 import { qaSuiteSchema } from '../src/qa/suite/schema.ts'
 import { groupNames, writeGroup } from './codes.ts'
 import { commandsMarkdown } from './commands.ts'
+import { writeHostPages } from './host-pages.ts'
 import { referenceMarkdown } from './reference.ts'
 
 const renderer = current('renderer.md') ?? ''
@@ -23,6 +25,7 @@ const files: Record<string, string> = {
   'reference.md': referenceMarkdown(),
   'commands.md': await commandsMarkdown(),
   ...Object.fromEntries(codes),
+  'host-pages.md': writeHostPages(current('host-pages.md') ?? ''),
   'qa-observe.md': withRules(current('qa-observe.md') ?? ''),
   'guides/settings.md': withSettings(current('guides/settings.md') ?? ''),
   '../fixtures/svc.config.schema.json': `${JSON.stringify(configFileSchema(), null, 2)}\n`,

@@ -5,12 +5,14 @@ import { errorCodes, reasonCodes } from '../contract/errors.ts'
 import { v1 } from '../contract/index.ts'
 import type { BeaconItem } from '../contract/resources/beacons.ts'
 import type { PlacementItem } from '../contract/resources/placements.ts'
+import { stubLines } from '../foundation/page-snippet.ts'
 import { checks, runCheck, runRule } from './doctor.ts'
+import { hasStub, unguardedUses } from './facts/renderer-use.ts'
 import { type ServedFiles, secretKeysIn } from './facts/served-files.ts'
 import type { Exchange } from './journal.ts'
 import type { Observed } from './rule.ts'
 import { difference } from './rules/keys.ts'
-import { servedRules } from './rules/page.ts'
+import { servedRules, sourceRules } from './rules/page.ts'
 import { fieldMeant } from './rules/requests.ts'
 
 const noon = 1_769_860_800_000
@@ -634,4 +636,37 @@ test('secret keys in served files are reported by file and line, without their s
     { level: 'ok', message: 'No secret key in 3 files of dist.', fix: null },
   ])
   expect(served({ ...place, keys: [], problem: 'there is no such directory' })).toMatchObject([{ level: 'unknown' }])
+})
+
+describe('a page that uses render.js', () => {
+  const judge = (text: string) =>
+    runRule(sourceRules['stub-missing'], {
+      renderer_uses: unguardedUses(text).map((use) => ({ file: 'index.html', ...use })),
+      has_stub: hasStub(text),
+    })
+
+  test('without the stub is advised to have it', () => {
+    expect(judge('<div id="ad"></div>\n<script>\nSponsoredPlacement.startTurn({})</script>')).toEqual([
+      {
+        level: 'warning',
+        message:
+          'index.html:3 uses SponsoredPlacement as if render.js were always there: a blocker or a slow network ends the turn.',
+        fix: 'Put the stub before the script element, as svc docs browser shows: your work then runs, and the ad is left out.',
+      },
+    ])
+    expect(judge('await window.SponsoredPlacement.withTurn({}, work)')).toMatchObject([{ level: 'warning' }])
+  })
+
+  test.each([
+    ['the stub', `${stubLines.join('\n')}\nSponsoredPlacement.withTurn({}, work)`],
+    [
+      'the stub, minified',
+      'window.SponsoredPlacement=window.SponsoredPlacement||{queue:[]};SponsoredPlacement.withTurn({},w)',
+    ],
+    ['an optional call', 'window.SponsoredPlacement?.startTurn({})'],
+    ['a look for it', "if (typeof SponsoredPlacement !== 'undefined') SponsoredPlacement.startTurn({})"],
+    ['its load event', 'script.onload = () => SponsoredPlacement.startTurn({})'],
+  ])('with %s is not advised what it does already', (_, text) => {
+    expect(judge(text)).toMatchObject([{ level: 'ok' }])
+  })
 })

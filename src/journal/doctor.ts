@@ -3,12 +3,12 @@ import type { Style } from '../cli/output/terminal.ts'
 import { hangingLines, plural } from '../cli/output/text.ts'
 import type { ReasonCode } from '../contract/errors.ts'
 import type { Machine, SandboxFacts } from './facts/machine.ts'
-import type { ServedFiles } from './facts/served-files.ts'
+import type { RendererSource, ServedFiles } from './facts/served-files.ts'
 import { type Exchange, isBeacon, isFrame, type Journal } from './journal.ts'
 import type { Facts, Finding, Observed, Rule, RuleText } from './rule.ts'
 import { checkableRules } from './rules/index.ts'
 import { machineRules, sandboxRules } from './rules/machine.ts'
-import { servedRules } from './rules/page.ts'
+import { servedRules, sourceRules } from './rules/page.ts'
 
 /** `problem`: something does not work. `warning`: it will surprise. `unknown`: it could not be checked. */
 type Level = 'ok' | 'warning' | 'problem' | 'unknown'
@@ -35,7 +35,7 @@ interface Gathered {
   /** Null without a sandbox, and when one of another version has a journal that cannot be read. */
   journal: Journal | null
   /** Empty when no place was named. */
-  served: readonly ServedFiles[]
+  served: readonly (ServedFiles & RendererSource)[]
 }
 
 const groups = ['This machine', 'The sandbox', "The integration's traffic", 'Served files'] as const
@@ -233,7 +233,12 @@ export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagn
     ...(observed === null || observed.exchanges.length === 0
       ? results(ofJournal, 'journal', [nothingSeen(sandbox, machine, journal)])
       : checks.flatMap((check) => results(ofJournal, check.name, runCheck(check, observed)))),
-    ...served.flatMap((files) => results(ofFiles, 'served files', runRule(servedRules['secret-key-served'], files))),
+    ...served.flatMap((files) => [
+      ...results(ofFiles, 'served files', runRule(servedRules['secret-key-served'], files)),
+      ...(files.renderer_uses.length === 0
+        ? []
+        : results(ofFiles, 'stub', runRule(sourceRules['stub-missing'], files))),
+    ]),
   ]
 }
 

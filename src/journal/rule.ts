@@ -7,7 +7,7 @@ import { type ReasonCode, reasonCodes } from '../contract/errors.ts'
 import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
 import type { Machine, SandboxFacts } from './facts/machine.ts'
 import type { PageSeen } from './facts/page.ts'
-import type { ServedFiles } from './facts/served-files.ts'
+import type { RendererSource, ServedFiles } from './facts/served-files.ts'
 import { type Exchange, groupBy, type Journal, routeOf, textAt, times } from './journal.ts'
 
 /** The facts about an integration, and how complete its journal is. */
@@ -25,6 +25,7 @@ export interface Facts {
   journal: Observed
   page: { page: PageSeen; observed: Observed }
   served: ServedFiles
+  source: RendererSource
   machine: Machine
   sandbox: SandboxFacts
   /** A single beacon of a file. */

@@ -45,8 +45,9 @@ afterAll(() => shared?.close())
 
 /** The ad was brought into view. */
 const isInView = `(() => {
-  const root = document.querySelector('[data-sp-placement]')?.shadowRoot ?? document
-  const { top, bottom } = root.querySelector('iframe[data-svc-element]')?.getBoundingClientRect() ?? { top: -1 }
+  const roots = [document, ...[...document.querySelectorAll('[data-sp-placement]')].map((each) => each.shadowRoot)]
+  const ad = roots.map((root) => root.querySelector('iframe[data-svc-element]')).find((each) => each)
+  const { top, bottom } = ad?.getBoundingClientRect() ?? { top: -1 }
   return top >= 0 && bottom <= innerHeight
 })()`
 /** How long a page is watched from then on. */
@@ -166,6 +167,9 @@ describe.concurrent('the cause is named', () => {
     const { cases, violated } = await judged(page)
     expect(violated).toContain('page-errors')
     expect(findingOf(cases, 'page-errors')).toContain(message)
+    // One fault has one finding; that a header is refused is on the console, and its beacons are lost.
+    const found = cases.find((item) => nameOf(item) === 'page-errors')!.steps.map(({ title }) => title)
+    expect(found.filter((title) => !title.includes('CORS policy')).length, found.join('\n')).toBeLessThanOrEqual(1)
   })
 
   test('the directive of a policy and the missing origin, once; a policy that only reports blocks nothing', async () => {

@@ -28,9 +28,9 @@ function firstColumn(heading: string): string[] {
 }
 
 test.each([
-  ['error', () => union(host('renderer.ts'), 'ErrorCode')],
+  ['error', () => union(host('events.ts'), 'ErrorCode')],
   ['blocked', () => union(host('consent.ts'), 'ConsentReason')],
-  ['Events', () => properties(host('renderer.ts'), 'EventDetails')],
+  ['Events', () => properties(host('events.ts'), 'EventDetails')],
   ['Run a turn with your backend', () => properties(host('turn.ts'), 'TurnOptions')],
 ] as const)('the table of %s is complete', (heading, names) => {
   expect(names().length).toBeGreaterThan(3)

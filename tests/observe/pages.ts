@@ -1,4 +1,5 @@
 /** The pages of scripted integrations: a correct one, and for each rule about pages one that violates it. */
+import { stubLines } from '../../src/foundation/page-snippet.ts'
 import type { PageRuleId } from '../../src/journal/rules/index.ts'
 
 export interface Page {
@@ -21,6 +22,9 @@ const slot = '<div style="height:1000px">Talk.</div><div id="slot" style="min-he
 const slotInView = '<div id="slot" style="min-height:330px"></div>'
 const turn = (endpoint = '/placement') =>
   `<script>SponsoredPlacement.startTurn({ target: '#slot', endpoint: '${endpoint}', turnId: 'one' })</script>`
+/** A page that render.js has not reached: it has the stub alone. */
+const withoutScript = (code: string) =>
+  `<script>delete window.SponsoredPlacement\n${stubLines.join('\n')}\n${code}</script>`
 /** Mounts the frame without render.js. */
 const byHand = (html: string) => `<script>
   fetch('/placement', { method: 'POST' }).then((answer) => answer.json()).then(({ placement }) => {
@@ -31,6 +35,7 @@ const byHand = (html: string) => `<script>
 const frame = (style = '') =>
   `<iframe src="\${frame_url}" width="\${width}" height="\${height}" style="border:0;${style}"></iframe>`
 const label = '<p>Sponsored</p>'
+const hasError = "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')"
 const isMounted = "document.querySelector('iframe, [data-sp-placement]') !== null"
 
 /** Shows an ad only after a click that consents, and a question. */
@@ -109,7 +114,8 @@ export const lossyPages: Readonly<Record<string, Page>> = {
   const real = fetch
   window.fetch = (url, init) => (String(url).includes('/v1/beacons') ? Promise.reject(new TypeError()) : real(url, init))
 </script>${slotInView}${turn()}`,
-    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'beacon')",
+    until: isMounted,
+    for_ms: 5_000,
   },
   'A script of the page adds x-trace to every fetch': {
     body: `<script>
@@ -129,9 +135,31 @@ export const lossyPages: Readonly<Record<string, Page>> = {
     body: `<script>SponsoredPlacement.startTurn({ target: '#nowhere', endpoint: '/placement' })</script>`,
     until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
   },
-  'load it without async and defer': {
+  'Put the stub before the code that uses it': {
     body: `<script>setTimeout(() => { delete window.SponsoredPlacement; SponsoredPlacement.startTurn({}) })</script>`,
     until: 'window.SponsoredPlacement === undefined',
+  },
+  'Before render.js has loaded only withTurn and queue are there': {
+    body: `${withoutScript('setTimeout(() => SponsoredPlacement.startTurn({}))')}`,
+    until: 'true',
+  },
+  'render.js has not loaded: a turn waits for it in the stub of the page.': {
+    body: `${slotInView}${withoutScript("SponsoredPlacement.withTurn({ target: '#slot', endpoint: '/placement' }, () => 1)")}`,
+    until: 'true',
+  },
+  'Pass the element of the ref: ref.current.': {
+    body: `${slotInView}<script>SponsoredPlacement.startTurn({ target: { current: slot }, endpoint: '/placement' })</script>`,
+    until: hasError,
+  },
+  'render.js reported the error csp_blocked (connect-src).': {
+    body: `${slotInView}${turn()}`,
+    policy: (base_url) => `connect-src ${base_url}`,
+    until: hasError,
+  },
+  'render.js reported the error origin_opaque.': {
+    body: `${slotInView}${turn()}`,
+    policy: () => 'sandbox allow-scripts',
+    until: hasError,
   },
 }
 
@@ -212,17 +240,22 @@ export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
   'secret-key-sent': {
     body: `${slot}<script>fetch('/other', { headers: { 'x-key': 'sk_' + 'test_sandbox_demo' } })</script>${turn()}`,
   },
-  'label-hidden': { body: `${slot}${byHand(frame())}` },
+  // A frame that nothing initialises shows nothing.
+  'label-hidden': { body: `${slot}${byHand(frame())}`, for_ms: 5_000, also: ['slot-blank'] },
   'frame-blocked': {
     body: `${slot}${turn()}`,
     policy: (base_url) => `default-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline' ${base_url}`,
-    // The renderer names the policy too, which is no second mistake.
-    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
+    // render.js names the policy too, which is no second mistake.
+    until: hasError,
   },
-  'mounted-twice': { body: `${slot}${byHand(`${label}${frame()}${label}${frame()}`)}` },
+  'mounted-twice': {
+    body: `${slot}${byHand(`${label}${frame()}${label}${frame()}`)}`,
+    for_ms: 5_000,
+    also: ['slot-blank'],
+  },
   'slot-hidden': { body: `${slot}${byHand(`${label}${frame('visibility:hidden')}`)}`, until: isMounted },
   'slot-blank': {
-    body: `<div style="position:relative">${slotInView}<div style="position:absolute;inset:0;background:white"></div></div>${turn()}`,
+    body: `<div style="position:relative">${slotInView}<div style="position:absolute;inset:0;background:white"></div></div>${label}${turn()}`,
     // Long enough for a busy machine to look at it twice.
     for_ms: 9_000,
   },

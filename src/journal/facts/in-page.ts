@@ -19,10 +19,13 @@ interface RecordingWindow {
   svcElements?: number
   /** The identifiers of the elements that ads were mounted in. */
   svcTargets?: WeakMap<Element, string>
+  /** When an ad was first seen rendered without a response to any of its beacons, by the id of its mount. */
+  svcUnanswered?: Map<string, number>
   /** Measures how much of each ad can be seen; the share is in `data-svc-share` of its frame. */
   svcSeen?: IntersectionObserver
   svcRecords?: Records
-  SponsoredPlacement?: { getEvents(): RendererEvent[] }
+  /** Without `getEvents` it is the stub of the page, which waits for render.js. */
+  SponsoredPlacement?: { getEvents?(): RendererEvent[]; queue?: { length?: number } }
 }
 
 /** The fields that are read from a render.js event. */
@@ -38,6 +41,7 @@ interface RendererEvent {
   message?: string
   event?: string
   got?: string[]
+  directive?: string
 }
 
 /**
@@ -81,6 +85,8 @@ export interface PageLook {
   renderer_errors: RendererError[]
   /** Whether render.js is loaded but was never called. */
   is_idle: boolean
+  /** Turns in the stub of the page that wait for render.js. */
+  waiting_turns: number
   shift: number
 }
 
@@ -94,28 +100,30 @@ export function recordFromStart(bases: readonly string[]): void {
       if (!entry.hadRecentInput) records.shifts.push({ at: entry.startTime, value: entry.value })
     }
   }).observe({ type: 'layout-shift', buffered: true })
-  const framesIn = (node: Element): Element[] =>
-    [node, ...node.querySelectorAll('iframe, [data-sp-placement]')].flatMap((each) => [
-      each,
-      ...(each.shadowRoot?.querySelectorAll('iframe') ?? []),
-    ])
   const isAd = (node: Node) =>
     node instanceof Element &&
-    framesIn(node).some(
-      (each) => each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`)),
+    [node, ...node.querySelectorAll('iframe, [data-sp-placement]')].some(
+      (each) =>
+        each.matches('[data-sp-placement]') ||
+        (each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`))),
     )
-  const options = { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] }
-  const changes = new MutationObserver((mutations) => {
+  const observer = new MutationObserver((mutations) => {
     const isChange = mutations.some(({ target, addedNodes, removedNodes }) =>
       [...addedNodes, ...removedNodes, target].some(isAd),
     )
     if (isChange) records.changes.push(performance.now())
-    // What render.js mounts is in a shadow root, which the document's observer does not reach.
-    for (const { shadowRoot } of document.querySelectorAll('[data-sp-placement]')) {
-      if (shadowRoot) changes.observe(shadowRoot, options)
+    // render.js draws into a shadow root, which changes its size by itself.
+    for (const { addedNodes } of mutations) {
+      for (const node of addedNodes) {
+        if (!(node instanceof Element)) continue
+        for (const each of [node, ...node.querySelectorAll('[data-sp-placement]')]) {
+          if (each.shadowRoot) observer.observe(each.shadowRoot, changes)
+        }
+      }
     }
   })
-  changes.observe(document, options)
+  const changes = { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] }
+  observer.observe(document, changes)
   document.addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective, disposition }) => {
     if (!bases.some((base) => blockedURI.startsWith(base))) return
     const is_enforced = disposition === 'enforce'
@@ -131,12 +139,22 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     const { width, height } = element.getBoundingClientRect()
     return element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && width > 0 && height > 0
   }
+  /** Returns its parent element, even across a shadow root boundary. */
+  const parentOf = (element: Element) =>
+    element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
+  /** Returns the elements below a root, those of open shadow roots too. */
+  const within = (root: ParentNode): Element[] =>
+    [...root.querySelectorAll('*')].flatMap((each) => [
+      each,
+      ...(each.shadowRoot === null ? [] : within(each.shadowRoot)),
+    ])
   const labelOf = (frame: Element) => {
-    let around: Node | null = frame
-    for (let level = 0; level < 4; level++) {
-      around = around instanceof ShadowRoot ? around.host : around.parentNode
-      if (!(around instanceof Element || around instanceof ShadowRoot) || around === document.body) break
-      const found = [...around.querySelectorAll<HTMLElement>('[data-sp-label], *')].find(
+    let around: Element | null = frame
+    for (let level = 0; level < 3 && around !== null && around !== document.body; level++) {
+      around = parentOf(around)
+      if (around === null || around === document.body) break
+      const inside = [...(around.shadowRoot === null ? [] : within(around.shadowRoot)), ...within(around)]
+      const found = (inside as HTMLElement[]).find(
         (each) =>
           each.tagName !== 'IFRAME' &&
           (each.matches('[data-sp-label]') || each.childElementCount === 0) &&
@@ -150,9 +168,6 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   }
   const nameOf = (element: Element) =>
     element.id === '' ? [element.localName, ...element.classList].join('.') : `${element.localName}#${element.id}`
-  /** Returns its parent element, even across a shadow root boundary. */
-  const parentOf = (element: Element) =>
-    element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
   /** Returns the style that hides it and the element that has it, or null. */
   const hiddenBy = (frame: Element) => {
     if (frame.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return null
@@ -217,15 +232,29 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     }
     return null
   }
+  /** Returns the beacons of ads that were rendered some seconds ago and have no response yet: render.js retries for minutes. */
+  const unanswered = (events: readonly RendererEvent[]): RendererError[] => {
+    counting.svcUnanswered ??= new Map()
+    const since = counting.svcUnanswered
+    return events.flatMap(({ type, instance_id: id }): RendererError[] => {
+      if (type !== 'rendered' || id === undefined) return []
+      if (events.some((each) => each.instance_id === id && /beacon|error|blocked/.test(each.type))) return []
+      if (!since.has(id)) since.set(id, performance.now())
+      const isLate = performance.now() - since.get(id)! > 2_500
+      return isLate ? [{ type: 'beacon', code: 'render', detail: 'network_error' }] : []
+    })
+  }
   /** Returns what render.js reports about ads that did not become impressions. */
   const errorsIn = (events: readonly RendererEvent[]): RendererError[] => {
     const isShownAtAll = events.some(({ type }) => type === 'rendered')
     return events.flatMap((event): RendererError[] => {
       const { type, code, reason, reason_code, message, got } = event
       const fields = got === undefined ? null : got.length === 0 ? 'not a JSON object' : `it has ${got.join(', ')}`
-      const detail = reason_code ?? message ?? fields
+      const things = code === 'target_not_found' ? 'passed' : code === 'engine_unsupported' ? 'lacks' : null
+      const found = got === undefined || things === null ? fields : `${things} ${got.join(', ')}`
+      const detail = reason_code ?? event.directive ?? message ?? found
       if (type === 'error' || type === 'blocked') return [{ type, code: code ?? reason ?? 'unknown', detail }]
-      if (type === 'beacon' && reason_code === 'network_error')
+      if (type === 'beacon' && (reason_code === 'network_error' || reason_code === 'response_not_from_service'))
         return [{ type, code: event.event ?? 'unknown', detail }]
       if (type === 'turn:cancelled' && !isShownAtAll) return [{ type: 'cancelled', code: 'cancelled', detail: null }]
       const own = events.filter(({ instance_id }) => instance_id === event.instance_id)
@@ -238,12 +267,10 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       return [{ type, code: reason ?? 'unknown', detail: `${event.slot_id ?? 'an unknown slot'} after ${shown}` }]
     })
   }
-  const framesIn = (root: ParentNode): HTMLIFrameElement[] =>
-    [...root.querySelectorAll('*')].flatMap((each) =>
-      each instanceof HTMLIFrameElement ? [each] : each.shadowRoot === null ? [] : framesIn(each.shadowRoot),
-    )
+  const frames = within(document)
+    .filter((each) => each instanceof HTMLIFrameElement)
+    .filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
   const counting = window as RecordingWindow
-  const frames = framesIn(document).filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
   const { svcRecords: records, SponsoredPlacement: renderer } = counting
   const shifts = (records?.shifts ?? []).filter(({ at }) =>
     (records?.changes ?? []).some((change) => at >= change - 50 && at <= change + 600),
@@ -282,8 +309,9 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       }
     }),
     blocked: records?.blocked ?? [],
-    is_idle: renderer?.getEvents().length === 0,
-    renderer_errors: errorsIn(renderer?.getEvents() ?? []),
+    is_idle: renderer?.getEvents?.().length === 0,
+    waiting_turns: renderer?.getEvents === undefined ? (renderer?.queue?.length ?? 0) : 0,
+    renderer_errors: [...errorsIn(renderer?.getEvents?.() ?? []), ...unanswered(renderer?.getEvents?.() ?? [])],
     shift: shifts.reduce((sum, { value }) => sum + value, 0),
   }
 }

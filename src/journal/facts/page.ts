@@ -13,6 +13,7 @@ import {
   type RendererError,
   recordFromStart,
 } from './in-page.ts'
+import { hasStub, isUseTooEarly } from './renderer-use.ts'
 import { maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
 
 export interface PageSeen {
@@ -30,6 +31,10 @@ export interface PageSeen {
   renderer_errors: readonly RendererError[]
   /** Whether render.js was loaded but never called. */
   is_idle: boolean
+  /** Whether the page has the stub that runs turns without render.js. */
+  has_stub: boolean
+  /** Turns in that stub that still wait for render.js. */
+  waiting_turns: number
   /** Calls by the page's scripts to other servers than the service that got an error response. */
   refused_calls: readonly RefusedCall[]
   /** Errors on the console, and uncaught ones, that are about the service or come from its scripts. */
@@ -45,11 +50,13 @@ interface KeyRequest {
   where: 'headers' | 'body' | 'url'
 }
 
-interface RefusedCall {
+export interface RefusedCall {
   method: string
   /** Without its query. */
   url: string
   status: number
+  /** Whether the request carried cookies. */
+  has_cookies: boolean
 }
 
 export interface Mount {
@@ -124,7 +131,7 @@ const readable = /javascript|json|html|css|text|xml/
 const maxMessage = 300
 
 /** The lists that browser events are added to while the page is watched. */
-interface Records extends Pick<PageSeen, 'files'> {
+interface Records extends Pick<PageSeen, 'files' | 'has_stub'> {
   keys: ServedKey[]
   key_requests: KeyRequest[]
   refused_calls: RefusedCall[]
@@ -140,6 +147,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
   try {
     const records: Records = {
       files: 0,
+      has_stub: false,
       keys: [],
       key_requests: [],
       refused_calls: [],
@@ -151,7 +159,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     await context.addInitScript(recordFromStart, bases)
     context.on('response', (response) => {
       reading.push(readServed(response, bases, records))
-      recordRefusal(response, bases, records)
+      reading.push(recordRefusal(response, bases, records))
     })
     context.on('request', (request) => void reading.push(findKey(request, records)))
     context.on('requestfailed', (request) => {
@@ -166,7 +174,11 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     context.on('console', (message) => recordConsole(message, bases, records))
     context.on('weberror', (error) => {
       const { message, stack = '' } = error.error()
-      if (message.includes('SponsoredPlacement') || bases.some((base) => stack.includes(base)))
+      if (
+        message.includes('SponsoredPlacement') ||
+        isUseTooEarly(message) ||
+        bases.some((base) => stack.includes(base))
+      )
         records.console_errors.push(shortened(message))
     })
     const page = await context.newPage()
@@ -217,6 +229,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       blocked: [...blocked.values()],
       is_idle: all.some((look) => look.is_idle) && all.every((look) => look.renderer_errors.length === 0),
       renderer_errors: all.flatMap((look) => look.renderer_errors),
+      waiting_turns: all.reduce((sum, look) => sum + look.waiting_turns, 0),
       shift: all.reduce((sum, look) => sum + look.shift, 0),
       screenshot,
     }
@@ -350,14 +363,22 @@ async function readServed(response: Response, bases: readonly string[], records:
   const text = type.includes('event-stream') ? null : await response.text().catch(() => null)
   if (text === null) return
   records.files++
+  records.has_stub ||= hasStub(text)
   records.keys.push(...secretKeysIn(text).map((key) => ({ file: printableUrl(url), ...key })))
 }
 
-function recordRefusal(response: Response, bases: readonly string[], { refused_calls }: Records): void {
+async function recordRefusal(response: Response, bases: readonly string[], { refused_calls }: Records): Promise<void> {
   const request = response.request()
   const isCall = request.resourceType() === 'fetch' || request.resourceType() === 'xhr'
   if (!isCall || response.status() < 400 || isOfService(response.url(), bases)) return
-  refused_calls.push({ method: request.method(), url: printableUrl(response.url()), status: response.status() })
+  const headers = await request.allHeaders().catch(() => request.headers())
+  const has_cookies = headers.cookie !== undefined
+  refused_calls.push({
+    method: request.method(),
+    url: printableUrl(response.url()),
+    status: response.status(),
+    has_cookies,
+  })
 }
 
 async function findKey(request: Request, { key_requests }: Records): Promise<void> {

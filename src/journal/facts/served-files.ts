@@ -4,6 +4,7 @@
  */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
+import { hasStub, type RendererUse, unguardedUses } from './renderer-use.ts'
 
 export interface ServedFiles {
   /** The directory or address as given. */
@@ -13,6 +14,14 @@ export interface ServedFiles {
   keys: readonly ServedKey[]
   /** Why it could not be read, or not all of it; null when it was. */
   problem: string | null
+}
+
+/** How the files use render.js. */
+export interface RendererSource {
+  /** Lines that use it as if it were always there. */
+  renderer_uses: readonly RendererUse[]
+  /** Whether one of them has the stub that works without it. */
+  has_stub: boolean
 }
 
 export interface ServedKey {
@@ -28,16 +37,22 @@ export const maxFileBytes = 10 * 1024 * 1024
 const answerWithin_ms = 5_000
 const skipped: ReadonlySet<string> = new Set(['node_modules', '.git'])
 
-export async function gatherServed(place: string, cwd: string): Promise<ServedFiles> {
+export async function gatherServed(place: string, cwd: string): Promise<ServedFiles & RendererSource> {
   const keys: ServedKey[] = []
+  const renderer_uses: RendererUse[] = []
+  let has_stub = false
   let files = 0
   const add = (file: string, text: string) => {
     files++
     keys.push(...secretKeysIn(text).map((key) => ({ file, ...key })))
+    // Not in documents about it.
+    if (!/\.(html?|m?js|jsx)$|^https?:/.test(file)) return
+    renderer_uses.push(...unguardedUses(text).map((use) => ({ file, ...use })))
+    has_stub ||= hasStub(text)
   }
   const reading = /^https?:\/\//.test(place) ? readPage(place, add) : readDirectory(resolve(cwd, place), add)
   const problem = await reading.catch((error: Error) => error.message)
-  return { place, files, keys, problem }
+  return { place, files, keys, problem, renderer_uses, has_stub }
 }
 
 const secretKey = /\b(sk_(?:test|live)_)(?!redacted\b)[A-Za-z0-9_-]{6,}/g

@@ -4,6 +4,7 @@ import type { Blocked } from '../facts/in-page.ts'
 import type { Mount, PageSeen } from '../facts/page.ts'
 import { loadedFrames } from '../journal.ts'
 import { type Finding, type Judgement, ruleSet } from '../rule.ts'
+import { consoleFix, rendererErrors } from './renderer-errors.ts'
 
 const inPage = 'a page (--url)'
 const adInPage = 'an ad in the page (--url)'
@@ -29,6 +30,23 @@ export const servedRules = ruleSet('served', {
         ...(problem === null ? [] : [{ ...unreadable, message: `${place}: ${problem}.` }]),
       ],
       holds: `No secret key in ${plural(files, 'file')} of ${place}.`,
+    }),
+  },
+})
+
+/** Rules about the source of a page, for `svc doctor`: a browser shows what happens instead. */
+export const sourceRules = ruleSet('source', {
+  'stub-missing': {
+    severity: 'warning',
+    fix: 'Put the stub before the script element, as svc docs browser shows: your work then runs, and the ad is left out.',
+    judge: ({ renderer_uses: uses, has_stub }) => ({
+      looked_at: uses.length,
+      findings: has_stub
+        ? []
+        : uses.slice(0, 1).map(({ file, line }) => ({
+            message: `${file}:${line} uses SponsoredPlacement as if render.js were always there: a blocker or a slow network ends the turn.`,
+          })),
+      holds: 'The page has the stub: its turn runs without render.js too.',
     }),
   },
 })
@@ -121,19 +139,21 @@ export const pageRules = ruleSet('page', {
     judge({ page: { mounts }, observed }) {
       // A frame that never reached the service, or that render.js did not mount, has a rule of its own.
       const loaded = loadedFrames(observed.exchanges)
-      const isSeen = ({ slot_id, is_drawn, hidden_by, in_view_ms }: Mount) =>
-        loaded.has(slot_id) && is_drawn && hidden_by === null && in_view_ms >= rendered_ms
-      const blank = judgeMounts(
-        mounts.filter((mount) => isSeen(mount) && mount.colors !== null),
-        ({ slot_id, width, height, colors }) =>
-          colors === 1 ? `The ad of ${slot_id}, ${width} × ${height}, is a single colour.` : null,
-      )
+      const isSeen = ({ slot_id, hidden_by, in_view_ms }: Mount) =>
+        loaded.has(slot_id) && hidden_by === null && in_view_ms >= rendered_ms
+      const looked = mounts.filter((mount) => isSeen(mount) && mount.colors !== null)
+      const blank = looked
+        .filter(({ colors }) => colors === 1)
+        .map(({ slot_id, width, height, is_drawn }) => ({
+          message: `The ad of ${slot_id}, ${width} × ${height}, is a single colour.`,
+          ...(!is_drawn && { fix: 'Mount it with render.js: a frame that nothing initialises shows nothing.' }),
+        }))
       const shared = new Set(mounts.flatMap(({ shared_id }) => shared_id ?? []))
       const empty = [...shared].map((id) => ({
         message: `Several slots have the id ${id}: one shows the ad, another stays empty.`,
         fix: 'Give each slot its own id, or pass the element as target: a selector finds only the first one.',
       }))
-      return { looked_at: blank.looked_at + empty.length, findings: [...blank.findings, ...empty] }
+      return { looked_at: looked.length + empty.length, findings: [...blank, ...empty] }
     },
   },
   'page-errors': {
@@ -148,7 +168,7 @@ export const pageRules = ruleSet('page', {
         ...rendererErrors(page, observed.command_name),
         ...[...new Set(page.console_errors.filter((text) => !isRepetition(text, page)))].map((text) => ({
           message: `On the console: ${text}`,
-          fix: consoleFix(text),
+          fix: consoleFix(text, page),
         })),
       ],
     }),
@@ -192,81 +212,13 @@ function isRepeated({ why }: Blocked, blocked: readonly Blocked[]): boolean {
 }
 
 /** Whether a console message only repeats what was blocked, or the response to a request. */
-function isRepetition(text: string, { blocked }: PageSeen): boolean {
+function isRepetition(text: string, { blocked, renderer_errors }: PageSeen): boolean {
   if (/^Failed to load resource: (the server responded|net::ERR_FAILED)/.test(text)) return true
-  return blocked.length > 0 && /Content Security Policy|ERR_BLOCKED/.test(text)
-}
-
-/** Returns what to do about a console message. */
-function consoleFix(text: string): string {
-  const [, header] = /Request header field (\S+) is not allowed/.exec(text) ?? []
-  if (header !== undefined) {
-    return `A script of the page adds ${header} to every fetch, as monitoring tools do: exclude the base URL of the service.`
-  }
-  return text.includes('SponsoredPlacement')
-    ? 'The page uses it before render.js has run: load it without async and defer, or wait for its load event.'
-    : 'Read the message.'
-}
-
-/** What to do about errors of render.js that have one cause. */
-const fixes: Readonly<Record<string, string>> = {
-  response_unreadable:
-    'Let your endpoint return the response of POST /v1/placements unchanged, with its names and levels. ',
-  target_not_found:
-    'Pass the element itself as target: a selector does not find elements in a shadow root, or elements that do not exist yet. ',
-  consent_missing: 'Let your endpoint return authoritative_consent with the placement, and pass it on unchanged. ',
-}
-
-/** Matches the names of the fields of an error body (A10), as render.js lists what it got. */
-const isServiceError = /^it has error, message, request_id\b/
-
-/** Returns one finding for each different error or block of render.js; a request that failed names the route that refused it. */
-function rendererErrors({ renderer_errors, refused_calls, blocked }: PageSeen, command_name: string): Finding[] {
-  const isActivated = renderer_errors.every(({ code }) => code !== 'activation_failed')
-  const isBlocked = blocked.some(({ is_enforced }) => is_enforced)
-  // Without an activation a turn has no endpoint, and a blocked frame or beacon fails: that is not a second mistake.
-  const reported = renderer_errors.filter(
-    ({ type, code, detail }) =>
-      (isActivated || code !== 'endpoint_missing') &&
-      !(
-        isBlocked &&
-        (code === 'render_timeout' || code === 'csp_blocked' || (type === 'beacon' && detail === 'network_error'))
-      ),
-  )
-  const findings = reported.map(({ type, code, detail }): Finding => {
-    const isCall = code === 'request_failed' || code === 'activation_failed'
-    const call = isCall ? refused_calls.find(({ status }) => detail === `http_${status}`) : undefined
-    if (type === 'beacon') {
-      return {
-        message: `render.js could not send the beacon ${code}: ${detail}.`,
-        fix: 'Find out what keeps it from reaching the service: a script that wraps fetch, a blocker, a policy of the page, no network.',
-      }
-    }
-    if (type === 'cleared') {
-      return {
-        message: `The page removed the ad of ${detail}, before it was seen: ${code}.`,
-        fix: 'Keep it in the page until it has been seen: finish() waits for that; clear, cancel and removing the slot do not.',
-      }
-    }
-    if (type === 'cancelled') {
-      return {
-        message: 'The page cancelled its turn before an ad was shown.',
-        fix: 'Cancel a turn only when its answer is not shown; when it is complete, call finish().',
-      }
-    }
-    const what = type === 'blocked' ? `blocked the ad: ${code}` : `reported the error ${code}`
-    const from = call === undefined ? '' : `, from ${call.method} ${call.url}`
-    const fix =
-      code === 'activation_failed' && (call !== undefined || detail?.includes('script element') === true)
-        ? 'Load render.js from the service, by a script element without type="module": it activates with the server it was loaded from.'
-        : call?.status === 404
-          ? 'Your server has no such route: correct the endpoint of the turn, or add the route.'
-          : detail !== null && isServiceError.test(detail)
-            ? 'That is an error of the service, passed on as a placement: respond with its status, or show no ad. Its message and hint name the cause.'
-            : `${fixes[code] ?? ''}Look it up: ${command_name} docs ${code}`
-    return { message: `render.js ${what}${detail === null ? '' : ` (${detail}${from})`}.`, fix }
-  })
-  return [...new Map(findings.map((finding) => [finding.message, finding])).values()]
+  // render.js logs each of its errors too.
+  if (text.includes('[sponsored placement]')) return true
+  if (renderer_errors.some(({ code }) => code === 'origin_opaque') && /origin 'null'/.test(text)) return true
+  const isBlocked = blocked.length > 0 || renderer_errors.some(({ code }) => code === 'csp_blocked')
+  return isBlocked && /Content Security Policy|ERR_BLOCKED/.test(text)
 }
 
 /** Returns one finding for each mount with a problem. */

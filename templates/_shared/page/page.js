@@ -13,7 +13,7 @@ consent.addEventListener('click', async ({ target }) => {
   allowed = false
   const stored = await post('/api/consent', { decision: target.value, ...Object.fromEntries(boxes) })
   allowed = stored?.authoritative_consent?.lifecycle_state === 'granted'
-  if (!allowed) window.SponsoredPlacement?.clearPlacement({ target: '#sponsored' })
+  if (!allowed) window.SponsoredPlacement.queue.push((api) => api.clearPlacement({ target: '#sponsored' }))
   consent.querySelector('output').textContent = allowed
     ? 'Allowed. Your answer is known to the service.'
     : stored === null
@@ -28,24 +28,21 @@ form.addEventListener('submit', async (event) => {
   answer.textContent = await withSlot(body, () => work(job_type))
 })
 
-/** Runs `work` with a sponsored slot next to it; without consent or without render.js, only runs `work`. */
+/** Runs `work` at once, with a sponsored slot next to it; without consent only `work`. */
 async function withSlot(body, work) {
-  if (!allowed || !(await rendererLoaded())) return work()
+  if (!allowed) return work()
+  loadRenderer()
   return window.SponsoredPlacement.withTurn(
     { target: '#sponsored', endpoint: '/api/placement', body, keepMounted: true },
     work,
   )
 }
 
-let loading
-function rendererLoaded() {
-  loading ??= new Promise((resolve) => {
-    const script = Object.assign(document.createElement('script'), { src: script_url })
-    script.onload = () => resolve(true)
-    script.onerror = () => resolve(false)
-    document.head.append(script)
-  })
-  return loading
+let script
+/** Loads render.js, after consent. Blocked or late, it keeps no turn waiting: the stub of the page runs the work. */
+function loadRenderer() {
+  script ??= Object.assign(document.createElement('script'), { src: script_url, async: true })
+  if (!script.isConnected) document.head.append(script)
 }
 
 /** Your product. */

@@ -4,6 +4,7 @@
  */
 import { curlCommand, secretKeyVariable } from '../../../../src/foundation/http.ts'
 import { isObject, type Json, type JsonObject } from '../../../../src/foundation/json.ts'
+import { stubLines } from '../../../../src/foundation/page-snippet.ts'
 import type { CodeVariant } from '../../parts/Code.tsx'
 import type { QaSuite } from '../requests/qa-suite.ts'
 import type { PlaygroundState } from './state.ts'
@@ -103,10 +104,11 @@ export function typescriptExport(call: ExportedCall, { base_url }: ExportTarget)
 function pageExport({ body }: ExportedCall, base_url: string): string {
   const { client_id: _, ...request } = isObject(body) ? body : {}
   return [
-    `// The page has <script src=${literal(`${base_url}/v1/render.js`)}></script> and <div id="ad"></div>.`,
-    "const publishableKey = 'pk_test_...' // the publishable key of the project",
+    `// The page has <div id="ad"></div>, and after this script <script src=${literal(`${base_url}/v1/render.js`, '"')} async></script>.`,
+    ...stubLines,
     '',
-    'await SponsoredPlacement.activate({ publishableKey })',
+    "const publishableKey = 'pk_test_...' // the publishable key of the project",
+    'SponsoredPlacement.queue.push((api) => api.activate({ publishableKey }))',
     'await SponsoredPlacement.withTurn(',
     `  { target: '#ad', body: ${indented(javascript(request), '  ')} },`,
     '  async () => {',
