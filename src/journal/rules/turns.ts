@@ -4,7 +4,7 @@
  * beside the ad.
  */
 import { plural } from '../../cli/output/text.ts'
-import type { Mount } from '../facts/page.ts'
+import type { Mount } from '../facts/mounts.ts'
 import { type AdBeacon, adsInJournal, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
 import { type Exchange, isPlacementRequest, some } from '../journal.ts'
 import { type Finding, type Judgement, type Observed, type RuleText, ruleSet } from '../rule.ts'
