@@ -307,7 +307,7 @@ function printableUrl(url: string): string {
 
 /** A page that is navigating is looked at again afterwards; anything else is a fault of svc. */
 function ignoreNavigation(error: Error): null {
-  if (/context was destroyed|closed|navigat|detached/i.test(error.message)) return null
+  if (/context was destroyed|cannot find context|closed|navigat|detached/i.test(error.message)) return null
   throw error
 }
 
