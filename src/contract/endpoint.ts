@@ -319,12 +319,6 @@ export const fileRequestHeaders = {
   },
 } as const satisfies Record<string, RequestHeader>
 
-/**
- * Identifies the requests of `svc contract check`, which reports do not count as those of an integration: their
- * User-Agent, and the prefix of their session and beacon ids.
- */
-export const contractCheckClient = { user_agent: 'svc-contract-check', session_prefix: 'svc_contract_check_' } as const
-
 /** Says why a callback got no response; in the journal, among its response headers. */
 export const problemHeader = 'x-sandbox-problem'
 

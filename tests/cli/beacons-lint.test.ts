@@ -138,6 +138,8 @@ test.each([
 
 test.each([
   ['below the bar', [{ ...visible, measurements: { ...seen, visible_ms: 900 } }], 'BELOW_THRESHOLD'],
+  ['a pixel', [{ ...visible, measurements: { ...seen, width_px: 1, height_px: 1 } }], 'TOO_SMALL'],
+  ['no check', [{ ...visible, measurements: { ...seen, visibility_check: 'none' } }], 'VISIBILITY_UNMEASURED'],
   ['a hidden page', [{ ...visible, measurements: { ...seen, page_visible: false } }], 'PAGE_HIDDEN'],
   ['twice the same beacon', [visible, visible], 'DUPLICATE'],
   ['twice the same event', [visible, { ...visible, beacon_id: 'instance-1:again' }], 'ALREADY_COUNTED'],
@@ -237,7 +239,7 @@ test('the beacon requests of a HAR file are judged at their own time', async () 
   const all = await found(text)
   expect(all.map(({ code }) => code)).toEqual(['content_type_unsupported', 'beacon_stale', 'route_deprecated'])
   expect(text.split('\n')[all[1]!.line - 1]).toContain('instance-1:visible')
-  expect(await lint(har(request('https://api.test/v1/jobs', {})))).toMatchObject({ code: 2 })
+  expect(await lint(har(request('https://api.test/v1/jobs', {})))).toMatchObject({ code: 5 })
 })
 
 test('no column counts the byte order mark', async () => {
@@ -248,7 +250,7 @@ test('no column counts the byte order mark', async () => {
 test('an empty file, a missing file, and bytes that are not text', async () => {
   for (const empty of ['[]', '', ' \n\n']) {
     expect(await lint(empty)).toEqual({
-      code: 2,
+      code: 5,
       stdout: '',
       stderr: 'error: There is no beacon in stdin.\nhint: It is empty.\n',
     })

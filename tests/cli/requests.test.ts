@@ -199,7 +199,11 @@ describe('requests verify', () => {
   test('exits 0 when the count is as expected', async () => {
     await using cli = await withJournal()
     const { code, stdout, stderr } = await cli.svc('requests verify --path /v1/beacons --body event=render --times 1')
-    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'count     1\nexpected  exactly 1\n', stderr: '' })
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: 'count      1\nexpected   exactly 1\nlooked at  4 requests\n',
+      stderr: '',
+    })
     expect((await cli.svc('requests verify --path /v1/placements')).code).toBe(0)
     expect((await cli.svc('requests verify --path /v1/placements --at-least 3')).code).toBe(0)
     expect((await cli.svc('requests verify --path /v1/jobs --none')).code).toBe(0)
@@ -210,8 +214,9 @@ describe('requests verify', () => {
     const { code, stdout, stderr } = await cli.svc('requests verify --path /v1/beacons --body event=visible --times 1')
     expect(code).toBe(5)
     expect(masked(stdout)).toBe(`\
-count     0
-expected  exactly 1
+count      0
+expected   exactly 1
+looked at  4 requests
 near   POST /v1/beacons 200  req_*
        body.event is "render", not "visible"
 `)

@@ -13,6 +13,8 @@ export interface Page {
   until?: string
   /** How long it is watched from then on, milliseconds, when that is longer than usual: an ad has to be looked at. */
   for_ms?: number
+  /** A file of steps that uses it instead. */
+  steps?: string
   /** Other rules about pages that the same page violates. */
   also?: readonly PageRuleId[]
 }
@@ -233,6 +235,7 @@ export const naiveLists: Readonly<Record<string, { page: Page; rules: readonly s
 export const twinPage: Page = { body: `${slot}${turn()}<div id="slot"></div>` }
 
 export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
+  'step-failed': { ...askingPage, steps: '- click: text=Agree' },
   'secret-key-served': { body: `${slot}<script>const key = 'sk_test_sandbox_demo'</script>${turn()}` },
   'secret-key-sent': {
     body: `${slot}<script>fetch('/other', { headers: { 'x-key': 'sk_' + 'test_sandbox_demo' } })</script>${turn()}`,

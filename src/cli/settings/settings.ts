@@ -8,10 +8,11 @@
  * Clients take a PermittedKey, which only this file makes: every key that is sent was checked here.
  */
 import { networkInterfaces } from 'node:os'
+import { pageOrigin, serializeOrigin } from '../../contract/origins.ts'
 import { isLoopback, isSameService } from '../../foundation/http.ts'
 import { endpoints } from '../endpoint/facts.ts'
-import { CliError, didYouMean, noSandbox } from '../run/errors.ts'
-import type { Locator, LocatorProject } from './state-directory.ts'
+import { CliError, didYouMean, noSandboxFor } from '../run/errors.ts'
+import { type Locator, type LocatorProject, usedByDefault } from './state-directory.ts'
 import {
   type FileSettingName,
   fileSettingNames,
@@ -40,7 +41,10 @@ export const settingRules: Readonly<Record<SettingName, Rule>> = {
   secret_key: key,
   publishable_key: key,
   control_token: key,
-  origin: { pattern: /^https?:\/\/[^/\s]+$/, problem: 'must be an origin, such as http://localhost:3000' },
+  origin: {
+    pattern: /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/\\?#@]+$/,
+    problem: 'must be an origin, such as http://localhost:3000 or capacitor://localhost',
+  },
   output: {
     pattern: new RegExp(`^(${outputFormats.join('|')})$`),
     problem: `must be one of ${outputFormats.join(', ')}`,
@@ -78,8 +82,10 @@ export interface Settings {
   origin: string | null
   /** The running sandbox that base_url names, with all its keys. */
   sandbox: Locator | null
-  /** Number of running sandboxes. */
+  /** Number of running sandboxes that commands use by default. */
   running: number
+  /** The URLs of the running sandboxes of `svc exec`. */
+  of_exec: readonly string[]
   source: Record<FileSettingName, Source>
   /** The source of the service and of the key, in words: `SVC_BASE_URL`, `/shop/svc.config.json`, `profile local`. */
   where: Record<'base_url' | 'secret_key', string>
@@ -91,7 +97,8 @@ const defaultBaseUrl = 'http://127.0.0.1:4010'
 
 /** Resolves every setting from its layers. Throws CliError for a value that its schema rejects. */
 export function resolveSettings(layers: Layers): Settings {
-  const base_url = pick('base_url', layers, layers.sandboxes[0]?.url, defaultBaseUrl)
+  const candidates = usedByDefault(layers.sandboxes)
+  const base_url = pick('base_url', layers, candidates[0]?.url, defaultBaseUrl)
   const sandbox = sandboxAt(base_url.value, layers.sandboxes)
   const projects = [...(sandbox?.projects ?? []), ...(layers.created ?? [])]
   const client_id = pick('client_id', layers, sandbox?.projects[0]?.client_id, null)
@@ -102,7 +109,7 @@ export function resolveSettings(layers: Layers): Settings {
     secret_key: pick('secret_key', layers, project?.secret_key, null),
     publishable_key: pick('publishable_key', layers, project?.publishable_key, null),
     control_token: pick('control_token', layers, sandbox?.admin_token, null),
-    origin: pick('origin', layers, project && pageOrigin(project), null),
+    origin: pick('origin', layers, project && pageOrigin(project.allowed_origins), null),
     output: pick('output', layers, undefined, 'text'),
   }
   const each = <Field extends keyof Picked<FileSettingName>>(field: Field) =>
@@ -113,7 +120,8 @@ export function resolveSettings(layers: Layers): Settings {
   return {
     ...each('value'),
     sandbox: sandbox && { ...sandbox, projects },
-    running: layers.sandboxes.length,
+    running: candidates.length,
+    of_exec: layers.sandboxes.filter(({ command }) => command !== undefined).map(({ url }) => url),
     where: {
       base_url: placeOf('base_url', source.base_url, layers),
       secret_key: placeOf('secret_key', source.secret_key, layers),
@@ -146,11 +154,6 @@ function placeOf(name: 'base_url' | 'secret_key', source: Source, { config_path,
   }
 }
 
-/** Returns an origin that a project allows for its pages: with the usual port if it allows any. */
-export function pageOrigin({ allowed_origins }: Pick<Locator['projects'][number], 'allowed_origins'>) {
-  return allowed_origins[0]?.replace(/:\*$/, ':3000')
-}
-
 function pick<Name extends FileSettingName>(
   name: Name,
   layers: Layers,
@@ -173,14 +176,15 @@ function pick<Name extends FileSettingName>(
 
 /** Returns a value. `label` names its source: `SVC_BASE_URL`. Throws CliError if its rule rejects it. */
 export function checkSetting(name: SettingName, value: string, label: string): string {
-  if (isValidSetting(name, value)) return value
+  if (isValidSetting(name, value)) return (name === 'origin' && serializeOrigin(value)) || value
   const hint = (name === 'output' ? didYouMean(value, outputFormats) : null) ?? 'See svc help settings.'
   throw new CliError('usage', 'setting_invalid', `${label}: ${settingRules[name].problem}.`, hint)
 }
 
 /** Whether a setting takes a value. */
 export function isValidSetting(name: SettingName, value: string): boolean {
-  return settingRules[name].pattern.test(value) && (name !== 'base_url' || URL.canParse(value))
+  if (!settingRules[name].pattern.test(value)) return false
+  return name === 'origin' ? serializeOrigin(value) !== null : name !== 'base_url' || URL.canParse(value)
 }
 
 const exported = ['base_url', 'client_id', 'secret_key', 'publishable_key', 'origin'] as const
@@ -225,7 +229,7 @@ export function permittedKey(settings: Settings, key: string): PermittedKey {
   const isOfSettings = key === settings.secret_key
   const isOfSandbox = sandbox?.projects.some((each) => each.secret_key === key || each.live_secret_key === key) === true
   const from = isOfSettings ? source.secret_key : 'sandbox'
-  if (source.base_url === 'default') throw noSandbox()
+  if (source.base_url === 'default') throw noSandboxFor(settings)
   const isAgreed =
     source.base_url === 'flag' ||
     isOfSandbox ||

@@ -16,7 +16,7 @@ import type { Client } from '../../client/client.ts'
 import { ServiceError } from '../../client/errors.ts'
 import type { Integrity, SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { isLoopback } from '../../foundation/http.ts'
-import { findBrowser } from '../../qa/browser/launch.ts'
+import { findBrowser } from '../../qa/browser/find.ts'
 
 export interface Machine {
   node_version: string

@@ -1,8 +1,18 @@
 /** The integrator's page in a browser: opens it, brings its ads into view, and records what can be seen. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Browser, ConsoleMessage, Frame, Page, Request, Response } from 'playwright-core'
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  ConsoleMessage,
+  Frame,
+  Page,
+  Request,
+  Response,
+} from 'playwright-core'
 import { withoutQuery } from '../../foundation/http.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
+import { PageStepFailed } from '../../qa/browser/page-steps.ts'
 import { pixelsOf } from '../../qa/browser/screenshot.ts'
 import type { Screenshot } from '../../qa/result.ts'
 import {
@@ -19,6 +29,8 @@ import { maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
 
 export interface PageSeen {
   url: string
+  /** The browser that showed it: `Chromium 153.0`. */
+  browser: string
   /** Files that were not served to the page by the service, and the secret keys in them. */
   files: number
   keys: readonly ServedKey[]
@@ -40,9 +52,21 @@ export interface PageSeen {
   refused_calls: readonly RefusedCall[]
   /** Errors on the console, and uncaught ones, that are about the service or come from its scripts. */
   console_errors: readonly string[]
-  /** Sum of the layout shifts right after an ad appeared, changed its size or disappeared, as browsers count them. */
-  shift: number
+  /** Sum of the layout shifts right after an ad appeared, changed its size or disappeared, as browsers count them; null: this browser does not. */
+  shift: number | null
   screenshot: Screenshot | null
+  /** Whether a file of steps used the page. */
+  is_driven: boolean
+  /** The step that could not be done, after which the page was only watched; null when all could. */
+  failed_step: FailedStep | null
+}
+
+interface FailedStep {
+  /** With the place in its file. */
+  message: string
+  hint: string
+  /** Whether it waited for an event of render.js. */
+  is_wait: boolean
 }
 
 interface KeyRequest {
@@ -62,6 +86,8 @@ export interface RefusedCall {
 
 export interface WatchOptions {
   url: string
+  /** What the browser is called. */
+  browser_name: string
   /** Base URLs of the service, without a trailing slash: a page may call it localhost or 127.0.0.1. */
   bases: readonly string[]
   /** How long, real milliseconds; null: until `signal` aborts. */
@@ -72,6 +98,10 @@ export interface WatchOptions {
   is_headed: boolean
   /** Uses the page until it resolves; `for_ms` counts from then. */
   drive?: ((page: Page, signal: AbortSignal) => Promise<void>) | undefined
+  /** The browser as the page sees it, in addition to a window of 1280 × 800 pixels. */
+  context?: BrowserContextOptions
+  /** Called before the page is opened. */
+  prepare?: (page: Page, context: BrowserContext) => Promise<void>
 }
 
 /** The page did not open. */
@@ -101,10 +131,10 @@ interface Records extends Pick<PageSeen, 'files' | 'has_stub'> {
   console_errors: string[]
 }
 
-/** Throws PageUnreachable, and what `drive` throws. */
-export async function watchPage(browser: Browser, options: WatchOptions): Promise<PageSeen> {
+/** Throws PageUnreachable, and what `drive` throws but PageStepFailed, which does not end the watch. */
+export async function watchPage(browser: Pick<Browser, 'newContext'>, options: WatchOptions): Promise<PageSeen> {
   const { url, bases, for_ms, signal, is_headed, drive = async () => {} } = options
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options.context })
   try {
     const records: Records = {
       files: 0,
@@ -143,6 +173,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
         records.console_errors.push(shortened(message))
     })
     const page = await context.newPage()
+    await options.prepare?.(page, context)
     await page.goto(url, { waitUntil: 'commit' }).catch((error: Error) => {
       throw new PageUnreachable(
         `${url} does not open: ${error.message.split('\n', 1)[0]?.replace(/^page\.goto: /, '')}`,
@@ -152,7 +183,14 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     const looks = new Map<string, PageLook>()
     const frames: Frame[] = []
     let isOver = false
-    const driving = drive(page, signal).then(() => pause(for_ms ?? longestTimer_ms, signal))
+    let failed_step: PageSeen['failed_step'] = null
+    const driving = drive(page, signal)
+      .catch((error: unknown) => {
+        if (!(error instanceof PageStepFailed)) throw error
+        const { message, hint, is_wait } = error
+        failed_step = { message, hint, is_wait }
+      })
+      .then(() => pause(for_ms ?? longestTimer_ms, signal))
     driving
       .catch(() => {})
       .finally(() => {
@@ -176,7 +214,6 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       last = now
       await pause(interval_ms, signal)
     }
-    // A step that failed; a step cut off by the end of the watch is not a failure.
     if (isOver) await driving
     const screenshot = page.isClosed() ? null : await screenshotOf(page).catch(ignoreNavigation)
     await Promise.race([Promise.all(reading), pause(maxRead_ms)])
@@ -186,13 +223,16 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     return {
       ...records,
       url,
+      browser: options.browser_name,
       mounts: [...mounts.values()].map(({ frame: _frame, ...mount }) => mount),
       blocked: [...blocked.values()],
       is_idle: all.some((look) => look.is_idle) && all.every((look) => look.renderer_errors.length === 0),
       renderer_errors: all.flatMap((look) => look.renderer_errors),
       waiting_turns: all.reduce((sum, look) => sum + look.waiting_turns, 0),
-      shift: all.reduce((sum, look) => sum + look.shift, 0),
+      shift: all.some((look) => look.shift === null) ? null : all.reduce((sum, { shift }) => sum + (shift ?? 0), 0),
       screenshot,
+      is_driven: options.drive !== undefined,
+      failed_step,
     }
   } finally {
     await context.close()

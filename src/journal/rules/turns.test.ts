@@ -74,6 +74,7 @@ const journal = (list: readonly (Exchange | Exchange[])[], page: Partial<PageSee
   exchanges: list.flat(),
   callbacks: [],
   placements: [],
+  own_requests: 0,
   beacons: [],
   projects: [],
   now_ms: noon + 600_000,

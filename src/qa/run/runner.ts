@@ -3,6 +3,7 @@
  * until it has a target to itself.
  */
 import { contract, type EndpointId } from '../../contract/index.ts'
+import { pageOrigin } from '../../contract/origins.ts'
 import { fillPath } from '../../foundation/http.ts'
 import type { Json } from '../../foundation/json.ts'
 import type { CaseResult, Reporter, RunResult, StepResult } from '../result.ts'
@@ -122,11 +123,12 @@ async function runCase(planned: PlannedCase, options: CaseOptions): Promise<Case
   const missing = missingNeed(planned, options.target)
   const { reason, steps, key } =
     missing === null ? await runSteps(planned, options) : { reason: missing, steps: [], key: null }
-  const isFailed = reason !== null || steps.some(({ outcome }) => outcome === 'failed')
+  const isFailed = (missing === null && reason !== null) || steps.some(({ outcome }) => outcome === 'failed')
+  const unsupported = missing ?? steps.find(({ outcome }) => outcome === 'not_applicable')?.reason ?? null
   const result: CaseResult = {
     ...headOf(planned),
-    outcome: missing !== null ? 'not_applicable' : isFailed ? 'failed' : 'passed',
-    reason,
+    outcome: isFailed ? 'failed' : unsupported !== null ? 'not_applicable' : 'passed',
+    reason: reason ?? unsupported,
     started_at_ms,
     duration_ms: Math.round((performance.now() - started) * 10) / 10,
     steps,
@@ -172,7 +174,7 @@ async function runSteps(
   const timer = setTimeout(() => timeout.abort(new Error(`The case took longer than ${limit_ms} ms`)), limit_ms)
   const signal = AbortSignal.any([options.interrupt, timeout.signal])
   const steps: StepResult[] = []
-  const hasFailed = () => steps.some(({ outcome }) => outcome === 'failed')
+  const hasFailed = () => steps.some(({ outcome }) => outcome === 'failed' || outcome === 'not_applicable')
   let restore = async () => {}
   let reason: string | null = null
   try {
@@ -220,7 +222,7 @@ async function prepare(
     const { settings } = await target.control<Project>('projects.show', { client_id: project }, undefined, signal)
     state.client_id = project
     state.key_source = keySource('keys.create', { client_id: project }, { class: 'secret', mode: 'test' }, 'key')
-    state.origin = settings.allowed_origins[0]?.replace(/:\*$/, ':3000') ?? state.origin
+    state.origin = pageOrigin(settings.allowed_origins) ?? state.origin
   } else if (project !== null) {
     const client_id = `proj_${state.session}`
     const settings = { allowed_origins: [state.origin], ...(project as Record<string, Json>) }
@@ -229,7 +231,7 @@ async function prepare(
     state.client_id = client_id
     state.own_keys = keys
     state.key_source = keySource('projects.create', {}, created, 'secret_key')
-    state.origin = settings.allowed_origins[0] ?? state.origin
+    state.origin = pageOrigin(settings.allowed_origins) ?? state.origin
   }
   const restore = await saveShared(target, changes, state.client_id)
   if (listens) state.events = await openEventStream(target, signal)

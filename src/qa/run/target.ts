@@ -5,15 +5,17 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { PermittedKey } from '../../cli/settings/settings.ts'
 import type { ByteReader } from '../../client/exchange.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
+import { pageOrigin } from '../../contract/origins.ts'
+import { ownAgents } from '../../contract/own-requests.ts'
 import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { fillPath } from '../../foundation/http.ts'
 import type { Json } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
-import type { BrowserHost } from '../browser/launch.ts'
+import type { BrowserHost, Preference } from '../browser/launch.ts'
 import { QaError, type TargetSummary } from '../result.ts'
 
 /** Something that a case needs of its target. */
-export type Need = 'control' | 'browser' | 'publishable_key' | 'test_key' | 'live_key' | 'erasable'
+export type Need = 'control' | 'browser' | 'publishable_key' | 'test_key' | 'live_key' | 'erasable' | Preference
 
 export interface TargetOptions {
   kind: TargetSummary['kind']
@@ -27,7 +29,7 @@ export interface TargetOptions {
   admin_token?: PermittedKey | undefined
   /** Uses v1 only, with the given keys, even when the service is a sandbox. Default: false. */
   is_plain_client?: boolean
-  /** Sent with every request; default: none. */
+  /** Sent with every request; default: that of `svc qa run`. */
   user_agent?: string
   /** The prefix of the sessions of cases; default: `qa_`. */
   session_prefix?: string
@@ -54,7 +56,7 @@ const within_ms = 10_000
 /** Opens a service for a run. Throws QaError. */
 export async function openTarget(options: TargetOptions) {
   const base_url = options.base_url.replace(/\/+$/, '')
-  const http = new HttpClient(options.user_agent === undefined ? {} : { 'user-agent': options.user_agent })
+  const http = new HttpClient({ 'user-agent': options.user_agent ?? ownAgents.qa })
   const control_headers: Record<string, string> =
     options.admin_token === undefined ? {} : { 'x-sandbox-token': options.admin_token }
   const control: Control = async (id, params = {}, body, signal = AbortSignal.timeout(within_ms)) => {
@@ -91,8 +93,11 @@ export async function openTarget(options: TargetOptions) {
     kind,
     version: info?.version ?? null,
     key_mode: options.keys.secret?.startsWith('sk_live_') === true ? 'live' : 'test',
+    ...(options.browser !== null && { browser: options.browser.name }),
   }
-  const origin = options.origin ?? project?.allowed_origins[0]?.replace(/:\*$/, ':3000') ?? 'http://localhost:3000'
+  const origin = options.origin ?? pageOrigin(project?.allowed_origins ?? []) ?? 'http://localhost:3000'
+  const preference = (each: Preference, field: string): string | null =>
+    options.browser?.cannot.includes(each) === true ? `${field}, which svc cannot set in ${options.browser.name}` : null
   const missing: Record<Need, string | null> = {
     control: has_control ? null : 'the control plane of a sandbox, which this service does not have',
     erasable: kind === 'fresh' ? null : 'a sandbox that may be erased: svc qa run --fresh',
@@ -100,6 +105,8 @@ export async function openTarget(options: TargetOptions) {
     test_key: summary.key_mode === 'test' ? null : 'a test key: test_outcome is never sent with a production key',
     live_key: has_control ? null : 'production keys of a sandbox',
     browser: options.browser === null ? 'a browser: add --browser' : null,
+    dark: preference('dark', 'color_scheme: dark'),
+    reduced_motion: preference('reduced_motion', 'reduced_motion'),
   }
   return {
     summary,
