@@ -295,7 +295,13 @@ test('a turn with two asset tokens is named at its newest beacon, and a view tha
   const text = lines({ ...render, ...turn }, { ...visible, ...turn }, ...second)
   expect(await found(text)).toMatchObject([
     { line: 3, severity: 'warning', code: 'turn-asked-again', path: 'metadata.turn_id' },
-    { line: 4, severity: 'warning', code: 'counted-twice', path: 'metadata.turn_id' },
+    {
+      line: 4,
+      severity: 'warning',
+      code: 'counted-twice',
+      path: 'metadata.turn_id',
+      fix: expect.stringMatching(/^Ask once for a message/),
+    },
   ])
   expect(await codes(lines({ ...render, ...turn }, second[0]))).toEqual(['turn-asked-again'])
   expect(await codes(lines({ ...render, ...turn }, { ...second[0], metadata: { turn_id: 'm2' } }))).toEqual([])
