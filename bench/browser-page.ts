@@ -102,7 +102,7 @@ export async function renderRound({ response }: { response: PlacementResponse })
   await sleep(300)
   box.scrollTop = box.scrollHeight
   await sleep(200)
-  const frame = document.querySelector('#slot iframe')!
+  const frame = document.querySelector('#slot [data-sp-placement]')!.shadowRoot!.querySelector('iframe')!
   const inView = new Promise<number>((resolve) => {
     const observer = new IntersectionObserver(
       (entries) => {

@@ -7,7 +7,7 @@ import { ApiError, type ReasonCode } from '../src/contract/errors.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from '../src/contract/no-fill.ts'
 import { warnings } from '../src/contract/warnings.ts'
 import type { RuleText } from '../src/journal/rule.ts'
-import { beaconFileRules, beaconSlotRules } from '../src/journal/rules/beacon-file.ts'
+import { beaconFileRules, beaconSlotRules, fileTurnRules } from '../src/journal/rules/beacon-file.ts'
 import { allPageRules, checkableRules, journalRules } from '../src/journal/rules/index.ts'
 import { machineRules, sandboxRules } from '../src/journal/rules/machine.ts'
 import { sourceRules } from '../src/journal/rules/page.ts'
@@ -117,7 +117,7 @@ function ruleHeads(): Heads {
     ['svc qa observe', journalRules],
     ['svc qa observe --url', allPageRules],
     ['svc doctor', { ...checkableRules, ...machineRules, ...sandboxRules, ...sourceRules }],
-    ['svc beacons lint', { ...beaconFileRules, ...beaconSlotRules }],
+    ['svc beacons lint', { ...beaconFileRules, ...beaconSlotRules, ...fileTurnRules }],
   ]
   const judges = new Map<string, string[]>()
   const rules = new Map<string, RuleText>()

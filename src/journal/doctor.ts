@@ -198,6 +198,12 @@ export const checks: readonly Check[] = [
     unseen: 'No view has been reported yet.',
   },
   {
+    name: 'turns',
+    rules: ['turn-asked-again', 'counted-twice', 'lost-on-remount', 'two-in-one-slot'],
+    holds: 'Every turn has one placement, in one slot, and counts once.',
+    unseen: 'No ad has been reported yet.',
+  },
+  {
     name: 'fills',
     rules: ['fills-never-shown'],
     holds: 'Fills are shown.',

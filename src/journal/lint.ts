@@ -4,7 +4,7 @@ import { plural } from '../cli/output/text.ts'
 import { occurrenceOf } from '../contract/resources/beacons.ts'
 import { type AcceptedInFile, type BeaconFile, type Place, readBeaconFile, type Times } from './facts/beacon-file.ts'
 import type { Judgement, RuleText, Severity } from './rule.ts'
-import { beaconFileRules, beaconSlotRules } from './rules/beacon-file.ts'
+import { beaconFileRules, beaconSlotRules, fileTurnRules } from './rules/beacon-file.ts'
 
 interface LintFinding extends Place {
   /** `error`: the service refuses it. `warning`: it is accepted, but not billed, or not as it should be. */
@@ -42,6 +42,7 @@ export function lintBeacons(text: string, times: Times): LintReport {
   for (const slot of slots.values()) {
     findings.push(...Object.values(beaconSlotRules).flatMap((rule) => findingsOf(rule, rule.judge(slot))))
   }
+  findings.push(...Object.values(fileTurnRules).flatMap((rule) => findingsOf(rule, rule.judge(accepted))))
   findings.sort((a, b) => a.line - b.line || a.column - b.column)
   const read = beacons.filter(({ body }) => body.status === 'read' || body.status === 'batch')
   return { kind, beacons: read.length, findings }

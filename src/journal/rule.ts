@@ -16,6 +16,8 @@ export interface Observed extends Journal {
   is_ended: boolean
   /** The journal has every request that the sandbox ever received. */
   is_whole: boolean
+  /** What a browser saw of the page, where one watched it. */
+  page?: PageSeen | null
 }
 
 /** The kinds of facts. */
@@ -30,6 +32,8 @@ export interface Facts {
   beacon: FileBeacon
   /** The beacons of a file with the same asset token that the service would not refuse. */
   beacons: readonly AcceptedInFile[]
+  /** All beacons of a file that the service would not refuse. */
+  file: readonly AcceptedInFile[]
 }
 
 /**

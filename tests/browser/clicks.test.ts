@@ -136,7 +136,9 @@ describe.concurrent('a click', () => {
     })
     const { slot_id } = await host.show(kinds.banner)
     await host.waitForEvent('beacon', { event: 'render' })
-    await host.page.evaluate(() => document.querySelector('iframe')!.contentWindow!.postMessage('test:click', '*'))
+    await host.page.evaluate(() =>
+      (window.findAll('iframe')[0] as HTMLIFrameElement).contentWindow!.postMessage('test:click', '*'),
+    )
     await host.waitForEvent('beacon', { event: 'click' })
     expect(await clicksOf(host)).toEqual(oneClick(false))
     // The contract does not reject it: it counts, and its measurements show the difference.

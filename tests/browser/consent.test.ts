@@ -94,12 +94,61 @@ const refused: Record<string, [unknown, ConsentReason]> = {
   withdrawn: [{ ...granted(), lifecycle_state: 'withdrawn' }, 'consent_not_granted'],
   'of an unknown state': [{ ...granted(), lifecycle_state: 'GRANTED' }, 'consent_not_granted'],
   expired: [{ ...granted(), lifecycle_state: 'expired' }, 'consent_expired'],
-  'over since a second': [{ ...granted(), expires_at_ms: Date.now() - 1_000 }, 'consent_expired'],
-  'from the future': [{ ...granted(), updated_at_ms: Date.now() + 10 * minute_ms }, 'consent_from_future'],
   ...Object.fromEntries(
     Object.entries(unreadable).map(([name, snapshot]) => [name, [snapshot, 'consent_unreadable'] as const]),
   ),
 }
+
+/** What only a clock refuses: the device's may be wrong, so a server's decides. */
+const mistimed: Record<string, [unknown, ConsentReason]> = {
+  'over since a second': [{ ...granted(), expires_at_ms: Date.now() - 1_000 }, 'consent_expired'],
+  'from the future': [{ ...granted(), updated_at_ms: Date.now() + 10 * minute_ms }, 'consent_from_future'],
+}
+
+describe.concurrent('a snapshot that permits nothing by its times', () => {
+  test.concurrent('blocks a fill by the time of the response', async () => {
+    await using host = await stage.open()
+    const response = await host.place({ format: 'banner' })
+    for (const [authoritative_consent] of Object.values(mistimed)) {
+      host.backend_responses.push({
+        body: JSON.stringify({ ...response, authoritative_consent }),
+        headers: { date: new Date().toUTCString() },
+      })
+      await runTurn(host)
+      expect(await turnState(host)).toBe('blocked')
+    }
+    expect(warnings(host)).toEqual(Object.values(mistimed).map(([, reason]) => blockedLine(reason)))
+    await expectNothing(host)
+  })
+
+  test.concurrent.each(Object.entries(mistimed))(
+    '%s, at the mount, is invisible until the frame has sent the time, and then blocked',
+    async (_, [authoritative_consent, reason]) => {
+      await using host = await stage.open()
+      const response = await host.place({ format: 'banner' })
+      await host.page.evaluate(() => {
+        window.SponsoredPlacement!.on('*', () => {
+          const [frame] = window.findAll('iframe')
+          if (frame) Reflect.set(window, 'seen', getComputedStyle(frame).visibility)
+        })
+      })
+      expect(await host.mount({ ...response, authoritative_consent })).toBe(true)
+      await host.waitForEvent('blocked', { reason })
+      expect(await host.types()).toEqual(['blocked', 'cleared'])
+      if (reason === 'consent_expired')
+        expect(await host.page.evaluate(() => Reflect.get(window, 'seen'))).toBe('hidden')
+      await expectNothing(host)
+    },
+  )
+
+  test.concurrent('expired, and known before the request, stops the turn before it', async () => {
+    await using host = await stage.open()
+    const [expired] = mistimed['over since a second']!
+    await runTurn(host, { authoritative_consent: expired as AuthoritativeConsent })
+    expect(await turnState(host)).toBe('blocked')
+    expect(host.backend_calls).toEqual([])
+  })
+})
 
 describe.concurrent('a snapshot that permits nothing', () => {
   test.concurrent('stops the turn before it requests anything', async () => {

@@ -110,7 +110,8 @@ function row(page: Page, title: string) {
 
 async function waitForSlot(page: Page, isShown: boolean): Promise<void> {
   await page.waitForFunction(
-    (isShown) => (document.querySelector('.slot iframe') !== null) === isShown,
+    (isShown) =>
+      (document.querySelector('.slot [data-sp-placement]')?.shadowRoot?.querySelector('iframe') != null) === isShown,
     isShown,
     polled,
   )

@@ -66,14 +66,14 @@ export async function countByNaiveTimer(page: Page, dwell_ms: number): Promise<v
         }, dwell_ms)
       },
       { threshold: 0.5 },
-    ).observe(document.querySelector('iframe')!)
+    ).observe(window.findAll('iframe')[0]!)
   }, dwell_ms)
 }
 
 /** Plays an exposure to the page's only ad, which is mounted and out of view. */
 export function expose(page: Page, steps: readonly Step[]): Promise<Exposed> {
   return page.evaluate(async (steps) => {
-    const frame = document.querySelector('iframe')!
+    const frame = window.findAll('iframe')[0]!
     const around = document.querySelector<HTMLElement>('#around')!
     let lastLook = performance.now()
     let longestGap = 0

@@ -164,7 +164,7 @@ describe.concurrent('a policy of the host page', () => {
     const { slot_id } = await host.waitForEvent('beacon', {
       event: 'render',
       accepted: false,
-      reason_code: 'network_error',
+      reason_code: 'csp_blocked',
     })
     expect((await violations(host))[0]).toBe(`connect-src ${stage.sandbox.url}`)
     expect(await view(host)).toMatchObject({ frames: 1 })
@@ -188,7 +188,7 @@ describe.concurrent('a policy of the host page', () => {
   ])('%s blocks the frame: an error, no beacon, nothing shows', async (_, headers) => {
     await using host = await openWatched(stage, { html, headers: headers() })
     await startTurn(host, { place: { format: 'banner' } })
-    await host.waitForEvent('error', { code: 'render_timeout' })
+    await host.waitForEvent('error', { code: 'csp_blocked', directive: 'frame-src' })
     expect(await violations(host)).toEqual([`frame-src ${stage.sandbox.url}`])
     expect(await turnState(host)).toBe('failed')
     await expectNothing(host)
@@ -321,10 +321,10 @@ async function mountAll(host: Host, placements: readonly PlaceOptions[]): Promis
 async function expectFitting({ page }: Host, count: number): Promise<void> {
   const boxes = await page.evaluate(() => ({
     page: document.documentElement.scrollWidth,
-    right: [...document.querySelectorAll('[data-sp-placement], [data-sp-placement] *')].map((element) =>
+    right: [...window.findAll('[data-sp-placement], [data-sp-label], [data-sp-label] *, iframe')].map((element) =>
       Math.ceil(element.getBoundingClientRect().right),
     ),
-    labels: [...document.querySelectorAll('[data-sp-label]')].map((label) => {
+    labels: window.findAll('[data-sp-label]').map((label) => {
       const { width, height } = label.getBoundingClientRect()
       return width > 60 && height >= 18
     }),

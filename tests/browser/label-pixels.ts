@@ -12,11 +12,16 @@ export interface LabelSight {
 /** Looks at the first label within an element; null when it has no box on the screen, or is under something. */
 export async function readLabel(page: Page, within = 'body'): Promise<LabelSight | null> {
   const box = await page.evaluate((within) => {
-    const label = document.querySelector<HTMLElement>(`${within} [data-sp-label]`)
+    const around = document.querySelector(within)
+    const label = around && window.findAll('[data-sp-label]', around)[0]
     if (!label) return null
     label.scrollIntoView({ block: 'nearest' })
     const { x, y, width, height } = label.getBoundingClientRect()
-    const isOnTop = label.contains(document.elementFromPoint(x + width / 2, y + height / 2))
+    const root = label.getRootNode() as ShadowRoot
+    const [point_x, point_y] = [x + width / 2, y + height / 2]
+    const isOnTop =
+      document.elementFromPoint(point_x, point_y) === root.host &&
+      label.contains(root.elementFromPoint(point_x, point_y))
     return isOnTop ? { text: label.innerText, x, y, width, height } : null
   }, within)
   if (!box || box.width < 1 || box.height < 1) return null

@@ -122,7 +122,7 @@ describe.concurrent('the label', () => {
 })
 
 /** What a page does to a label or its wrapper. */
-const attacks: Readonly<Record<string, (label: HTMLElement, wrapper: HTMLElement) => void>> = {
+const attacks: Readonly<Record<string, (label: HTMLElement, wrapper: ShadowRoot) => void>> = {
   removes: (label) => label.remove(),
   empties: (label) => label.replaceChildren(),
   rewrites: (label) => label.replaceChildren('Recommended for you'),
@@ -139,23 +139,23 @@ const attacks: Readonly<Record<string, (label: HTMLElement, wrapper: HTMLElement
   'names otherwise': (label) => label.setAttribute('aria-label', 'News'),
   'makes inert': (label) => label.toggleAttribute('inert'),
   'gives another role': (label) => label.setAttribute('role', 'presentation'),
-  'hides with its parent from assistive technology': (_, wrapper) => wrapper.setAttribute('aria-hidden', 'true'),
-  'makes inert with its parent': (_, wrapper) => wrapper.toggleAttribute('inert'),
+  'hides with its parent from assistive technology': (_, wrapper) => wrapper.host.setAttribute('aria-hidden', 'true'),
+  'makes inert with its parent': (_, wrapper) => wrapper.host.toggleAttribute('inert'),
 }
 
 describe.concurrent('a label that the page', () => {
   test.for(Object.entries(attacks))('%s is restored', async ([, attack]) => {
     const { host, text } = await showAd('.gone { display: none !important; visibility: hidden !important }')
     await using _ = host
-    const label = await host.page.evaluateHandle(() => document.querySelector<HTMLElement>('[data-sp-label]')!)
-    const wrapper = await host.page.evaluateHandle((label) => label.parentElement!, label)
+    const label = await host.page.evaluateHandle(() => window.findAll('[data-sp-label]')[0]!)
+    const wrapper = await host.page.evaluateHandle((label) => label.parentNode as ShadowRoot, label)
     await host.page.evaluate(`window.attack = ${attack}`)
     await host.page.evaluate(([label, wrapper]) => Reflect.get(window, 'attack')(label, wrapper), [
       label,
       wrapper,
     ] as const)
     await host.page.evaluate(() => new Promise(requestAnimationFrame))
-    expect(await wrapper.evaluate((wrapper) => wrapper.firstElementChild?.matches('[data-sp-label]'))).toBe(true)
+    expect(await wrapper.evaluate((wrapper) => wrapper.querySelector('[data-sp-label] ~ iframe') !== null)).toBe(true)
     expect(await host.shown()).toEqual(one_ad)
     await expectReadable(host.page, text)
   })
@@ -172,9 +172,13 @@ describe.concurrent('a label that the page', () => {
   test('removes repeatedly costs it the ad, and its view', async () => {
     await using host = await openTurnHost(stage, { html: '<div id="slot"></div><div id="other"></div>' })
     await host.page.evaluate(() => {
-      const slot = document.querySelector('#slot')!
-      const remove = (): void => slot.querySelector('[data-sp-label]')?.remove()
-      new MutationObserver(remove).observe(slot, { childList: true, subtree: true })
+      new MutationObserver(() => {
+        const root = document.querySelector('#slot [data-sp-placement]')?.shadowRoot
+        if (!root) return
+        const remove = (): void => root.querySelector('[data-sp-label]')?.remove()
+        new MutationObserver(remove).observe(root, { childList: true })
+        remove()
+      }).observe(document.querySelector('#slot')!, { childList: true })
     })
     const lost = await host.start(banner)
     await host.waitForEvent('error', { code: 'label_removed' })

@@ -90,7 +90,7 @@ async function runTen({ endpoint, body }: { endpoint: string; body: Record<strin
     })
   const end = (turn: Started): void => void ends.push(turn.state)
   const look = (): void => {
-    for (const element of document.querySelectorAll('iframe, [data-sp-placement]')) seen.push(new WeakRef(element))
+    for (const element of window.findAll('iframe, [data-sp-placement]')) seen.push(new WeakRef(element))
   }
 
   const cancelled = await until(startTurn(options('banner')), 'rendered')

@@ -223,27 +223,35 @@ describe.concurrent('a slot in a shadow root', () => {
 })
 
 describe.concurrent('a slot that is moved', () => {
-  test('by removing and inserting it reloads its frame: the ad is cleared, and was not viewed', async () => {
+  test('by removing and inserting it reloads its frame: the ad is mounted again, and counted once', async () => {
     await using host = await open()
     await host.whenRendered(() => document.querySelector('#other')!.after(document.querySelector('#slot')!))
     const id = await host.start(banner)
-    await host.waitForEvent('cleared')
-    await host.waitForEvent('beacon', { event: 'render' })
-    expect((await host.path(id)).at(-1)).toMatch(/^(failed|cleared)$/)
-    expect(await host.shown()).toEqual(nothing)
-    expect(await letDwellPass(host)).toEqual(rendered_only)
-    const again = await host.start(banner)
-    await host.waitForEvent('beacon', { event: 'visible', turn_id: again })
+    await host.waitForEvent('cleared', { reason: 'target_removed' })
+    await host.waitForEvent('rendered', { turn_id: id }, 2)
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: id })
+    expect(await host.shown()).toEqual(one_ad)
+    expect(await host.ledger()).toEqual(viewed)
+    expect(host.backend_calls).toHaveLength(1)
   })
 
-  test('is cleared at once, not when its frame has loaded again: what shows until then is blank', async () => {
+  test('is cleared at once, not when its frame has loaded again: what shows until then is not counted', async () => {
     await using host = await open()
+    await host.page.evaluate(() => document.querySelector('#slot')!.setAttribute('style', 'margin-top: 3000px'))
     const id = await host.start(banner)
-    await host.reaches(id, 'rendered')
-    await host.holdFrames()
-    await host.page.evaluate(() => document.querySelector('#other')!.after(document.querySelector('#slot')!))
+    await host.waitForEvent('beacon', { event: 'render' })
+    const release = await host.holdFrames()
+    await host.page.evaluate(() => {
+      document.querySelector('#slot')!.removeAttribute('style')
+      document.querySelector('#other')!.after(document.querySelector('#slot')!)
+    })
     await host.waitForEvent('cleared', { reason: 'target_removed' })
-    expect(await host.shown()).toEqual(nothing)
+    await host.reaches(id, 'mounting')
+    await new Promise((resolve) => setTimeout(resolve, 1_300))
+    expect(await host.ledger()).toEqual(rendered_only)
+    release()
+    await host.waitForEvent('beacon', { event: 'visible', turn_id: id })
+    expect(await host.ledger()).toEqual(viewed)
   })
 
   test('with moveBefore keeps its ad, which is viewed', async () => {

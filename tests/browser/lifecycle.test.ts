@@ -31,14 +31,14 @@ describe.concurrent('the states of a turn', () => {
     async (format) => {
       await using host = await open()
       await host.whenRendered(() => {
-        const count = (selector: string) => document.querySelectorAll(selector).length
+        const count = (selector: string) => window.findAll(selector).length
         Reflect.set(window, 'ads', [count('iframe'), count('[data-sp-label]')])
         for (const { turn } of window.followed.values()) turn.finish()
       })
       const id = await host.start({ format, max_width: 320, max_height: 250 })
       const { slot_id } = await host.waitForEvent('cleared')
       expect(await host.page.evaluate(() => Reflect.get(window, 'ads'))).toEqual([1, 1])
-      expect(await host.path(id)).toEqual(['idle', 'requesting', 'mounting', 'rendered', 'finishing', 'cleared'])
+      expect(await host.path(id)).toEqual(['idle', 'requesting', 'filled', 'rendered', 'finishing', 'cleared'])
       await host.waitForEvent('beacon', { event: 'visible' })
       const played = format === 'clip' ? ['play_started accepted OK'] : []
       expect((await host.ledger()).toSorted()).toEqual([...played, ...viewed])
@@ -52,7 +52,7 @@ describe.concurrent('the states of a turn', () => {
   test('the page sees what happened, and no credential', async () => {
     await using host = await open()
     await host.whenRendered(() => {
-      Reflect.set(window, 'document of the frame', document.querySelector('iframe')!.contentDocument)
+      Reflect.set(window, 'document of the frame', (window.findAll('iframe')[0] as HTMLIFrameElement).contentDocument)
       for (const { turn } of window.followed.values()) turn.finish()
     })
     const id = await host.start(banner)
@@ -118,7 +118,7 @@ describe.concurrent('the states of a turn', () => {
     await withdraw(host.session_id)
     release()
     await host.reaches(id, 'blocked')
-    expect(await host.path(id)).toEqual(['idle', 'requesting', 'mounting', 'blocked'])
+    expect(await host.path(id)).toEqual(['idle', 'requesting', 'filled', 'mounting', 'blocked'])
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual([])
   })
@@ -165,7 +165,7 @@ describe.concurrent('the states of a turn', () => {
     await host.context.route('**/v1/test-assets/**', (route) => route.abort())
     const id = await host.start(banner)
     await host.waitForEvent('error', { code: 'creative_failed' })
-    expect(await host.path(id)).toEqual(['idle', 'requesting', 'mounting', 'failed'])
+    expect(await host.path(id)).toEqual(['idle', 'requesting', 'filled', 'mounting', 'failed'])
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual([])
   })
@@ -175,7 +175,7 @@ describe.concurrent('the states of a turn', () => {
     const id = await host.start(banner)
     await host.waitForEvent('beacon', { event: 'render' })
     await host.page.evaluate(() => {
-      const frame = document.querySelector('iframe')!
+      const frame = window.findAll('iframe')[0] as HTMLIFrameElement
       frame.setAttribute('src', `${frame.src}?again`)
     })
     await host.waitForEvent('error', { code: 'frame_reloaded' })
@@ -312,7 +312,7 @@ describe.concurrent('finish', () => {
     const state = await host.page.evaluate((id) => {
       const { turn } = window.followed.get(id)!
       turn.finish()
-      return { state: turn.state, frames: document.querySelectorAll('iframe').length }
+      return { state: turn.state, frames: window.findAll('iframe').length }
     }, id)
     expect(state).toEqual({ state: 'cleared', frames: 0 })
     await host.waitForEvent('beacon', { event: 'visible' })
@@ -387,7 +387,7 @@ describe.concurrent('cancel', () => {
     await host.reaches(id, 'mounting')
     await host.call(id, 'cancel')
     release()
-    expect(await host.path(id)).toEqual(['idle', 'requesting', 'mounting', 'cancelled'])
+    expect(await host.path(id)).toEqual(['idle', 'requesting', 'filled', 'mounting', 'cancelled'])
     expect(await host.types()).toEqual(['turn:started', 'decision', 'turn:cancelled', 'cleared'])
     expect(await host.shown()).toEqual(nothing)
     expect(await host.ledger()).toEqual([])

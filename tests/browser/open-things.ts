@@ -112,7 +112,7 @@ export function countOpenThings(): void {
     observers: open.observers.size,
     listeners: [...open.listeners.values()].flat().length,
     ports: open.ports.size,
-    frames: window.length + document.querySelectorAll('iframe').length,
+    frames: window.length + window.findAll('iframe').length,
     nodes: document.querySelectorAll('*').length,
   })
 }

@@ -10,7 +10,18 @@ import type { RendererEvent } from '../../sandbox/renderer/host/events.ts'
 import { formats } from '../../src/contract/fields.ts'
 import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
 import { type Host, openStage, type Stage } from './stage.ts'
-import { endTurn, expectNothing, frameLoads, nothing, runTurn, startTurn, turnState, until, view } from './turns.ts'
+import {
+  endTurn,
+  expectNothing,
+  frameLoads,
+  nothing,
+  runTurn,
+  startTurn,
+  turnState,
+  until,
+  view,
+  warnings,
+} from './turns.ts'
 
 vi.setConfig({ maxConcurrency: 8 })
 
@@ -479,7 +490,8 @@ describe.concurrent('a response that cannot be read', () => {
     ).toEqual(Object.values(reshaped).map(([, got]) => ['response_unreadable', got]))
     await expectNothing(host)
     expect(frameLoads(host)).toEqual([])
-    expect(host.console_lines).toEqual([])
+    expect(warnings(host)).toHaveLength(Object.keys(reshaped).length)
+    expect(host.console_lines).toEqual(warnings(host))
   })
 
   test.concurrent('because its placement cannot be rendered', async () => {

@@ -11,6 +11,7 @@ import { type WatchOptions, watchPage } from '../../src/journal/facts/page.ts'
 import { readJournal } from '../../src/journal/journal.ts'
 import { judge, resultOf } from '../../src/journal/observe.ts'
 import { allPageRules } from '../../src/journal/rules/index.ts'
+import { turnRules } from '../../src/journal/rules/turns.ts'
 import { loadPageSteps, PageStepFailed } from '../../src/qa/browser/page-steps.ts'
 import type { CaseResult } from '../../src/qa/result.ts'
 import { startTestCli, svc, temporaryDirectory } from '../cli/test-cli.ts'
@@ -22,6 +23,7 @@ import {
   hiddenPages,
   lossyPages,
   mistypedPage,
+  naiveLists,
   nestedPages,
   type Page,
   twinPage,
@@ -43,9 +45,8 @@ afterAll(() => shared?.close())
 
 /** The ad was brought into view. */
 const isInView = `(() => {
-  const roots = [document, ...[...document.querySelectorAll('[data-sp-placement]')].map((each) => each.shadowRoot)]
-  const ad = roots.map((root) => root.querySelector('iframe[data-svc-element]')).find((each) => each)
-  const { top, bottom } = ad?.getBoundingClientRect() ?? { top: -1 }
+  const root = document.querySelector('[data-sp-placement]')?.shadowRoot ?? document
+  const { top, bottom } = root.querySelector('iframe[data-svc-element]')?.getBoundingClientRect() ?? { top: -1 }
   return top >= 0 && bottom <= innerHeight
 })()`
 /** How long a page is watched from then on. */
@@ -132,6 +133,18 @@ describe.concurrent('each rule about pages is violated by its page', () => {
     const found = cases.find((item) => nameOf(item) === name)
     expect(found?.outcome).toBe(severity === 'error' ? 'failed' : 'passed')
     expect(found?.steps[0]?.screenshots[0]?.name).toBe('the page at the end')
+  })
+})
+
+describe.concurrent('a list that draws its messages again', () => {
+  const turnIds = Object.keys(turnRules)
+
+  test.each(Object.entries(naiveLists))('%s', async (_, { page, rules }) => {
+    const sandbox = await startSandbox({ database: ':memory:', seed: 1 })
+    const { cases } = await judged(page, undefined, sandbox).finally(() => sandbox.close())
+    const found = cases.filter((item) => turnIds.includes(nameOf(item)) && ['error', 'warning'].includes(item.tags[0]!))
+    expect(found.map(nameOf).sort()).toEqual([...rules].sort())
+    for (const { steps } of found) expect(steps[0]?.exchanges.length).toBeGreaterThan(0)
   })
 })
 

@@ -63,7 +63,7 @@ const complaints = ({ console_lines }: ChatHost) =>
 /** Marks the present frames, and returns how many of them are still there later. */
 const mark = ({ page }: ChatHost) =>
   page.evaluate(() => {
-    for (const frame of document.querySelectorAll('iframe')) frame.dataset.marked = ''
+    for (const frame of window.findAll('iframe')) frame.dataset.marked = ''
   })
 const marked = ({ page }: ChatHost) => page.locator('iframe[data-marked]').count()
 
@@ -153,7 +153,7 @@ describe.concurrent('a component', () => {
   test('whose key changes has a new turn, and the old ad is removed', async () => {
     await using host = await openChat({ effect: 'cancels and names', messages: [] })
     await host.whenRendered(() => {
-      document.querySelector('iframe')!.dataset.marked = ''
+      window.findAll('iframe')[0]!.dataset.marked = ''
       window.chat.show({ ...window.chat.shown!, version: 2 })
     })
     await host.render({ messages: [{ id: 'm1', text: 'An answer.' }] })
@@ -205,7 +205,7 @@ test('an answer that streams twenty times a second disturbs neither the frame no
           window.chat.show({ endpoint, body, isStrict: true, effect: 'cancels', messages, version: 1 })
         }, 50)
         window.SponsoredPlacement!.on('rendered', () => {
-          document.querySelector('iframe')!.dataset.marked = ''
+          window.findAll('iframe')[0]!.dataset.marked = ''
         })
         window.SponsoredPlacement!.on('visible', () => {
           clearInterval(timer)

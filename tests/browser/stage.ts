@@ -6,8 +6,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
-import type { SponsoredPlacement } from '../../sandbox/renderer/host/main.ts'
 import type { EventType, RendererEvent } from '../../sandbox/renderer/host/events.ts'
+import type { SponsoredPlacement } from '../../sandbox/renderer/host/main.ts'
 import { type Client, createClient } from '../../src/client/index.ts'
 import type { Format, NativeTemplateId } from '../../src/contract/fields.ts'
 import type { BeaconEvent } from '../../src/contract/resources/beacons.ts'
@@ -103,7 +103,19 @@ export interface Host extends AsyncDisposable {
 declare global {
   interface Window {
     SponsoredPlacement?: SponsoredPlacement
+    /** Returns the elements that match in the page and its shadow roots, where the parts of ads are. */
+    findAll(selector: string, around?: ParentNode): HTMLElement[]
   }
+}
+
+/** Runs in a page before its own scripts. */
+export function defineFindAll(): void {
+  window.findAll = (selector, around = document) => [
+    ...around.querySelectorAll<HTMLElement>(selector),
+    ...[...around.querySelectorAll('*')].flatMap(({ shadowRoot }) =>
+      shadowRoot ? window.findAll(selector, shadowRoot) : [],
+    ),
+  ]
 }
 
 /**
@@ -189,6 +201,7 @@ export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
     })
     page.on('console', (message) => console_lines.push(`${message.type()}: ${message.text()}`))
     page.on('pageerror', (error) => console_lines.push(`pageerror: ${error.message}`))
+    await page.addInitScript(defineFindAll)
     await given.before?.(page)
     await page.goto(`${host_url}/page/${session_id}`)
 

@@ -108,8 +108,8 @@ export async function openTurnHost(stage: Stage, options: OpenOptions = {}): Pro
       ),
     shown: () =>
       page.evaluate(() => ({
-        frames: document.querySelectorAll('iframe').length,
-        labels: document.querySelectorAll('[data-sp-label]').length,
+        frames: window.findAll('iframe').length,
+        labels: window.findAll('[data-sp-label]').length,
         occupied: window.SponsoredPlacement!.state().occupied,
       })),
     hold: async (options) => {

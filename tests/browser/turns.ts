@@ -49,8 +49,8 @@ export async function runTurn(host: Host, given: TurnGiven = {}): Promise<Pick<V
         window.hostTurn = turn
         await turn.decision
         seen = {
-          frames: document.querySelectorAll('iframe').length,
-          labels: [...document.querySelectorAll('[data-sp-label]')].map((label) => label.textContent ?? ''),
+          frames: window.findAll('iframe').length,
+          labels: window.findAll('[data-sp-label]').map((label) => label.textContent ?? ''),
         }
         return answer
       })
@@ -79,8 +79,8 @@ export const nothing: View = { frames: 0, labels: [], nodes: 0, occupied: 0 }
 
 export function view(host: Host): Promise<View> {
   return host.page.evaluate(() => ({
-    frames: document.querySelectorAll('iframe').length,
-    labels: [...document.querySelectorAll('[data-sp-label]')].map((label) => label.textContent ?? ''),
+    frames: window.findAll('iframe').length,
+    labels: window.findAll('[data-sp-label]').map((label) => label.textContent ?? ''),
     nodes: document.querySelectorAll('[data-sp-placement]').length,
     occupied: window.SponsoredPlacement!.state().occupied,
   }))

@@ -62,7 +62,7 @@ export async function playAndRecord(given: {
     const veil = section.querySelector<HTMLElement>('.veil')!
     const box = section.querySelector<HTMLElement>('.box')!
     const slot = section.querySelector<HTMLElement>('.slot')!
-    const frame = section.querySelector('iframe')!
+    const frame = window.findAll('iframe', section)[0]!
     const full = { height: box.offsetHeight, width: box.offsetWidth, slot: slot.offsetWidth }
     const take: Take = { samples: [], naive_timer_at: null }
     let observed = { ratio: 0, area: 0 }

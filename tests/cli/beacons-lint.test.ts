@@ -282,3 +282,19 @@ test('the sandbox refuses what the lint refuses', async () => {
     expect(linted.filter(({ line }) => line === index + 1).map(({ code }) => code)).toContain(reason_code)
   }
 })
+
+test('a turn with two asset tokens is named at its newest beacon, and a view that counts for both', async () => {
+  const turn = { metadata: { turn_id: 'm1' } }
+  const other = { asset_token: 'ast_b', ...turn }
+  const second = [
+    { ...render, beacon_id: 'instance-2:render', ...other },
+    { ...visible, beacon_id: 'instance-2:visible', ...other },
+  ]
+  const text = lines({ ...render, ...turn }, { ...visible, ...turn }, ...second)
+  expect(await found(text)).toMatchObject([
+    { line: 3, severity: 'warning', code: 'turn-asked-again', path: 'metadata.turn_id' },
+    { line: 4, severity: 'warning', code: 'counted-twice', path: 'metadata.turn_id' },
+  ])
+  expect(await codes(lines({ ...render, ...turn }, second[0]))).toEqual(['turn-asked-again'])
+  expect(await codes(lines({ ...render, ...turn }, { ...second[0], metadata: { turn_id: 'm2' } }))).toEqual([])
+})

@@ -63,16 +63,22 @@ describe('shell blocks', () => {
 })
 
 describe('code blocks', () => {
-  const code = blocks.filter(({ language }) => ['ts', 'tsx', 'js'].includes(language))
+  const code = blocks.filter(({ language, flags }) => ['ts', 'tsx', 'js'].includes(language) && !('apart' in flags))
+  /** A block imports another of its page by the name of its file. */
+  const withImports = ({ file, text }: Block) =>
+    text.replace(/from '\.\/([^']+)'/g, (whole, name: string) => {
+      const at = code.findIndex((other) => other.file === file && other.flags.file === name)
+      return at < 0 ? whole : `from './${nameOf(code[at]!, at)}'`
+    })
+  const nameOf = ({ language, flags }: Block, at: number) =>
+    `block-${at}${flags.file?.includes('.test.') ? '.test' : ''}.${language}`
 
   test('TypeScript and JavaScript have no type errors, and tests among them pass', async () => {
     expect(code.length).toBeGreaterThan(10)
     const project = temporaryDirectory()
     linkPackages(project)
-    for (const [at, { language, text, flags }] of code.entries()) {
-      // Each page may have files of the same name.
-      writeFileSync(join(project, `block-${at}${flags.file?.includes('.test.') ? '.test' : ''}.${language}`), text)
-    }
+    // Each page may have files of the same name.
+    for (const [at, block] of code.entries()) writeFileSync(join(project, nameOf(block, at)), withImports(block))
     writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(settings))
     const [types, suite] = await Promise.all([
       execute([join(root, 'node_modules/typescript/bin/tsc'), '-p', project, '--pretty', 'false'], project),

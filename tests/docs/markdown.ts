@@ -7,7 +7,8 @@
  *   sh own              run in a state directory of its own, because it starts sandboxes; see programs.test.ts
  *   sh unrun=docker     not run, for one of the reasons below; its syntax is checked
  *   text                directly below a shell block: what it prints, compared loosely
- *   LANGUAGE file=NAME  also written to a file, for the shell blocks of the page
+ *   LANGUAGE file=NAME  also written to a file, for the shell blocks of the page, and for blocks that import it
+ *   LANGUAGE apart=NAME checked by a test of tests/NAME, which installs what it imports
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -52,6 +52,13 @@ export function linkPackages(directory: string): void {
     '@types/node',
     'react',
     '@types/react',
+    // The lists and chats of Chat lists.
+    '@ai-sdk/react',
+    '@tanstack/react-virtual',
+    'ai',
+    'marked',
+    'react-virtuoso',
+    'react-window',
   ]) {
     const link = join(directory, 'node_modules', name)
     if (existsSync(link)) continue

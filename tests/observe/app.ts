@@ -9,7 +9,7 @@ export interface App extends AsyncDisposable {
   url: string
 }
 
-/** Serves one page at `/`, and at `/framed` one with an ad for a frame in it. Routes: `/placement`, the same `/late`, and `/reshaped`, which render.js cannot read. Not `/mistyped`. */
+/** Serves one page at `/`, and at `/framed` one with an ad for a frame in it. Routes: `/placement`, of a session of its own; the same `/late`; `/one-session`; and `/reshaped`, which render.js cannot read. Not `/mistyped`. */
 export async function startApp(base_url: string, { body, policy, is_report_only }: Page): Promise<App> {
   const documentOf = (
     content: string,
@@ -27,7 +27,8 @@ export async function startApp(base_url: string, { body, policy, is_report_only 
     if (path === '/mistyped') return void response.writeHead(404).end('Not found')
     if (path === '/other') return void response.writeHead(204).end()
     if (path === '/late') await sleep(1_500)
-    const answer = await placement(base_url)
+    const session_id = path === '/one-session' ? 'sess_one' : `sess_${Math.random().toString(36).slice(2)}`
+    const answer = await placement(base_url, session_id)
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(path === '/reshaped' ? { ad: answer } : answer))
   })
@@ -41,13 +42,13 @@ export async function startApp(base_url: string, { body, policy, is_report_only 
   }
 }
 
-async function placement(base_url: string): Promise<unknown> {
+async function placement(base_url: string, session_id: string): Promise<unknown> {
   const answer = await fetch(`${base_url}/v1/placements`, {
     method: 'POST',
     headers: { authorization: 'Bearer sk_test_sandbox_demo', 'content-type': 'application/json' },
     body: JSON.stringify({
       client_id: 'proj_demo',
-      session_id: `sess_${Math.random().toString(36).slice(2)}`,
+      session_id,
       job_type: 'chat',
       prompt: { topic: 'coffee' },
       overrides: { allowed_formats: ['banner'] },

@@ -71,11 +71,11 @@ export function ask(fields: object = {}, options?: CallOptions): Promise<Answer>
   return call('POST', '/v1/placements', body, options)
 }
 
-/** Shows a fill correctly: loads its frame, and sends the beacons of a page on which it was seen. */
-export async function show({ body }: Answer, options?: CallOptions): Promise<void> {
+/** Shows a fill correctly: loads its frame, and sends the beacons of a page on which it was seen, each with `fields`. */
+export async function show({ body }: Answer, options?: CallOptions, fields: object = {}): Promise<void> {
   await frame({ body })
-  await beacon({ body }, 'render', { seq: 0, measurements: { width_px: 300, height_px: 250 } }, options)
-  await beacon({ body }, 'visible', { seq: 1, ...view() }, options)
+  await beacon({ body }, 'render', { seq: 0, measurements: { width_px: 300, height_px: 250 }, ...fields }, options)
+  await beacon({ body }, 'visible', { seq: 1, ...view(), ...fields }, options)
 }
 
 /** Returns the fields of a visible beacon that counts: seen long enough for any format, and stamped when that time is over. */
@@ -100,6 +100,7 @@ export function beacon(
     event,
     occurred_at_ms: now(),
     slot_id: body.slot_id,
+    metadata: { turn_id: `turn_${body.slot_id}` },
     ...fields,
   }
   return call('POST', '/v1/beacons', sent, options)

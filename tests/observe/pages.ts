@@ -25,6 +25,7 @@ const turn = (endpoint = '/placement') =>
 /** A page that render.js has not reached: it has the stub alone. */
 const withoutScript = (code: string) =>
   `<script>delete window.SponsoredPlacement\n${stubLines.join('\n')}\n${code}</script>`
+const hasError = "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')"
 /** Mounts the frame without render.js. */
 const byHand = (html: string) => `<script>
   fetch('/placement', { method: 'POST' }).then((answer) => answer.json()).then(({ placement }) => {
@@ -35,7 +36,6 @@ const byHand = (html: string) => `<script>
 const frame = (style = '') =>
   `<iframe src="\${frame_url}" width="\${width}" height="\${height}" style="border:0;${style}"></iframe>`
 const label = '<p>Sponsored</p>'
-const hasError = "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')"
 const isMounted = "document.querySelector('iframe, [data-sp-placement]') !== null"
 
 /** Shows an ad only after a click that consents, and a question. */
@@ -140,7 +140,7 @@ export const lossyPages: Readonly<Record<string, Page>> = {
     until: 'window.SponsoredPlacement === undefined',
   },
   'Before render.js has loaded only withTurn and queue are there': {
-    body: `${withoutScript('setTimeout(() => SponsoredPlacement.startTurn({}))')}`,
+    body: withoutScript('setTimeout(() => SponsoredPlacement.startTurn({}))'),
     until: 'true',
   },
   'render.js has not loaded: a turn waits for it in the stub of the page.': {
@@ -163,6 +163,75 @@ export const lossyPages: Readonly<Record<string, Page>> = {
   },
 }
 
+/** A message in a list that draws it, and throws it away, as it is scrolled past: three times, each for long enough to be seen. */
+const list = (draw: string, visits = 3) => `<div id="list"></div><script>
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+  const seen = async (before) => {
+    const views = () => SponsoredPlacement.getEvents().filter(({ type }) => type === 'visible').length
+    for (let wait = 0; views() <= before && wait < 40; wait++) await pause(100)
+  }
+  const draw = (target) => { ${draw} }
+  const visit = async (count) => {
+    for (let at = 0; at < count; at++) {
+      list.innerHTML = '<article><p>How do I make better espresso at home?</p><div class="slot" style="min-height:330px"></div></article>'
+      draw(list.querySelector('.slot'))
+      await seen(at)
+      await pause(800)
+      if (at < count - 1) list.replaceChildren()
+      await pause(800)
+    }
+    window.isOver = true
+  }
+  visit(${visits})
+</script>`
+const isOver = 'window.isOver === true'
+
+/** Lists as they are written at first, with the rules that name each mistake. */
+export const naiveLists: Readonly<Record<string, { page: Page; rules: readonly string[] }>> = {
+  'asks each time a row is drawn': {
+    page: {
+      body: list("SponsoredPlacement.startTurn({ target, endpoint: '/placement' })"),
+      until: isOver,
+    },
+    rules: ['lost-on-remount'],
+  },
+  'keeps the response, and mounts it each time': {
+    page: {
+      body: list(`window.response ??= fetch('/placement', { method: 'POST' }).then((answer) => answer.json())
+        response.then((response) => SponsoredPlacement.renderPlacement({ target, response }))`),
+      until: isOver,
+    },
+    rules: [],
+  },
+  'asks again when its page is loaded again': {
+    page: {
+      body: `${list("SponsoredPlacement.startTurn({ target, endpoint: '/one-session', turnId: 'message-1' })", 1)}<script>
+        const again = setInterval(() => {
+          if (!window.isOver || sessionStorage.again) return
+          sessionStorage.again = 'yes'
+          location.reload()
+        }, 50)
+      </script>`,
+      until: `${isOver} && sessionStorage.again === 'yes'`,
+    },
+    rules: ['counted-twice', 'turn-asked-again'],
+  },
+  'mounts a second ad beside the first': {
+    page: {
+      body: list(
+        `SponsoredPlacement.startTurn({ target, endpoint: '/placement', turnId: 'message-1' })
+        fetch('/placement', { method: 'POST' }).then((answer) => answer.json()).then(({ placement: { render } }) => {
+          target.insertAdjacentHTML('beforeend', '<iframe width="300" height="250" style="border:0" src="' + render.frame_url + '"></iframe>')
+        })`,
+        1,
+      ),
+      until: isOver,
+      for_ms: 3_000,
+    },
+    rules: ['two-in-one-slot'],
+  },
+}
+
 /** A list of turns whose slots all have the same id: the selector of each turn finds the first. */
 export const twinPage: Page = { body: `${slot}${turn()}<div id="slot"></div>` }
 
@@ -171,22 +240,17 @@ export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
   'secret-key-sent': {
     body: `${slot}<script>fetch('/other', { headers: { 'x-key': 'sk_' + 'test_sandbox_demo' } })</script>${turn()}`,
   },
-  // A frame that nothing initialises shows nothing.
-  'label-hidden': { body: `${slot}${byHand(frame())}`, for_ms: 5_000, also: ['slot-blank'] },
+  'label-hidden': { body: `${slot}${byHand(frame())}` },
   'frame-blocked': {
     body: `${slot}${turn()}`,
     policy: (base_url) => `default-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline' ${base_url}`,
-    // render.js names the policy too, which is no second mistake.
-    until: hasError,
+    // The renderer names the policy too, which is no second mistake.
+    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
   },
-  'mounted-twice': {
-    body: `${slot}${byHand(`${label}${frame()}${label}${frame()}`)}`,
-    for_ms: 5_000,
-    also: ['slot-blank'],
-  },
+  'mounted-twice': { body: `${slot}${byHand(`${label}${frame()}${label}${frame()}`)}` },
   'slot-hidden': { body: `${slot}${byHand(`${label}${frame('visibility:hidden')}`)}`, until: isMounted },
   'slot-blank': {
-    body: `<div style="position:relative">${slotInView}<div style="position:absolute;inset:0;background:white"></div></div>${label}${turn()}`,
+    body: `<div style="position:relative">${slotInView}<div style="position:absolute;inset:0;background:white"></div></div>${turn()}`,
     // Long enough for a busy machine to look at it twice.
     for_ms: 9_000,
   },

@@ -253,4 +253,43 @@ export const violations: Readonly<Record<JournalRuleId, Violation>> = {
       await beacon(answer, 'render', { measurements: { width_px: 0, height_px: 0, visible_ratio: 0 } })
     },
   },
+  'turn-asked-again': {
+    // A stored conversation whose page is reloaded.
+    commit: async () => {
+      const session_id = newSession()
+      const turn = { metadata: { turn_id: 'm1' } }
+      await show(await ask({ session_id }), {}, turn)
+      const again = await ask({ session_id })
+      await frame(again)
+      await beacon(again, 'render', turn)
+    },
+  },
+  'counted-twice': {
+    commit: async () => {
+      const answer = await ask()
+      for (const render_instance_id of ['mount_a', 'mount_b']) await show(answer, {}, { render_instance_id })
+    },
+    also: ['shown-twice'],
+  },
+  'lost-on-remount': {
+    // A list whose rows ask each time they are drawn, and are scrolled past.
+    commit: async () => {
+      const session_id = newSession()
+      for (let row = 0; row < 3; row++) {
+        const answer = await ask({ session_id })
+        await frame(answer)
+        await beacon(answer, 'render')
+        await pass(20_000)
+        if (row === 2) await beacon(answer, 'heartbeat')
+      }
+    },
+  },
+  'two-in-one-slot': {
+    commit: async () => {
+      const session_id = newSession()
+      const turn = { metadata: { turn_id: 'm1' } }
+      for (let copy = 0; copy < 2; copy++) await show(await ask({ session_id }), {}, turn)
+    },
+    also: ['turn-asked-again', 'counted-twice'],
+  },
 }

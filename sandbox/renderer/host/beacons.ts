@@ -8,6 +8,7 @@
  */
 import type { BeaconEvent, BeaconRequest, Measurements } from '../../../src/contract/resources/beacons.ts'
 import { isObject } from '../../../src/foundation/json.ts'
+import { isPageVisible } from './dom.ts'
 import { type JsonResponse, pause, requestJson } from './request.ts'
 
 /** Attempts that get a response: 5xx, 429 with Retry-After, or one that is not the service's. */
@@ -27,23 +28,28 @@ export function openBeaconQueue() {
   let waking = new AbortController()
   const queue = {
     count: 0,
-    /** The page may be about to close: what is sent now must outlive it. */
+    /** The page is being left: what is sent now must outlive it. */
     isLeaving: false,
-    wait: (ms: number, isOrdered: boolean): Promise<void> => pause(ms, isOrdered ? undefined : waking.signal),
+    /** Waits between attempts. What was sent while the page was left is not sent at once again: it has probably arrived. */
+    wait: (ms: number, isOrdered: boolean): Promise<void> =>
+      pause(ms, isOrdered || queue.isLeaving ? undefined : waking.signal),
     /** Ends the waits that the service has not asked for. */
     flush: (): void => {
       waking.abort()
       waking = new AbortController()
     },
   }
-  const leave = (isLeaving: boolean): void => {
-    queue.isLeaving = isLeaving
-    if (isLeaving) queue.flush()
-  }
   addEventListener('online', queue.flush)
-  addEventListener('pagehide', () => leave(true))
-  addEventListener('pageshow', () => leave(false))
-  document.addEventListener('visibilitychange', () => leave(document.hidden))
+  addEventListener('pagehide', () => {
+    queue.isLeaving = true
+    queue.flush()
+  })
+  addEventListener('pageshow', () => {
+    queue.isLeaving = false
+  })
+  document.addEventListener('visibilitychange', () => {
+    if (!isPageVisible()) queue.flush()
+  })
   return queue
 }
 
@@ -53,6 +59,8 @@ interface DeliveryOptions {
   tokens: () => (string | null | undefined)[]
   /** Whether consent still permits beacons. Called before every attempt; a beacon that is no longer permitted is dropped. */
   isPermitted: () => boolean
+  /** Whether the page's Content-Security-Policy has blocked requests to the service. */
+  isBlocked: () => boolean
   now: () => number
   asset_token: string
   slot_id: string | undefined
@@ -76,10 +84,13 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
       const tokens = options.tokens().filter((token) => token)
       const token = tokens[refused] ?? tokens[0]
       if (!token) return onResult(event, false, 'credential_missing')
-      const keepalive = queue.isLeaving || attempts % 2 === 1
+      const keepalive = queue.isLeaving || !isPageVisible() || attempts % 2 === 1
       const request = requestJson(`${options.base_url}/v1/beacons`, { body: beacon, token, keepalive })
       const response = await request.catch(() => null)
       const verdict = readVerdict(response)
+      // The event about a blocked request follows its failure.
+      if (!response) await pause(0, undefined)
+      if (!response && options.isBlocked()) return onResult(event, false, 'csp_blocked')
       // Another credential may still be valid.
       if (response?.status === 401 && tokens[++refused]) continue
       let wait_ms = response?.retry_after_ms ?? Math.min(min_wait_ms * 2 ** (attempts - 1), max_wait_ms)

@@ -71,7 +71,6 @@ export function openFrame(
       element.onload = null
       port?.postMessage({ t: 'teardown' } satisfies HostMessage)
       port?.close()
-      element.remove()
     },
   }
 }

@@ -66,7 +66,7 @@ export interface Delivery {
 }
 
 function openDelivery(context: MountContext, options: MountOptions): Delivery {
-  const { clock, consents, events, queue } = context
+  const { clock, consents, events, queue, violations } = context
   const { placement, consent, session_id, slot_id, turn_id } = options
   const { asset_token } = placement
   const instance_id = newId('ri_')
@@ -86,6 +86,7 @@ function openDelivery(context: MountContext, options: MountOptions): Delivery {
         if (reason !== null) delivery.holder?.block(reason)
         return reason === null
       },
+      isBlocked: () => violations.find('connect-src', placement.render.frame_url) !== null,
       now: clock.now,
       asset_token,
       slot_id,
@@ -132,7 +133,9 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     stopViolations()
     viewability.close()
     frame.close()
-    const isGone = reason === 'target_removed'
+    // The target has left, or was moved. A page that takes the frame out of it alone wants no ad.
+    const isGone = reason === 'target_removed' && frame.element.parentNode === root
+    frame.element.remove()
     if (isGone) root.replaceChildren()
     else wrapper.remove()
     emit('cleared', { reason })

@@ -59,7 +59,7 @@ export interface Turn {
 
 /** A host that redraws its message with every token would load the frame each time: then the element must stay first. */
 const redraw_ms = 1_000
-const settle_ms = 500
+const settle_ms = 300
 
 /** A turn that can be started again. */
 export interface KeptTurn extends Turn {
@@ -78,6 +78,7 @@ export function createTurn(renderer: Renderer, id = newId('turn_')): KeptTurn {
   let isFinished = false
   let mount: Mount | null = null
   let mounted_at = -redraw_ms
+  let starts = 0
   let slot_id: string | undefined
   let over: AbortController
   /** The first request of the turn: its response is kept, so that it is sent once. */
@@ -111,6 +112,7 @@ export function createTurn(renderer: Renderer, id = newId('turn_')): KeptTurn {
     if (state === 'no_fill' || (state === 'failed' && requested && !response)) return
     if (!requested) session_id = String(given.body?.session_id ?? '')
     options = { ...given, target: '' }
+    starts += 1
     passed = describeTarget(given.target)
     isFinished = false
     leaveTarget()
@@ -220,11 +222,16 @@ export function createTurn(renderer: Renderer, id = newId('turn_')): KeptTurn {
         if (kind !== 'pending' && isLast(state)) emit('error', { code: 'late_decision' })
         return received
       }
-      read(received, true, signal)
+      await read(received, true, signal)
       return received
     }
-    if (performance.now() - mounted_at < redraw_ms) await pause(settle_ms, signal)
-    if (!isOver()) read(response, false, signal)
+    if (performance.now() - mounted_at < redraw_ms) {
+      for (let seen = 0; seen !== starts; ) {
+        seen = starts
+        await pause(settle_ms, signal)
+      }
+    }
+    if (!isOver()) await read(response, false, signal)
     return response
   }
   /** Requests the decision, at most once: a turn that was cancelled and is started again joins the request under way. */
@@ -253,7 +260,7 @@ export function createTurn(renderer: Renderer, id = newId('turn_')): KeptTurn {
       signal,
     })
   }
-  function read(received: unknown, isNew: boolean, signal: AbortSignal): void {
+  async function read(received: unknown, isNew: boolean, signal: AbortSignal): Promise<void> {
     const decision = readDecision(received)
     if (decision.kind === 'unreadable') {
       fail(decisionError(decision))
@@ -264,7 +271,7 @@ export function createTurn(renderer: Renderer, id = newId('turn_')): KeptTurn {
     if (isNew) emit('decision', { status, fill: decision.kind === 'filled' })
     if (isLast(state)) return
     if (decision.kind === 'filled') {
-      fill(decision.placement, authoritative_consent, isNew, signal)
+      await fill(decision.placement, authoritative_consent, isNew, signal)
     } else if (decision.kind === 'no_fill') {
       emit('no_fill', { no_fill_reason: decision.no_fill_reason })
       end('no_fill', 'no_fill')
@@ -272,19 +279,19 @@ export function createTurn(renderer: Renderer, id = newId('turn_')): KeptTurn {
       fail(decisionError(decision))
     }
   }
-  function fill(
+  async function fill(
     placement: Placement,
     consent: AuthoritativeConsent | undefined,
     isNew: boolean,
     signal: AbortSignal,
-  ): void {
+  ): Promise<void> {
     state = 'filled'
     const given = options.authoritative_consent
     if (isBlocked(consent, true) || !consent || (given !== undefined && isBlocked(given, true))) {
       if (!isNew) emit('turn:expired', {})
       return
     }
-    renderer.loadMounts().then(
+    await renderer.loadMounts().then(
       (mounts) => {
         if (!signal.aborted) show(mounts, placement, consent, isNew)
       },

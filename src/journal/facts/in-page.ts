@@ -19,6 +19,8 @@ interface RecordingWindow {
   svcElements?: number
   /** When an ad was first seen rendered without a response to any of its beacons, by the id of its mount. */
   svcUnanswered?: Map<string, number>
+  /** The identifiers of the elements that ads were mounted in. */
+  svcTargets?: WeakMap<Element, string>
   /** Measures how much of each ad can be seen; the share is in `data-svc-share` of its frame. */
   svcSeen?: IntersectionObserver
   svcRecords?: Records
@@ -62,8 +64,12 @@ interface FrameLook {
   hidden_by: string | null
   clipped_by: string | null
   shared_id: string | null
-  /** Whether render.js has mounted it. */
-  is_managed: boolean
+  /** Whether render.js has mounted it: no other frame shows anything. */
+  is_drawn: boolean
+  /** Identifies the element that the ad was mounted in. */
+  target: string
+  /** The text around it, of the message that it belongs to; null when there is none nearby. */
+  text: string | null
   /**
    * The share of it that is inside the window and not cut off by anything around it, 0 to 1; null: not measured yet.
    */
@@ -94,30 +100,28 @@ export function recordFromStart(bases: readonly string[]): void {
       if (!entry.hadRecentInput) records.shifts.push({ at: entry.startTime, value: entry.value })
     }
   }).observe({ type: 'layout-shift', buffered: true })
+  const framesIn = (node: Element): Element[] =>
+    [node, ...node.querySelectorAll('iframe, [data-sp-placement]')].flatMap((each) => [
+      each,
+      ...(each.shadowRoot?.querySelectorAll('iframe') ?? []),
+    ])
   const isAd = (node: Node) =>
     node instanceof Element &&
-    [node, ...node.querySelectorAll('iframe, [data-sp-placement]')].some(
-      (each) =>
-        each.matches('[data-sp-placement]') ||
-        (each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`))),
+    framesIn(node).some(
+      (each) => each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`)),
     )
-  const observer = new MutationObserver((mutations) => {
+  const options = { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] }
+  const changes = new MutationObserver((mutations) => {
     const isChange = mutations.some(({ target, addedNodes, removedNodes }) =>
       [...addedNodes, ...removedNodes, target].some(isAd),
     )
     if (isChange) records.changes.push(performance.now())
-    // render.js draws into a shadow root, which changes its size by itself.
-    for (const { addedNodes } of mutations) {
-      for (const node of addedNodes) {
-        if (!(node instanceof Element)) continue
-        for (const each of [node, ...node.querySelectorAll('[data-sp-placement]')]) {
-          if (each.shadowRoot) observer.observe(each.shadowRoot, changes)
-        }
-      }
+    // What render.js mounts is in a shadow root, which the document's observer does not reach.
+    for (const { shadowRoot } of document.querySelectorAll('[data-sp-placement]')) {
+      if (shadowRoot) changes.observe(shadowRoot, options)
     }
   })
-  const changes = { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] }
-  observer.observe(document, changes)
+  changes.observe(document, options)
   document.addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective, disposition }) => {
     if (!bases.some((base) => blockedURI.startsWith(base))) return
     const is_enforced = disposition === 'enforce'
@@ -136,19 +140,12 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   /** Returns its parent element, even across a shadow root boundary. */
   const parentOf = (element: Element) =>
     element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
-  /** Returns the elements below a root, those of open shadow roots too. */
-  const within = (root: ParentNode): Element[] =>
-    [...root.querySelectorAll('*')].flatMap((each) => [
-      each,
-      ...(each.shadowRoot === null ? [] : within(each.shadowRoot)),
-    ])
   const labelOf = (frame: Element) => {
-    let around: Element | null = frame
-    for (let level = 0; level < 3 && around !== null && around !== document.body; level++) {
-      around = parentOf(around)
-      if (around === null || around === document.body) break
-      const inside = [...(around.shadowRoot === null ? [] : within(around.shadowRoot)), ...within(around)]
-      const found = (inside as HTMLElement[]).find(
+    let around: Node | null = frame
+    for (let level = 0; level < 4; level++) {
+      around = around instanceof ShadowRoot ? around.host : around.parentNode
+      if (!(around instanceof Element || around instanceof ShadowRoot) || around === document.body) break
+      const found = [...around.querySelectorAll<HTMLElement>('[data-sp-label], *')].find(
         (each) =>
           each.tagName !== 'IFRAME' &&
           (each.matches('[data-sp-label]') || each.childElementCount === 0) &&
@@ -199,6 +196,33 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     }
     return null
   }
+  /** Returns what render.js has drawn for an ad, or the frame itself without it. */
+  const drawnOf = (frame: Element) => {
+    let at: Element | null = frame
+    while (at !== null && !at.matches('[data-sp-placement]')) at = parentOf(at)
+    return at ?? frame
+  }
+  /** Identifies the element that an ad was mounted in. */
+  const targetOf = (frame: Element) => {
+    const target = parentOf(drawnOf(frame)) ?? document.body
+    counting.svcTargets ??= new WeakMap()
+    const known = counting.svcTargets.get(target)
+    if (known !== undefined) return known
+    counting.svcElements = (counting.svcElements ?? 0) + 1
+    const id = `${performance.timeOrigin}-${counting.svcElements}`
+    counting.svcTargets.set(target, id)
+    return id
+  }
+  /** Returns the text of the nearest element around an ad that has some: shorter text is a time or a name, longer a whole page. */
+  const textAround = (frame: Element) => {
+    const own = drawnOf(frame).textContent
+    for (let at = parentOf(drawnOf(frame)); at !== null && at !== document.body; at = parentOf(at)) {
+      const text = at.textContent.replace(own, '').replace(/\s+/g, ' ').trim()
+      if (text.length > 2_000) return null
+      if (text.length >= 20) return text
+    }
+    return null
+  }
   /** Returns the beacons of ads that were rendered some seconds ago and have no response yet: render.js retries for minutes. */
   const unanswered = (events: readonly RendererEvent[]): RendererError[] => {
     counting.svcUnanswered ??= new Map()
@@ -226,16 +250,20 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       if (type === 'turn:cancelled' && !isShownAtAll) return [{ type: 'cancelled', code: 'cancelled', detail: null }]
       const own = events.filter(({ instance_id }) => instance_id === event.instance_id)
       const rendered = own.find((each) => each.type === 'rendered')
-      const isExplained = own.some((each) => ['visible', 'error', 'blocked'].includes(each.type))
+      // An ad that was mounted again is not lost yet.
+      const isBack = own.some((each) => each.type === 'rendered' && events.indexOf(each) > events.indexOf(event))
+      const isExplained = isBack || own.some((each) => ['visible', 'error', 'blocked'].includes(each.type))
       if (type !== 'cleared' || rendered === undefined || isExplained) return []
       const shown = `${((event.at_ms - rendered.at_ms) / 1_000).toFixed(1)} s`
       return [{ type, code: reason ?? 'unknown', detail: `${event.slot_id ?? 'an unknown slot'} after ${shown}` }]
     })
   }
-  const frames = within(document)
-    .filter((each) => each instanceof HTMLIFrameElement)
-    .filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
+  const framesIn = (root: ParentNode): HTMLIFrameElement[] =>
+    [...root.querySelectorAll('*')].flatMap((each) =>
+      each instanceof HTMLIFrameElement ? [each] : each.shadowRoot === null ? [] : framesIn(each.shadowRoot),
+    )
   const counting = window as RecordingWindow
+  const frames = framesIn(document).filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
   const { svcRecords: records, SponsoredPlacement: renderer } = counting
   const shifts = (records?.shifts ?? []).filter(({ at }) =>
     (records?.changes ?? []).some((change) => at >= change - 50 && at <= change + 600),
@@ -266,7 +294,9 @@ export function lookAtPage(bases: readonly string[]): PageLook {
         hidden_by: hiddenBy(frame),
         clipped_by: clippedBy(frame),
         shared_id: sharedId(frame),
-        is_managed: parentOf(frame)?.matches('[data-sp-placement]') === true,
+        is_drawn: drawnOf(frame) !== frame,
+        target: targetOf(frame),
+        text: textAround(frame),
         seen_share: share === undefined ? null : Number(share),
         label: labelOf(frame),
       }

@@ -76,8 +76,19 @@ export interface Mount {
   sought_ms: number
   /** The id of an element around it that another, empty element also had at the end; null when there was none. */
   shared_id: string | null
-  /** Whether render.js has mounted it: a frame that nothing initialises shows nothing. */
-  is_managed: boolean
+  /** Whether render.js has mounted it: no other frame shows anything. */
+  is_drawn: boolean
+  /** Identifies the element that it was mounted in. */
+  target: string
+  /** The text around it when it was last seen; null when there was none. */
+  text: string | null
+  /** When it was first and last seen in the page, milliseconds of one clock. */
+  from_ms: number
+  until_ms: number
+  /** The largest number of frames of this placement that were in the page at once. */
+  copies: number
+  /** Other placements that were in view in the same element at the same time. */
+  rivals: readonly string[]
   /** How long at least half of it was in the window, milliseconds. */
   in_view_ms: number
   /** Visible text next to it that marks it as an ad; null when there was none. */
@@ -194,7 +205,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       const now = performance.now()
       for (const { look, frame, key } of seen) {
         looks.set(key(look.document), look)
-        merge(mounts, look, { key, frame, sought, is_headed, passed_ms: now - last })
+        merge(mounts, look, { key, frame, sought, is_headed, now, passed_ms: now - last })
       }
       await takeScreenshots(mounts)
       const present = seen.flatMap(({ look, key }) => look.frames.map((each) => key(each.element)))
@@ -253,32 +264,32 @@ interface Looking {
   frame: Frame
   sought: string | null
   is_headed: boolean
+  now: number
   passed_ms: number
 }
 
 function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Looking): void {
-  const { key, frame, sought, is_headed, passed_ms } = looking
-  for (const {
-    src,
-    width,
-    height,
-    hidden_by,
-    clipped_by,
-    shared_id,
-    is_managed,
-    seen_share,
-    label,
-    ...each
-  } of frames) {
-    const element = key(each.element)
+  const { key, frame, sought, is_headed, now, passed_ms } = looking
+  for (const look of frames) {
+    const { src, width, height, hidden_by, clipped_by, shared_id, seen_share, label, is_drawn, text } = look
+    const element = key(look.element)
+    const slot_id = slotOf(src)
     const before = mounts.get(element)
-    const isInView = (seen_share ?? 0) >= 0.5 && hidden_by === null
+    const isInView = isSeen(look)
+    const others = frames.filter((other) => isInView && other.target === look.target && isSeen(other))
+    const rivals = others.map((other) => slotOf(other.src)).filter((other) => other !== slot_id)
     const isSought = is_headed ? clipped_by !== null : sought === element
     mounts.set(element, {
       frame,
-      // The token in the URL of a frame begins with the identifier of its slot.
-      slot_id: `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`,
+      slot_id,
       element,
+      is_drawn,
+      target: key(look.target),
+      text,
+      from_ms: before?.from_ms ?? now,
+      until_ms: now,
+      copies: Math.max(frames.filter((other) => slotOf(other.src) === slot_id).length, before?.copies ?? 0),
+      rivals: [...new Set([...(before?.rivals ?? []), ...rivals])],
       width: Math.max(width, before?.width ?? 0),
       height: Math.max(height, before?.height ?? 0),
       hidden_by: before?.hidden_by === null ? null : hidden_by,
@@ -286,13 +297,17 @@ function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Look
       seen_share: Math.max(seen_share ?? 0, before?.seen_share ?? 0),
       sought_ms: (before?.sought_ms ?? 0) + (isSought ? passed_ms : 0),
       shared_id,
-      is_managed,
       in_view_ms: (before?.in_view_ms ?? 0) + (isInView && before !== undefined ? passed_ms : 0),
       label: label ?? before?.label ?? null,
       colors: before?.colors ?? null,
     })
   }
 }
+
+/** The token in the URL of a frame begins with the identifier of its slot. */
+const slotOf = (src: string) => `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`
+
+const isSeen = ({ seen_share, hidden_by }: PageLook['frames'][number]) => (seen_share ?? 0) >= 0.5 && hidden_by === null
 
 /**
  * Whether an ad is still in the page, can be seen, and was not in view long enough. An ad that stays cut off is given

@@ -16,8 +16,10 @@ import {
 } from '../../contract/resources/beacons.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath, type Place } from '../facts/beacon-file.ts'
+import { adsInFile } from '../facts/shown-ads.ts'
 import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
 import { fieldMeant, fixOfUnknown, fixOfValue, measurementFields, topFields } from './requests.ts'
+import { countedTwice, findAskedAgain, findCountedByTurn, turnAskedAgain } from './turns.ts'
 
 type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>
 /** A finding at a field of a beacon, or at the beacon. Without a message, the title of the rule is used. */
@@ -331,20 +333,47 @@ function clipOrder(mount: Slot): FoundInSlot[] {
 
 /** Returns the rule about one reason for which an accepted beacon is not billed. */
 function billingRule(code: Exclude<AcceptCode, 'OK'>, at: readonly string[], title: string): RuleBody<'beacons'> {
-  return slotRule({ severity: 'warning', title, fix: acceptHints[code] }, (slot) => {
-    const counted = distinct(slot)
-    const beacons = counted.map(
-      ({ beacon, at_ms }, id): AcceptedBeacon => ({
-        id,
-        event: canonicalEvent(beacon.event),
-        occurred_at_ms: at_ms,
-        received_at_ms: at_ms,
-        measurements: beacon.measurements ?? null,
-      }),
-    )
-    const verdicts = judgeBeacons('cpm_viewable', creativeOf(beacons), limits.viewability, beacons)
-    return counted.filter((_, id) => verdicts.get(id)?.reason_code === code).map((each) => ({ of: each, at }))
-  })
+  return slotRule({ severity: 'warning', title, fix: acceptHints[code] }, (slot) =>
+    [...verdictsOf(slot)].filter(([, reason]) => reason === code).map(([each]) => ({ of: each, at })),
+  )
+}
+
+/** Returns what the service would respond to each beacon of a slot, the first of each beacon_id. */
+function verdictsOf(slot: Slot): Map<AcceptedInFile, AcceptCode> {
+  const counted = distinct(slot)
+  const beacons = counted.map(
+    ({ beacon, at_ms }, id): AcceptedBeacon => ({
+      id,
+      event: canonicalEvent(beacon.event),
+      occurred_at_ms: at_ms,
+      received_at_ms: at_ms,
+      measurements: beacon.measurements ?? null,
+    }),
+  )
+  const verdicts = judgeBeacons('cpm_viewable', creativeOf(beacons), limits.viewability, beacons)
+  return new Map(counted.map((each, id) => [each, verdicts.get(id)!.reason_code]))
+}
+
+/** The rules about turns that a file can show. Its beacons name no session: two conversations may both have a turn m1. */
+export const fileTurnRules = ruleSet('file', {
+  'turn-asked-again': turnRule({ ...turnAskedAgain, severity: 'warning' }, findAskedAgain),
+  'counted-twice': turnRule({ ...countedTwice, severity: 'warning' }, findCountedByTurn),
+})
+
+function turnRule(rule: Words, find: typeof findAskedAgain): RuleBody<'file'> {
+  return {
+    ...rule,
+    judge: (accepted) => {
+      const slots = [...Map.groupBy(accepted, ({ beacon }) => beacon.asset_token).values()]
+      const verdicts = new Map(slots.flatMap((slot) => [...verdictsOf(slot)]))
+      const { looked_at, found } = find(adsInFile(accepted, (each) => verdicts.get(each) ?? 'DUPLICATE'))
+      const findings = found.flatMap(({ message, beacons }) => {
+        const { source } = beacons.at(-1)!
+        return 'beacon' in source ? [findingAt(rule, source, { message, at: ['metadata', 'turn_id'] })] : []
+      })
+      return { looked_at, findings }
+    },
+  }
 }
 
 /**

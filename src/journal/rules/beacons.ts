@@ -5,14 +5,9 @@
 import { plural } from '../../cli/output/text.ts'
 import { metricOf } from '../../contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings } from '../../contract/error-codes.ts'
-import {
-  type AcceptCode,
-  type BeaconEvent,
-  BeaconEventInput,
-  type BeaconItem,
-  canonicalEvent,
-} from '../../contract/resources/beacons.ts'
+import type { AcceptCode, BeaconEvent, BeaconItem } from '../../contract/resources/beacons.ts'
 import { valueAt } from '../../foundation/json.ts'
+import { beaconIdOf, eventOf, isAccepted, isViewEvent, mountOf, turnOf } from '../facts/shown-ads.ts'
 import {
   type Exchange,
   followedSlots,
@@ -26,7 +21,6 @@ import {
   openSlots,
   slotsOf,
   some,
-  textAt,
   times,
 } from '../journal.ts'
 import {
@@ -338,9 +332,7 @@ function silenceOf(frame: Exchange, isScriptLoaded: boolean): string {
 
 /** Reports slots whose views or completions were all accepted without counting, by reason. */
 function uncountedViews({ beacons, exchanges }: Observed): Judgement {
-  const reported = beacons.filter(
-    ({ event, verdict }) => verdict === 'accepted' && event !== null && viewMetrics.has(metricOf[event] ?? ''),
-  )
+  const reported = beacons.filter(({ event, verdict }) => verdict === 'accepted' && isViewEvent(event))
   const slots = [...Map.groupBy(reported, ({ slot_id, event }) => `${slot_id} ${metricOf[event!]}`).values()]
   const loaded = loadedFrames(exchanges)
   // A frame that was loaded and never reported as rendered has a rule of its own.
@@ -364,7 +356,6 @@ function uncountedViews({ beacons, exchanges }: Observed): Judgement {
   return { looked_at: slots.length, findings }
 }
 
-const viewMetrics: ReadonlySet<string> = new Set(['viewable_impression', 'completed_view'])
 /** Codes of a beacon that counts, or whose event was already counted. */
 const counted: ReadonlySet<string> = new Set(['OK', 'ALREADY_COUNTED'])
 
@@ -382,18 +373,6 @@ function slotsWith({ beacons }: Observed, event?: BeaconEvent): Set<string | nul
   return new Set(wanted.map(({ slot_id }) => slot_id))
 }
 
-function isAccepted(exchange: Exchange): boolean {
-  return isBeacon(exchange) && exchange.status === 200
-}
-
-function beaconIdOf({ request_body }: Exchange): string | null {
-  return textAt(request_body, 'beacon_id')
-}
-
-function mountOf({ request_body }: Exchange): string | null {
-  return textAt(request_body, 'render_instance_id')
-}
-
 function seqOf({ request_body }: Exchange): number | null {
   const seq = valueAt(request_body, 'seq')
   return Number.isSafeInteger(seq) ? (seq as number) : null
@@ -407,14 +386,7 @@ function areaOf({ request_body }: Exchange): number | null {
 
 /** Whether a beacon reports that the ad was seen. */
 function isView(exchange: Exchange): boolean {
-  const event = eventOf(exchange)
-  return event !== null && viewMetrics.has(metricOf[event] ?? '')
-}
-
-/** Returns the current name of a beacon's event, or null when it is not an event. */
-function eventOf({ request_body }: Exchange): BeaconEvent | null {
-  const event = BeaconEventInput.safeParse(textAt(request_body, 'event') ?? textAt(request_body, 'beacon_type'))
-  return event.success ? canonicalEvent(event.data) : null
+  return isViewEvent(eventOf(exchange))
 }
 
 /** Returns the mounts that reported a slot as rendered, each with its first beacon. */
@@ -424,6 +396,12 @@ function mountsOf(exchanges: readonly Exchange[]): Map<string, Exchange[]> {
   return new Map(
     [...slots].map(([slot_id, group]) => [slot_id, [...Map.groupBy(group, mountOf).values()].map(([first]) => first!)]),
   )
+}
+
+/** Returns the slots whose beacons name a turn. */
+function slotsOfTurns(exchanges: readonly Exchange[]): Set<string | null> {
+  const named = exchanges.filter((each) => isAccepted(each) && turnOf(each.request_body) !== null)
+  return new Set(named.map(({ slot_id }) => slot_id))
 }
 
 export const fillRules = ruleSet('journal', {
@@ -475,10 +453,14 @@ export const fillRules = ruleSet('journal', {
       (frames, { exchanges }) => {
         const loads = groupBy(frames, ({ slot_id }) => slot_id)
         const mounts = mountsOf(exchanges)
+        const turns = slotsOfTurns(exchanges)
         const shown = [...new Set([...loads.keys(), ...mounts.keys()])].map((slot_id) => {
           return { slot_id, loaded: loads.get(slot_id) ?? [], mounted: mounts.get(slot_id) ?? [] }
         })
-        const again = shown.filter(({ loaded, mounted }) => loaded.length > 1 || mounted.length > 1)
+        // A turn that its page mounts again loads its frame again, and stays one mount (A102).
+        const again = shown.filter(({ slot_id, loaded, mounted }) =>
+          turns.has(slot_id) ? mounted.length > 1 : loaded.length > 1 || mounted.length > 1,
+        )
         const alike = Map.groupBy(again, ({ loaded, mounted }) => `${loaded.length} ${mounted.length}`)
         return [...alike.values()].flatMap((slots) => {
           const { loaded, mounted } = slots[0]!

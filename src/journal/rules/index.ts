@@ -9,6 +9,7 @@ import { configRules, keyRules, originRules } from './keys.ts'
 import { pageRules, servedRules } from './page.ts'
 import { callbackRules, oldClientRules, requestRules, serviceRules } from './requests.ts'
 import { pollingRules, retryRules } from './retries.ts'
+import { turnRules } from './turns.ts'
 
 /** Rules about the page, and what it is served. */
 export const allPageRules = { ...servedRules, ...pageRules }
@@ -23,6 +24,7 @@ export const journalRules = {
   ...retryRules,
   ...fillRules,
   ...beaconRules,
+  ...turnRules,
 }
 
 export const observeRules = { ...allPageRules, ...journalRules }

@@ -105,9 +105,10 @@ export const pageRules = ruleSet('page', {
     fix: 'Mount each placement in one slot; give startTurn a turnId, so that a remount is the same turn.',
     needs: adInPage,
     judge({ page: { mounts } }) {
-      const slots = [...Map.groupBy(mounts, ({ slot_id }) => slot_id)].filter(([, group]) => group.length > 1)
-      const findings = slots.map(([slot_id, { length }]) => ({
-        message: `The ad of ${slot_id} was mounted ${length} times.`,
+      // One after the other is a remount: the requests show whether it counted again.
+      const slots = new Map(mounts.filter(({ copies }) => copies > 1).map((mount) => [mount.slot_id, mount]))
+      const findings = [...slots.values()].map(({ slot_id, copies }) => ({
+        message: `The ad of ${slot_id} was in the page ${copies} times at once.`,
       }))
       return { looked_at: mounts.length, findings }
     },
@@ -136,23 +137,21 @@ export const pageRules = ruleSet('page', {
     fix: 'Check the console of the page, its CSP and COEP, and whether something covers the frame.',
     needs: 'an ad that was in view (--url)',
     judge({ page: { mounts }, observed }) {
-      // A frame that never reached the service has a rule of its own.
+      // A frame that never reached the service, or that render.js did not mount, has a rule of its own.
       const loaded = loadedFrames(observed.exchanges)
-      const isSeen = ({ slot_id, hidden_by, in_view_ms }: Mount) =>
-        loaded.has(slot_id) && hidden_by === null && in_view_ms >= rendered_ms
-      const looked = mounts.filter((mount) => isSeen(mount) && mount.colors !== null)
-      const blank = looked
-        .filter(({ colors }) => colors === 1)
-        .map(({ slot_id, width, height, is_managed }) => ({
-          message: `The ad of ${slot_id}, ${width} × ${height}, is a single colour.`,
-          ...(!is_managed && { fix: 'Mount it with render.js: a frame that nothing initialises shows nothing.' }),
-        }))
+      const isSeen = ({ slot_id, is_drawn, hidden_by, in_view_ms }: Mount) =>
+        loaded.has(slot_id) && is_drawn && hidden_by === null && in_view_ms >= rendered_ms
+      const blank = judgeMounts(
+        mounts.filter((mount) => isSeen(mount) && mount.colors !== null),
+        ({ slot_id, width, height, colors }) =>
+          colors === 1 ? `The ad of ${slot_id}, ${width} × ${height}, is a single colour.` : null,
+      )
       const shared = new Set(mounts.flatMap(({ shared_id }) => shared_id ?? []))
       const empty = [...shared].map((id) => ({
         message: `Several slots have the id ${id}: one shows the ad, another stays empty.`,
         fix: 'Give each slot its own id, or pass the element as target: a selector finds only the first one.',
       }))
-      return { looked_at: looked.length + empty.length, findings: [...blank, ...empty] }
+      return { looked_at: blank.looked_at + empty.length, findings: [...blank.findings, ...empty] }
     },
   },
   'page-errors': {

@@ -228,8 +228,12 @@ function triesOf(requests: HostPage['requests']): Record<string, number[]> {
 function observeInPage() {
   const { SponsoredPlacement: renderer } = window as unknown as RendererWindow
   const slot = document.querySelector('#slot')
-  const label = slot?.querySelector<HTMLElement>('[data-sp-label]') ?? null
-  const frame = slot?.querySelector('iframe') ?? null
+  // Label and frame are in the shadow root of what render.js mounts.
+  const roots = [...(slot?.querySelectorAll('[data-sp-placement]') ?? [])].flatMap(({ shadowRoot }) => shadowRoot ?? [])
+  const labels = roots.flatMap((root) => [...root.querySelectorAll<HTMLElement>('[data-sp-label]')])
+  const frames = roots.flatMap((root) => [...root.querySelectorAll('iframe')])
+  const [label = null] = labels
+  const [frame = null] = frames
   const size = (element: Element) => {
     const { width, height } = element.getBoundingClientRect()
     return { width: Math.round(width), height: Math.round(height) }
@@ -240,10 +244,7 @@ function observeInPage() {
     events: renderer?.getEvents() ?? [],
     turn: state?.turns.at(-1)?.state ?? null,
     occupied: state?.occupied ?? 0,
-    slot:
-      slot === null
-        ? null
-        : { frames: slot.querySelectorAll('iframe').length, is_empty: slot.childElementCount === 0, ...size(slot) },
+    slot: slot === null ? null : { frames: frames.length, is_empty: slot.childElementCount === 0, ...size(slot) },
     label:
       label === null
         ? null
@@ -253,7 +254,7 @@ function observeInPage() {
             is_above: frame !== null && label.getBoundingClientRect().bottom <= frame.getBoundingClientRect().top,
             ...size(label),
           },
-    labels: slot?.querySelectorAll('[data-sp-label]').length ?? 0,
+    labels: labels.length,
     frame:
       frame === null
         ? null

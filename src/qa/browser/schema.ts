@@ -122,7 +122,10 @@ export const Action = z.strictObject({
   finish: z.literal(true).optional().describe("Ends the page's turn."),
   clear: z.literal(true).optional().describe('Clears the placement.'),
   remove_label: z.literal(true).optional().describe('Removes the ad label, once.'),
-  run: z.string().optional().describe('Runs JavaScript of the page, which has slot and turn, and may await.'),
+  run: z
+    .string()
+    .optional()
+    .describe('Runs JavaScript of the page, which has slot, turn and frame (the iframe of the ad), and may await.'),
   screenshot: Screenshot.optional().describe('Takes a screenshot, and checks its pixels.'),
 })
 export type Action = z.infer<typeof Action>

@@ -146,7 +146,7 @@ const actions: { [Name in keyof Action]-?: Run<NonNullable<Action[Name]>> } = {
   finish: (_, { page }) => page.evaluate(() => (window as RendererWindow).turn?.finish()),
   clear: (_, { page }) =>
     page.evaluate(() => (window as RendererWindow).SponsoredPlacement?.clearPlacement({ target: '#slot' })),
-  remove_label: (_, { page }) => page.evaluate(() => document.querySelector('#slot [data-sp-label]')?.remove()),
+  remove_label: (_, { page }) => page.locator('#slot [data-sp-label]').evaluate((label) => label.remove()),
   run: runCode,
   screenshot: takeScreenshot,
 }
@@ -240,7 +240,9 @@ async function startTurn(
 
 /** Runs JavaScript on the page. An error that it throws is reported as the page's. */
 async function runCode(code: string, { page }: HostPage): Promise<void> {
-  const work = page.evaluate(`(async (slot, turn) => {${code}\n})(document.querySelector('#slot'), window.turn)`)
+  const work = page.evaluate(
+    `(async (slot, turn, frame) => {${code}\n})(document.querySelector('#slot'), window.turn, document.querySelector('#slot [data-sp-placement]')?.shadowRoot?.querySelector('iframe'))`,
+  )
   await work.catch((error: unknown) => {
     const message = String((error as Error).message)
     if (!message.startsWith('page.evaluate: ') || /has been closed|crashed|Browser closed/.test(message)) throw error
@@ -283,7 +285,8 @@ async function scroll(page: Page, to: 'slot' | 'away' | number): Promise<void> {
       document.querySelector('#slot')!.scrollIntoView({ block: 'center', behavior: 'instant' })
       return
     }
-    const frame = document.querySelector('#slot iframe') ?? document.querySelector('#slot')!
+    const wrapper = document.querySelector('#slot [data-sp-placement]')
+    const frame = wrapper?.shadowRoot?.querySelector('iframe') ?? document.querySelector('#slot')!
     const { top, height } = frame.getBoundingClientRect()
     const share = typeof to === 'number' ? to : null
     const at = share === null ? document.documentElement.scrollHeight : scrollY + top + height * share - innerHeight

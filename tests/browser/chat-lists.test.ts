@@ -1,0 +1,39 @@
+/** Each recipe of docs/guides/chat-lists.md: 40 messages, the one with the ad scrolled away and back three times. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { root } from '../cli/process.ts'
+import { type ListStage, openListStage } from './chat-lists/stage.ts'
+
+vi.setConfig({ maxConcurrency: 8 })
+
+let stage: ListStage
+beforeAll(async () => {
+  stage = await openListStage({
+    entry: join(import.meta.dirname, 'chat-lists/app.tsx'),
+    node_modules: join(root, 'node_modules'),
+  })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
+
+const recipes = ['plain', 'streamed', 'react-window', 'react-virtuoso', 'react-virtual', 'use-chat']
+
+describe.concurrent('three round trips: one placement, one billed view, and the ad is there after each', () => {
+  test.each(recipes)('%s', async (recipe) => {
+    await using list = await stage.open(recipe)
+    if (recipe === 'use-chat') await list.ask()
+    await list.roundTrips()
+    expect(list.problems()).toEqual([])
+  })
+})
+
+test('without consent nothing is loaded or requested, and no room is left for an ad', async () => {
+  await using list = await stage.open('react-virtuoso', '#denied')
+  const requests: string[] = []
+  list.page.on('request', (request) => requests.push(request.url()))
+  await list.page.reload()
+  await list.scrollToLast()
+  expect(requests).toHaveLength(1)
+  const row = list.page.locator('article', { hasText: 'Message 40' })
+  const other = list.page.locator('article', { hasText: 'Message 39' })
+  expect((await row.boundingBox())?.height).toBe((await other.boundingBox())?.height)
+})
