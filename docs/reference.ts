@@ -325,6 +325,10 @@ const limitNotes: Record<keyof typeof limits, [decision: string, meaning: string
   heartbeat_interval_ms: ['A80', 'Time between two heartbeats of a frame.'],
   heartbeats_max: ['A80', 'Maximum heartbeats of a frame.'],
   viewability: ['A76', 'When an impression is viewable: share of the pixels and continuous time.'],
+  viewable_side_px: [
+    'A76',
+    'The least width and height of an ad that counts as seen; half of a declared side where that is less.',
+  ],
   rate: ['A20', 'Token bucket per key: tokens a second and burst; a setting of the project.'],
 }
 

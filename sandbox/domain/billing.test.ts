@@ -113,6 +113,34 @@ test('visible counts only when both ratio and dwell were measured', () => {
   }
 })
 
+test('an ad shown under 50 px, or half of a declared side that is less, is not billed', () => {
+  const view = (width: number, height: number, shown: Measurements, model: BillingModel = 'cpm_viewable') => {
+    const beacons = [beacon(1, 'render', 0, shown), beacon(2, 'visible', 9_000, { ...seen, ...shown })]
+    const creative = { ...banner, width, height }
+    return [codes(beacons, creative)[1], billedIds(beacons, model, creative).length]
+  }
+  expect(view(300, 250, { width_px: 1, height_px: 1 })).toEqual(['TOO_SMALL', 0])
+  expect(view(300, 250, { width_px: 0, height_px: 0 })).toEqual(['TOO_SMALL', 0])
+  expect(view(300, 250, { width_px: 300, height_px: 49 })).toEqual(['TOO_SMALL', 0])
+  expect(view(300, 250, { width_px: 50, height_px: 50 })).toEqual(['OK', 1])
+  expect(view(320, 50, { width_px: 320, height_px: 24 })).toEqual(['TOO_SMALL', 0])
+  expect(view(320, 50, { width_px: 50, height_px: 25 })).toEqual(['OK', 1])
+  expect(view(320, 50, { width_px: 49 })).toEqual(['TOO_SMALL', 0])
+  expect(view(320, 50, {})).toEqual(['OK', 1])
+  expect(codes([beacon(1, 'render', 0), beacon(2, 'visible', 9_000, { visible_ratio: 1, width_px: 1 })])[1]).toBe(
+    'TOO_SMALL',
+  )
+})
+
+test('a view whose engine cannot tell what covers the ad is not billed; how it was checked otherwise is', () => {
+  const view = (visibility_check?: Measurements['visibility_check']) => {
+    const measured = visibility_check === undefined ? seen : { ...seen, visibility_check }
+    return codes([beacon(1, 'render', 0), beacon(2, 'visible', 9_000, measured)])[1]
+  }
+  expect([view(), view('observer_v2'), view('hit_test')]).toEqual(['OK', 'OK', 'OK'])
+  expect(view('none')).toBe('VISIBILITY_UNMEASURED')
+})
+
 test('a dwell longer than the time since the render is not billed', () => {
   const view = (at_ms: number, visible_ms: number) =>
     codes([beacon(1, 'render', 100), beacon(2, 'visible', at_ms, { visible_ratio: 1, visible_ms })])[1]
@@ -195,7 +223,7 @@ describe('billingVerdict', () => {
       'cpm_viewable',
       banner,
       [rendered, beacon(2, 'visible')],
-      'No viewable impression: the visible beacon has no measurements.visible_ratio or visible_ms.',
+      'No viewable impression: the visible beacon has no measurements.visible_ratio or visible_ms, or its visibility_check is none.',
     ],
     [
       'cpm_viewable',

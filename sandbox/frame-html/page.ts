@@ -12,7 +12,7 @@ import { clipStyle, controlsHtml, nativeHtml, nativeStyle, videoHtml } from './c
 export interface FramePageInput {
   /** Origin of the emulator: the only one that images and video may come from. */
   base_url: string
-  /** Origins that may embed the frame. `http://localhost:*` is valid in a policy unchanged. */
+  /** Sources of `frame-ancestors`: the pages that may embed the frame. */
   frame_ancestors: readonly string[]
   /** Contents of frame.js. */
   script: string
@@ -93,6 +93,10 @@ addEventListener('message',function(e){
 if(e.source===parent&&e.data&&e.data.t==='sp:init'&&e.ports[0])e.ports[0].postMessage({t:'error',code:JSON.parse(document.getElementById('settings').textContent).code})
 })`
 
+/**
+ * Without a known project (null), any page may embed it: the renderer gets the reason, and nothing in it belongs to a
+ * project. A source `*` would leave out the shells with a scheme of their own.
+ */
 function headers(nonce: string, media: string, frame_ancestors: readonly string[] | null): Record<string, string> {
   const policy = [
     "default-src 'none'",
@@ -103,7 +107,7 @@ function headers(nonce: string, media: string, frame_ancestors: readonly string[
     "connect-src 'none'",
     "base-uri 'none'",
     "form-action 'none'",
-    `frame-ancestors ${ancestors(frame_ancestors)}`,
+    ...(frame_ancestors === null ? [] : [`frame-ancestors ${frame_ancestors.join(' ') || "'none'"}`]),
     'sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox',
   ]
   return {
@@ -124,14 +128,6 @@ const closedFeatures =
   fullscreen gamepad geolocation gyroscope hid idle-detection local-fonts magnetometer microphone midi
   payment picture-in-picture publickey-credentials-get screen-wake-lock serial storage-access usb
   window-management xr-spatial-tracking`.split(/\s+/)
-
-/**
- * Without a known project, any page may embed it: the renderer gets the reason, and nothing in it belongs to a project.
- */
-function ancestors(origins: readonly string[] | null): string {
-  if (origins === null) return '*'
-  return origins.filter((origin) => /^https?:\/\/[\w.*-]+(:(\d+|\*))?$/.test(origin)).join(' ') || "'none'"
-}
 
 function creativeHtml({ creative, sponsor_name, click_url, is_test }: FramePageInput): string {
   const test_badge = is_test ? '<bdi class="test">TEST</bdi>' : ''

@@ -2,7 +2,7 @@
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId, formatToken } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { serializeOrigin } from '../domain/origins.ts'
+import { serializeOrigin } from '../../src/contract/origins.ts'
 import type { KeyRow } from '../store/store.ts'
 import { allowsOrigin, type Context, type Operation, type Services } from './context.ts'
 

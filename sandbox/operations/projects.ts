@@ -3,10 +3,11 @@
  * shown once when created and revoked for good (A02).
  */
 
-import { ApiError } from '../../src/contract/errors.ts'
+import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import { decodeId, encodeId, formatKey } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
+import { normalizeOriginEntries, originEntryProblem } from '../../src/contract/origins.ts'
 import {
   defaultSettings,
   type KeyItem,
@@ -16,7 +17,6 @@ import {
 } from '../../src/contract/resources/projects.ts'
 import { isObject } from '../../src/foundation/json.ts'
 import { requiresConsent } from '../domain/consent.ts'
-import { isOriginEntry } from '../domain/origins.ts'
 import type { KeyClass, KeyListRow, NewKey, ProjectRow } from '../store/store.ts'
 import { callerOf, cursorOf, type Operation, pageOf, projectOf, type Services } from './context.ts'
 
@@ -74,7 +74,7 @@ export const showProject: Operation<Contract['projects.show']> = async (services
 
 export const createProject: Operation<Contract['projects.create']> = async (services, { now_ms }, { body }) => {
   const { client_id, ...patch } = body
-  const settings = checked(patchSettings(defaultSettings, patch))
+  const settings = checked(defaultSettings, patch)
   const secret = await newKey(services, 'secret', 'test')
   const live = await newKey(services, 'secret', 'live')
   const publishable = await newKey(services, 'publishable', 'test')
@@ -96,7 +96,7 @@ export const createProject: Operation<Contract['projects.create']> = async (serv
 export const updateProject: Operation<Contract['projects.update']> = async (services, _context, { params, body }) => {
   for (let attempt = 0; attempt < attempts; attempt++) {
     const project = await projectOf(services, params.client_id)
-    const settings = checked(patchSettings(project.settings, body))
+    const settings = checked(project.settings, body)
     if (JSON.stringify(settings) === JSON.stringify(project.settings)) return projectDetail(project)
     const saved = await services.store.saveSettings(project.id, project.config_revision, settings)
     if (saved === null) continue
@@ -107,10 +107,12 @@ export const updateProject: Operation<Contract['projects.update']> = async (serv
   throw new Error('the settings of this project change faster than they can be written')
 }
 
-function checked(settings: ProjectSettings): ProjectSettings {
-  const fields = settingsProblems(settings)
+/** Returns the complete settings after a patch, with origins as they are compared. @throws ApiError 400 */
+function checked(present: ProjectSettings, patch: ProjectSettingsPatch): ProjectSettings {
+  const settings = patchSettings(present, patch)
+  const fields = [...originProblems(patch.allowed_origins ?? []), ...latencyProblems(settings)]
   if (fields.length > 0) throw new ApiError('schema_invalid', { fields })
-  return settings
+  return { ...settings, allowed_origins: normalizeOriginEntries(settings.allowed_origins) }
 }
 
 function projectDetail({ client_id, tenant_id, config_revision, settings }: ProjectRow): ProjectDetail {
@@ -122,30 +124,21 @@ function patchSettings(present: ProjectSettings, patch: ProjectSettingsPatch): P
   return merge(present, patch, defaultSettings) as ProjectSettings
 }
 
-/** Returns the problems of settings that their schema cannot find, by path. */
-function settingsProblems(settings: ProjectSettings): { path: string; message: string; expected: string }[] {
-  const problems = settings.allowed_origins.flatMap((origin, index) =>
-    isOriginEntry(origin)
-      ? []
-      : [
-          {
-            path: `allowed_origins.${index}`,
-            message: 'is not an origin',
-            expected: 'only scheme, host and port, such as https://app.example.com, or http://localhost:*',
-          },
-        ],
-  )
-  const latency = settings.decision_latency_ms
+/* The problems of settings that their schema cannot find, by path. */
+
+function originProblems(origins: readonly string[]): FieldError[] {
+  return origins.flatMap((origin, index) => {
+    const problem = originEntryProblem(origin)
+    return problem === null ? [] : [{ path: `allowed_origins.${index}`, ...problem }]
+  })
+}
+
+function latencyProblems({ decision_latency_ms: latency }: ProjectSettings): FieldError[] {
   const isReversed =
     typeof latency === 'object' && latency.distribution === 'uniform' && latency.min_ms > latency.max_ms
-  if (isReversed) {
-    problems.push({
-      path: 'decision_latency_ms.max_ms',
-      message: 'is below min_ms',
-      expected: `at least ${latency.min_ms}`,
-    })
-  }
-  return problems
+  if (!isReversed) return []
+  const expected = `at least ${latency.min_ms}`
+  return [{ path: 'decision_latency_ms.max_ms', message: 'is below min_ms', expected }]
 }
 
 function merge(present: unknown, patch: unknown, fallback: unknown): unknown {

@@ -3,6 +3,7 @@ import type { ReasonCode } from '../../src/contract/errors.ts'
 import type { NativeTemplateId } from '../../src/contract/fields.ts'
 import { decodeId, formatToken } from '../../src/contract/ids.ts'
 import { limits } from '../../src/contract/limits.ts'
+import { frameAncestors } from '../../src/contract/origins.ts'
 import type { NativeAssets } from '../../src/contract/resources/placements.ts'
 import type { SlotRow } from '../store/store.ts'
 import { boundConsentProblem, type Context, type FilledSlot, findFilledSlot, type Services } from './context.ts'
@@ -23,9 +24,9 @@ type FrameResult =
       sponsor_name: string
       label_text: string
       click_url: string
-      allowed_origins: readonly string[]
+      frame_ancestors: readonly string[]
     }
-  | { status: 'refused'; http_status: 403 | 404; reason_code: ReasonCode; allowed_origins: readonly string[] | null }
+  | { status: 'refused'; http_status: 403 | 404; reason_code: ReasonCode; frame_ancestors: readonly string[] | null }
 
 /**
  * Loads the frame of an asset token. Each load creates a beacon token; the first one starts the time for beacons. A peek
@@ -40,13 +41,13 @@ export async function loadFrame(
   const filled = await findFilledSlot(services, asset_token)
   if (filled === null) return refused(404, 'asset_token_invalid', null)
   const { slot, decision } = filled
-  const allowed_origins = embedders(services, slot)
+  const frame_ancestors = embedders(services, slot)
   context.subject.project_id = slot.project.id
   context.subject.slot_id = slot.id
   context.subject.session_id = slot.job.session_id
-  if (!isFrameOpen(filled, context.now_ms)) return refused(404, 'asset_token_expired', allowed_origins)
+  if (!isFrameOpen(filled, context.now_ms)) return refused(404, 'asset_token_expired', frame_ancestors)
   const problem = await boundConsentProblem(services, filled, context.now_ms)
-  if (problem !== null) return refused(403, problem, allowed_origins)
+  if (problem !== null) return refused(403, problem, frame_ancestors)
   const fill = await fillOf(services, decision)
   if (fill === null) throw new Error('a filled slot has a fill')
   return {
@@ -57,7 +58,7 @@ export async function loadFrame(
     sponsor_name: fill.campaign.sponsor_name,
     label_text: decision.label_text,
     click_url: fill.campaign.click_url,
-    allowed_origins,
+    frame_ancestors,
   }
 }
 
@@ -82,10 +83,10 @@ export async function previewFrame(services: Services, slot_id: string) {
   }
 }
 
-/** The origins whose pages may embed the frame; in test mode also the public URL's, where the demo is. */
+/** The pages that may embed the frame, as sources of `frame-ancestors`: those whose origin may act for the project. */
 function embedders({ url, base_url }: Services, { job, project }: SlotRow): readonly string[] {
-  const { allowed_origins } = project.settings
-  return job.mode === 'test' && base_url !== url ? [...allowed_origins, base_url] : allowed_origins
+  const own = job.mode === 'test' && base_url !== url ? [base_url] : []
+  return frameAncestors([...project.settings.allowed_origins, ...own], job.mode)
 }
 
 /** Whether the frame may be loaded: first within its window, again for as long as beacons are accepted. */
@@ -127,7 +128,7 @@ async function createBeaconToken({ platform, store }: Services, { now_ms }: Cont
 function refused(
   http_status: 403 | 404,
   reason_code: ReasonCode,
-  allowed_origins: readonly string[] | null,
+  frame_ancestors: readonly string[] | null,
 ): FrameResult {
-  return { status: 'refused', http_status, reason_code, allowed_origins }
+  return { status: 'refused', http_status, reason_code, frame_ancestors }
 }

@@ -7,8 +7,8 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { parseToken } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
+import { originOfUrl, serializeOrigin } from '../../src/contract/origins.ts'
 import { andThen, type Soon } from '../../src/foundation/soon.ts'
-import { serializeOrigin } from '../domain/origins.ts'
 import { allowsOrigin, type Caller, type Services } from '../operations/context.ts'
 import type { Identity } from '../runtime/replay.ts'
 import type { ActivationRow, KeyRow } from '../store/store.ts'
@@ -267,7 +267,7 @@ export function mayBeForeign({ context, request }: Exchange): boolean {
 
 /** Whether the page behind such a request has an origin that no project allows, or sent none. */
 export async function isForeign(services: Services, { context, request }: Exchange): Promise<boolean> {
-  const origin = context.origin ?? URL.parse(request.headers.referer ?? '')?.origin ?? 'null'
+  const origin = context.origin ?? originOfUrl(request.headers.referer ?? '') ?? 'null'
   return origin !== services.base_url && origin !== services.url && !(await isKnownOrigin(services, origin))
 }
 

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { reasonCodes } from '../../src/contract/errors.ts'
+import { originOfUrl } from '../../src/contract/origins.ts'
 import { isObject, parseJson } from '../../src/foundation/json.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { keyKind, type Services } from '../operations/context.ts'
@@ -114,7 +115,7 @@ function journalHeaders(headers: IncomingHttpHeaders): string {
 
 /** Returns a header's value if it looks like one: if it might be prose, only the length is kept. */
 function keptValue(name: string, value: string): string {
-  if (name === 'referer') return URL.parse(value)?.origin ?? removed(value)
+  if (name === 'referer') return originOfUrl(value) ?? removed(value)
   const isKept = (valuePatterns[name] ?? (name.startsWith('sec-ch-') ? clientHint : undefined))?.test(value)
   return isKept === true || hasNoProse(value) ? value : removed(value)
 }

@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
+import { frameAncestors } from '../../src/contract/origins.ts'
 import { framePage, frameProblemPage } from '../frame-html/page.ts'
 import type { Services } from '../operations/context.ts'
 import { loadFrame, previewFrame } from '../operations/render.ts'
@@ -185,7 +186,7 @@ async function previewResponse(services: Services, assets: Assets, { context, re
   const page = framePage({
     ...frame,
     base_url,
-    frame_ancestors: url === base_url ? [url] : [url, base_url],
+    frame_ancestors: frameAncestors(new Set([url, base_url]), 'test'),
     script: await assets.frameScript(),
     nonce: randomBytes(16).toString('base64url'),
     server_time_ms: context.now_ms,
@@ -206,10 +207,10 @@ async function frameResponse(services: Services, assets: Assets, { context, requ
   try {
     const frame = await services.drainLock.run(() => loadFrame(services, context, asset_token, isPeek))
     if (frame.status === 'refused') {
-      const { http_status: status, reason_code, allowed_origins } = frame
+      const { http_status: status, reason_code, frame_ancestors } = frame
       const error = new ApiError(reason_code)
       return {
-        ...respond(frameProblemPage({ status, reason_code, message: error.message }, nonce, allowed_origins)),
+        ...respond(frameProblemPage({ status, reason_code, message: error.message }, nonce, frame_ancestors)),
         error,
       }
     }
@@ -217,7 +218,6 @@ async function frameResponse(services: Services, assets: Assets, { context, requ
       framePage({
         ...frame,
         base_url: services.base_url,
-        frame_ancestors: frame.allowed_origins,
         script: await assets.frameScript(),
         nonce,
         server_time_ms: services.platform.clock.now(),

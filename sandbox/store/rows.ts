@@ -5,6 +5,7 @@
 
 import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
+import { normalizeOriginEntries } from '../../src/contract/origins.ts'
 import type { Measurements } from '../../src/contract/resources/beacons.ts'
 import { defaultSettings, type ProjectSettings, withDefaults } from '../../src/contract/resources/projects.ts'
 import { isObject, parseJson, parseJsonObject } from '../../src/foundation/json.ts'
@@ -193,8 +194,10 @@ function difference(
   return own
 }
 
+/** Origins are normalized when they are set; here again for projects of older versions, of imports and of fixtures. */
 export function toProject({ settings, ...stored }: StoredProject): ProjectRow {
-  return { ...stored, settings: withDefaults(parseRow(settings)) }
+  const read = withDefaults(parseRow(settings))
+  return { ...stored, settings: { ...read, allowed_origins: normalizeOriginEntries(read.allowed_origins) } }
 }
 
 /* Evidence */

@@ -12,13 +12,7 @@ import type { Command, Session } from '../cli/run/command.ts'
 import { CliError, noSandbox } from '../cli/run/errors.ts'
 import type { Host, Signal } from '../cli/run/host.ts'
 import { severalSandboxesNote } from '../cli/run/session.ts'
-import {
-  environmentOf,
-  keyOfStarted,
-  type PermittedKey,
-  pageOrigin,
-  permittedSecretKey,
-} from '../cli/settings/settings.ts'
+import { environmentOf, keyOfStarted, type PermittedKey, permittedSecretKey } from '../cli/settings/settings.ts'
 import {
   mergeStartOptions,
   type StartOptionName,
@@ -26,6 +20,7 @@ import {
   startEnvironment,
   startFlags,
 } from '../cli/settings/start-options.ts'
+import { pageOrigin } from '../contract/origins.ts'
 import { shownCommand } from '../foundation/redaction.ts'
 import { startOnFreePort } from './sandbox/start.ts'
 
@@ -159,7 +154,7 @@ export async function runWithSandbox(
   try {
     out.note(`sandbox ${sandbox.url} for ${shownCommand(words)}`)
     if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
-    const origin = sandbox.projects.map(pageOrigin)[0] ?? null
+    const origin = pageOrigin(sandbox.projects[0]?.allowed_origins ?? []) ?? null
     const trusted = bundle === null ? null : { certificate: bundle.path }
     const variables = environmentOf({ base_url: sandbox.url, ...sandbox.keys, origin, sandbox: trusted })
     const group = startGroup(host, words, { ...host.env, ...variables })

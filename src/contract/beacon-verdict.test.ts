@@ -45,6 +45,7 @@ test('the hint about a view below the threshold names the default thresholds', (
     `a clip ${clip_ratio * 100} % for ${clip_duration_ms} ms`,
   ])
     expect(acceptHints.BELOW_THRESHOLD).toContain(text)
+  expect(acceptHints.TOO_SMALL).toContain(`at least ${limits.viewable_side_px} px wide and high`)
 })
 
 test('a missing measurement counts as met', () => {

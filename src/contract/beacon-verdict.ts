@@ -7,6 +7,7 @@
  */
 
 import type { Format } from './fields.ts'
+import { limits } from './limits.ts'
 import type { AcceptCode, BeaconEvent, Measurements, Metric } from './resources/beacons.ts'
 import type { ProjectConfig } from './resources/projects.ts'
 
@@ -158,9 +159,11 @@ function qualifyVisible(
 ): AcceptCode {
   if (measurements === null) return 'VISIBILITY_UNMEASURED'
   if (measurements.page_visible === false) return 'PAGE_HIDDEN'
+  if (isTooSmall(measurements, creative)) return 'TOO_SMALL'
   if (!isViewable(creative.format, measurements, creative, viewability)) return 'BELOW_THRESHOLD'
-  const { visible_ratio, visible_ms } = measurements
+  const { visible_ratio, visible_ms, visibility_check } = measurements
   if (visible_ratio === undefined || visible_ms === undefined) return 'VISIBILITY_UNMEASURED'
+  if (visibility_check === 'none') return 'VISIBILITY_UNMEASURED'
   const isPossible = visible_ms <= occurred_at_ms - rendered_at_ms + slackOf(occurred_at_ms)
   return isPossible ? 'OK' : 'MEASUREMENT_IMPLAUSIBLE'
 }
@@ -187,6 +190,13 @@ interface Size {
 
 /** The measurements of a client. */
 type Seen = Readonly<Pick<Measurements, 'visible_ratio' | 'visible_ms' | 'width_px' | 'height_px'>>
+
+/** Whether an ad was shown too small to be seen, where its size was measured (A76). */
+function isTooSmall({ width_px, height_px }: Seen, { width, height }: Size): boolean {
+  const isBelow = (shown: number | undefined, declared: number) =>
+    shown !== undefined && shown < Math.min(limits.viewable_side_px, declared / 2)
+  return isBelow(width_px, width) || isBelow(height_px, height)
+}
 
 /**
  * Whether the measurements make a viewable impression (A76). A clip has its own ratio and time; other formats have the

@@ -247,7 +247,7 @@ export const reasonCodes = {
     ],
     origin_not_allowed: [
       'The origin is not allowed for this project.',
-      "Add it to the project's allowed origins, scheme and port included. null, of a sandboxed iframe or a file, is never allowed: serve the page over http or https.",
+      "Add it to the project's allowed origins, scheme and port included, such as http://localhost:5173 or capacitor://localhost. null, of a sandboxed iframe or a file, is never allowed: serve the page over http or https.",
     ],
     origin_mismatch: ['The token was issued to another origin.', 'Use the token on the origin that activated it.'],
     secret_key_in_browser: [
@@ -345,10 +345,12 @@ export const acceptMeanings = {
   DUPLICATE: 'this beacon_id was received before',
   ALREADY_COUNTED: 'an earlier beacon of the placement was counted for the same metric',
   AWAITING_RENDER: 'no render beacon has arrived yet',
+  TOO_SMALL: 'the ad was shown less than 50 px wide or high',
   BELOW_THRESHOLD: 'the view is below the viewability threshold',
   COMPLETED_TOO_FAST: 'the clip completed sooner than it can play',
   PAGE_HIDDEN: 'the page was hidden',
-  VISIBILITY_UNMEASURED: 'the visible beacon has no measurements.visible_ratio or visible_ms',
+  VISIBILITY_UNMEASURED:
+    'the visible beacon has no measurements.visible_ratio or visible_ms, or its visibility_check is none',
   MEASUREMENT_IMPLAUSIBLE: 'the claimed visible_ms is longer than the time since render',
 } as const
 
@@ -357,10 +359,13 @@ export const acceptHints: Readonly<Record<Exclude<keyof typeof acceptMeanings, '
   DUPLICATE: 'Repeat a beacon only to retry it; it counts once.',
   ALREADY_COUNTED: 'Send it once per placement; nothing more is billed.',
   AWAITING_RENDER: 'Send a render beacon when the creative is drawn, before this.',
+  TOO_SMALL:
+    'Give the slot room: the ad must be at least 50 px wide and high, or half of its declared side where that is less.',
   BELOW_THRESHOLD:
     'Send visible once 50 % has been in view for 1000 ms without interruption (30 % from 242500 px2 on; a clip 50 % for 2000 ms).',
   COMPLETED_TOO_FAST: 'Stamp play_started and play_completed when they happen.',
   PAGE_HIDDEN: 'Count time in view only while document.visibilityState is visible.',
-  VISIBILITY_UNMEASURED: 'Send measurements.visible_ratio and measurements.visible_ms with visible.',
+  VISIBILITY_UNMEASURED:
+    'Send measurements.visible_ratio and measurements.visible_ms with visible. With visibility_check none, this browser cannot tell whether something covers the ad.',
   MEASUREMENT_IMPLAUSIBLE: 'Count time in view from the render, and stamp visible when that time has passed.',
 }

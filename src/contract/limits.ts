@@ -37,6 +37,8 @@ export const limits = {
     clip_ratio: 0.5,
     clip_duration_ms: 2_000,
   },
+  /** A76: the least width and height of an ad that counts as seen, CSS pixels; half of a declared side where that is less. */
+  viewable_side_px: 50,
   /** A20: tokens a second and burst. */
   rate: {
     default: { per_second: 100, burst: 200 },

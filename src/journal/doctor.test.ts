@@ -485,8 +485,8 @@ describe('frames', () => {
       {
         level: 'warning',
         message:
-          'visible of slot_1, slot_3 was accepted but does not count, VISIBILITY_UNMEASURED: the visible beacon has no measurements.visible_ratio or visible_ms.',
-        fix: 'Send measurements.visible_ratio and measurements.visible_ms with visible.',
+          'visible of slot_1, slot_3 was accepted but does not count, VISIBILITY_UNMEASURED: the visible beacon has no measurements.visible_ratio or visible_ms, or its visibility_check is none.',
+        fix: 'Send measurements.visible_ratio and measurements.visible_ms with visible. With visibility_check none, this browser cannot tell whether something covers the ad.',
       },
     ])
     expect(find('views', journal([], { beacons: beacons.slice(1, 3) }))).toMatchObject([

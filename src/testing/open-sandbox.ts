@@ -1,6 +1,7 @@
 /** Opens the sandbox of a test: starts one in this process, or uses one that is already running. */
 import { type Sandbox, type SandboxOptions, type SandboxProject, startSandbox } from '../../sandbox/index.ts'
 import { createClient } from '../client/index.ts'
+import { pageOrigin } from '../contract/origins.ts'
 import type { BeaconItem } from '../contract/resources/beacons.ts'
 import { describeMissingBeacon } from './expectations.ts'
 import { defaultWait_ms, eventually, sinceQuery, type TestSandbox, withoutUndefined } from './test-sandbox.ts'
@@ -114,13 +115,14 @@ function openTestSandbox(
 function environmentOf(
   url: string,
   { client_id, secret_key, publishable_key }: Sandbox['keys'],
-  [origin]: readonly string[],
+  allowed_origins: readonly string[],
 ): Record<string, string> {
+  const origin = pageOrigin(allowed_origins)
   return {
     SVC_BASE_URL: url,
     SVC_CLIENT_ID: client_id,
     SVC_SECRET_KEY: secret_key,
     SVC_PUBLISHABLE_KEY: publishable_key,
-    ...(origin === undefined ? {} : { SVC_ORIGIN: origin.replace(/:\*$/, ':3000') }),
+    ...(origin === undefined ? {} : { SVC_ORIGIN: origin }),
   }
 }

@@ -21,6 +21,7 @@ import {
   expect as unextended,
 } from '@playwright/test'
 import type { Format } from '../contract/fields.ts'
+import { isOriginAllowed } from '../contract/origins.ts'
 import type { BeaconEvent } from '../contract/resources/beacons.ts'
 import type { PlacementDetail } from '../contract/resources/placements.ts'
 import { describeReceived, haveAccepted, haveBilled, haveNoRejectedBeacons, type Verdict } from './expectations.ts'
@@ -108,13 +109,8 @@ export const test: SandboxTest = base.extend<SandboxFixtures, WorkerFixtures>({
 async function allowOrigin({ client, keys }: TestSandbox, origin: string): Promise<void> {
   const params = { client_id: keys.client_id }
   const { allowed_origins } = (await client.projects.show({ params })).settings
-  const isAllowed = allowed_origins.some((allowed) => allowed === origin || isAnyPort(allowed, origin))
-  if (!isAllowed) await client.projects.update({ params, body: { allowed_origins: [...allowed_origins, origin] } })
-}
-
-/** Whether an entry such as `http://localhost:*` allows an origin. */
-function isAnyPort(allowed: string, origin: string): boolean {
-  return allowed.endsWith(':*') && origin.replace(/:\d+$/, '') === allowed.slice(0, -':*'.length)
+  if (isOriginAllowed(origin, allowed_origins, 'test')) return
+  await client.projects.update({ params, body: { allowed_origins: [...allowed_origins, origin] } })
 }
 
 /** Playwright's `expect` with the expectations of this module. */

@@ -45,8 +45,9 @@ afterAll(() => shared?.close())
 
 /** The ad was brought into view. */
 const isInView = `(() => {
-  const root = document.querySelector('[data-sp-placement]')?.shadowRoot ?? document
-  const { top, bottom } = root.querySelector('iframe[data-svc-element]')?.getBoundingClientRect() ?? { top: -1 }
+  const roots = [document, ...[...document.querySelectorAll('[data-sp-placement]')].map((each) => each.shadowRoot)]
+  const ad = roots.map((root) => root.querySelector('iframe[data-svc-element]')).find((each) => each)
+  const { top, bottom } = ad?.getBoundingClientRect() ?? { top: -1 }
   return top >= 0 && bottom <= innerHeight
 })()`
 /** How long a page is watched from then on. */

@@ -138,6 +138,8 @@ test.each([
 
 test.each([
   ['below the bar', [{ ...visible, measurements: { ...seen, visible_ms: 900 } }], 'BELOW_THRESHOLD'],
+  ['a pixel', [{ ...visible, measurements: { ...seen, width_px: 1, height_px: 1 } }], 'TOO_SMALL'],
+  ['no check', [{ ...visible, measurements: { ...seen, visibility_check: 'none' } }], 'VISIBILITY_UNMEASURED'],
   ['a hidden page', [{ ...visible, measurements: { ...seen, page_visible: false } }], 'PAGE_HIDDEN'],
   ['twice the same beacon', [visible, visible], 'DUPLICATE'],
   ['twice the same event', [visible, { ...visible, beacon_id: 'instance-1:again' }], 'ALREADY_COUNTED'],

@@ -300,7 +300,7 @@ request     req_*
     expect(second.code, second.stderr).toBe(0)
     expect(second.stderr).toBe(stderr)
     expect(second.stdout).toContain(
-      'reason      VISIBILITY_UNMEASURED: the visible beacon has no measurements.visible_ratio or visible_ms\nfix         Send measurements.visible_ratio and measurements.visible_ms with visible.\n',
+      'reason      VISIBILITY_UNMEASURED: the visible beacon has no measurements.visible_ratio or visible_ms, or its visibility_check is none\nfix         Send measurements.visible_ratio and measurements.visible_ms with visible. With visibility_check none, this browser cannot tell whether something covers the ad.\n',
     )
     const { url, keys } = cli.sandbox
     const settings = { SVC_BASE_URL: url, SVC_CLIENT_ID: keys.client_id, SVC_SECRET_KEY: keys.secret_key }
@@ -381,7 +381,8 @@ request     req_*
     await cli.svc('beacons send --event visible --set occurred_at_ms=1700000000')
     expect(await fix()).toBe('Send milliseconds: Date.now(), not Date.now() / 1000.')
     await cli.svc('beacons send --event visible')
-    const unmeasured = 'Send measurements.visible_ratio and measurements.visible_ms with visible.'
+    const unmeasured =
+      'Send measurements.visible_ratio and measurements.visible_ms with visible. With visibility_check none, this browser cannot tell whether something covers the ad.'
     expect(await fix()).toBe(unmeasured)
     await cli.svc('beacons send --event visible --set event=viewable')
     expect(await fix()).toBe(unmeasured)

@@ -25,7 +25,6 @@ const turn = (endpoint = '/placement') =>
 /** A page that render.js has not reached: it has the stub alone. */
 const withoutScript = (code: string) =>
   `<script>delete window.SponsoredPlacement\n${stubLines.join('\n')}\n${code}</script>`
-const hasError = "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')"
 /** Mounts the frame without render.js. */
 const byHand = (html: string) => `<script>
   fetch('/placement', { method: 'POST' }).then((answer) => answer.json()).then(({ placement }) => {
@@ -36,6 +35,7 @@ const byHand = (html: string) => `<script>
 const frame = (style = '') =>
   `<iframe src="\${frame_url}" width="\${width}" height="\${height}" style="border:0;${style}"></iframe>`
 const label = '<p>Sponsored</p>'
+const hasError = "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')"
 const isMounted = "document.querySelector('iframe, [data-sp-placement]') !== null"
 
 /** Shows an ad only after a click that consents, and a question. */
@@ -140,7 +140,7 @@ export const lossyPages: Readonly<Record<string, Page>> = {
     until: 'window.SponsoredPlacement === undefined',
   },
   'Before render.js has loaded only withTurn and queue are there': {
-    body: withoutScript('setTimeout(() => SponsoredPlacement.startTurn({}))'),
+    body: `${withoutScript('setTimeout(() => SponsoredPlacement.startTurn({}))')}`,
     until: 'true',
   },
   'render.js has not loaded: a turn waits for it in the stub of the page.': {
@@ -240,17 +240,22 @@ export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
   'secret-key-sent': {
     body: `${slot}<script>fetch('/other', { headers: { 'x-key': 'sk_' + 'test_sandbox_demo' } })</script>${turn()}`,
   },
-  'label-hidden': { body: `${slot}${byHand(frame())}` },
+  // A frame that nothing initialises shows nothing.
+  'label-hidden': { body: `${slot}${byHand(frame())}`, for_ms: 5_000, also: ['slot-blank'] },
   'frame-blocked': {
     body: `${slot}${turn()}`,
     policy: (base_url) => `default-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline' ${base_url}`,
-    // The renderer names the policy too, which is no second mistake.
-    until: "SponsoredPlacement.getEvents().some(({ type }) => type === 'error')",
+    // render.js names the policy too, which is no second mistake.
+    until: hasError,
   },
-  'mounted-twice': { body: `${slot}${byHand(`${label}${frame()}${label}${frame()}`)}` },
+  'mounted-twice': {
+    body: `${slot}${byHand(`${label}${frame()}${label}${frame()}`)}`,
+    for_ms: 5_000,
+    also: ['slot-blank'],
+  },
   'slot-hidden': { body: `${slot}${byHand(`${label}${frame('visibility:hidden')}`)}`, until: isMounted },
   'slot-blank': {
-    body: `<div style="position:relative">${slotInView}<div style="position:absolute;inset:0;background:white"></div></div>${turn()}`,
+    body: `<div style="position:relative">${slotInView}<div style="position:absolute;inset:0;background:white"></div></div>${label}${turn()}`,
     // Long enough for a busy machine to look at it twice.
     for_ms: 9_000,
   },

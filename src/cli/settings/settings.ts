@@ -8,6 +8,7 @@
  * Clients take a PermittedKey, which only this file makes: every key that is sent was checked here.
  */
 import { networkInterfaces } from 'node:os'
+import { pageOrigin, serializeOrigin } from '../../contract/origins.ts'
 import { isLoopback, isSameService } from '../../foundation/http.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import { CliError, didYouMean, noSandbox } from '../run/errors.ts'
@@ -40,7 +41,10 @@ export const settingRules: Readonly<Record<SettingName, Rule>> = {
   secret_key: key,
   publishable_key: key,
   control_token: key,
-  origin: { pattern: /^https?:\/\/[^/\s]+$/, problem: 'must be an origin, such as http://localhost:3000' },
+  origin: {
+    pattern: /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/\\?#@]+$/,
+    problem: 'must be an origin, such as http://localhost:3000 or capacitor://localhost',
+  },
   output: {
     pattern: new RegExp(`^(${outputFormats.join('|')})$`),
     problem: `must be one of ${outputFormats.join(', ')}`,
@@ -102,7 +106,7 @@ export function resolveSettings(layers: Layers): Settings {
     secret_key: pick('secret_key', layers, project?.secret_key, null),
     publishable_key: pick('publishable_key', layers, project?.publishable_key, null),
     control_token: pick('control_token', layers, sandbox?.admin_token, null),
-    origin: pick('origin', layers, project && pageOrigin(project), null),
+    origin: pick('origin', layers, project && pageOrigin(project.allowed_origins), null),
     output: pick('output', layers, undefined, 'text'),
   }
   const each = <Field extends keyof Picked<FileSettingName>>(field: Field) =>
@@ -146,11 +150,6 @@ function placeOf(name: 'base_url' | 'secret_key', source: Source, { config_path,
   }
 }
 
-/** Returns an origin that a project allows for its pages: with the usual port if it allows any. */
-export function pageOrigin({ allowed_origins }: Pick<Locator['projects'][number], 'allowed_origins'>) {
-  return allowed_origins[0]?.replace(/:\*$/, ':3000')
-}
-
 function pick<Name extends FileSettingName>(
   name: Name,
   layers: Layers,
@@ -173,14 +172,15 @@ function pick<Name extends FileSettingName>(
 
 /** Returns a value. `label` names its source: `SVC_BASE_URL`. Throws CliError if its rule rejects it. */
 export function checkSetting(name: SettingName, value: string, label: string): string {
-  if (isValidSetting(name, value)) return value
+  if (isValidSetting(name, value)) return (name === 'origin' && serializeOrigin(value)) || value
   const hint = (name === 'output' ? didYouMean(value, outputFormats) : null) ?? 'See svc help settings.'
   throw new CliError('usage', 'setting_invalid', `${label}: ${settingRules[name].problem}.`, hint)
 }
 
 /** Whether a setting takes a value. */
 export function isValidSetting(name: SettingName, value: string): boolean {
-  return settingRules[name].pattern.test(value) && (name !== 'base_url' || URL.canParse(value))
+  if (!settingRules[name].pattern.test(value)) return false
+  return name === 'origin' ? serializeOrigin(value) !== null : name !== 'base_url' || URL.canParse(value)
 }
 
 const exported = ['base_url', 'client_id', 'secret_key', 'publishable_key', 'origin'] as const

@@ -95,10 +95,11 @@ export const Measurements = assumedObject('A70', () => ({
   duration_ms: amount.optional().describe('Length of the clip, milliseconds.'),
   muted: z.boolean().optional().describe('Whether the clip was muted.'),
   user_activated: z.boolean().optional().describe('Whether a user gesture caused it.'),
-  visibility_check: z
-    .enum(['observer_v2', 'hit_test', 'none'])
-    .optional()
-    .describe('How it was checked that nothing covers or fades the ad; none: it could not be checked.'),
+  visibility_check: assumed(
+    z.enum(['observer_v2', 'hit_test', 'none']).optional(),
+    'A76',
+    'How it was checked that nothing covers or fades the ad; none: the browser cannot tell, so a view does not count.',
+  ),
 }))
 export type Measurements = z.infer<typeof Measurements>
 

@@ -148,7 +148,7 @@ export const SecretKeyInBrowser = z.enum(['reject', 'warn'])
 export const ProjectSettings = assumedObject('A80', () => ({
   enabled: z.boolean().describe('false makes every decision a no-fill policy_block.'),
   job_types: assumed(z.array(JobType), 'A43', 'Job types that may fill; others are unsupported_surface.'),
-  allowed_origins: assumed(z.array(z.string()), 'A07', 'Origins that may activate and embed.'),
+  allowed_origins: assumed(z.array(z.string()), 'A100', 'Origins that may activate and embed.'),
   defaults: PlacementDefaults.describe('Defaults for fields that a request leaves out.'),
   label_text: z.string().min(1).max(64).describe('The ad label.'),
   label_required: z.boolean().describe('Whether the label must be drawn.'),
@@ -266,7 +266,7 @@ export const ProjectItem = assumedObject('A80', () => ({
   enabled: z.boolean().describe('false makes every decision a no-fill policy_block.'),
   billing_model: assumed(ProjectSettings.shape.billing_model, 'A76', 'What is billed.'),
   consent_required: assumed(z.boolean(), 'A64', 'Whether a placement needs consent.'),
-  allowed_origins: assumed(z.array(z.string()), 'A07', 'Origins that may activate and embed.'),
+  allowed_origins: assumed(z.array(z.string()), 'A100', 'Origins that may activate and embed.'),
   config_revision: z.int().describe('Incremented by every change of the settings.'),
 }))
 export type ProjectItem = z.infer<typeof ProjectItem>

@@ -17,10 +17,10 @@ export interface Blocked {
 interface RecordingWindow {
   /** The number of elements that have an id so far. */
   svcElements?: number
-  /** When an ad was first seen rendered without a response to any of its beacons, by the id of its mount. */
-  svcUnanswered?: Map<string, number>
   /** The identifiers of the elements that ads were mounted in. */
   svcTargets?: WeakMap<Element, string>
+  /** When an ad was first seen rendered without a response to any of its beacons, by the id of its mount. */
+  svcUnanswered?: Map<string, number>
   /** Measures how much of each ad can be seen; the share is in `data-svc-share` of its frame. */
   svcSeen?: IntersectionObserver
   svcRecords?: Records
@@ -100,28 +100,30 @@ export function recordFromStart(bases: readonly string[]): void {
       if (!entry.hadRecentInput) records.shifts.push({ at: entry.startTime, value: entry.value })
     }
   }).observe({ type: 'layout-shift', buffered: true })
-  const framesIn = (node: Element): Element[] =>
-    [node, ...node.querySelectorAll('iframe, [data-sp-placement]')].flatMap((each) => [
-      each,
-      ...(each.shadowRoot?.querySelectorAll('iframe') ?? []),
-    ])
   const isAd = (node: Node) =>
     node instanceof Element &&
-    framesIn(node).some(
-      (each) => each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`)),
+    [node, ...node.querySelectorAll('iframe, [data-sp-placement]')].some(
+      (each) =>
+        each.matches('[data-sp-placement]') ||
+        (each instanceof HTMLIFrameElement && bases.some((base) => each.src.startsWith(`${base}/v1/render/`))),
     )
-  const options = { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] }
-  const changes = new MutationObserver((mutations) => {
+  const observer = new MutationObserver((mutations) => {
     const isChange = mutations.some(({ target, addedNodes, removedNodes }) =>
       [...addedNodes, ...removedNodes, target].some(isAd),
     )
     if (isChange) records.changes.push(performance.now())
-    // What render.js mounts is in a shadow root, which the document's observer does not reach.
-    for (const { shadowRoot } of document.querySelectorAll('[data-sp-placement]')) {
-      if (shadowRoot) changes.observe(shadowRoot, options)
+    // render.js draws into a shadow root, which changes its size by itself.
+    for (const { addedNodes } of mutations) {
+      for (const node of addedNodes) {
+        if (!(node instanceof Element)) continue
+        for (const each of [node, ...node.querySelectorAll('[data-sp-placement]')]) {
+          if (each.shadowRoot) observer.observe(each.shadowRoot, changes)
+        }
+      }
     }
   })
-  changes.observe(document, options)
+  const changes = { childList: true, subtree: true, attributes: true, attributeFilter: ['style', 'height'] }
+  observer.observe(document, changes)
   document.addEventListener('securitypolicyviolation', ({ blockedURI, effectiveDirective, disposition }) => {
     if (!bases.some((base) => blockedURI.startsWith(base))) return
     const is_enforced = disposition === 'enforce'
@@ -140,12 +142,19 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   /** Returns its parent element, even across a shadow root boundary. */
   const parentOf = (element: Element) =>
     element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
+  /** Returns the elements below a root, those of open shadow roots too. */
+  const within = (root: ParentNode): Element[] =>
+    [...root.querySelectorAll('*')].flatMap((each) => [
+      each,
+      ...(each.shadowRoot === null ? [] : within(each.shadowRoot)),
+    ])
   const labelOf = (frame: Element) => {
-    let around: Node | null = frame
-    for (let level = 0; level < 4; level++) {
-      around = around instanceof ShadowRoot ? around.host : around.parentNode
-      if (!(around instanceof Element || around instanceof ShadowRoot) || around === document.body) break
-      const found = [...around.querySelectorAll<HTMLElement>('[data-sp-label], *')].find(
+    let around: Element | null = frame
+    for (let level = 0; level < 3 && around !== null && around !== document.body; level++) {
+      around = parentOf(around)
+      if (around === null || around === document.body) break
+      const inside = [...(around.shadowRoot === null ? [] : within(around.shadowRoot)), ...within(around)]
+      const found = (inside as HTMLElement[]).find(
         (each) =>
           each.tagName !== 'IFRAME' &&
           (each.matches('[data-sp-label]') || each.childElementCount === 0) &&
@@ -258,12 +267,10 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       return [{ type, code: reason ?? 'unknown', detail: `${event.slot_id ?? 'an unknown slot'} after ${shown}` }]
     })
   }
-  const framesIn = (root: ParentNode): HTMLIFrameElement[] =>
-    [...root.querySelectorAll('*')].flatMap((each) =>
-      each instanceof HTMLIFrameElement ? [each] : each.shadowRoot === null ? [] : framesIn(each.shadowRoot),
-    )
+  const frames = within(document)
+    .filter((each) => each instanceof HTMLIFrameElement)
+    .filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
   const counting = window as RecordingWindow
-  const frames = framesIn(document).filter(({ src }) => bases.some((base) => src.startsWith(`${base}/v1/render/`)))
   const { svcRecords: records, SponsoredPlacement: renderer } = counting
   const shifts = (records?.shifts ?? []).filter(({ at }) =>
     (records?.changes ?? []).some((change) => at >= change - 50 && at <= change + 600),

@@ -278,6 +278,7 @@ export const beaconSlotRules = ruleSet('beacons', {
     ['event'],
     'No render beacon of this asset_token is here: not billed until there is one.',
   ),
+  TOO_SMALL: billingRule('TOO_SMALL', ['measurements'], 'The ad was shown less than 50 px wide or high: not billed.'),
   BELOW_THRESHOLD: billingRule(
     'BELOW_THRESHOLD',
     ['measurements'],
@@ -291,7 +292,7 @@ export const beaconSlotRules = ruleSet('beacons', {
   VISIBILITY_UNMEASURED: billingRule(
     'VISIBILITY_UNMEASURED',
     ['measurements'],
-    'The view has no visible_ratio and visible_ms: not billed.',
+    'The view has no visible_ratio and visible_ms, or its visibility_check is none: not billed.',
   ),
   MEASUREMENT_IMPLAUSIBLE: billingRule(
     'MEASUREMENT_IMPLAUSIBLE',
@@ -384,7 +385,15 @@ function creativeOf(beacons: readonly AcceptedBeacon[]): Creative {
   const isClip = beacons.some(({ event }) => clipEvents.has(event))
   return {
     format: isClip ? 'clip' : 'banner',
-    ...(isClip ? { width: 640, height: 360 } : { width: 300, height: 250 }),
+    ...(isClip ? { width: 640, height: 360 } : beacons.some(isStrip) ? { width: 320, height: 50 } : mediumRectangle),
     duration_ms: lengths.length === 0 ? null : Math.max(...lengths),
   }
+}
+
+const mediumRectangle = { width: 300, height: 250 }
+
+/** Whether an ad was shown as wide as the low banners are: half of their height is enough to be seen. */
+function isStrip({ measurements }: AcceptedBeacon): boolean {
+  const { width_px, height_px } = measurements ?? {}
+  return width_px !== undefined && height_px !== undefined && width_px >= 3 * height_px && width_px >= 100
 }

@@ -1,5 +1,6 @@
 /** Keys, projects and origins: who sends a request, for which project, and from which page. */
 import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
+import { originEntryProblem, originOfUrl, serializeOrigin } from '../../contract/origins.ts'
 import { isLoopback, pathPattern, withoutQuery } from '../../foundation/http.ts'
 import { valueAt } from '../../foundation/json.ts'
 import {
@@ -185,7 +186,7 @@ function isOfRenderer(exchange: Exchange): boolean {
 
 /** Returns the origin of the page that a request came from, or null. A script is requested with only a Referer. */
 function originOf({ request_headers: { origin, referer } }: Exchange): string | null {
-  return origin ?? URL.parse(referer ?? '')?.origin ?? null
+  return origin ?? originOfUrl(referer ?? '')
 }
 
 /** Returns the project whose config a request reads, or null. */
@@ -216,6 +217,15 @@ function notAllowed(origin: string, requests: readonly Exchange[], observed: Obs
       reason: 'origin_not_allowed',
     }
   }
+  const problem = originEntryProblem(origin)
+  if (problem !== null) {
+    return {
+      message: `${origin} was refused ${times(requests.length)} (${routeOf(last)}): it ${problem.message}.`,
+      fix: `No project can allow it. Needed: ${problem.expected}.`,
+      requests,
+      reason: 'origin_not_allowed',
+    }
+  }
   const client_id = last.client_id ?? observed.client_id ?? projects[0]?.client_id ?? 'CLIENT_ID'
   const allowed = projects.find((project) => project.client_id === client_id)?.allowed_origins ?? []
   const near = allowed.map((entry) => difference(origin, entry)).find((text) => text !== null)
@@ -241,10 +251,10 @@ export function difference(origin: string, allowed: string): string | null {
 /** Ports of allowed origins can be `*`, which is not a valid URL. */
 function partsOf(origin: string): { scheme: string; host: string; port: string } | null {
   const [, rest = origin, isAny] = /^(.*?)(:\*)?\/?$/.exec(origin) ?? []
-  const url = URL.parse(rest)
-  if (url === null || !/^https?:$/.test(url.protocol)) return null
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80')
-  return { scheme: url.protocol.slice(0, -1), host: url.hostname, port: isAny === undefined ? port : '*' }
+  const [, scheme, host, port] = /^(.*):\/\/(.*?)(?::(\d+))?$/.exec(serializeOrigin(rest) ?? '') ?? []
+  if (scheme === undefined || host === undefined) return null
+  const usual = scheme === 'https' ? '443' : '80'
+  return { scheme, host, port: isAny === undefined ? (port ?? usual) : '*' }
 }
 
 /** Rules about pages elsewhere, for `svc doctor`. */

@@ -139,19 +139,21 @@ export const pageRules = ruleSet('page', {
     judge({ page: { mounts }, observed }) {
       // A frame that never reached the service, or that render.js did not mount, has a rule of its own.
       const loaded = loadedFrames(observed.exchanges)
-      const isSeen = ({ slot_id, is_drawn, hidden_by, in_view_ms }: Mount) =>
-        loaded.has(slot_id) && is_drawn && hidden_by === null && in_view_ms >= rendered_ms
-      const blank = judgeMounts(
-        mounts.filter((mount) => isSeen(mount) && mount.colors !== null),
-        ({ slot_id, width, height, colors }) =>
-          colors === 1 ? `The ad of ${slot_id}, ${width} × ${height}, is a single colour.` : null,
-      )
+      const isSeen = ({ slot_id, hidden_by, in_view_ms }: Mount) =>
+        loaded.has(slot_id) && hidden_by === null && in_view_ms >= rendered_ms
+      const looked = mounts.filter((mount) => isSeen(mount) && mount.colors !== null)
+      const blank = looked
+        .filter(({ colors }) => colors === 1)
+        .map(({ slot_id, width, height, is_drawn }) => ({
+          message: `The ad of ${slot_id}, ${width} × ${height}, is a single colour.`,
+          ...(!is_drawn && { fix: 'Mount it with render.js: a frame that nothing initialises shows nothing.' }),
+        }))
       const shared = new Set(mounts.flatMap(({ shared_id }) => shared_id ?? []))
       const empty = [...shared].map((id) => ({
         message: `Several slots have the id ${id}: one shows the ad, another stays empty.`,
         fix: 'Give each slot its own id, or pass the element as target: a selector finds only the first one.',
       }))
-      return { looked_at: blank.looked_at + empty.length, findings: [...blank.findings, ...empty] }
+      return { looked_at: looked.length + empty.length, findings: [...blank, ...empty] }
     },
   },
   'page-errors': {

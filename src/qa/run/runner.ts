@@ -3,6 +3,7 @@
  * until it has a target to itself.
  */
 import { contract, type EndpointId } from '../../contract/index.ts'
+import { pageOrigin } from '../../contract/origins.ts'
 import { fillPath } from '../../foundation/http.ts'
 import type { Json } from '../../foundation/json.ts'
 import type { CaseResult, Reporter, RunResult, StepResult } from '../result.ts'
@@ -220,7 +221,7 @@ async function prepare(
     const { settings } = await target.control<Project>('projects.show', { client_id: project }, undefined, signal)
     state.client_id = project
     state.key_source = keySource('keys.create', { client_id: project }, { class: 'secret', mode: 'test' }, 'key')
-    state.origin = settings.allowed_origins[0]?.replace(/:\*$/, ':3000') ?? state.origin
+    state.origin = pageOrigin(settings.allowed_origins) ?? state.origin
   } else if (project !== null) {
     const client_id = `proj_${state.session}`
     const settings = { allowed_origins: [state.origin], ...(project as Record<string, Json>) }
@@ -229,7 +230,7 @@ async function prepare(
     state.client_id = client_id
     state.own_keys = keys
     state.key_source = keySource('projects.create', {}, created, 'secret_key')
-    state.origin = settings.allowed_origins[0] ?? state.origin
+    state.origin = pageOrigin(settings.allowed_origins) ?? state.origin
   }
   const restore = await saveShared(target, changes, state.client_id)
   if (listens) state.events = await openEventStream(target, signal)

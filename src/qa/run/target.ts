@@ -5,6 +5,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { PermittedKey } from '../../cli/settings/settings.ts'
 import type { ByteReader } from '../../client/exchange.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
+import { pageOrigin } from '../../contract/origins.ts'
 import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { fillPath } from '../../foundation/http.ts'
 import type { Json } from '../../foundation/json.ts'
@@ -92,7 +93,7 @@ export async function openTarget(options: TargetOptions) {
     version: info?.version ?? null,
     key_mode: options.keys.secret?.startsWith('sk_live_') === true ? 'live' : 'test',
   }
-  const origin = options.origin ?? project?.allowed_origins[0]?.replace(/:\*$/, ':3000') ?? 'http://localhost:3000'
+  const origin = options.origin ?? pageOrigin(project?.allowed_origins ?? []) ?? 'http://localhost:3000'
   const missing: Record<Need, string | null> = {
     control: has_control ? null : 'the control plane of a sandbox, which this service does not have',
     erasable: kind === 'fresh' ? null : 'a sandbox that may be erased: svc qa run --fresh',

@@ -114,7 +114,7 @@ test('a placement begins with why it would not be billed and what to do, and a b
   await expect.poll(firstPanel).toContain('Send measurements.visible_ratio and measurements.visible_ms with visible.')
   expect(await violations(page)).toEqual([])
   await go(`/beacons/${unmeasured.beacon_id}`)
-  await page.getByText('the visible beacon has no measurements.visible_ratio or visible_ms').waitFor()
+  await page.getByText(/^the visible beacon has no measurements.visible_ratio or visible_ms/).waitFor()
   await page.getByText('Send measurements.visible_ratio and measurements.visible_ms with visible.').waitFor()
   await go('/billing')
   await page.getByLabel('Did not count').getByText('VISIBILITY_UNMEASURED 1').waitFor()

@@ -104,7 +104,7 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
           onChange={set('allowed_origins')}
           rows={3}
           isCode
-          hint="One per line: https://app.example.com, or http://localhost:* in test mode."
+          hint="One per line: https://app.example.com, capacitor://localhost, or http://localhost:* in test mode."
         />
         <div className="form-grid">
           <TextInput label="Fill rate, 0 to 1" value={form.fill_rate} onChange={set('fill_rate')} isNumeric />
