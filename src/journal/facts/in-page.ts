@@ -255,7 +255,7 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       const found = got === undefined || things === null ? fields : `${things} ${got.join(', ')}`
       const detail = reason_code ?? event.directive ?? message ?? found
       if (type === 'error' || type === 'blocked') return [{ type, code: code ?? reason ?? 'unknown', detail }]
-      if (type === 'beacon' && (reason_code === 'network_error' || reason_code === 'response_not_from_service'))
+      if (type === 'beacon' && /^(network_error|csp_blocked|response_not_from_service)$/.test(reason_code ?? ''))
         return [{ type, code: event.event ?? 'unknown', detail }]
       if (type === 'turn:cancelled' && !isShownAtAll) return [{ type: 'cancelled', code: 'cancelled', detail: null }]
       const own = events.filter(({ instance_id }) => instance_id === event.instance_id)

@@ -21,7 +21,7 @@ function isConsequence({ type, code, detail }: RendererError, { renderer_errors,
   const has = (cause: string) => renderer_errors.some((each) => each.code === cause)
   if (code === 'endpoint_missing') return has('activation_failed') || has('origin_opaque') || has('engine_unsupported')
   const isBlocked = blocked.some(({ is_enforced }) => is_enforced)
-  const isLost = type === 'beacon' && detail === 'network_error'
+  const isLost = type === 'beacon' && (detail === 'network_error' || detail === 'csp_blocked')
   // The policy of the page has a rule of its own; one that blocks the endpoint is known to render.js alone.
   if (isBlocked) return code === 'csp_blocked' || code === 'render_timeout' || code === 'script_incomplete' || isLost
   return has('csp_blocked') && (code === 'render_timeout' || isLost)

@@ -7,7 +7,7 @@ const withNonce = '<script nonce="{nonce}" src="{origin}/v1/render.js"></script>
 
 /** A policy without the service in one directive. */
 const forbidding = (directive: string, policy: string, more: Partial<PageOfCases['cases'][number]>): PageOfCases => ({
-  name: `policy-${directive}`,
+  name: more.id ?? `policy-${directive}`,
   headers: { 'content-security-policy': policy },
   head: withNonce,
   cases: [
@@ -53,7 +53,26 @@ export const policies: Kind = {
       ],
     },
     forbidding('frame-src', `${allowed}; frame-src 'self'`.replace('; frame-src {origin}', ''), {}),
-    forbidding('connect-src', allowed.replace(`'self' {origin}`, `'self'`), {}),
+    forbidding('connect-src', allowed.replace(`'self' {origin}`, `'self'`), {
+      does: 'The policy of the page allows its backend in connect-src, and not the service.',
+      happens: 'The ad is shown, and each beacon is reported at once as not accepted: csp_blocked.',
+      phases: [
+        {
+          placements: 1,
+          beacons: [],
+          frames: 1,
+          values: {
+            "hostEvents('render').map(({ accepted, reason_code }) => accepted + ' ' + reason_code)": [
+              'false csp_blocked',
+            ],
+          },
+        },
+      ],
+    }),
+    forbidding('connect-src', allowed.replace(`'self' {origin}`, '{origin}'), {
+      id: 'policy-endpoint',
+      does: 'The policy of the page does not allow its own backend in connect-src.',
+    }),
     {
       name: 'policy-report-only',
       headers: { 'content-security-policy-report-only': `frame-src 'none'; connect-src 'self'` },

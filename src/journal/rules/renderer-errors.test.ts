@@ -1,0 +1,115 @@
+/** What `svc qa observe` advises for an error of render.js: the cause that the page shows, and nothing that it does already. */
+import { describe, expect, test } from 'vitest'
+import type { RendererError } from '../facts/in-page.ts'
+import type { PageSeen, RefusedCall } from '../facts/page.ts'
+import { consoleFix, rendererErrors } from './renderer-errors.ts'
+
+const page = (more: Partial<PageSeen> = {}): PageSeen => ({
+  url: 'http://localhost:3000/chat',
+  files: 1,
+  keys: [],
+  key_requests: [],
+  mounts: [],
+  blocked: [],
+  renderer_errors: [],
+  is_idle: false,
+  has_stub: false,
+  waiting_turns: 0,
+  refused_calls: [],
+  console_errors: [],
+  shift: 0,
+  screenshot: null,
+  ...more,
+})
+const error = (code: string, detail: string | null = null): RendererError => ({ type: 'error', code, detail })
+const lost: RendererError = { type: 'beacon', code: 'render', detail: 'network_error' }
+const judge = (renderer_errors: RendererError[], more: Partial<PageSeen> = {}) =>
+  rendererErrors(page({ ...more, renderer_errors }), 'svc')
+const fixes = (...given: Parameters<typeof judge>) => judge(...given).map(({ fix }) => fix)
+
+describe('one cause has one finding', () => {
+  const policy = { url: 'http://127.0.0.1:4010/v1/render/', why: 'frame-src of the page', is_enforced: true }
+
+  test.each([
+    [
+      'a policy that its own rule names',
+      [error('csp_blocked', 'frame-src'), error('render_timeout'), lost],
+      0,
+      [policy],
+    ],
+    ['a policy that blocks the endpoint', [error('csp_blocked', 'connect-src'), lost], 1, []],
+    ['an activation that failed', [error('activation_failed', 'http_403'), error('endpoint_missing')], 1, []],
+    ['an opaque origin', [error('origin_opaque'), error('endpoint_missing')], 1, []],
+    ['an old engine', [error('engine_unsupported', 'lacks fetch'), error('endpoint_missing')], 1, []],
+    [
+      'the same error of two turns',
+      [error('target_not_found', 'passed 5'), error('target_not_found', 'passed 5')],
+      1,
+      [],
+    ],
+  ] as const)('%s', (_, errors, count, blocked) => {
+    expect(judge([...errors], { blocked })).toHaveLength(count)
+  })
+})
+
+test.each([
+  ['passed "#slot"', 'Pass the element itself as target: a selector does not find'],
+  ['passed "slot"', 'Write an id as a selector'],
+  ['passed Object {current}', 'Pass the element of the ref: ref.current.'],
+  ['passed Array {0}', 'Pass one element of the list: list[0].'],
+  ['passed NodeList {0,1}', 'Pass one element of the list: list[0].'],
+  ['passed null', 'Pass an element, or a selector of one.'],
+  ['passed 5', 'Pass an element, or a selector of one.'],
+])('a target, %s: %s', (detail, fix) => {
+  expect(fixes([error('target_not_found', detail)])[0]).toContain(fix)
+})
+
+describe('an endpoint that refuses', () => {
+  const refused = (more: Partial<RefusedCall>) =>
+    fixes([error('request_failed', 'http_401')], {
+      refused_calls: [
+        { method: 'POST', url: 'https://api.example.com/placement', status: 401, has_cookies: false, ...more },
+      ],
+    })[0]
+
+  test('on another origin, without cookies, is to get credentials', () => {
+    expect(refused({})).toContain("give the turn credentials: 'include'")
+  })
+
+  test('that got cookies, or is on the same origin, has another cause', () => {
+    expect(refused({ has_cookies: true })).toBe('Look it up: svc docs request_failed')
+    expect(refused({ url: 'http://localhost:3000/placement' })).toBe('Look it up: svc docs request_failed')
+  })
+})
+
+test('a beacon to which something else responded', () => {
+  expect(judge([{ ...lost, detail: 'response_not_from_service' }])[0]).toMatchObject({
+    message: 'Something else than the service responded to the beacon render: response_not_from_service.',
+    fix: expect.stringContaining('service worker'),
+  })
+})
+
+describe('render.js that is late or blocked', () => {
+  test('leaves turns in the stub, which is not what was blocked by a policy', () => {
+    expect(judge([], { has_stub: true, waiting_turns: 2 })).toMatchObject([
+      { message: 'render.js has not loaded: 2 turns wait for it in the stub of the page.' },
+    ])
+    const blocked = [{ url: 'http://127.0.0.1:4010/v1/render.js', why: 'script-src of the page', is_enforced: true }]
+    expect(judge([], { has_stub: true, waiting_turns: 2, blocked })).toEqual([])
+  })
+
+  test.each([
+    'SponsoredPlacement is not defined',
+    "Can't find variable: SponsoredPlacement",
+    "Cannot read properties of undefined (reading 'startTurn')",
+    'window.SponsoredPlacement is undefined',
+  ])('%s: the stub is advised, unless the page has it', (text) => {
+    expect(consoleFix(text, page())).toContain('Put the stub before the code that uses it')
+    expect(consoleFix(text, page({ has_stub: true }))).toBe('Move the stub before the code that uses it.')
+  })
+
+  test('a function that the stub does not have goes through its queue', () => {
+    const text = 'SponsoredPlacement.startTurn is not a function'
+    expect(consoleFix(text, page({ has_stub: true }))).toContain('SponsoredPlacement.queue.push')
+  })
+})
