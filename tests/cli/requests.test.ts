@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { Host, Signal } from '../../src/cli/run/host.ts'
 import type { ReplayResult, RequestItem } from '../../src/contract/resources/requests.ts'
@@ -193,6 +194,27 @@ hint: `)
     const { code, stderr } = await cli.svc(`requests replay ${item!.request_id}`)
     expect([code, stderr]).toEqual([7, expect.stringContaining('POST /v1/beacons got no response: flt_1 broke')])
   })
+})
+
+test('at 80 columns a long reason is cut, not its column left out; errors and notes break between words', async () => {
+  await using cli = await startTestCli()
+  await fetch(`${cli.sandbox.url}/v1/placements`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer sk_live_sandbox_demo', 'content-type': 'application/json' },
+    body: JSON.stringify({ client_id: 'proj_demo', session_id: 's', job_type: 'chat', test_outcome: 'no_fill' }),
+  })
+  const { stdout, stderr } = await cli.svc('requests list', { isTerminal: true })
+  expect(stderr).not.toContain('reason')
+  expect(stripVTControlCharacters(stdout)).toMatch(/test_outcom\S*…/)
+  const wide = await cli.svc('placements create --set colour=red --set session_id=s --set job_type=poem', {
+    isTerminal: true,
+  })
+  const lines = stripVTControlCharacters(wide.stderr).trimEnd().split('\n')
+  expect(lines.length).toBeGreaterThan(4)
+  for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80)
+  expect(lines.join(' ').replaceAll(/\s+/g, ' ')).toContain(
+    'job_type: is not one of the allowed values (expected: one of chat, code, image, voice, agent)',
+  )
 })
 
 describe('requests verify', () => {

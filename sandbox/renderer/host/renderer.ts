@@ -82,7 +82,7 @@ const needed = ['AbortController', 'fetch', 'MessageChannel', 'MutationObserver'
 
 /** Returns why this browser or page can show no ad at all, or null: checked before anything is requested. */
 export function findObstacle(): RendererError | null {
-  const missing = needed.filter((name) => !(name in window))
+  const missing = needed.filter((name) => !window[name as never])
   if (!('attachShadow' in Element.prototype)) missing.push('attachShadow')
   if (missing.length > 0) return { code: 'engine_unsupported', got: missing }
   // A sandboxed frame or a file: no allowed origin matches it, so the service lets no frame of its be embedded.

@@ -9,9 +9,10 @@ import { pageOrigin } from '../../contract/origins.ts'
 import { ownAgents } from '../../contract/own-requests.ts'
 import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { fillPath } from '../../foundation/http.ts'
-import type { Json } from '../../foundation/json.ts'
+import { type Json, parseJson, valueAt } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
-import type { BrowserHost, Preference } from '../browser/launch.ts'
+import type { BrowserHost, BrowserHost, Preference } from '../browser/launch.ts'
+import { causesOf } from '../expect/expectations.ts'
 import { QaError, type TargetSummary } from '../result.ts'
 
 /** Something that a case needs of its target. */
@@ -160,7 +161,10 @@ async function infoOf(
 }
 
 function refusal(method: string, path: string, { status, text }: HttpResponse): string {
-  return `${method} ${path} responded ${status}: ${text.replace(/\s+/g, ' ').slice(0, 200)}`
+  const body = parseJson(text)
+  const message = valueAt(body, 'message')
+  const said = typeof message === 'string' ? [message, ...causesOf(body)].join(' ') : text
+  return `${method} ${path} responded ${status}: ${said.replace(/\s+/g, ' ').slice(0, 400)}`
 }
 
 /** The keys of the settings. */
