@@ -1,8 +1,11 @@
 /** `svc qa hosts`: a page that is right, and pages that lack one thing each, whose line is named. */
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { withMatrix } from '../../docs/hosts-matrix.ts'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { createClient } from '../../src/client/index.ts'
 import { builtinList, openBlocker } from '../../src/hosts/filter-list.ts'
@@ -63,6 +66,8 @@ test('the page that does what the documentation says shows and counts everywhere
     conditions.map(({ name }) => name),
   ).finally(() => page.close())
   expect(rows.map(({ condition }) => condition)).toEqual(conditions.map(({ name }) => name))
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/hosts.md'), 'utf8')
+  expect(withMatrix(guide, rows), 'write it again: node docs/hosts.ts').toBe(guide)
   const lost = rows.filter(({ shows, counts }) => !shows || !counts)
   expect(lost.map(({ condition, missing }) => `${condition}: ${missing}`)).toEqual([
     'sandboxed-frame: sandbox="allow-scripts allow-same-origin" on the frame around the page',
