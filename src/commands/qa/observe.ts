@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
-import type { Page } from 'playwright-core'
 import { durationMs, sinceText } from '../../cli/endpoint/input.ts'
 import type { Command, Session } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandbox, unreadable } from '../../cli/run/errors.ts'
@@ -108,8 +107,8 @@ export async function loadDrive({ host }: Session, file: string | undefined): Pr
   if (isUtf16(text)) throw new CliError('usage', 'file_invalid', `${file} is not UTF-8.`, saveAsUtf8)
   try {
     const steps = loadPageSteps(text, file, undefined, () => host.now())
-    const drive = (page: Page, signal: AbortSignal) =>
-      steps(page, signal).catch((error: unknown) => {
+    const drive = (...given: Parameters<PageSteps>) =>
+      steps(...given).catch((error: unknown) => {
         if (!(error instanceof PageStepFailed)) throw error
         throw new CliError('expectation', 'step_failed', error.message, error.hint)
       })
