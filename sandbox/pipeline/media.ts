@@ -20,8 +20,8 @@ export interface Asset {
   body: Buffer
   media_type: string
   etag: string
-  /** Resolves to the compressed form of a text, or null; absent for what is compressed by its nature. */
-  encoded?: (coding: Coding) => Promise<Buffer | null>
+  /** Resolves to the compressed form of a text; absent for what is compressed by its nature. */
+  encoded?: (coding: Coding) => Promise<Buffer>
 }
 
 export interface Assets {
