@@ -50,8 +50,8 @@ async function build(): Promise<number> {
       writeDocs(join(next, 'docs')),
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason
-    const { compressServed } = await import('./build/encodings.ts')
-    await Promise.all([writeNotices(next), compressServed(next)])
+    const { compressRenderer } = await import('./build/encodings.ts')
+    await Promise.all([writeNotices(next), compressRenderer(next)])
     install(next)
     writeFileSync(stamp, '')
     utimesSync(stamp, started, started)

@@ -1,33 +1,16 @@
-/** Compresses the text files that the sandbox serves to pages: as .br and .gz beside each, in dist/. */
-import { globSync } from 'node:fs'
+/**
+ * Compresses render.js, which every page with an ad loads: as .br and .gz beside it, at the highest quality. The other files
+ * that pages load would make the package larger by a tenth; the sandbox compresses them when they are first requested.
+ */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
-const served = [
-  'renderer/render.js',
-  'demo/*.{js,css}',
-  'inspector/*.{js,css}',
-  'docs/docs.{js,css}',
-  'docs/index.json',
-]
-
-/** The highest quality takes seconds for a large file and saves a twelfth. */
-const smallFile_bytes = 32_768
-
-export async function compressServed(dist: string): Promise<void> {
-  await Promise.all(
-    globSync(served, { cwd: dist }).map(async (file) => {
-      const path = join(dist, file)
-      const bytes = await readFile(path)
-      const quality = bytes.length <= smallFile_bytes ? constants.BROTLI_MAX_QUALITY : 9
-      const params = { [constants.BROTLI_PARAM_QUALITY]: quality, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
-      const [br, gz] = await Promise.all([
-        promisify(brotliCompress)(bytes, { params }),
-        promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }),
-      ])
-      await Promise.all([writeFile(`${path}.br`, br), writeFile(`${path}.gz`, gz)])
-    }),
-  )
+export async function compressRenderer(dist: string): Promise<void> {
+  const path = join(dist, 'renderer/render.js')
+  const bytes = await readFile(path)
+  const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
+  await writeFile(`${path}.br`, await promisify(brotliCompress)(bytes, { params }))
+  await writeFile(`${path}.gz`, await promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }))
 }

@@ -29,7 +29,7 @@ export interface FramePageInput {
 }
 
 interface FrameProblem {
-  status: 403 | 404
+  status: number
   reason_code: string
   message: string
 }
@@ -75,7 +75,7 @@ export function frameProblemPage(
   problem: FrameProblem,
   nonce: string,
   frame_ancestors: readonly string[] | null,
-): Page<FrameProblem['status']> {
+): Page<number> {
   const body = [
     `<main class="problem"><p>${escapeHtml(problem.message)}</p><code>${escapeHtml(problem.reason_code)}</code></main>`,
     settingsHtml({ code: problem.reason_code }, nonce),

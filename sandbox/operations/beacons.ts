@@ -52,7 +52,8 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
     throw new ApiError(reason, message === undefined ? {} : { message })
   }
 
-  if (caller.only_event !== null && caller.only_event !== event) return reject('activation_token_expired')
+  // A refused credential, as the pipeline refuses one: not recorded as a rejected beacon.
+  if (caller.only_event !== null && caller.only_event !== event) throw new ApiError('activation_token_expired')
   const occurred_at_ms = occurrenceOf(body)
   if (occurred_at_ms === null) {
     await recordRejected(services, context, caller, body, event, filled, 'schema_invalid')

@@ -20,8 +20,8 @@ export interface Asset {
   body: Buffer
   media_type: string
   etag: string
-  /** Resolves to the compressed form of a text, or null; absent for what is compressed by its nature. */
-  encoded?: (coding: Coding) => Promise<Buffer | null>
+  /** Resolves to the compressed form of a text; absent for what is compressed by its nature. */
+  encoded?: (coding: Coding) => Promise<Buffer>
 }
 
 export interface Assets {
@@ -255,9 +255,23 @@ async function frameResponse(services: Services, assets: Assets, { context, requ
     )
   } catch (thrown) {
     const error = await toApiError(services, thrown, context.request_id)
-    const page = frameProblemPage({ status: 404, reason_code: error.reason_code, message: error.message }, nonce, null)
-    return { ...respond(page), status: error.status, error }
+    const { status, reason_code, message } = error
+    return { ...respond(frameProblemPage({ status, reason_code, message }, nonce, null)), error }
   }
+}
+
+/**
+ * An error as a page that names its cause, for a request that a frame sent: a fault, a limit or a store that is away. JSON in
+ * a frame is text that no renderer can read. Other responses are returned unchanged.
+ */
+export function readableInFrame({ path, headers }: Request, response: Response): Response {
+  const { error, status } = response
+  const isShown = /^\/v1\/render\/[^/]+$/.test(path) && headers.accept?.includes('text/html') === true
+  if (error === undefined || !isShown || !response.headers['content-type']?.startsWith('application/json'))
+    return response
+  const { reason_code, message } = error
+  const page = frameProblemPage({ status, reason_code, message }, randomBytes(16).toString('base64url'), null)
+  return { ...response, headers: { ...response.headers, ...page.headers }, body: page.html }
 }
 
 /*

@@ -53,6 +53,7 @@ import {
 } from './exchange.ts'
 import { applyFault, faultResponse, isRefused, meetFault } from './faults.ts'
 import { journalBody, journalPath, record } from './journal.ts'
+import { readableInFrame } from './media.ts'
 import { isForPage, isOpened } from './pages/inspector.ts'
 import type { Rates } from './rates.ts'
 import { checkControlPlane, createRoutes, type GuardOptions, hostGuard, missingRoute, type Routes } from './routes.ts'
@@ -127,7 +128,7 @@ export async function respondTo(
     record(services, exchange, response, isApart ? 'foreign' : 'journal')
   }
   if (request.fault !== null) response = await applyFault(services, exchange, response)
-  return { exchange, response }
+  return { exchange, response: readableInFrame(request, response) }
 }
 
 /** The page of the inspector in place of JSON: of an endpoint that has one too, and for an unknown address. */

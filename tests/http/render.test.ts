@@ -221,6 +221,44 @@ describe('a frame that may not be shown', () => {
   })
 })
 
+describe('a refused frame', () => {
+  /** As a browser requests a frame. */
+  const open = (on: Stage, asset_token: string, accept = 'text/html,application/xhtml+xml,*/*;q=0.8') =>
+    on.api.open(`/v1/render/${asset_token}`, { accept })
+
+  test('names its cause to the renderer, whatever refused it', async () => {
+    await using on = await stage()
+    const causes: [string, (token: string) => Promise<unknown>][] = [
+      ['consent_not_granted', () => consent('withdrawn')],
+      ['consent_superseded', () => consent('granted', { semantic_targeting: true })],
+      ['consent_expired', async () => on.clock.advance(1_000)],
+      ['asset_token_expired', async () => on.clock.advance(300_001)],
+      ['injected_fault', () => on.api.accept('faults.add', { body: { path: '/v1/render/**', times: 2 } })],
+    ]
+    const session_id = 'sess_1'
+    const consent = (decision: string, purposes = { semantic_targeting: false }, more: object = {}) =>
+      on.api.accept('consent.set', {
+        as: key,
+        body: { client_id: 'proj_demo', session_id, decision, purposes, ...more },
+      })
+    for (const [code, refuse] of causes) {
+      const short = code === 'consent_expired' ? { expires_at_ms: on.clock.now() + 1_000 } : {}
+      await consent('granted', undefined, short)
+      const { asset_token } = await fill(on.api)
+      await refuse(asset_token)
+      const { status, headers, text } = await open(on, asset_token)
+      expect([code, status >= 400, headers['content-type']]).toEqual([code, true, 'text/html; charset=utf-8'])
+      expect(settingsOf(text)).toEqual({ code })
+      expect(text).toContain("postMessage({t:'error',code:")
+    }
+    // What is no frame, or is asked for by a program, stays JSON.
+    const { asset_token } = await fill(on.api)
+    expect(JSON.parse((await open(on, asset_token, '*/*')).text)).toMatchObject({ reason_code: 'injected_fault' })
+    const { body } = await on.api.accept('requests.list', { query: { path: '/v1/render/', limit: 2 } })
+    expect(body.items.map(({ reason_code }) => reason_code)).toEqual(['injected_fault', 'injected_fault'])
+  })
+})
+
 describe('render.js', () => {
   test('is one script that any page may load, revalidated by its tag', async () => {
     await using on = await stage()
