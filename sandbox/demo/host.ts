@@ -10,6 +10,7 @@ import type { ConsentStored } from '../../src/contract/resources/consent.ts'
 import type { PlacementRequest } from '../../src/contract/resources/placements.ts'
 import { tokenHeaders } from '../browser/tab-token.ts'
 import type { Turn } from '../renderer/host/turn.ts'
+import { changeConsentTool, readToolStrings, type ToolStrings } from './consent-tool.ts'
 import type { Choices } from './surfaces.ts'
 
 /** Routes of the page's own backend. */
@@ -24,6 +25,7 @@ interface PageSettings {
   client_id: string
   publishable_key: string
   since_seq: number
+  consent_strings: ToolStrings
 }
 
 export const settings = await readSettings()
@@ -112,7 +114,7 @@ type ConsentAnswer = Exclude<Choices['consent'], 'unasked'>
 const expiring_ms = 8_000
 
 /** Stores the answer of a session. On a withdrawal, clear the slot first: its beacons would be refused from now on. */
-async function storeConsent(session_id: string, answer: ConsentAnswer): Promise<Response> {
+async function storeConsent(session_id: string, answer: ConsentAnswer, strings: object): Promise<Response> {
   const isGrant = answer === 'granted' || answer === 'expiring'
   return fetch(`${backend}/consent`, {
     method: 'POST',
@@ -121,6 +123,7 @@ async function storeConsent(session_id: string, answer: ConsentAnswer): Promise<
       session_id,
       decision: isGrant ? 'granted' : answer,
       purposes: { semantic_targeting: isGrant, prompt_shared: isGrant },
+      ...strings,
       ...(answer === 'expiring' && { expires_in_ms: expiring_ms }),
     }),
     signal: AbortSignal.timeout(timeout_ms),
@@ -133,7 +136,7 @@ interface Session {
    * Stores the chosen consent unless it is stored already: before a turn, and at once for a withdrawal. Resolves to
    * whether an ad may be requested: not before a refusal is stored.
    */
-  setConsent(choice: Choices['consent']): Promise<boolean>
+  setConsent(choice: Choices['consent'], tool: Choices['tool']): Promise<boolean>
 }
 
 /** Opens the session of this page. `onStored` is called with every consent that the service stored. */
@@ -144,7 +147,7 @@ export function openSession(onStored: (consent: Record<string, unknown>) => void
     get id() {
       return session_id
     },
-    async setConsent(choice) {
+    async setConsent(choice, tool) {
       if (choice === 'unasked') {
         if (stored !== null) session_id = newSessionId()
         stored = null
@@ -152,8 +155,12 @@ export function openSession(onStored: (consent: Record<string, unknown>) => void
       }
       if (choice === stored && choice !== 'expiring') return true
       const isRefusal = choice === 'denied' || choice === 'withdrawn'
+      changeConsentTool(tool, isRefusal, settings.consent_strings)
+      const strings = tool === 'absent' ? {} : await readToolStrings(timeout_ms)
+      // The tool has not answered: nothing is known, so nothing is stored, and the next turn asks it again.
+      if (strings === null) return !isRefusal
       try {
-        const response = await storeConsent(session_id, choice)
+        const response = await storeConsent(session_id, choice, strings)
         if (!response.ok) return !isRefusal
         stored = choice
         const { consent_id, authoritative_consent } = (await response.json()) as ConsentStored

@@ -15,6 +15,7 @@ const rows = {
   template: 'Template',
   outcome: 'Decision',
   consent: 'Consent',
+  tool: 'Consent tool',
   integration: 'Requested by',
   keep: 'After the turn',
 } satisfies Partial<Record<keyof Choices, string>>
@@ -238,9 +239,9 @@ async function run(product: Product, prompt: Prompt, isAgain: boolean): Promise<
   const id = `turn-${turns}`
   const { text, topic } = prompt
   // A new session must exist before the turn is recorded under it.
-  if (choices.consent === 'unasked') await session.setConsent('unasked')
+  if (choices.consent === 'unasked') await session.setConsent('unasked', choices.tool)
   recorder.start({ id, job_type, text, choices }, session.id)
-  const mayAsk = await session.setConsent(choices.consent)
+  const mayAsk = await session.setConsent(choices.consent, choices.tool)
   if (signal.aborted) return
   const sponsored = {
     id,
@@ -284,5 +285,5 @@ async function withdraw(): Promise<void> {
   const product = products.get(choices.surface)
   if (product !== undefined) clearSlot(product.slot.target)
   choose({ consent: 'withdrawn' })
-  await session.setConsent('withdrawn')
+  await session.setConsent('withdrawn', choices.tool)
 }

@@ -14,6 +14,7 @@ test('an address without choices is the default, and the default needs no addres
     outcome: 'fill',
     consent: 'granted',
     integration: 'server',
+    tool: 'absent',
     keep: 'on',
     theme: 'system',
   })

@@ -1,8 +1,11 @@
 /** A browser with a real extension, where the browser in use can load one: a shell without windows cannot. */
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, BrowserContextOptions } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
 import { stampAttributes } from './content-scripts.ts'
 
 export interface ExtensionBrowser extends Pick<Browser, 'newContext'> {
@@ -19,7 +22,6 @@ const startsWithin_ms = 15_000
 
 /** Returns a browser whose pages have the extension, or null when this one does not load it. */
 export async function openExtensionBrowser(executablePath: string): Promise<ExtensionBrowser | null> {
-  if (/headless|sparticuz|\/tmp\/chromium$/.test(executablePath)) return null
   const folder = await mkdtemp(join(tmpdir(), 'svc-extension-'))
   const close = () => rm(folder, { recursive: true, force: true, maxRetries: 3 })
   try {
@@ -42,13 +44,33 @@ export async function openExtensionBrowser(executablePath: string): Promise<Exte
           `--load-extension=${folder}`,
         ],
       })
-    const trial = await open()
-    const page = await trial.newPage()
-    await page.goto('data:text/html,<body><div></div>')
-    await trial.close()
-    return { newContext: open, close }
+    if (await isLoaded(open)) return { newContext: open, close }
+    await close()
+    return null
   } catch {
     await close()
     return null
+  }
+}
+
+/** How long the extension has to stamp the div of a page. */
+const stampsWithin_ms = 3_000
+
+/** A browser that loads no extensions opens all the same. */
+async function isLoaded(open: () => Promise<BrowserContext>): Promise<boolean> {
+  const server = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<div>Page</div>'))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const context = await open()
+  try {
+    const page = await context.newPage()
+    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    const stamped = page.locator('div[bis_skin_checked]').waitFor({ state: 'attached', timeout: stampsWithin_ms })
+    return await stamped.then(
+      () => true,
+      () => false,
+    )
+  } finally {
+    await context.close()
+    server.close()
   }
 }

@@ -275,6 +275,23 @@ describe('a turn', { concurrent: true }, () => {
     expect(requests).not.toContain('POST /_sandbox/demo/api/consent')
   })
 
+  test('asks the consent tool of the page: its strings are stored; one that is late has none yet', async () => {
+    await using ready = await openDemo('?tool=ready')
+    await showAd(ready.page)
+    const { consent_strings } = await client.placements.explain({ params: { slot_id: await slotOf(ready.page) } })
+    expect(consent_strings).toMatchObject(
+      [
+        { field: 'gpp_string', problem: null, sections: ['tcfeuv2'], vendors: 3 },
+        { field: 'tcf_string', problem: null, purposes: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], vendors: 3 },
+      ].toSorted((a, b) => (a.field < b.field ? 1 : -1)),
+    )
+    await using late = await openDemo('?tool=late')
+    await showAd(late.page)
+    const first = await client.placements.explain({ params: { slot_id: await slotOf(late.page) } })
+    expect(first).toMatchObject({ consent_strings: [], consent: { source: 'none' } })
+    expect(late.requests).not.toContain('POST /_sandbox/demo/api/consent')
+  })
+
   test('is blocked when its consent expires', async () => {
     await using demo = await openDemo('?consent=expiring&surface=image', moving)
     const { page, problems } = demo

@@ -13,6 +13,7 @@ import { decodeId } from '../../../src/contract/ids.ts'
 import { contract } from '../../../src/contract/index.ts'
 import { limits } from '../../../src/contract/limits.ts'
 import { ownAgents } from '../../../src/contract/own-requests.ts'
+import type { ConsentToolFacts } from '../../../src/foundation/consent-tool.ts'
 import { fillPath } from '../../../src/foundation/http.ts'
 import { type JsonObject, parseJsonObject } from '../../../src/foundation/json.ts'
 import type { Context, Services } from '../../operations/context.ts'
@@ -29,6 +30,9 @@ const slow_decision_ms = 4_000
 
 /** The headers of a v1 response that go back to the page. */
 const passedOn = ['content-type', 'date', 'retry-after', 'x-request-id', 'x-sandbox-warning'] as const
+
+/** What the simulated consent tool of the page grants: every purpose of TCF, and three vendors. */
+const toolChoice = { purposes: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], vendors: [1, 2, 3] }
 
 /** The project that the demo host is a part of. */
 export interface DemoProject {
@@ -59,10 +63,21 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
       if (!isOwn) return redirect(exchange, `${base_url}/_sandbox/demo${new URL(exchange.request.url, url).search}`)
       return demoPage(exchange, base_url === url ? '' : ` ${base_url}`)
     }),
-    get('/_sandbox/demo/settings', (exchange) => {
+    get('/_sandbox/demo/settings', async (exchange) => {
       const { client_id, publishable_key } = project
-      const since_seq = services.store.lastEventSeq()
-      const settings = { token: tokenOf(exchange, services), client_id, publishable_key, since_seq }
+      const { encodeConsentStrings } = await import('../../../src/foundation/consent-strings.ts')
+      const now_ms = services.platform.clock.now()
+      const settings: DemoSettings = {
+        token: tokenOf(exchange, services),
+        client_id,
+        publishable_key,
+        since_seq: services.store.lastEventSeq(),
+        consent_strings: {
+          granted: encodeConsentStrings({ ...toolChoice, now_ms }),
+          denied: encodeConsentStrings({ purposes: [], vendors: [], now_ms }),
+          ...toolChoice,
+        },
+      }
       return {
         status: 200,
         headers: {
@@ -71,7 +86,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
           'x-content-type-options': 'nosniff',
           'cache-control': 'no-store',
         },
-        body: JSON.stringify(settings satisfies DemoSettings),
+        body: JSON.stringify(settings),
       }
     }),
     file('demo.js', () => assets.demoFile('demo.js')),
@@ -197,6 +212,7 @@ const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e4f'/%3E%3Cpath d='M4 5h8v2.500H4zm0 4h5v2H4z' fill='%23fff'/%3E%3C/svg%3E"
 
 interface DemoSettings {
+  consent_strings: Omit<ConsentToolFacts, 'state' | 'after_ms'>
   /** Proves to the backend that a write comes from this page. */
   token: string
   client_id: string

@@ -267,12 +267,11 @@ function matrixLines(url: string, rows: readonly Row[], style: Style): string[] 
   const missing = rows.flatMap(({ condition, missing }) => (missing === null ? [] : [{ condition, missing }]))
   const simulated = rows.flatMap(({ condition, simulated }) => (simulated === null ? [] : [{ condition, simulated }]))
   const right = rows.filter(({ shows, counts }) => shows && counts).length
-  const entry = (name: string, text: string) => hangingLines(`  ${style.cyan(name.padEnd(16))} `, text, 100)
+  const entry = (name: string, text: string) => hangingLines(`  ${style.cyan(name.padEnd(16))} `, text, style.columns)
   return [
     ...tableLines(rowColumns, shown, style),
     ...(missing.length === 0 ? [] : ['', style.bold('Missing')]),
-    // A line to copy is not broken.
-    ...missing.map(({ condition, missing }) => `  ${style.cyan(condition.padEnd(16))} ${missing}`),
+    ...missing.flatMap(({ condition, missing }) => entry(condition, missing)),
     ...(simulated.length === 0 ? [] : ['', style.bold('Simulated')]),
     ...simulated.flatMap(({ condition, simulated }) => entry(condition, simulated)),
     '',
