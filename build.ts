@@ -50,7 +50,8 @@ async function build(): Promise<number> {
       writeDocs(join(next, 'docs')),
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason
-    await writeNotices(next)
+    const { compressServed } = await import('./build/encodings.ts')
+    await Promise.all([writeNotices(next), compressServed(next)])
     install(next)
     writeFileSync(stamp, '')
     utimesSync(stamp, started, started)

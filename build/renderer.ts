@@ -32,7 +32,7 @@ export async function buildRenderer(outDir: string, plugins: readonly Plugin[] =
       build: {
         outDir: resolve(outDir),
         emptyOutDir: false,
-        target: 'es2022',
+        target: 'es2020',
         minify: true,
         lib: {
           entry: join(root, 'sandbox/renderer', entry),

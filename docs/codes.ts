@@ -6,6 +6,7 @@ import { acceptMeanings, errorCodes, reasonCodes } from '../src/contract/error-c
 import { ApiError, type ReasonCode } from '../src/contract/errors.ts'
 import { isRetryable, type NoFillReason, noFillReasons } from '../src/contract/no-fill.ts'
 import { warnings } from '../src/contract/warnings.ts'
+import { rulesOfDoctor } from '../src/journal/doctor.ts'
 import type { RuleText } from '../src/journal/rule.ts'
 import { beaconFileRules, beaconSlotRules, fileTurnRules } from '../src/journal/rules/beacon-file.ts'
 import { allPageRules, checkableRules, journalRules } from '../src/journal/rules/index.ts'
@@ -111,12 +112,16 @@ function renderHeads(renderer: string): Heads {
   return Object.fromEntries([...rows('error'), ...rows('beacon'), ...rows('blocked')])
 }
 
+function pick(rules: Readonly<Record<string, RuleText>>, ids: ReadonlySet<string>) {
+  return Object.fromEntries(Object.entries(rules).filter(([id]) => ids.has(id)))
+}
+
 /** Every rule by id. A rule that several commands use is written once. */
 function ruleHeads(): Heads {
   const sets: readonly (readonly [judge: string, rules: Readonly<Record<string, RuleText>>])[] = [
     ['svc qa observe', journalRules],
     ['svc qa observe --url', allPageRules],
-    ['svc doctor', { ...checkableRules, ...machineRules, ...sandboxRules, ...sourceRules }],
+    ['svc doctor', { ...pick(checkableRules, rulesOfDoctor()), ...machineRules, ...sandboxRules, ...sourceRules }],
     ['svc beacons lint', { ...beaconFileRules, ...beaconSlotRules, ...fileTurnRules }],
   ]
   const judges = new Map<string, string[]>()

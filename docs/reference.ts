@@ -314,9 +314,15 @@ const limitNotes: Record<keyof typeof limits, [decision: string, meaning: string
   wait_ms: ['A22', 'Longest wait, to which wait_ms is clamped, and the default waits.'],
   activation_token_ttl_ms: ['A04', 'Lifetime of an activation token; a setting of the project.'],
   frame_load_within_ms: ['A05', 'From the decision to the first load of the frame; a setting of the project.'],
-  beacons_after_load_ms: ['A05', 'From the first load of the frame to the last beacon; a setting of the project.'],
+  beacons_after_load_ms: [
+    'A05',
+    'From the first load of the frame to the last beacon and the last load again; a setting of the project.',
+  ],
   click_after_load_ms: ['A05', 'From the first load of the frame to the last click; a setting of the project.'],
-  beacon_token_ttl_ms: ['A06', 'Lifetime of a beacon token.'],
+  beacon_token_ttl_ms: [
+    'A06',
+    'Lifetime of a beacon token; for a click it lasts as long as its asset token accepts one.',
+  ],
   decision_ttl_ms: ['A30', 'From the decision to its expiry.'],
   consent_ttl_ms: ['A62', 'Lifetime of a consent; a setting of the project.'],
   consent_repeat_within_ms: ['A62', 'The same consent again changes nothing until this long after it was written.'],

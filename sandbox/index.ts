@@ -3,6 +3,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
+import { clockWarnings } from '../src/contract/resources/sandbox.ts'
 import { redactSecrets } from '../src/foundation/redaction.ts'
 import { decisionText } from './compat/index.ts'
 import type { Caller, Services } from './operations/context.ts'
@@ -223,6 +224,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   let isMoved = false
   let first_token: string | null = null
   let nodes = 0
+  let differingClocks: string[] = []
   let faultWarnings: string[] = []
   try {
     await restoreClock(services)
@@ -233,12 +235,15 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     port = await server.listen(options.host, options.port ?? 0)
     services.url = address.urlAt(port)
     services.base_url = address.public_url ?? services.url
-    await store.shared?.join({ url: services.base_url, version: services.version })
+    const { base_url, version } = services
+    await store.shared?.join({ url: base_url, version }, () => clock.now() - clock.offset_ms)
     await callbacks.restore()
     await pendingDecisions.restore()
     if (store.shared !== null) {
       first_token = await access.createFirst()
-      nodes = (await store.shared.nodes()).length
+      const present = await store.shared.nodes()
+      nodes = present.length
+      differingClocks = clockWarnings(present)
     }
   } catch (error) {
     // The first failure is the one to report.
@@ -275,6 +280,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       ...lossWarnings,
       ...(isMoved ? ['the clock was moved: svc sandbox clock show'] : []),
       ...faultWarnings,
+      ...differingClocks,
     ],
     admin_token: access.start_token,
     first_token,

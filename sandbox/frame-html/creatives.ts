@@ -76,7 +76,7 @@ const ctaAtTheEnd = `
 const templates: Record<NativeTemplateId, string> = {
   card: `
 .surface{flex-direction:column}
-.picture{aspect-ratio:1.91;max-height:280px}
+.picture{width:100%;aspect-ratio:1.91;max-height:280px}
 .words{gap:6px;padding:14px 16px 16px}
 .title{font-size:1.0625rem}
 .cta{margin-top:8px;padding:6px 14px;font-size:.8125rem}
@@ -96,7 +96,7 @@ const templates: Record<NativeTemplateId, string> = {
 `,
   featured: `
 .surface{flex-direction:column;border-radius:20px}
-.picture{aspect-ratio:1.6;max-height:300px}
+.picture{width:100%;aspect-ratio:1.6;max-height:300px}
 .words{gap:8px;padding:18px 20px 20px}
 .title{font-size:1.3125rem;letter-spacing:-.015em}
 .description{font-size:.9375rem}
@@ -117,7 +117,7 @@ const templates: Record<NativeTemplateId, string> = {
 .title{font-size:.9375rem;-webkit-line-clamp:2}
 .description{font-size:.8125rem;line-height:1.4;-webkit-line-clamp:2}
 .cta{margin-top:6px;padding-block:1px;padding-inline:0 8px;border:0;border-radius:0;background:none;color:var(--ink);font-size:.8125rem}
-.cta::after{content:'';display:inline-block;width:.42em;height:.42em;margin-inline-start:.45em;border:solid;border-width:1.5px 1.5px 0 0;vertical-align:.08em;rotate:45deg}
+.cta::after{content:'';display:inline-block;width:.42em;height:.42em;margin-inline:.45em .2em;border:solid;border-width:1.5px 1.5px 0 0;vertical-align:.08em;rotate:45deg}
 .cta:dir(rtl)::after{rotate:-135deg}
 @media (hover:hover){a.surface:hover .cta{background:none;text-decoration:underline;text-underline-offset:3px}}
 @media (min-width:520px){${ctaAtTheEnd}}

@@ -1,14 +1,8 @@
 /** Beacons: checked in a fixed order (A73), recorded with evidence and verdict, and listed by the control plane. */
-import {
-  type AcceptedBeacon,
-  type BeaconVerdict,
-  judgeBeacon,
-  judgeBeacons,
-} from '../../src/contract/beacon-verdict.ts'
+import { type AcceptedBeacon, type BeaconVerdict, judgeBeacon } from '../../src/contract/beacon-verdict.ts'
 import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
 import {
   type BeaconEvent,
   BeaconEventInput,
@@ -22,8 +16,8 @@ import {
 } from '../../src/contract/resources/beacons.ts'
 import { isObject, type Json, parseJsonObject } from '../../src/foundation/json.ts'
 import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
-import { nextTurn } from '../runtime/pending-decisions.ts'
-import type { BeaconListRow, BeaconRow, EvidenceDraft, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
+import type { BeaconRow, EvidenceDraft } from '../store/store.ts'
+import { beaconItems } from './beacon-items.ts'
 import {
   boundConsentProblem,
   type Caller,
@@ -34,6 +28,7 @@ import {
   type FilledSlot,
   findFilledSlot,
   fullPage,
+  isBeaconOpen,
   type Operation,
   pageOf,
   projectFilter,
@@ -57,6 +52,7 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
     throw new ApiError(reason, message === undefined ? {} : { message })
   }
 
+  if (caller.only_event !== null && caller.only_event !== event) return reject('activation_token_expired')
   const occurred_at_ms = occurrenceOf(body)
   if (occurred_at_ms === null) {
     await recordRejected(services, context, caller, body, event, filled, 'schema_invalid')
@@ -70,7 +66,7 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
   if (filled === null || !belongsTo(filled, caller)) return reject('asset_token_invalid')
   context.subject.slot_id = filled.slot.id
   context.subject.session_id = filled.slot.job.session_id
-  if (!isBeaconOpen(filled, event, context.now_ms)) return reject('asset_token_expired')
+  if (!isBeaconOpen(filled.slot, filled.decision, event, context.now_ms)) return reject('asset_token_expired')
   if (body.slot_id !== undefined && body.slot_id !== encodeId('slot', filled.slot.id)) return reject('slot_mismatch')
   if (clipEvents.has(event) && filled.outcome.format !== 'clip') {
     return reject('event_not_supported_for_format', `${event} does not exist for ${filled.outcome.format}.`)
@@ -148,13 +144,6 @@ function isFromOtherRoute(earlier: BeaconRow, beacon: BeaconRow): boolean {
 function belongsTo({ slot }: FilledSlot, caller: Caller): boolean {
   if (slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) return false
   return caller.slot_id === null || caller.slot_id === slot.id
-}
-
-/** Whether a beacon of this event is still accepted. Before a frame was loaded, the time counts from the decision. */
-function isBeaconOpen({ slot, decision }: FilledSlot, event: BeaconEvent, now_ms: number): boolean {
-  const { settings } = slot.project
-  const span_ms = event === 'click' ? settings.click_after_load_ms : settings.beacons_after_load_ms
-  return now_ms <= (slot.first_frame_at_ms ?? decision.decided_at_ms) + span_ms
 }
 
 function problemOfTime(
@@ -316,82 +305,4 @@ export const listBeacons: Operation<Contract['beacons.list']> = async (services,
     services.store.listBeacons({ ...part, ...filter }),
   )
   return { items: await beaconItems(services, rows), next_cursor: cursorOf(next) }
-}
-
-/** Slots whose beacons are read together and judged before other requests get a turn. */
-const slotsAtOnce = 25
-
-/** Yields each slot with its accepted beacons. */
-export async function* withBeacons({ store }: Pick<Services, 'store'>, slots: readonly SlotRow[]) {
-  for (let start = 0; start < slots.length; start += slotsAtOnce) {
-    await nextTurn()
-    const next = slots.slice(start, start + slotsAtOnce)
-    const beaconsOf = await Promise.all(next.map(({ id }) => store.beaconsOf(id)))
-    for (const [index, slot] of next.entries()) yield { slot, beacons: beaconsOf[index]! }
-  }
-}
-
-/** Each beacon with its verdict among the beacons of its slot. */
-async function beaconItems(services: Services, rows: readonly BeaconListRow[]): Promise<BeaconItem[]> {
-  const slots = new Map(rows.flatMap((row) => (row.kind === 'accepted' ? [[row.slot.id, row.slot]] : [])))
-  const verdicts = new Map<number, BeaconVerdict>()
-  for await (const { slot, beacons } of withBeacons(services, [...slots.values()])) {
-    for (const [id, verdict] of verdictsOf(slot, beacons)) verdicts.set(id, verdict)
-  }
-  const items: BeaconItem[] = []
-  for (const row of rows) {
-    if (row.kind === 'accepted') {
-      items.push(acceptedItem(row.slot, row.beacon, verdicts.get(row.beacon.id)))
-      continue
-    }
-    const { client_id } = await services.store.projectById(row.beacon.project_id)
-    items.push(unacceptedItem(client_id, row.slot, row.beacon))
-  }
-  return items
-}
-
-/** Returns the verdicts of a slot's accepted beacons, by identifier. */
-export function verdictsOf(slot: SlotRow, beacons: readonly BeaconRow[]): Map<number, BeaconVerdict> {
-  const outcome = slot.decision?.outcome
-  if (outcome?.status !== 'filled') return new Map()
-  const { billing_model, viewability } = slot.project.settings
-  return judgeBeacons(billing_model, outcome, viewability, beacons)
-}
-
-export function acceptedItem(slot: SlotRow, beacon: BeaconRow, verdict: BeaconVerdict | undefined): BeaconItem {
-  return {
-    ...slotFields(slot),
-    beacon_id: beacon.beacon_id,
-    event: beacon.event,
-    verdict: 'accepted',
-    reason_code: verdict?.reason_code ?? 'OK',
-    would_bill: verdict?.would_bill ?? false,
-    metric: verdict?.metric ?? null,
-    occurred_at_ms: beacon.occurred_at_ms,
-    received_at_ms: beacon.received_at_ms,
-  }
-}
-
-export function unacceptedItem(client_id: string, slot: SlotRow | null, beacon: UnacceptedBeaconRow): BeaconItem {
-  return {
-    ...(slot === null ? { slot_id: null, client_id, session_id: null, format: null } : slotFields(slot)),
-    beacon_id: beacon.beacon_id,
-    event: beacon.event,
-    verdict: beacon.verdict,
-    reason_code: beacon.reason_code,
-    would_bill: false,
-    metric: null,
-    occurred_at_ms: beacon.occurred_at_ms,
-    received_at_ms: beacon.received_at_ms,
-  }
-}
-
-function slotFields(slot: SlotRow) {
-  const outcome = slot.decision?.outcome
-  return {
-    slot_id: encodeId('slot', slot.id),
-    client_id: slot.project.client_id,
-    session_id: slot.job.session_id,
-    format: outcome?.status === 'filled' ? outcome.format : null,
-  }
 }

@@ -7,7 +7,7 @@ import { type BillingReport, notCountedAtMost } from '../../src/contract/resourc
 import { createTally } from '../domain/billing.ts'
 import { nextTurn } from '../runtime/pending-decisions.ts'
 import type { BeaconScope, BillingCounts } from '../store/store.ts'
-import { acceptedItem, unacceptedItem, verdictsOf } from './beacons.ts'
+import { acceptedItem, unacceptedItem, verdictsOf } from './beacon-items.ts'
 import { type Context, defined, fullPage, type Operation, projectFilter, type Services, sinceOf } from './context.ts'
 
 /** Slots whose beacons are read together and judged before other requests get a turn. */

@@ -110,8 +110,9 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
   const { rows, next } = await fullPage(context, pageOf(query), (part) =>
     services.store.listConsent({ ...part, ...filter }),
   )
-  const items = []
+  const items: ConsentItem[] = []
   for (const row of rows) {
+    const extras = JSON.parse(row.extras) as ConsentItem['extras']
     const { client_id } = await services.store.projectById(row.project_id)
     const { lifecycle_state, revision, source, purposes, updated_at_ms, expires_at_ms } = snapshotOf(row, now_ms)
     items.push({
@@ -125,8 +126,26 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
       ...purposes,
       updated_at_ms,
       expires_at_ms,
-      extras: JSON.parse(row.extras) as ConsentItem['extras'],
+      extras,
+      strings: await decodeStrings(row.extras),
     })
   }
   return { items, next_cursor: cursorOf(next) }
+}
+
+/** Resolves to what the strings in the stored data of a consent say. Without one, the decoder is not loaded. */
+async function decodeStrings(extras: string): Promise<ConsentItem['strings']> {
+  if (!/"(tcf|gpp)_\w*string"/.test(extras)) return []
+  const { decodeConsentStrings } = await import('../../src/foundation/consent-strings.ts')
+  return decodeConsentStrings(JSON.parse(extras) as Record<string, unknown>)
+}
+
+/** Resolves to what the strings of a revision say; of one that is older than the last hundred, nothing. */
+export async function stringsOfRevision(
+  { store }: Services,
+  { project_id, session_id, revision }: { project_id: number; session_id: string; revision: number },
+): Promise<ConsentItem['strings']> {
+  const { rows } = await store.listConsent({ project_id, session_id, limit: 100, before: null })
+  const row = rows.find((each) => each.revision === revision)
+  return row === undefined ? [] : decodeStrings(row.extras)
 }

@@ -7,6 +7,7 @@ import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
 import type { Mode } from '../../src/contract/fields.ts'
 import { decodeId, decodeInteger, encodeInteger, parseToken } from '../../src/contract/ids.ts'
 import { isOriginAllowed, serializeOrigin } from '../../src/contract/origins.ts'
+import type { BeaconEvent } from '../../src/contract/resources/beacons.ts'
 import type { KeyKind } from '../../src/contract/resources/requests.ts'
 import type { Warning } from '../../src/contract/warnings.ts'
 import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
@@ -57,6 +58,8 @@ export interface Caller {
   key_id: number
   /** The slot that a beacon token is bound to. */
   slot_id: number | null
+  /** The only event that a beacon token is still good for (A06); null: every one. */
+  only_event: 'click' | null
 }
 
 /** One request. `now_ms` is read once from the sandbox clock, so that every rule sees the same time. */
@@ -132,6 +135,17 @@ export function findFilledSlot({ store, platform }: Services, asset_token: strin
     const isSame = platform.equals(platform.sha256(parsed.secret), outcome.asset_token_hash)
     return isSame ? { slot, decision, outcome } : null
   })
+}
+
+/** Whether a beacon of this event is still accepted (A05). Before a frame was loaded, the time counts from the decision. */
+export function isBeaconOpen(
+  { project: { settings }, first_frame_at_ms }: SlotRow,
+  { decided_at_ms }: Pick<DecisionFacts, 'decided_at_ms'>,
+  event: BeaconEvent,
+  now_ms: number,
+): boolean {
+  const span_ms = event === 'click' ? settings.click_after_load_ms : settings.beacons_after_load_ms
+  return now_ms <= (first_frame_at_ms ?? decided_at_ms) + span_ms
 }
 
 /** Returns why the bound consent forbids rendering and beacons now; null when it permits them (A65). */

@@ -13,7 +13,8 @@ import { billingFix, billingVerdict } from '../domain/billing.ts'
 import { explainTrace } from '../domain/decisions.ts'
 import { opportunityOf } from '../runtime/decisions.ts'
 import type { DecisionFacts, SlotRow } from '../store/store.ts'
-import { acceptedItem, unacceptedItem, verdictsOf, withBeacons } from './beacons.ts'
+import { acceptedItem, unacceptedItem, verdictsOf, withBeacons } from './beacon-items.ts'
+import { stringsOfRevision } from './consent.ts'
 import {
   callerOf,
   cursorOf,
@@ -164,9 +165,16 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
     trace: decision === null || market === null ? [] : explainTrace(market, decision.trace),
     partner_request: decision === null || decision.trace === '' ? null : partnerRequest(slot, decision),
     consent: decision?.consent ?? null,
+    consent_strings: await consentStrings(services, slot),
     evidence: (await store.evidenceOf(slot.id)).map(entryItem),
     fix: billingFix(explained),
   }
+}
+
+async function consentStrings(services: Services, { decision, project, job }: SlotRow) {
+  const { session_id } = job
+  if (decision?.consent == null || session_id === null) return []
+  return stringsOfRevision(services, { project_id: project.id, session_id, revision: decision.consent.revision })
 }
 
 /** Without the asset token, which the control plane never shows. */

@@ -7,7 +7,7 @@ import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
 import { openapiDocument } from '../../src/contract/openapi.ts'
-import { latest_ms, type SandboxClock } from '../../src/contract/resources/sandbox.ts'
+import { clockWarnings, latest_ms, type SandboxClock } from '../../src/contract/resources/sandbox.ts'
 import type { Clock } from '../platform/platform.ts'
 import { startName } from '../runtime/access.ts'
 import { type Context, cursorOf, type Operation, pageOf, type Services } from './context.ts'
@@ -31,6 +31,7 @@ export const getReadiness: Operation<Contract['health.ready']> = async ({ store,
 export const getInfo: Operation<Contract['sandbox.info']> = async (services, { now_ms }) => {
   const { store, platform } = services
   const projects = await store.listProjects()
+  const nodes = await nodesOf(store)
   return {
     version: services.version,
     pid: services.pid,
@@ -39,7 +40,7 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
     inspector_url: `${services.url}/_sandbox/`,
     database: store.location,
     schema_version: store.schema_version,
-    nodes: await nodesOf(store),
+    nodes,
     seed: platform.seed,
     clock: { now_ms, offset_ms: platform.clock.offset_ms, frozen: platform.clock.frozen },
     journal: store.journal(),
@@ -49,7 +50,7 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
       allowed_origins,
       config_revision,
     })),
-    warnings: [...services.warnings, ...store.warnings()],
+    warnings: [...services.warnings, ...store.warnings(), ...clockWarnings(nodes ?? [])],
   }
 }
 
@@ -57,13 +58,14 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
 async function nodesOf({ shared }: Services['store']) {
   if (shared === null) return null
   const nodes = await shared.nodes()
-  return nodes.map(({ number, url, host, pid, version, started_at_ms }) => ({
+  return nodes.map(({ number, url, host, pid, version, started_at_ms, clock_ahead_ms }) => ({
     number,
     url,
     host,
     pid,
     version,
     started_at_ms,
+    clock_ahead_ms,
   }))
 }
 

@@ -9,7 +9,7 @@ import { parseToken } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
 import { originOfUrl, serializeOrigin } from '../../src/contract/origins.ts'
 import { andThen, type Soon } from '../../src/foundation/soon.ts'
-import { allowsOrigin, type Caller, type Services } from '../operations/context.ts'
+import { allowsOrigin, type Caller, isBeaconOpen, type Services } from '../operations/context.ts'
 import type { Identity } from '../runtime/replay.ts'
 import type { ActivationRow, KeyRow } from '../store/store.ts'
 import { type Exchange, headerOf, type Request, type Response } from './exchange.ts'
@@ -68,7 +68,7 @@ async function restoreCaller(
   if (!isOwnPage && (origin === null || !allowsOrigin(services, key.project, origin, key.mode))) {
     throw new ApiError('origin_not_allowed', { message: 'The origin of the replayed request is no longer allowed.' })
   }
-  return { credential, project: key.project, mode: key.mode, key_id, slot_id }
+  return { credential, project: key.project, mode: key.mode, key_id, slot_id, only_event: null }
 }
 
 function bearerOf(authorization: string | undefined): string {
@@ -128,7 +128,8 @@ function callerOfKey({ context, request }: Exchange, key: KeyRow): Caller {
     if (key.project.settings.secret_key_in_browser === 'reject') throw new ApiError('secret_key_in_browser')
     context.warnings.push('secret_key_in_browser')
   }
-  return { credential: 'secret_key', project: key.project, mode: key.mode, key_id: key.id, slot_id: null }
+  const { project, mode, id: key_id } = key
+  return { credential: 'secret_key', project, mode, key_id, slot_id: null, only_event: null }
 }
 
 async function callerOfToken(
@@ -144,14 +145,22 @@ async function callerOfToken(
   if (parsed === null || row === null || !isOfKind || !platform.equals(platform.sha256(parsed.secret), row.hash)) {
     throw new ApiError('activation_token_invalid')
   }
-  if (context.now_ms >= row.expires_at_ms) throw new ApiError('activation_token_expired')
+  const isExpired = context.now_ms >= row.expires_at_ms
+  if (isExpired && !(await mayStillClick(services, row, context.now_ms))) throw new ApiError('activation_token_expired')
   if (credential === 'beacon_token') await pinOrigin(services, row, request.headers.origin)
   else {
     if (row.is_key_revoked)
       throw new ApiError('key_revoked', { message: 'The key of this activation token was revoked.' })
     checkOrigin(services, row, request)
   }
-  return { credential, project: row.project, mode: row.mode, key_id: row.key_id, slot_id: row.slot_id }
+  const { project, mode, key_id, slot_id } = row
+  return { credential, project, mode, key_id, slot_id, only_event: isExpired ? 'click' : null }
+}
+
+/** Whether a beacon token outlives its time: for a click, it is good for as long as its asset token accepts one (A05). */
+async function mayStillClick({ store }: Services, { slot_id }: ActivationRow, now_ms: number): Promise<boolean> {
+  const slot = slot_id === null ? null : await store.findSlot(slot_id)
+  return slot?.decision != null && isBeaconOpen(slot, slot.decision, 'click', now_ms)
 }
 
 /**

@@ -12,13 +12,16 @@ import { framePage, frameProblemPage } from '../frame-html/page.ts'
 import type { Services } from '../operations/context.ts'
 import { loadFrame, previewFrame } from '../operations/render.ts'
 import { publicHeaders } from './credentials.ts'
-import { type Exchange, namesTag, type Request, type Response, type Route, toApiError } from './exchange.ts'
+import { type Coding, codingFor, readEncoded } from './encodings.ts'
+import { type Exchange, headerOf, namesTag, type Request, type Response, type Route, toApiError } from './exchange.ts'
 import { unknownPath } from './routes.ts'
 
 export interface Asset {
   body: Buffer
   media_type: string
   etag: string
+  /** Resolves to the compressed form of a text, or null; absent for what is compressed by its nature. */
+  encoded?: (coding: Coding) => Promise<Buffer | null>
 }
 
 export interface Assets {
@@ -58,12 +61,15 @@ const clipDurations = new Map([
 export function createAssets(root: string, creatives: ReadonlySet<string>): Assets {
   const cached = new Map<string, Asset>()
   let pages: Promise<ReadonlyMap<string, string>> | undefined
-  const load = async (path: string, read = () => readFile(join(root, path))): Promise<Asset> => {
+  const load = async (path: string, made?: () => Promise<Buffer>): Promise<Asset> => {
     const known = cached.get(path)
     if (known !== undefined) return known
-    const body = await read()
+    const body = await (made?.() ?? readFile(join(root, path)))
     const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
-    const asset = { body, etag, media_type: mediaTypes[path.split('.').at(-1)!] ?? 'application/octet-stream' }
+    const media_type = mediaTypes[path.split('.').at(-1)!] ?? 'application/octet-stream'
+    const asset: Asset = { body, etag, media_type }
+    if (made === undefined && isText.test(media_type))
+      asset.encoded = cachedBy((coding) => readEncoded(join(root, path), body, coding))
     cached.set(path, asset)
     return asset
   }
@@ -95,6 +101,17 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
       /^(inspector|chunk-[\w-]+)\.(js|css)$/.test(file) ? find(`dist/inspector/${file}`) : null,
     demoPicture: async (file) =>
       /^(ridges|city|botanical)-[1-4]\.webp$/.test(file) ? load(`fixtures/demo/${file}`) : null,
+  }
+}
+
+const isText = /^(text\/|application\/json)/
+
+function cachedBy<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new Map<Key, Value>()
+  return (key) => {
+    const known = made.get(key) ?? make(key)
+    made.set(key, known)
+    return known
   }
 }
 
@@ -141,23 +158,36 @@ export function mediaRoutes(services: Services, assets: Assets): Route[] {
   ]
 }
 
-/** A file with further headers: whole, one range of it, or 304. @throws ApiError 404 */
-export function assetResponse(
+/**
+ * A file with further headers: whole, one range of it, or 304. A text is compressed where the client accepts it; each form
+ * has a tag of its own, and ranges are of the file as it is.
+ * @throws ApiError 404
+ */
+export async function assetResponse(
   { context, request }: Exchange,
   asset: Asset | null,
   further: Readonly<Record<string, string>>,
-): Response {
+): Promise<Response> {
   if (asset === null) throw unknownPath()
-  const { body, etag, media_type } = asset
+  const { media_type, encoded: encode } = asset
+  const accepted = request.headers.range === undefined ? codingFor(headerOf(request, 'accept-encoding')) : null
+  const encoded = accepted === null ? null : ((await encode?.(accepted)) ?? null)
+  const body = encoded ?? asset.body
+  const etag = encoded === null ? asset.etag : `${asset.etag.slice(0, -1)}-${accepted}"`
   const headers: Record<string, string> = {
     ...further,
+    ...(encode === undefined ? {} : { vary: 'Accept-Encoding' }),
+    ...(encoded === null ? {} : { 'content-encoding': accepted! }),
     'x-request-id': context.request_id,
     etag,
     'accept-ranges': 'bytes',
     ...context.headers,
   }
   const respond = (status: number, bytes: Buffer | '') => ({ status, headers, body: bytes })
-  if (namesTag(request.headers['if-none-match'], etag)) return respond(304, '')
+  if (namesTag(request.headers['if-none-match'], etag)) {
+    delete headers['content-encoding']
+    return respond(304, '')
+  }
   const range = rangeOf(request.headers.range, body.length)
   if (range === 'unsatisfiable') {
     headers['content-range'] = `bytes */${body.length}`
@@ -273,7 +303,7 @@ export function docsRoutes(services: Services, assets: Assets): Route[] {
   const page = async (exchange: Exchange, topic: string): Promise<Response> => {
     const asset = topic === '' || topic === 'index' ? null : await assets.docsPage(topic)
     if (asset !== null) return assetResponse(exchange, withOwnAddress(asset), headers)
-    return { ...assetResponse(exchange, withOwnAddress((await assets.docsPage(''))!), headers), status: 404 }
+    return { ...(await assetResponse(exchange, withOwnAddress((await assets.docsPage(''))!), headers)), status: 404 }
   }
   const withOwnAddress = (asset: Asset): Asset => {
     const { base_url } = services

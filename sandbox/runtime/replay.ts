@@ -6,6 +6,7 @@
 
 import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import { decodeId, decodeInteger, encodeId } from '../../src/contract/ids.ts'
+import { replayHeader } from '../../src/contract/own-requests.ts'
 import type { KeyKind, NotRestored } from '../../src/contract/resources/requests.ts'
 import { isObject, parseJson, setValue } from '../../src/foundation/json.ts'
 import type { ExchangeRow } from '../store/store.ts'
@@ -34,7 +35,7 @@ export interface Identity {
 type ReplayServices = Pick<DecisionServices, 'store' | 'platform'>
 
 /** Headers that belong to the old connection, or were never stored. */
-const droppedHeaders = new Set([
+const droppedHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'connection',
   'content-length',
@@ -42,6 +43,7 @@ const droppedHeaders = new Set([
   'expect',
   'keep-alive',
   'proxy-authorization',
+  replayHeader,
   'te',
   'trailer',
   'transfer-encoding',
@@ -164,6 +166,7 @@ function headersOf(row: ExchangeRow, { body }: StoredRequest, authorization: str
   const stored = Object.entries(JSON.parse(row.request_headers) as Record<string, string>)
   return {
     ...Object.fromEntries(stored.filter(([name, value]) => !droppedHeaders.has(name) && !isIncomplete(name, value))),
+    [replayHeader]: encodeId('req', row.id),
     ...(authorization === null ? {} : { authorization }),
     ...(body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
   }

@@ -56,6 +56,8 @@ export interface NodeRow {
   version: string
   started_at_ms: number
   heartbeat_at_ms: number
+  /** How far the clock of its computer is ahead of the database's, milliseconds; null when it has not said so. */
+  clock_ahead_ms: number | null
 }
 
 interface NamespaceRow {
@@ -90,10 +92,16 @@ interface TicketRow {
 
 export interface SharedStore {
   readonly namespace: string
-  /** Whether the database responds: false from the loss of the connection until it is back. */
+  /**
+   * Whether the database responds: false from the loss of the connection, or two heartbeats without a response, until it
+   * is back.
+   */
   isConnected(): boolean
-  /** Writes the heartbeat of this node with its address, at once and from then on, until the store is closed. */
-  join(node: Pick<NodeRow, 'url' | 'version'>): Promise<void>
+  /**
+   * Writes the heartbeat of this node with its address, at once and from then on, until the store is closed. `systemNow`
+   * is the clock of its computer, epoch milliseconds.
+   */
+  join(node: Pick<NodeRow, 'url' | 'version'>, systemNow: () => number): Promise<void>
   /** Resolves to the nodes of this namespace that are alive, by number. */
   nodes(): Promise<NodeRow[]>
   /** Resolves to all namespaces of the database, by name. It reads a table in each. */

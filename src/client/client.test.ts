@@ -74,6 +74,7 @@ test('an error response is a ServiceError with its body and the seconds to wait'
       retry_after_s: 7,
       request_id: 'req_2',
       body: error,
+      message: 'Over the rate limit of this key. (rate_limited)\n  Wait.',
     })
   }
 })

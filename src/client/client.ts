@@ -159,10 +159,9 @@ export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, opti
       path,
       status,
       body: errorBodyOf(text),
-      instead: describeOther(text),
+      instead: describeOther(text, status, response.headers.get('location')),
       retry_after_s: retryAfterSeconds(response),
       request_id,
-      location: response.headers.get('location'),
     })
   }
 

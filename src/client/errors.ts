@@ -1,7 +1,11 @@
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../contract/error-codes.ts'
 import type { ErrorBody, FieldError } from '../contract/errors.ts'
 
-/** The service responded with an error. `body` is null when the response does not have the contract's error body. */
+/**
+ * The service responded with an error. Its message has what a log needs: the sentence of the service with its
+ * reason_code, each invalid field, and the hint. `body` is null when the response does not have the contract's error
+ * body.
+ */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   /** HTTP status. */
@@ -20,20 +24,17 @@ export class ServiceError extends Error {
     instead: string
     retry_after_s: number | null
     request_id: string | null
-    /** The address of a redirect. */
-    location?: string | null
   }) {
-    const { location } = details
+    const { method, path, status, body, instead } = details
     super(
-      details.body?.message ??
-        (details.status >= 300 && details.status < 400
-          ? `${details.method} ${details.path} responded with ${details.status}, a redirect${location ? ` to ${location}` : ''}. It was not followed.`
-          : `${details.method} ${details.path} responded with ${details.status}${details.instead}`),
+      body
+        ? [`${body.message} (${body.reason_code})`, ...describeCauses(body)].join('\n  ')
+        : `${method} ${path} responded with ${status}${instead}`,
     )
-    this.status = details.status
-    this.body = details.body
+    this.status = status
+    this.body = body
     this.retry_after_s = details.retry_after_s
-    this.request_id = details.body?.request_id ?? details.request_id
+    this.request_id = body?.request_id ?? details.request_id
   }
 
   /** The error code of the body, else the first code with this HTTP status, else `internal_error`. */
@@ -117,7 +118,17 @@ function reasonOf(error: unknown): string {
     : error.message || String(code)
 }
 
+/** Returns the message of the service alone, without what the error's message adds. */
+export function messageOf({ body, message }: ServiceError): string {
+  return body?.message ?? message
+}
+
+/** Returns what an error body says beside its message: each invalid field, then the hint. */
+export function describeCauses({ fields, hint }: Partial<Pick<ErrorBody, 'fields' | 'hint'>>): string[] {
+  return [...(fields?.map(describeField) ?? []), ...(hint ? [hint] : [])]
+}
+
 /** Returns an invalid field of an error on one line: where, what is wrong, what is expected. */
 export function describeField({ path, message, expected }: FieldError): string {
-  return `${path === '' ? 'the body' : path}: ${message}${expected === '' ? '' : ` (expected: ${expected})`}`
+  return `${path || 'the body'}: ${message}${expected && ` (expected: ${expected})`}`
 }

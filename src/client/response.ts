@@ -46,7 +46,9 @@ export function errorBodyOf(text: string): ErrorBody | null {
  * Returns the end of a message about a response without the error body: the first words of its text, or the visible
  * words of a page, such as the reason why a frame is missing.
  */
-export function describeOther(text: string): string {
+export function describeOther(text: string, status: number, location: string | null = null): string {
+  if (status >= 300 && status < 400)
+    return `, a redirect${location === null ? '' : ` to ${location}`}. It was not followed.`
   const isPage = /^\s*<(!doctype|html)/i.test(text)
   const shown = isPage ? unescapeHtml(text.replace(unseen, ' ').replace(/<[^<>]*>/g, ' ')) : text
   const excerpt = shown.replace(/\s+/g, ' ').trim().slice(0, 200)

@@ -18,7 +18,7 @@ import {
   noteFollowing,
   type Session,
 } from '../cli/run/command.ts'
-import { CliError, exitCodes, unreadable, untilCtrlC } from '../cli/run/errors.ts'
+import { CliError, exitCodes, nothingChecked, unreadable, untilCtrlC } from '../cli/run/errors.ts'
 import { type Host, readStdin } from '../cli/run/host.ts'
 import { acceptHints, acceptMeanings } from '../contract/error-codes.ts'
 import { parseSince } from '../foundation/duration.ts'
@@ -31,7 +31,7 @@ const lint: Command = {
   name: 'lint',
   summary: 'Check a file of beacons without sending them',
   details:
-    'Reads one body, an array, JSON lines, or the beacon requests of a HAR file. Errors are beacons that the service would refuse; warnings are beacons that it would not bill. To find beacons that are too old, give the time of sending with --now; a HAR file has its own times. Exit code 5 when there is an error.',
+    'Reads one body, an array, JSON lines, or the beacon requests of a HAR file. Errors are beacons that the service would refuse; warnings are beacons that it would not bill. To find beacons that are too old, give the time of sending with --now; a HAR file has its own times. Exit code 5 when there is an error, and when there is no beacon.',
   arguments: [new Argument('<file>', 'the file; - for stdin')],
   options: [
     new Option('--now <instant>', 'when they are sent: now, a day, a time with its zone, or epoch milliseconds'),
@@ -46,7 +46,7 @@ const lint: Command = {
     const { kind, beacons, findings } = lintBeacons(text, { now_ms: host.now(), sent_at_ms })
     if (text.trim() === '' || (beacons === 0 && findings.length === 0)) {
       const hint = kind === 'har' ? 'No request in it is a POST to /v1/beacons.' : 'It is empty.'
-      throw new CliError('usage', 'beacons_missing', `There is no beacon in ${name}.`, hint)
+      throw nothingChecked(`There is no beacon in ${name}.`, hint)
     }
     const count = (severity: 'error' | 'warning') => findings.filter((finding) => finding.severity === severity).length
     const summary = { error: count('error'), warning: count('warning') }

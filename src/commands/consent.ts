@@ -1,6 +1,8 @@
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { consentStringText } from '../cli/output/placement-summary.ts'
 import { type Column, paintDim, paintWord } from '../cli/output/table.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
+import type { ConsentItem } from '../contract/resources/consent.ts'
 
 const columns: readonly Column[] = [
   { name: 'when', field: 'updated_at_ms', kind: 'time', paint: paintDim },
@@ -11,6 +13,7 @@ const columns: readonly Column[] = [
   { name: 'topic', field: 'semantic_targeting', paint: paintWord },
   { name: 'prompt', field: 'prompt_shared', paint: paintWord },
   { name: 'source', rank: 4, paint: paintDim },
+  { name: 'strings', kind: 'prose', rank: 5, text: stringsText },
 ]
 
 export const consent: Noun = {
@@ -31,6 +34,10 @@ export const consent: Noun = {
       columns,
     }),
   ],
+}
+
+function stringsText(strings: ConsentItem['strings']): string {
+  return strings.map((each) => `${each.standard}: ${consentStringText(each)}`).join('; ') || '-'
 }
 
 /** `consent set` with a fixed decision. */

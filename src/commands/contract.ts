@@ -5,15 +5,15 @@ import { type Column, paintWord } from '../cli/output/table.ts'
 import type { Style } from '../cli/output/terminal.ts'
 import { padEnd, wrap } from '../cli/output/text.ts'
 import type { Command, Noun, Session } from '../cli/run/command.ts'
-import { CliError, didYouMean, exitCodes, noSandbox } from '../cli/run/errors.ts'
+import { CliError, didYouMean, exitCodes, noSandboxFor, nothingChecked } from '../cli/run/errors.ts'
 import { version } from '../cli/run/host.ts'
 import { loadSettings } from '../cli/settings/files.ts'
 import { isValidSetting, type PermittedKey, permittedKey, type Settings } from '../cli/settings/settings.ts'
 import { fetchRaw, type HttpRequest, isProductionKey } from '../client/exchange.ts'
-import { contractCheckClient } from '../contract/endpoint.ts'
 import { contract as endpoints } from '../contract/index.ts'
 import { contractListing, type ListedField } from '../contract/listing.ts'
 import { openapiDocument } from '../contract/openapi.ts'
+import { contractCheckClient } from '../contract/own-requests.ts'
 import { isObject, parseJson } from '../foundation/json.ts'
 import type { ServiceDifference } from '../qa/contract-check/report.ts'
 import { QaError } from '../qa/result.ts'
@@ -79,6 +79,10 @@ export const check: Command = {
       differences,
       (style) => [...reportLines(report, columns, style), ...openapiLines(openapi)],
     )
+    if (isAsDocumented && endpoints.every(({ checks }) => checks.length === 0)) {
+      const message = `Nothing of ${settings.base_url} was checked: none of ${endpoints.length} endpoints could be judged.`
+      throw nothingChecked(message, 'The list above says why. See the requests: -o json')
+    }
     session.out.note(
       isAsDocumented
         ? `${settings.base_url} matches the documentation in everything that was checked.`
@@ -108,7 +112,7 @@ interface Subject extends Settings {
 
 function subjectOf(settings: Settings, mayBeLive: boolean): Subject {
   const { client_id, secret_key, base_url, source } = settings
-  if (secret_key === null && source.base_url === 'default') throw noSandbox()
+  if (secret_key === null && source.base_url === 'default') throw noSandboxFor(settings)
   if (secret_key === null) {
     const hint = 'Give a test key: --secret-key KEY or SVC_SECRET_KEY. Without a service, start a sandbox: svc start'
     throw new CliError('credentials', 'secret_key_missing', `There is no secret key for ${base_url}.`, hint)

@@ -7,7 +7,7 @@ import type { Style } from '../cli/output/terminal.ts'
 import { alignPairs } from '../cli/output/text.ts'
 import { openPage } from '../cli/process/open-url.ts'
 import type { Command, Session } from '../cli/run/command.ts'
-import { CliError, didYouMean, noSandbox } from '../cli/run/errors.ts'
+import { CliError, didYouMean, noSandboxFor } from '../cli/run/errors.ts'
 import { readTexts, readTopics, type Topic } from '../mcp/resources.ts'
 
 const contents = 'index'
@@ -106,7 +106,7 @@ export const open: Command = {
   examples: ['open', 'open slot_00000000003', 'open -o json'],
   async run(session, { args: [id] }) {
     const { out, settings } = session
-    if (settings.sandbox === null) throw noSandbox()
+    if (settings.sandbox === null) throw noSandboxFor(settings)
     const { url: own_url, public_url = own_url, admin_token } = settings.sandbox
     const token = admin_token === undefined ? '' : `?token=${admin_token}`
     const url = `${public_url}${pathOf(id)}${token}`

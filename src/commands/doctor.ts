@@ -1,9 +1,10 @@
 import { Option } from 'commander'
 import { repeatable, sinceText } from '../cli/endpoint/input.ts'
+import { plural } from '../cli/output/text.ts'
 import type { Command, Session } from '../cli/run/command.ts'
-import { exitCodes } from '../cli/run/errors.ts'
+import { exitCodes, nothingChecked } from '../cli/run/errors.ts'
 import { sessionClient } from '../cli/run/session.ts'
-import { diagnose, reportLines, summaryOf } from '../journal/doctor.ts'
+import { diagnose, type LookedAt, lookedAt, reportLines, summaryOf } from '../journal/doctor.ts'
 import {
   findService,
   gatherMachine,
@@ -21,7 +22,7 @@ export const doctor: Command = {
   name: 'doctor',
   summary: 'Find problems on this computer and in the requests of an integration',
   details:
-    'Check this computer, the running sandbox, and in its journal (the newest 1 000 requests) the points that matter when you migrate: key type, allowed origins, project config, beacon field names, error envelopes. It also lists views that were accepted but do not count. Nothing is changed. Exit code 5 when there is a problem.',
+    'Check this computer, the running sandbox, and in its journal (the newest 1 000 requests) the points that matter when you migrate: key type, allowed origins, project config, beacon field names, error envelopes. It also lists views that were accepted but do not count. Nothing is changed. Exit code 5 when there is a problem, and when there was nothing of an integration to check.',
   options: [
     new Option('--since <span>', 'only requests since then: 10m, 2h, or epoch milliseconds').argParser(sinceText),
     repeatable('--serve-dir <dir-or-url>', 'look for secret keys in the files that browsers load'),
@@ -33,10 +34,19 @@ export const doctor: Command = {
     const facts = session.out.progress('checking', gather(session, options.since as string | undefined, places))
     const findings = diagnose(await facts)
     const summary = summaryOf(findings)
-    const ok = summary.problem === 0
-    session.out.list({ ok, summary, findings }, findings, (style) => reportLines(findings, style))
+    const looked_at = lookedAt(await facts)
+    const isNothing =
+      looked_at.requests === 0 && (places.length === 0 || (await facts).served.some(({ files }) => files === 0))
+    const ok = summary.problem === 0 && !isNothing
+    session.out.list({ ok, looked_at, summary, findings }, findings, (style) => reportLines(findings, style))
+    if (isNothing && summary.problem === 0)
+      throw nothingChecked(nothingSeen(looked_at), 'Use the integration once, then run this again.')
     return ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
   },
+}
+
+function nothingSeen({ requests, files }: LookedAt): string {
+  return `Nothing of an integration was checked: ${plural(requests, 'request')}, ${plural(files, 'served file')}.`
 }
 
 /** Gathers what the checks look at. */

@@ -12,8 +12,9 @@ import { callEndpoint, endpointCommand, namedProject, projectFilter } from '../c
 import { countFromOne } from '../cli/endpoint/input.ts'
 import { type Column, paintDim, tableLines } from '../cli/output/table.ts'
 import type { Style } from '../cli/output/terminal.ts'
+import { plural } from '../cli/output/text.ts'
 import type { Command, Noun, Session } from '../cli/run/command.ts'
-import { CliError, exitCodes, unreadable } from '../cli/run/errors.ts'
+import { CliError, exitCodes, nothingChecked, unreadable } from '../cli/run/errors.ts'
 import { nextCursor } from '../client/client.ts'
 import type { CallInput } from '../client/exchange.ts'
 import {
@@ -287,7 +288,7 @@ export const evidence: Noun = {
 function verify(): Command {
   const live = endpointCommand('evidence.verify', {
     details:
-      'With an export it checks the file offline: its hashes, its checkpoints, and that its end was not cut off. A broken chain is exit code 5.',
+      'With an export it checks the file offline: its hashes, its checkpoints, and that its end was not cut off. A broken chain is exit code 5, and so is evidence without an entry.',
     examples: ['evidence verify', 'evidence verify evidence.jsonl -o json'],
     arguments: [new Argument('[export]', 'file written by svc evidence export; default: the sandbox')],
     options: [new Option('--public-key <key>', 'key that must have signed the export; default: any')],
@@ -330,7 +331,12 @@ function isSigned(text: string, signature: string, public_key: string): boolean 
   }
 }
 
-function exitCode({ ok }: EvidenceVerification): number {
+/** @throws CliError when there is no entry to verify */
+function exitCode({ ok, chains }: EvidenceVerification): number {
+  if (ok && chains.every(({ entries }) => entries === 0)) {
+    const message = `No evidence was verified: ${plural(chains.length, 'chain')} with 0 entries.`
+    throw nothingChecked(message, 'Create a placement first: svc placements create')
+  }
   return ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
 }
 

@@ -5,13 +5,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Argument } from 'commander'
+import { Argument, Option } from 'commander'
 import { flagValues } from '../cli/endpoint/input.ts'
 import type { Certificate } from '../cli/process/certificate.ts'
 import type { Command, Session } from '../cli/run/command.ts'
-import { CliError, noSandbox } from '../cli/run/errors.ts'
+import { CliError, noSandboxFor } from '../cli/run/errors.ts'
 import type { Host, Signal } from '../cli/run/host.ts'
-import { severalSandboxesNote } from '../cli/run/session.ts'
+import { isSandboxAt, severalSandboxesNote } from '../cli/run/session.ts'
 import { environmentOf, keyOfStarted, type PermittedKey, permittedSecretKey } from '../cli/settings/settings.ts'
 import {
   mergeStartOptions,
@@ -20,6 +20,13 @@ import {
   startEnvironment,
   startFlags,
 } from '../cli/settings/start-options.ts'
+import {
+  removeLocator,
+  runningSandboxes,
+  stateDirectory,
+  stateProblem,
+  writeLocator,
+} from '../cli/settings/state-directory.ts'
 import { pageOrigin } from '../contract/origins.ts'
 import { shownCommand } from '../foundation/redaction.ts'
 import { startOnFreePort } from './sandbox/start.ts'
@@ -29,6 +36,7 @@ const startOptions = new Set<StartOptionName>([
   'seed',
   'rate_limit',
   'decision_latency',
+  'scenario',
   'strict',
   'tls',
   'tls_cert',
@@ -42,9 +50,13 @@ export const exec: Command = {
   details: [
     'Starts a sandbox in memory on a free port, sets SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY and SVC_ORIGIN, and runs the command after --. With TLS it sets NODE_EXTRA_CA_CERTS too, so that Node accepts the certificate.',
     "The exit code is the command's own, or 128 + n when signal n ended it. SIGINT, SIGTERM and SIGHUP reach the command once; it is killed if it has not ended 5 s later. Processes that it leaves behind are ended too.",
+    'While it runs, svc sandbox ps lists its sandbox, and other commands use it when it is the only one. Inside another svc exec, or a command under svc qa observe, it joins the sandbox that is there; --isolated starts another.',
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the command, with its arguments')],
-  options: [...flags.values()],
+  options: [
+    ...flags.values(),
+    new Option('--isolated', 'start another sandbox inside a surrounding svc exec or svc qa observe'),
+  ],
   passesThrough: true,
   examples: ['exec -- npm test', 'exec --seed 1 -q -- node --test'],
   async run(session, { options, args, passthrough }) {
@@ -52,8 +64,22 @@ export const exec: Command = {
     if (!passthrough?.length || words.length > 0) {
       throw commandMissing(`svc exec -- ${words.length === 0 ? 'npm test' : shownCommand(words)}`, session.host)
     }
-    const setup = { interrupt: interruptOf(session), options: flagValues(flags, options) }
-    return runWithSandbox(session, passthrough, setup, ({ group }) => group.ended)
+    const interrupt = interruptOf(session)
+    const given = flagValues(flags, options)
+    const surrounding = options.isolated === true ? null : await surroundingSandbox(session.host)
+    if (surrounding === null) {
+      return runWithSandbox(
+        session,
+        passthrough,
+        { interrupt, options: given, namesInspector: true },
+        ({ group }) => group.ended,
+      )
+    }
+    session.out.note(`joins the sandbox of the surrounding command, ${surrounding}, for ${shownCommand(passthrough)}`)
+    const unused = Object.keys(given).map((name) => flags.get(name as StartOptionName)?.long ?? name)
+    if (unused.length > 0)
+      session.out.note(`Without effect there: ${unused.join(', ')}. For a sandbox of its own: --isolated`)
+    return runProgram(session.host, passthrough, session.host.env, { interrupt }, ({ group }) => group.ended)
   },
 }
 
@@ -67,7 +93,7 @@ export const env: Command = {
   formats: ['dotenv', 'shell'],
   examples: ['env', 'env -o shell', 'env -o json'],
   async run({ settings, flags, out, command_name }) {
-    if (settings.source.base_url === 'default') throw noSandbox()
+    if (settings.source.base_url === 'default') throw noSandboxFor(settings)
     const note = severalSandboxesNote(settings, command_name)
     if (note !== null) out.note(note)
     // Another program will send the key to the base URL printed next to it.
@@ -135,6 +161,21 @@ interface ProgramOptions {
   /** Whether an interrupt ends the program. Default true. */
   forwards?: boolean
   options?: StartOptions
+  /** Whether the address of the inspector is printed. Default false. */
+  namesInspector?: boolean
+}
+
+/** Contains the URL of the sandbox that `svc exec` or `svc qa observe` started, for a `svc exec` inside its command. */
+const surroundingVariable = 'SVC_EXEC'
+
+/**
+ * Returns the URL of the sandbox that surrounds this command; null when there is none, when SVC_BASE_URL has been set
+ * to another service since, and when it has ended.
+ */
+async function surroundingSandbox(host: Host): Promise<string | null> {
+  const url = host.env[surroundingVariable]
+  if (!url || host.env.SVC_BASE_URL !== url) return null
+  return (await isSandboxAt(host, url)) ? url : null
 }
 
 /**
@@ -144,39 +185,78 @@ interface ProgramOptions {
 export async function runWithSandbox(
   session: Session,
   words: readonly string[],
-  { interrupt, forwards = true, options = {} }: ProgramOptions,
+  { interrupt, forwards = true, options = {}, namesInspector = false }: ProgramOptions,
   use: (program: SandboxProgram) => Promise<number>,
 ): Promise<number> {
   const { host, out } = session
   const given = mergeStartOptions(options, startEnvironment(host.env, startOptions))
   const { sandbox, certificate } = await startOnFreePort(session, { ...given, port: 0, ephemeral: true })
   const bundle = certificate === null ? null : bundleOf(certificate, host.env.NODE_EXTRA_CA_CERTS)
+  const unlist = await listAsExec(session, { sandbox, certificate }, shownCommand(words))
   try {
     out.note(`sandbox ${sandbox.url} for ${shownCommand(words)}`)
+    if (namesInspector) out.note(`inspector ${sandbox.inspector_url}`)
     if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
     const origin = pageOrigin(sandbox.projects[0]?.allowed_origins ?? []) ?? null
     const trusted = bundle === null ? null : { certificate: bundle.path }
     const variables = environmentOf({ base_url: sandbox.url, ...sandbox.keys, origin, sandbox: trusted })
-    const group = startGroup(host, words, { ...host.env, ...variables })
-    if (forwards) interrupt.addEventListener('abort', () => group.end(interrupt.reason as Signal))
-    let exit_code: number | null = null
-    let isOver = false
-    const over = (code: number | null) => {
-      exit_code = code
-      isOver = true
-    }
-    group.ended.then(over, () => over(null))
-    try {
-      const secret_key = keyOfStarted(sandbox)
-      return await use({ base_url: sandbox.url, secret_key, group, exitCode: () => exit_code })
-    } finally {
-      if (!isOver) group.end('SIGTERM')
-      await group.ended.catch(() => {})
-    }
+    const env = { ...host.env, ...variables, [surroundingVariable]: sandbox.url }
+    const secret_key = keyOfStarted(sandbox)
+    return await runProgram(host, words, env, { interrupt, forwards }, (program) =>
+      use({ base_url: sandbox.url, secret_key, ...program }),
+    )
   } finally {
     await sandbox.close()
+    await unlist()
     bundle?.remove()
   }
+}
+
+/** Starts a program, and ends it when `use` is done. Returns what `use` returns. */
+async function runProgram(
+  host: Host,
+  words: readonly string[],
+  env: Host['env'],
+  { interrupt, forwards = true }: Pick<ProgramOptions, 'interrupt' | 'forwards'>,
+  use: (program: Pick<SandboxProgram, 'group' | 'exitCode'>) => Promise<number>,
+): Promise<number> {
+  if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
+  const group = startGroup(host, words, env)
+  if (forwards) interrupt.addEventListener('abort', () => group.end(interrupt.reason as Signal))
+  let exit_code: number | null = null
+  let isOver = false
+  const over = (code: number | null) => {
+    exit_code = code
+    isOver = true
+  }
+  group.ended.then(over, () => over(null))
+  try {
+    return await use({ group, exitCode: () => exit_code })
+  } finally {
+    if (!isOver) group.end('SIGTERM')
+    await group.ended.catch(() => {})
+  }
+}
+
+/**
+ * Lets other commands find the sandbox while its command runs. Without a writable state directory they need its
+ * --base-url. Resolves to a function that undoes it.
+ */
+async function listAsExec(
+  { host }: Session,
+  { sandbox, certificate }: Awaited<ReturnType<typeof startOnFreePort>>,
+  command: string,
+): Promise<() => Promise<void>> {
+  const { url, inspector_url, database, pid, version, projects } = sandbox
+  const home = stateDirectory(host)
+  const isListed = (await runningSandboxes(home, host)).some((other) => other.pid === pid)
+  if (isListed || stateProblem(home) !== null) return async () => {}
+  await writeLocator(home, {
+    ...{ url, inspector_url, database, pid, version, projects, command },
+    ...(certificate === null ? {} : { certificate: certificate.path }),
+    started_at_ms: host.now(),
+  })
+  return () => removeLocator(home, pid)
 }
 
 /**

@@ -2,7 +2,7 @@ import { Argument } from 'commander'
 import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { paintReason, paintWord } from '../cli/output/table.ts'
 import type { Command, Noun, Session } from '../cli/run/command.ts'
-import { CliError, noSandbox } from '../cli/run/errors.ts'
+import { CliError, noSandboxFor } from '../cli/run/errors.ts'
 import { saveProject } from '../cli/settings/files.ts'
 
 export const projects: Noun = {
@@ -45,7 +45,7 @@ export const projects: Noun = {
 /** Returns the project of the settings. Throws CliError when there is none. */
 function projectInUse({ settings }: Session): string {
   if (settings.client_id !== null) return settings.client_id
-  if (settings.source.base_url === 'default') throw noSandbox()
+  if (settings.source.base_url === 'default') throw noSandboxFor(settings)
   throw new CliError('usage', 'argument_missing', 'client_id is missing.', 'Give it, or set SVC_CLIENT_ID.')
 }
 

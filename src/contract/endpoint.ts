@@ -244,6 +244,7 @@ export const responseHeaders = {
   allow: header('assumed', 'A11', 'The methods that the path supports, on 405.'),
   upgrade: header('observed', 'C04', 'websocket, on 426: the protocol that requests for this path must upgrade to.'),
   etag: header('assumed', 'A80', 'Changes with the content. A request with it as If-None-Match gets a 304.'),
+  'content-encoding': header('assumed', 'A91', 'br or gzip, as Accept-Encoding permits; the ETag differs by encoding.'),
   'accept-ranges': header('assumed', 'A91', 'bytes: a request with Range gets a part of the file.'),
   'content-range': header('assumed', 'A91', 'Which part of the file this is, and its length.'),
   'cache-control': header('assumed', 'A80', 'How long the response may be cached.'),
@@ -318,12 +319,6 @@ export const fileRequestHeaders = {
     description: 'The ETag of the copy that the client has.',
   },
 } as const satisfies Record<string, RequestHeader>
-
-/**
- * Identifies the requests of `svc contract check`, which reports do not count as those of an integration: their
- * User-Agent, and the prefix of their session and beacon ids.
- */
-export const contractCheckClient = { user_agent: 'svc-contract-check', session_prefix: 'svc_contract_check_' } as const
 
 /** Says why a callback got no response; in the journal, among its response headers. */
 export const problemHeader = 'x-sandbox-problem'

@@ -362,7 +362,7 @@ export const acceptHints: Readonly<Record<Exclude<keyof typeof acceptMeanings, '
   TOO_SMALL:
     'Give the slot room: the ad must be at least 50 px wide and high, or half of its declared side where that is less.',
   BELOW_THRESHOLD:
-    'Send visible once 50 % has been in view for 1000 ms without interruption (30 % from 242500 px2 on; a clip 50 % for 2000 ms).',
+    'Send visible once 50 % has been in view for 1000 ms without interruption (30 % of an ad of 242 500 px2 or more; a clip 50 % for 2000 ms).',
   COMPLETED_TOO_FAST: 'Stamp play_started and play_completed when they happen.',
   PAGE_HIDDEN: 'Count time in view only while document.visibilityState is visible.',
   VISIBILITY_UNMEASURED:

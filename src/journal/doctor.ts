@@ -10,8 +10,11 @@ import { checkableRules } from './rules/index.ts'
 import { machineRules, sandboxRules } from './rules/machine.ts'
 import { servedRules, sourceRules } from './rules/page.ts'
 
-/** `problem`: something does not work. `warning`: it will surprise. `unknown`: it could not be checked. */
-type Level = 'ok' | 'warning' | 'problem' | 'unknown'
+/**
+ * `problem`: something does not work. `warning`: it will surprise. `not_seen`: there was nothing to check, which is not
+ * `ok`. `unknown`: it could not be checked.
+ */
+type Level = 'ok' | 'warning' | 'problem' | 'not_seen' | 'unknown'
 
 /** The result of a check. */
 export interface Diagnosis extends Outcome {
@@ -49,7 +52,7 @@ interface Check {
   /** Printed when nothing was found. */
   holds: string
   /** Printed instead when there was nothing to check. */
-  unseen?: string
+  unseen: string
   /** The requests that it checks, when not all. */
   requests?: (exchange: Exchange) => boolean
 }
@@ -94,28 +97,34 @@ export const checks: readonly Check[] = [
       { id: 'secret-key-in-browser', only: refusedFor('secret_key_in_browser') },
       'test-outcome-live',
       { id: 'secret-key-in-browser', only: ({ reason }) => reason === undefined, level: 'warning' },
+      'live-key',
     ],
     holds: 'Every request had a kind of key that its endpoint accepts.',
+    unseen: 'No request had a key.',
   },
   {
     name: 'allowed origins',
     rules: ['origin-refused', { id: 'token-mixed', only: refusedFor('origin_mismatch') }],
     holds: 'No origin was refused.',
+    unseen: 'No page sent a request.',
   },
   {
     name: 'project config',
     rules: ['wrong-project', 'config-not-found', 'config-unread', 'config-stale'],
     holds: "No request named another key's project, and no old config is in use.",
+    unseen: 'No request named a project.',
   },
   {
     name: 'endpoints',
     rules: ['path-unknown'],
     holds: 'Every request went to an endpoint of the contract.',
+    unseen: 'No program sent a request.',
   },
   {
     name: 'old clients',
     rules: ['deprecated-route'],
     holds: 'No client uses a deprecated route.',
+    unseen: 'No client sent a request.',
   },
   {
     name: 'request fields',
@@ -140,24 +149,40 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'consent',
-    rules: ['consent-missing', { id: 'shown-after-withdrawal', only: ({ requests = [] }) => requests.every(isBeacon) }],
-    holds: 'No request or beacon was refused because of consent.',
+    rules: [
+      'consent-missing',
+      { id: 'shown-after-withdrawal', only: ({ requests = [] }) => requests.every(isBeacon) },
+      'asked-after-denial',
+      'text-without-consent',
+      'text-not-shared',
+    ],
+    holds: 'No request or beacon was refused because of consent, and no text was sent without it.',
+    unseen: 'No request needed consent.',
+  },
+  {
+    name: 'sessions',
+    rules: ['session-missing', 'session-for-all', 'activation-per-request'],
+    holds: 'Every request for an ad named a session, and no activation token was thrown away.',
+    unseen: 'No ad was requested.',
   },
   {
     name: 'error envelopes',
     // A client that misreads the error body: when you migrate, that is more than a wasted request.
-    rules: ['retry-after-ignored', { id: 'retried-in-vain', level: 'problem' }],
+    rules: ['retry-after-ignored', { id: 'retried-in-vain', level: 'problem' }, 'retry-without-backoff'],
     holds: 'No failed request was repeated too soon or in vain.',
+    unseen: 'No request failed.',
   },
   {
     name: 'failures',
     rules: ['service-failed'],
     holds: 'No request failed inside the sandbox.',
+    unseen: 'No request was sent.',
   },
   {
     name: 'polling',
-    rules: ['pending-given-up'],
-    holds: 'Every pending slot was polled.',
+    rules: ['pending-given-up', 'polled-once', 'busy-polling', 'polled-after-ready'],
+    holds: 'Every pending slot was polled until it was decided.',
+    unseen: 'No slot was pending.',
   },
   {
     name: 'callbacks',
@@ -169,6 +194,7 @@ export const checks: readonly Check[] = [
     name: 'no-fill',
     rules: ['no-fill-retried'],
     holds: 'No request was repeated right after a no-fill.',
+    unseen: 'There was no no-fill.',
   },
   {
     name: 'expired decisions',
@@ -179,12 +205,19 @@ export const checks: readonly Check[] = [
       { id: 'shown-after-withdrawal', only: ({ requests = [] }) => requests.every(isFrame) },
     ],
     holds: 'No fill expired before it was shown, and no frame was refused.',
+    unseen: 'There was no fill.',
   },
   {
     name: 'render beacons',
     rules: ['frame-silent', 'beacon-lost'],
     holds: 'Every loaded frame was reported as rendered.',
     unseen: 'No frame was loaded more than a few seconds ago.',
+  },
+  {
+    name: 'beacon order',
+    rules: ['beacon-before-render', 'beacon-doubled', 'beacon-repeated'],
+    holds: 'Every beacon was sent once, after the render beacon of its ad.',
+    unseen: 'No beacon was accepted.',
   },
   {
     name: 'views',
@@ -204,6 +237,12 @@ export const checks: readonly Check[] = [
     unseen: 'No ad has been reported yet.',
   },
   {
+    name: 'slot size',
+    rules: ['slot-hint-misfit'],
+    holds: 'A creative fits every slot_hint.',
+    unseen: 'No placement had a slot_hint.',
+  },
+  {
     name: 'fills',
     rules: ['fills-never-shown'],
     holds: 'Fills are shown.',
@@ -216,6 +255,30 @@ export const checks: readonly Check[] = [
     unseen: 'No page called the service.',
   },
 ]
+
+/** Returns the ids of the rules about requests that doctor runs. */
+export function rulesOfDoctor(): Set<string> {
+  return new Set(checks.flatMap(({ rules }) => rules.map((rule) => (typeof rule === 'string' ? rule : rule.id))))
+}
+
+/** What a report of doctor is based on, apart from this computer and the sandbox. */
+export interface LookedAt {
+  /** Requests of an integration. */
+  requests: number
+  /** Requests to the API that svc itself sent, which are left out. */
+  own_requests: number
+  /** Served files that were searched for keys. */
+  files: number
+}
+
+/** Returns how much of an integration a report is based on. */
+export function lookedAt({ journal, served }: Pick<Gathered, 'journal' | 'served'>): LookedAt {
+  return {
+    requests: journal?.exchanges.length ?? 0,
+    own_requests: journal?.own_requests ?? 0,
+    files: served.reduce((sum, { files }) => sum + files, 0),
+  }
+}
 
 /** Runs every check whose facts are available; without a journal, the result says why. */
 export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagnosis[] {
@@ -262,7 +325,7 @@ function nothingSeen(sandbox: SandboxFacts | null, machine: Machine | null, read
   }
   return journal.enabled
     ? unknown(
-        'The journal has no requests from an integration.',
+        `The journal has no requests from an integration.${read.own_requests === 0 ? '' : ` ${plural(read.own_requests, 'request')} of svc itself ${read.own_requests === 1 ? 'is' : 'are'} left out.`}`,
         `Point the integration at ${url}, use it once, and run this again.`,
       )
     : unknown('The journal is off.', 'Start the sandbox without --journal-limit 0.')
@@ -270,7 +333,8 @@ function nothingSeen(sandbox: SandboxFacts | null, machine: Machine | null, read
 
 /** Returns what a rule found, or that it holds. */
 export function runRule<Kind extends keyof Facts>(rule: Rule<Kind>, facts: Facts[Kind]): Outcome[] {
-  const { findings, holds = '' } = rule.judge(facts)
+  const { looked_at, findings, holds = '' } = rule.judge(facts)
+  if (looked_at === 0 && findings.length === 0) return [{ level: 'unknown', message: holds, fix: null }]
   return orWell(
     findings.map((finding) => outcomeOf(rule, finding)),
     holds,
@@ -278,20 +342,18 @@ export function runRule<Kind extends keyof Facts>(rule: Rule<Kind>, facts: Facts
 }
 
 /** Returns what the rules of a check found, or that they hold. */
-export function runCheck(
-  { rules, holds, unseen = holds, requests = () => true }: Check,
-  observed: Observed,
-): Outcome[] {
+export function runCheck({ rules, holds, unseen, requests = () => true }: Check, observed: Observed): Outcome[] {
   const facts = { ...observed, exchanges: observed.exchanges.filter(requests) }
   const judged = rules.map((selected) => {
     const { id, only = () => true, level }: Selection = typeof selected === 'string' ? { id: selected } : selected
     const { looked_at, findings } = checkableRules[id].judge(facts)
     return { looked_at, outcomes: findings.filter(only).map((each) => outcomeOf(checkableRules[id], each, level)) }
   })
-  return orWell(
-    judged.flatMap(({ outcomes }) => outcomes),
-    judged.every(({ looked_at }) => looked_at === 0) ? unseen : holds,
-  )
+  const found = judged.flatMap(({ outcomes }) => outcomes)
+  if (found.length === 0 && judged.every(({ looked_at }) => looked_at === 0)) {
+    return [{ level: 'not_seen', message: unseen, fix: null }]
+  }
+  return orWell(found, holds)
 }
 
 function outcomeOf(rule: RuleText, finding: Finding, level?: Level): Outcome {
@@ -312,7 +374,13 @@ export type Summary = Record<Level, number>
 
 export function summaryOf(results: readonly Diagnosis[]): Summary {
   const count = (level: Level) => results.filter((result) => result.level === level).length
-  return { ok: count('ok'), warning: count('warning'), problem: count('problem'), unknown: count('unknown') }
+  return {
+    ok: count('ok'),
+    warning: count('warning'),
+    problem: count('problem'),
+    not_seen: count('not_seen'),
+    unknown: count('unknown'),
+  }
 }
 
 /** How each level is printed, the best first. */
@@ -320,6 +388,7 @@ const levels = {
   ok: { symbol: '✓', color: 'green', many: 'ok' },
   warning: { symbol: '!', color: 'yellow', many: 'warnings' },
   problem: { symbol: '✗', color: 'red', many: 'problems' },
+  not_seen: { symbol: '-', color: 'dim', many: 'not seen' },
   unknown: { symbol: '?', color: 'dim', many: 'unknown' },
 } as const
 
@@ -346,7 +415,7 @@ export function reportLines(results: readonly Diagnosis[], style: Style): string
     }),
     counts
       .filter(([level, count]) => level === 'ok' || count > 0)
-      .map(([level, count]) => style[levels[level].color](plural(count, level, levels[level].many)))
+      .map(([level, count]) => style[levels[level].color](plural(count, level.replace('_', ' '), levels[level].many)))
       .join(', '),
   ]
 }

@@ -2,9 +2,8 @@
  * The journal of a sandbox: its records of an integration, read page by page over its control API, and what a request
  * is about.
  */
-import { commandLineAgent } from '../cli/run/host.ts'
 import { type Client, nextCursor } from '../client/client.ts'
-import { contractCheckClient } from '../contract/endpoint.ts'
+import { contractCheckClient, isOwnRequest } from '../contract/own-requests.ts'
 import type { BeaconItem } from '../contract/resources/beacons.ts'
 import type { PlacementItem } from '../contract/resources/placements.ts'
 import type { ListedRequest, RequestItem } from '../contract/resources/requests.ts'
@@ -25,8 +24,8 @@ interface ReadOptions {
 }
 
 /**
- * Returns the newest exchanges, with the placements and beacons of the same time. Requests of `svc contract check`, and
- * failed ones of this command line, are left out: they do not come from an integration.
+ * Returns the newest exchanges, with the placements and beacons of the same time. Requests that svc itself sent, and
+ * the placements and beacons of those, are left out: they do not come from an integration.
  */
 export async function readJournal(
   client: Client,
@@ -35,8 +34,10 @@ export async function readJournal(
   about: Pick<Journal, 'client_id' | 'command_name'>,
 ): Promise<Journal> {
   const query = since === undefined ? {} : { since }
-  const listed = await readPages(limit, (page) =>
-    client.requests.list({ query: { ...query, ...(after ? { after } : {}), ...page, details: 'true' } }),
+  const listed = await readPages(
+    limit,
+    (page) => client.requests.list({ query: { ...query, ...(after ? { after } : {}), ...page, details: 'true' } }),
+    ({ request_headers = {} }) => !isOwnRequest(request_headers),
   )
   // Pages that are not allowed yet are the most common mistake of integrations.
   const foreign = await client.requests.list({
@@ -47,42 +48,66 @@ export async function readJournal(
   const read = [...listed, ...foreign.items]
     .sort((one, other) => (one.request_id < other.request_id ? 1 : -1))
     .map(exchangeOf)
-    .filter((exchange) => !isOfThisProgram(exchange))
     .reverse()
-  const exchanges = read.filter(({ path }) => path.startsWith('/'))
+  const own = new Set(read.filter(isOwn))
+  const ownSlots = new Set([...own].flatMap((exchange) => (isAdRequest(exchange) ? slotsMadeBy(exchange) : [])))
+  const ownBeacons = new Set([...own].flatMap((exchange) => (isBeacon(exchange) ? beaconIdsOf(exchange) : [])))
+  const exchanges = read.filter((exchange) => exchange.path.startsWith('/') && !own.has(exchange))
   const slots = after === undefined ? null : new Set(exchanges.flatMap((each) => [each.slot_id, ...openSlots(each)]))
   const isConcerned = ({ slot_id }: { slot_id: string | null }) => slots === null || slots.has(slot_id)
   const isOfCheck = (id: string | null) => id?.startsWith(contractCheckClient.session_prefix) === true
   return {
     exchanges,
     callbacks: read.filter(({ path }) => !path.startsWith('/')),
-    placements: placements.filter((each) => isConcerned(each) && !isOfCheck(each.session_id)),
-    beacons: beacons.filter((each) => isConcerned(each) && !isOfCheck(each.beacon_id)),
+    placements: placements.filter(
+      (each) => isConcerned(each) && !isOfCheck(each.session_id) && !ownSlots.has(each.slot_id),
+    ),
+    beacons: beacons.filter(
+      (each) => isConcerned(each) && !isOfCheck(each.beacon_id) && !ownBeacons.has(each.beacon_id ?? ''),
+    ),
+    own_requests: [...own].filter(({ path }) => path.startsWith('/v1/')).length,
     projects,
     now_ms: clock.now_ms,
     ...about,
   }
 }
 
-/** Reads a list page by page, newest first, until its end or `limit` items. */
+/** A suite of `svc qa run` may have sent this many times as many requests since as are read of an integration. */
+const maxPassedOver = 10
+
+/** Reads a list page by page, newest first, until its end or `limit` items that count. */
 async function readPages<Item>(
   limit: number,
   read: (page: { limit: number; cursor?: string }) => Promise<{ items: Item[]; next_cursor: string | null }>,
+  counts: (item: Item) => boolean = () => true,
 ): Promise<Item[]> {
   const items: Item[] = []
+  let counted = 0
   let cursor: string | null = null
   do {
-    const size = Math.min(1_000, limit - items.length)
+    const size = Math.min(1_000, limit - counted)
     const page = await read({ limit: size, ...(cursor === null ? {} : { cursor }) })
     items.push(...page.items)
+    counted += page.items.filter(counts).length
     cursor = nextCursor(page, cursor)
-  } while (cursor !== null && items.length < limit)
+  } while (cursor !== null && counted < limit && items.length < maxPassedOver * limit)
   return items
 }
 
-function isOfThisProgram(exchange: Exchange): boolean {
-  const isCheck = exchange.request_headers['user-agent'] === contractCheckClient.user_agent
-  return isCheck || (isOfCommandLine(exchange) && exchange.status >= 400)
+function isOwn({ request_headers }: Exchange): boolean {
+  return isOwnRequest(request_headers)
+}
+
+/** Returns the slots that a request created: the first one of a placement, and all of a job. */
+function slotsMadeBy({ slot_id, response_body, response_headers }: Exchange): string[] {
+  const listed = valueAt(response_body, 'slot_ids')
+  const more = response_headers['x-sandbox-slot-ids']?.split(/[ ,]+/) ?? []
+  return [slot_id, ...(Array.isArray(listed) ? listed.map(String) : []), ...more].filter((each) => each !== null)
+}
+
+function beaconIdsOf({ request_body }: Exchange): string[] {
+  const id = textAt(request_body, 'beacon_id')
+  return id === null ? [] : [id]
 }
 
 function exchangeOf(item: ListedRequest): Exchange {
@@ -114,6 +139,8 @@ export interface Journal {
   placements: readonly PlacementItem[]
   beacons: readonly BeaconItem[]
   projects: SandboxInfo['projects']
+  /** How many requests to the API svc itself sent, which are left out. */
+  own_requests: number
   /** Sandbox time when the journal was read, epoch milliseconds. */
   now_ms: number
   /** The project of the settings. */
@@ -155,11 +182,6 @@ export function isFrame({ method, path }: Exchange): boolean {
 /** Whether it is an activation that succeeded. */
 export function isActivated(exchange: Exchange): boolean {
   return isActivation(exchange) && exchange.status === 200
-}
-
-/** Whether a command of `svc` sent it, such as `svc trigger`. */
-export function isOfCommandLine({ request_headers }: Exchange): boolean {
-  return request_headers['user-agent']?.startsWith(commandLineAgent) === true
 }
 
 /** Whether a browser sent it: programs send none of these headers. */

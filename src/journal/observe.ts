@@ -18,7 +18,7 @@ import type {
 import type { PageSeen } from './facts/page.ts'
 import type { Exchange } from './journal.ts'
 import type { AnyRule, Finding, Judgement, Observed } from './rule.ts'
-import { observeRules } from './rules/index.ts'
+import { observeRules, type PageRuleId } from './rules/index.ts'
 
 export interface Watched extends Observed {
   /** Null without a browser. */
@@ -31,15 +31,58 @@ type Standing = 'error' | 'warning' | 'holds' | 'not_seen'
 interface Verdict extends Judgement {
   rule: AnyRule
   standing: Standing
+  /** The rule whose finding explains those of this one, which are left out. */
+  follows: string | null
 }
 
 /** Returns the verdicts in the order of the rules: those about the page first. */
 export function judge(watched: Watched): Verdict[] {
-  return Object.values(observeRules).map((rule) => {
+  const verdicts = Object.values(observeRules).map((rule): Verdict => {
     const judgement = judgementOf(rule, watched)
     const findings = judgement.findings.map((finding) => withEvidence(finding, watched))
-    return { rule, ...judgement, findings, standing: standingOf(rule, judgement) }
+    return { rule, ...judgement, findings, standing: standingOf(rule, judgement), follows: null }
   })
+  return watched.page === null ? verdicts : withoutConsequences(verdicts, watched.page)
+}
+
+/** Why an ad cannot be seen in a page, the most precise cause first. */
+const causes: readonly PageRuleId[] = ['frame-blocked', 'slot-hidden', 'slot-blank']
+
+/**
+ * Leaves out what follows from a finding about the page: of an ad that is blocked, the fill is unused, no beacon
+ * arrives, and a step that waits for one fails. A step that waits for an ad that render.js did not show has its reason.
+ */
+function withoutConsequences(verdicts: readonly Verdict[], { mounts, failed_step }: PageSeen): Verdict[] {
+  const isWaiting = failed_step?.is_wait === true
+  const named = (id: string) => verdicts.find(({ rule }) => rule.id === id)!
+  const cause = causes.find((id) => named(id).standing === 'error')
+  const errors = named('page-errors')
+  if (cause === undefined) {
+    if (!isWaiting || errors.findings.length === 0) return [...verdicts]
+    const [{ message, fix }] = errors.findings as [Finding]
+    return verdicts.map((verdict) => {
+      if (verdict === errors) return following(verdict, 'step-failed')
+      const isStep = verdict.rule.id === 'step-failed'
+      if (!isStep) return verdict
+      const because = (step: Finding) => ({ ...step, message: `${step.message} ${message}`, ...(fix ? { fix } : {}) })
+      return { ...verdict, findings: verdict.findings.map(because) }
+    })
+  }
+  const slots = new Set<string | null>(mounts.map(({ slot_id }) => slot_id))
+  const isOfPage = ({ requests = [] }: Finding) => requests.every(({ slot_id }) => slots.has(slot_id))
+  return verdicts.map((verdict) => {
+    const { id } = verdict.rule
+    const isConsequence =
+      (id === 'step-failed' && isWaiting) ||
+      (['fill-unused', 'beacon-missing'].includes(id) &&
+        verdict.findings.length > 0 &&
+        verdict.findings.every(isOfPage))
+    return isConsequence ? following(verdict, cause) : verdict
+  })
+}
+
+function following(verdict: Verdict, cause: string): Verdict {
+  return { ...verdict, findings: [], standing: 'not_seen', follows: cause }
 }
 
 /** Lists each request of a finding once, oldest first: the second of three repetitions both repeats and is repeated. */
@@ -115,7 +158,8 @@ function outcomeOf(standing: Standing, { is_strict }: ResultOptions): Outcome {
   return standing === 'error' || (standing === 'warning' && is_strict) ? 'failed' : 'passed'
 }
 
-function reasonOf({ standing, rule, findings }: Verdict): string | null {
+function reasonOf({ standing, rule, findings, follows }: Verdict): string | null {
+  if (follows !== null) return `follows from ${follows}`
   if (standing === 'not_seen') return `not seen: ${rule.needs}`
   return standing === 'warning' ? `warning: ${findings.map(({ message }) => message).join(' ')}` : null
 }
@@ -239,7 +283,8 @@ function listLines(
   const violated = [...error, ...warning]
   const isAboutMissingPage = ({ rule }: Verdict) => watched.page === null && ['page', 'served'].includes(rule.facts)
   const aboutPage = not_seen.filter(isAboutMissingPage).length
-  const unseen = not_seen.filter((verdict) => !isAboutMissingPage(verdict))
+  const following = not_seen.filter(({ follows }) => follows !== null)
+  const unseen = not_seen.filter((verdict) => !isAboutMissingPage(verdict) && verdict.follows === null)
   const keep = 'The sandbox ended with the command. Keep its requests: --reporter list --reporter html=observe.html'
   const rules = (mark: string, verb: string, list: readonly Verdict[]) => {
     // When nothing was seen, the names of all rules would only hide that.
@@ -264,6 +309,7 @@ function listLines(
     ...notes.map((note) => `${paint.cyan('i')} ${note}`),
     ...rules(paint.green('✓'), holds.length === 1 ? 'holds' : 'hold', holds),
     ...rules(paint.yellow('-'), 'had nothing to judge by', unseen),
+    ...following.map(({ rule, follows }) => `${paint.yellow('-')} ${rule.id} follows from ${follows}`),
     ...(aboutPage === 0 ? [] : [`${paint.yellow('-')} ${aboutPage} rules are about a page: --url ADDRESS`]),
     '',
     totals.join(', '),

@@ -7,6 +7,7 @@ import { version } from '../cli/run/host.ts'
 import { keyOfStarted } from '../cli/settings/settings.ts'
 import type { Fetch } from '../client/exchange.ts'
 import { createClient } from '../client/index.ts'
+import { ownAgents } from '../contract/own-requests.ts'
 import { diagnose } from '../journal/doctor.ts'
 import { gatherSandbox } from '../journal/facts/machine.ts'
 import { readJournal } from '../journal/journal.ts'
@@ -54,7 +55,10 @@ function accessOf(sandbox: ServingSandbox, { token, mayWrite }: Caller): Sandbox
   const client = createClient({
     base_url: url,
     credential: keys.secret_key,
-    headers: { 'user-agent': `svc-mcp/${version}`, ...(token === undefined ? {} : { 'x-sandbox-token': token }) },
+    headers: {
+      'user-agent': `${ownAgents.tools}${version}`,
+      ...(token === undefined ? {} : { 'x-sandbox-token': token }),
+    },
     fetch,
     validate: false,
   })

@@ -4,7 +4,7 @@
  * 400 lines, since it is the table of all tools: the text of each is what an agent chooses by.
  */
 import { z } from 'zod'
-import { CliError, didYouMean } from '../cli/run/errors.ts'
+import { CliError, didYouMean, nothingChecked } from '../cli/run/errors.ts'
 import { version } from '../cli/run/host.ts'
 import { describeField } from '../client/errors.ts'
 import type { Endpoint } from '../contract/endpoint.ts'
@@ -273,7 +273,7 @@ function ownTools() {
       narrower: 'Leave out all.',
       async call(access, { all }) {
         const findings = await access.diagnose()
-        const shown = all === true ? findings : findings.filter(({ level }) => level !== 'ok')
+        const shown = all === true ? findings : findings.filter(({ level }) => level !== 'ok' && level !== 'not_seen')
         return { summary: summaryOf(findings), findings: shown }
       },
     },
@@ -295,7 +295,9 @@ function ownTools() {
       }),
       narrower: 'Give fewer beacons.',
       async call(access, { text, sent_at_ms = null }) {
-        return lintBeacons(String(text), { now_ms: access.now(), sent_at_ms: sent_at_ms as number | null })
+        const report = lintBeacons(String(text), { now_ms: access.now(), sent_at_ms: sent_at_ms as number | null })
+        if (report.beacons > 0 || report.findings.length > 0) return report
+        throw nothingChecked('There is no beacon in this text.', 'Give the bodies of POST /v1/beacons, or a HAR file.')
       },
     },
   } satisfies Record<string, Tool>
@@ -373,6 +375,13 @@ async function runSuites(access: SandboxAccess, { suites, grep = '', signal }: S
         update_snapshots: false,
       })
       const failed = result.cases.filter(({ outcome }) => outcome === 'failed')
+      if (failed.length === 0 && result.cases.every(({ outcome }) => outcome !== 'passed')) {
+        const [reason] = result.cases.flatMap((each) => each.reason ?? [])
+        throw nothingChecked(
+          `Nothing was checked: none of ${result.cases.length} cases applies.`,
+          reason ?? 'Choose others.',
+        )
+      }
       const needing_browser = all.filter(needsBrowser).length
       return { totals: totalsOf(result.cases), needing_browser, failed: failed.map(describeFailed) }
     } finally {

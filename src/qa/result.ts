@@ -20,6 +20,11 @@ export class QaError extends Error {
   }
 }
 
+/** Something that the browser of the run cannot do: the case is not applicable there, which is no failure. */
+export class NotSupported extends Error {
+  override readonly name = 'NotSupported'
+}
+
 /** A place in a suite file, counted from 1. */
 export interface Place {
   /** As given on the command line, or `builtin:<name>` for the built-in suites. */
@@ -141,6 +146,8 @@ export interface TargetSummary {
   /** Version of the sandbox, or null for another service. */
   version: string | null
   key_mode: 'test' | 'live'
+  /** The browser that pages were opened in: `Firefox 153.7.0`. Without one there is no field. */
+  browser?: string
 }
 
 export interface RunResult {

@@ -126,4 +126,5 @@ const item = {
   metric: null,
   occurred_at_ms: start_ms,
   received_at_ms: start_ms,
+  metadata: null,
 }

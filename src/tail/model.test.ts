@@ -35,6 +35,7 @@ function beacon(seq: number, fields: Partial<TailBeacon> = {}): TailBeacon {
     metric: null,
     occurred_at_ms: start_ms,
     received_at_ms: start_ms,
+    metadata: null,
     ...fields,
   }
 }

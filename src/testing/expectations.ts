@@ -248,6 +248,7 @@ export async function haveAccepted(
     return count === undefined ? found > 0 : found === count
   }, wait_ms)
   const what = `accepted ${event} beacon${describeFilter(filter)}`
+  if (pass === (count === 0) && (isNot || count === 0) && (await isUnused(sandbox))) return nothingJudged(isNot)
   if (pass)
     return verdict(
       true,
@@ -284,6 +285,7 @@ export async function haveBilled(
     },
     timeout ?? (isNot ? 0 : timeout_ms),
   )
+  if (pass === (count === 0) && (isNot || count === 0) && (await isUnused(sandbox))) return nothingJudged(isNot)
   const kind = [event, metric].filter((part) => part !== undefined).join(', ')
   const of = describeFilter(filter)
   const heading = pass
@@ -294,11 +296,19 @@ export async function haveBilled(
   return verdict(pass, heading, await describeBeacons(sandbox, filter))
 }
 
-/** Whether every beacon so far was accepted, or is a repetition of an accepted one. */
-export async function haveNoRejectedBeacons(received: unknown, filter: BeaconFilter): Promise<Verdict> {
+/** Whether every beacon so far was accepted, or is a repetition of an accepted one. Fails when none has arrived. */
+export async function haveNoRejectedBeacons(
+  received: unknown,
+  filter: BeaconFilter,
+  { isNot }: Pick<Expecting, 'isNot'>,
+): Promise<Verdict> {
   const sandbox = checkSandbox(received, 'toHaveNoRejectedBeacons')
   const rejected = await rejectedBeacons(sandbox, filter)
   const of = describeFilter(filter)
+  if (rejected.length === 0 && (await sandbox.beacons(filter)).length === 0) {
+    const heading = `No beacon${of} arrived, so there was none to judge.`
+    return verdict(isNot, heading, await describeBeacons(sandbox, filter))
+  }
   return rejected.length === 0
     ? verdict(true, `Expected a rejected beacon${of}, but none was rejected.`, await describeBeacons(sandbox, filter))
     : verdict(
@@ -306,6 +316,23 @@ export async function haveNoRejectedBeacons(received: unknown, filter: BeaconFil
         `Expected no rejected beacon${of}, but ${rejected.length === 1 ? 'one was' : `${rejected.length} were`}:`,
         rejected.map(describeRejected).join('\n'),
       )
+}
+
+/** Whether the sandbox has received no request in this test. */
+async function isUnused(sandbox: TestSandbox): Promise<boolean> {
+  const query = { limit: 1, ...sinceQuery(sandbox) }
+  const { requests } = sandbox.client
+  const lists = await Promise.all([requests.list({ query }), requests.list({ query: { ...query, foreign: 'true' } })])
+  return lists.every(({ items }) => items.length === 0)
+}
+
+/** The verdict on what must not have happened, in a sandbox that nothing has used: it fails either way. */
+function nothingJudged(isNot: boolean): Verdict {
+  return verdict(
+    isNot,
+    'The sandbox has received no request in this test, so nothing was judged.',
+    'Does the app use sandbox.env? To expect that it sends nothing: expect((await sandbox.client.requests.list()).items).toEqual([])',
+  )
 }
 
 /** Returns what `expect` received as a sandbox. Throws TypeError for anything else. */

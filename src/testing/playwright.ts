@@ -122,7 +122,7 @@ export const expect = unextended.extend({
     return haveBilled(received, options, { isNot: this.isNot, timeout_ms: timeoutOf(this) })
   },
   async toHaveNoRejectedBeacons(received: TestSandbox, filter: BeaconFilter = {}): Promise<Verdict> {
-    return haveNoRejectedBeacons(received, filter)
+    return haveNoRejectedBeacons(received, filter, { isNot: this.isNot })
   },
   /**
    * Expects that a page shows a placement: its frame was loaded, is visible, and has its ad label. Waits until it does;

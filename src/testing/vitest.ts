@@ -85,7 +85,7 @@ expect.extend({
     return haveBilled(received, options, { isNot: this.isNot === true, timeout_ms: defaultTimeout_ms })
   },
   async toHaveNoRejectedBeacons(received: unknown, filter: BeaconFilter = {}) {
-    return haveNoRejectedBeacons(received, filter)
+    return haveNoRejectedBeacons(received, filter, { isNot: this.isNot === true })
   },
 })
 
@@ -101,7 +101,7 @@ declare module 'vitest' {
      * so far.
      */
     toHaveBilled(options?: BilledWait): Promise<void>
-    /** Expects that every beacon received so far was accepted. */
+    /** Expects that every beacon received so far was accepted. Fails when none has arrived. */
     toHaveNoRejectedBeacons(filter?: BeaconFilter): Promise<void>
   }
 }

@@ -19,6 +19,7 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/main.ts', modules: ['src/program.ts', 'src/cli'], builtins: 'all' },
   { path: 'src/program.ts', modules: [...base, 'src/cli', 'src/commands'], packages: ['commander'], builtins: 'all' },
   { path: 'src/foundation/file-system.ts', builtins: ['node:fs', 'node:path'] },
+  { path: 'src/foundation/consent-strings.ts', packages: ['@iabgpp/cmpapi', '@iabtcf/core'], builtins: 'none' },
   { path: 'src/foundation', packages: ['jsonc-parser', 'string-width'], builtins: 'none' },
   { path: 'src/contract', modules: ['src/foundation'], packages: ['zod'], builtins: 'none' },
   {
@@ -49,6 +50,12 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   {
+    path: 'src/hosts',
+    modules: [...base, 'src/cli/output', 'src/journal', 'src/qa'],
+    packages: ['@ghostery/adblocker', 'playwright-core'],
+    builtins: 'all',
+  },
+  {
     path: 'src/testing',
     modules: [...base, 'sandbox/index.ts'],
     packages: ['vitest', '@playwright/test'],
@@ -63,7 +70,7 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/scaffold', modules: ['src/foundation'], packages: ['validate-npm-package-name'], builtins: 'all' },
   {
     path: 'src/commands',
-    modules: [...base, 'src/cli', 'src/tail', 'src/journal', 'src/mcp', 'src/qa', 'src/scaffold'],
+    modules: [...base, 'src/cli', 'src/tail', 'src/hosts', 'src/journal', 'src/mcp', 'src/qa', 'src/scaffold'],
     // The question of svc init is drawn with ink.
     packages: ['commander', 'zod', 'ink', 'react'],
     builtins: 'all',

@@ -114,6 +114,9 @@ const keylessSenders = new Set([
   'src/commands/contract.ts',
   'src/journal/facts/served-files.ts',
   'src/commands/qa/observe.ts',
+  // The requests of a page as its browser sent them, and a page of our own.
+  'src/hosts/passthrough.ts',
+  'src/hosts/own-page.ts',
   // The sandbox of a test, with its own test keys; and whether the app under test responds, without a key.
   'src/testing/open-sandbox.ts',
   'src/testing/playwright.ts',

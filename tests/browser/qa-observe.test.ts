@@ -12,7 +12,7 @@ import { readJournal } from '../../src/journal/journal.ts'
 import { judge, resultOf } from '../../src/journal/observe.ts'
 import { allPageRules } from '../../src/journal/rules/index.ts'
 import { turnRules } from '../../src/journal/rules/turns.ts'
-import { loadPageSteps, PageStepFailed } from '../../src/qa/browser/page-steps.ts'
+import { loadPageSteps } from '../../src/qa/browser/page-steps.ts'
 import type { CaseResult } from '../../src/qa/result.ts'
 import { startTestCli, svc, temporaryDirectory } from '../cli/test-cli.ts'
 import { startApp } from '../observe/app.ts'
@@ -62,11 +62,23 @@ const until = (condition: string) => (page: BrowserPage) =>
   )
 
 /** Watches a page of an app in the browser that all tests share, and judges it. */
-async function judged(page: Page, drive: WatchOptions['drive'] = until(page.until ?? isInView), sandbox = shared) {
+async function judged(
+  page: Page,
+  drive: WatchOptions['drive'] = page.steps === undefined ? until(page.until ?? isInView) : steps(page.steps, 1_000),
+  sandbox = shared,
+) {
   await using app = await startApp(sandbox.url, page)
   const { signal } = new AbortController()
   const bases = [sandbox.url, sandbox.url.replace('127.0.0.1', 'localhost')]
-  const options = { url: app.url, bases, for_ms: page.for_ms ?? watch_ms, signal, is_headed: false, drive }
+  const options = {
+    url: app.url,
+    browser_name: 'Chromium',
+    bases,
+    for_ms: page.for_ms ?? watch_ms,
+    signal,
+    is_headed: false,
+    drive,
+  }
   const seen = await watchPage(await sharedChromium(), options)
   const client = createClient({ base_url: sandbox.url, credential: sandbox.projects[0]!.secret_key })
   const about = { client_id: 'proj_demo', command_name: 'svc' }
@@ -149,14 +161,14 @@ describe.concurrent('a list that draws its messages again', () => {
   })
 })
 
-describe.concurrent('the cause is named', () => {
-  const findingOf = (cases: CaseResult[], rule: string) =>
-    // Without screenshots, which are all that one would see of a failure.
-    JSON.stringify(cases.find((item) => nameOf(item) === rule)?.steps.map(({ screenshots, ...step }) => step)).replace(
-      /slot_\w+/g,
-      'SLOT',
-    )
+const findingOf = (cases: CaseResult[], rule: string) =>
+  // Without screenshots, which are all that one would see of a failure.
+  JSON.stringify(cases.find((item) => nameOf(item) === rule)?.steps.map(({ screenshots, ...step }) => step)).replace(
+    /slot_\w+/g,
+    'SLOT',
+  )
 
+describe.concurrent('the cause is named', () => {
   test.each(Object.entries(hiddenPages))('%s It is not called blank.', async (message, page) => {
     const { cases, violated } = await judged(page)
     expect(violated).toEqual(['slot-hidden'])
@@ -214,9 +226,28 @@ describe.concurrent('steps', () => {
     ["- run: throw new Error('mine')", 'ask.yaml:1:3: run failed: mine'],
     ['- wait_for: rendered', 'ask.yaml:1:3: render.js did not emit rendered within 1 s.'],
   ])('that fail are named with their place: %s', async (text, message) => {
-    const failure = await judged(askingPage, steps(text, 1_000)).catch((error: unknown) => error)
-    expect(failure).toBeInstanceOf(PageStepFailed)
-    expect((failure as Error).message).toContain(message)
+    const { cases, of } = await judged({ ...askingPage, for_ms: 500 }, steps(text, 1_000))
+    expect(of('error', true).map(nameOf)).toEqual(['step-failed'])
+    expect(findingOf(cases, 'step-failed')).toContain(message)
+    expect(of('holds', true).map(nameOf)).toContain('secret-key-served')
+  })
+
+  test('that wait for an ad that is blocked follow from its cause, which is one finding', async () => {
+    const wait = steps('- wait_for: rendered', 1_000)
+    const { cases, of } = await judged(wrongPages['frame-blocked'], wait)
+    expect(of('error', true).map(nameOf)).toEqual(['frame-blocked'])
+    const followed = ['step-failed', 'fill-unused', 'beacon-missing']
+    const reasons = cases.filter((item) => followed.includes(nameOf(item))).map(({ reason }) => reason)
+    expect(reasons).toContain('follows from frame-blocked')
+    expect(cases.find((item) => nameOf(item) === 'step-failed')?.reason).toBe('follows from frame-blocked')
+  })
+
+  test('that wait for an ad that render.js did not show name its reason', async () => {
+    const { cases, violated } = await judged(wrongPages['page-errors'], steps('- wait_for: rendered', 1_000))
+    expect(violated).toEqual(['step-failed'])
+    expect(findingOf(cases, 'step-failed')).toMatch(
+      /did not emit rendered within 1 s.*render\.js reported the error response_unreadable/,
+    )
   })
 
   test('that are misspelt are refused before anything is started', () => {
@@ -242,9 +273,9 @@ describe.concurrent('the command', () => {
     await using app = await startApp(cli.sandbox.url, askingPage)
     const browser = `--browser-path ${await chromium.executablePath()}`
     const { code, stderr } = await cli.svc(`qa observe --url ${app.url} ${browser} --for 500ms --reporter dot`)
-    expect(code).toBe(0)
+    expect(code).toBe(5)
     expect(stderr).toMatch(
-      /The page requested no ad\. Does it wait for consent or a question\? .*--steps FILE.*--interactive\n$/,
+      /error: Nothing was judged: .*\nhint: The page requested no ad\. Does it wait for consent or a question\? .*--steps FILE.*--interactive\n$/,
     )
   })
 
@@ -267,8 +298,9 @@ describe.concurrent('the command', () => {
   test('fails with the step that could not be done', async () => {
     const file = join(home, 'wrong.yaml')
     writeFileSync(file, "- run: throw new Error('mine')\n")
-    const { code, stderr } = await observe(askingPage, `-q --steps ${file}`)
-    expect({ code, stderr }).toEqual({ code: 5, stderr: expect.stringContaining('wrong.yaml:1:3: run failed: mine') })
+    const { code, stdout } = await observe(askingPage, `-q --steps ${file} --for 500ms --reporter list`)
+    expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('wrong.yaml:1:3: run failed: mine') })
+    expect(stdout).toMatch(/✓ \d+ rules? holds?: .*secret-key-served/)
   })
 
   test('the html report has the finding and a screenshot of the page', async () => {

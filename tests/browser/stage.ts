@@ -142,8 +142,8 @@ export async function withSlowClips(page: Page): Promise<void> {
 
 let sessions = 0
 
-/** Starts an emulator and an integrator's app. */
-export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
+/** Starts an emulator and an integrator's app, for pages in the browser that all tests share or in another. */
+export async function openStage(options: SandboxOptions = {}, other?: Browser): Promise<Stage> {
   const sandbox = await startSandbox(options)
   const { secret_key, client_id } = sandbox.keys
   const client = createClient({ base_url: sandbox.url, credential: secret_key })
@@ -179,7 +179,7 @@ export async function openStage(options: SandboxOptions = {}): Promise<Stage> {
   }
   await listen(server)
   const host_url = `http://localhost:${(server.address() as AddressInfo).port}`
-  const browser = await sharedChromium()
+  const browser = other ?? (await sharedChromium())
 
   async function open(given: OpenOptions = {}): Promise<Host> {
     const session_id = `browser-${process.pid}-${++sessions}`

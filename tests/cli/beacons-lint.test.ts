@@ -239,7 +239,7 @@ test('the beacon requests of a HAR file are judged at their own time', async () 
   const all = await found(text)
   expect(all.map(({ code }) => code)).toEqual(['content_type_unsupported', 'beacon_stale', 'route_deprecated'])
   expect(text.split('\n')[all[1]!.line - 1]).toContain('instance-1:visible')
-  expect(await lint(har(request('https://api.test/v1/jobs', {})))).toMatchObject({ code: 2 })
+  expect(await lint(har(request('https://api.test/v1/jobs', {})))).toMatchObject({ code: 5 })
 })
 
 test('no column counts the byte order mark', async () => {
@@ -250,7 +250,7 @@ test('no column counts the byte order mark', async () => {
 test('an empty file, a missing file, and bytes that are not text', async () => {
   for (const empty of ['[]', '', ' \n\n']) {
     expect(await lint(empty)).toEqual({
-      code: 2,
+      code: 5,
       stdout: '',
       stderr: 'error: There is no beacon in stdin.\nhint: It is empty.\n',
     })
@@ -295,7 +295,13 @@ test('a turn with two asset tokens is named at its newest beacon, and a view tha
   const text = lines({ ...render, ...turn }, { ...visible, ...turn }, ...second)
   expect(await found(text)).toMatchObject([
     { line: 3, severity: 'warning', code: 'turn-asked-again', path: 'metadata.turn_id' },
-    { line: 4, severity: 'warning', code: 'counted-twice', path: 'metadata.turn_id' },
+    {
+      line: 4,
+      severity: 'warning',
+      code: 'counted-twice',
+      path: 'metadata.turn_id',
+      fix: expect.stringMatching(/^Ask once for a message/),
+    },
   ])
   expect(await codes(lines({ ...render, ...turn }, second[0]))).toEqual(['turn-asked-again'])
   expect(await codes(lines({ ...render, ...turn }, { ...second[0], metadata: { turn_id: 'm2' } }))).toEqual([])

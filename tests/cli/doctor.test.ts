@@ -6,12 +6,13 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
-import type { Diagnosis, Summary } from '../../src/journal/doctor.ts'
+import type { Diagnosis, LookedAt, Summary } from '../../src/journal/doctor.ts'
 import { freePort } from './process.ts'
 import { noon, type RunOptions, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 interface Report {
   ok: boolean
+  looked_at: LookedAt
   summary: Summary
   findings: Diagnosis[]
 }
@@ -43,8 +44,8 @@ describe('with a sandbox', () => {
   test('without any request the host and the sandbox are checked, and it says what to do', async () => {
     await using cli = await startTestCli()
     const { code, report } = await look(cli)
-    expect(code).toBe(0)
-    expect(report).toMatchObject({ ok: true, summary: { problem: 0 } })
+    expect(code).toBe(5)
+    expect(report).toMatchObject({ ok: false, looked_at: { requests: 0 }, summary: { problem: 0 } })
     expect(about(report, 'database')).toEqual([['ok', ':memory: and 3 evidence chains are intact.', null]])
     expect(about(report, 'port')).toEqual([['ok', `A sandbox responds at ${cli.sandbox.url}.`, null]])
     expect(about(report, 'journal')).toEqual([
@@ -78,8 +79,8 @@ describe('with a sandbox', () => {
     await cli.svc('beacons send --asset-token ast_x --event render')
     const { code, report: later } = await look(cli)
     expect({ code, journal: about(later, 'journal') }).toMatchObject({
-      code: 0,
-      journal: [['unknown', 'The journal has no requests from an integration.', expect.anything()]],
+      code: 5,
+      journal: [['unknown', expect.stringContaining('3 requests of svc itself are left out.'), expect.anything()]],
     })
     await send(cli, 'POST', '/v1/v1/placements', server, asked)
     expect(about((await look(cli)).report, 'endpoints')).toEqual([
@@ -89,6 +90,29 @@ describe('with a sandbox', () => {
         'Leave /v1 out of the base URL of the app: its requests then go to POST /v1/placements.',
       ],
     ])
+  })
+
+  test('what svc itself sends is not judged, whatever its status and however long ago', async () => {
+    await using cli = await startTestCli()
+    for (const line of [
+      'placements create',
+      'jobs create',
+      'placements create --consent denied',
+      'placements create --set session_id=undefined',
+      'qa run errors',
+      'trigger',
+    ]) {
+      await cli.svc(line)
+    }
+    await send(cli, 'GET', '/v1/projects/proj_demo/config', server)
+    const { stdout } = await cli.svc('requests list --path /v1/projects/proj_demo/config -o jsonl --limit 1')
+    await cli.svc(`requests replay ${(JSON.parse(stdout) as { request_id: string }).request_id}`)
+    await cli.svc('sandbox clock advance 31m')
+    const { code, report } = await look(cli)
+    const traffic = report.findings.filter(({ group }) => group === "The integration's traffic")
+    expect(traffic.filter(({ level }) => level === 'warning' || level === 'problem')).toEqual([])
+    expect({ code, looked_at: report.looked_at }).toMatchObject({ code: 0, looked_at: { requests: 1 } })
+    expect(report.looked_at.own_requests).toBeGreaterThan(20)
   })
 
   test('the five points to check when migrating, from real requests', async () => {
@@ -190,7 +214,7 @@ describe('with a sandbox', () => {
 
   test('a fill that is never shown expires', async () => {
     await using cli = await startTestCli()
-    await cli.svc('placements create --format banner')
+    await send(cli, 'POST', '/v1/placements', server, { ...asked, overrides: { allowed_formats: ['banner'] } })
     await cli.svc('sandbox clock advance 1m')
     expect(about((await look(cli)).report, 'fills')[0]?.[1]).toBe(
       'The only fill was not followed by a frame or a beacon.',
@@ -215,7 +239,8 @@ describe('with a sandbox', () => {
     await using cli = await startTestCli()
     await send(cli, 'POST', '/v1/placements', { authorization: 'Bearer pk_test_sandbox_demo' }, asked)
     expect((await look(cli)).code).toBe(5)
-    expect((await look(cli, `--since ${noon + 1}`)).code).toBe(0)
+    const { report } = await look(cli, `--since ${noon + 1}`)
+    expect(report).toMatchObject({ looked_at: { requests: 0 }, summary: { problem: 0 } })
   })
 
   test('a wrong environment is reported', async () => {
@@ -303,7 +328,7 @@ describe('without a sandbox', () => {
       env: { SVC_HOME: emptyHome() },
     })
     older.close()
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect({ code, stderr }).toEqual({ code: 5, stderr: expect.stringContaining('nothing_checked') })
     expect(about(JSON.parse(stdout) as Report, 'version')[0]?.[0]).toBe('warning')
     expect(about(JSON.parse(stdout) as Report, 'journal')[0]?.[1]).toMatch(
       /^The journal of svc 0\.0\.9 cannot be read by svc /,

@@ -1,5 +1,5 @@
 /** `svc exec` with real programs: what they see, what their end gives, and that nothing of them stays. */
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -69,7 +69,7 @@ describe.concurrent('what the command sees', () => {
     expect(ended).toEqual({ code: 0, stdout: '', stderr: 'mine\n' })
   })
 
-  test('commands of svc inside use this sandbox, whatever svc.config.json says; none is found outside', async () => {
+  test('commands of svc inside use this sandbox, whatever svc.config.json says; none stays listed', async () => {
     const directory = temporaryDirectory()
     writeFileSync(
       join(directory, 'svc.config.json'),
@@ -79,7 +79,50 @@ describe.concurrent('what the command sees', () => {
     const { code, stdout, stderr } = await exec(create, directory).ended
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(stdout)).toMatchObject({ status: 'ready' })
-    expect(existsSync(join(directory, 'sandboxes'))).toBe(false)
+    expect(readdirSync(join(directory, 'sandboxes'))).toEqual([])
+  })
+
+  test('an exec inside joins the sandbox around it; --isolated starts another', async () => {
+    const url = 'console.log(process.env.SVC_BASE_URL)'
+    const inside = (flags: string) =>
+      `"${process.execPath}" "${bin}" exec ${flags} -- "${process.execPath}" -e "${url}"`
+    const script = `echo "$SVC_BASE_URL"; ${inside('--seed 1')}; ${inside('-q --isolated')}; SVC_BASE_URL=http://127.0.0.1:9 ${inside('-q')}`
+    const { code, stdout, stderr } = await exec(['-q', '--', 'sh', '-c', script]).ended
+    const [around, joined, isolated, elsewhere, ...more] = stdout.trim().split('\n')
+    expect({ code, more }).toEqual({ code: 0, more: [] })
+    expect(joined).toBe(around)
+    expect(new Set([around, isolated, elsewhere, 'http://127.0.0.1:9']).size).toBe(4)
+    expect(stderr).toMatch(
+      /^joins the sandbox of the surrounding command, http:\S+, for .*\nWithout effect there: --seed\. For a sandbox of its own: --isolated\n$/,
+    )
+  })
+
+  test('while it runs, others list it as exec, use it when it is the only one, and do not stop it', async () => {
+    const directory = temporaryDirectory()
+    const waiting = 'console.log(process.env.SVC_BASE_URL); setInterval(() => {}, 1000)'
+    const here = (args: string) =>
+      svc(args, { env: { PATH, SVC_HOME: directory }, cwd: directory, host: { isRunning } })
+    const first = exec(node(waiting), directory)
+    const url = await first.firstLine
+    const listed = JSON.parse((await here('sandbox ps -o json')).stdout) as object[]
+    expect(listed).toMatchObject([{ url, used: true, ready: true, command: expect.stringContaining('setInterval') }])
+    expect((await here('sandbox ps')).stdout).toContain('exec: ')
+    expect((await here('requests list')).code).toBe(0)
+    expect(await here('sandbox stop')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('ends with its command'),
+    })
+    const second = exec(node(waiting), directory)
+    await second.firstLine
+    expect(await here('requests list')).toMatchObject({
+      code: 7,
+      stderr: expect.stringContaining('2 sandboxes of svc exec are running'),
+    })
+    first.child.kill('SIGTERM')
+    second.child.kill('SIGTERM')
+    expect((await first.ended).stderr).toContain(`inspector ${url}/_sandbox/\n`)
+    await second.ended
+    expect(readdirSync(join(directory, 'sandboxes'))).toEqual([])
   })
 
   test('a page is activated inside as well', async () => {

@@ -281,6 +281,11 @@ describe('how it runs', () => {
   })
   afterAll(() => cli[Symbol.asyncDispose]())
 
+  /** Requests a placement as an integration does. */
+  const askAs = async (session_id: string) => {
+    use({ url: cli.sandbox.url, ...cli.sandbox.keys })
+    expect((await ask({ session_id })).status).toBe(200)
+  }
   const command = (...words: string[]) => `-- ${process.execPath} ${words.join(' ')}`
   const run = (args: string) =>
     svc(`qa observe ${args}`, { env: { SVC_HOME: home, PATH: process.env.PATH as string }, host })
@@ -322,8 +327,15 @@ describe('how it runs', () => {
 
   test('a command that sends nothing reads which variable it has to use', async () => {
     expect((await run(command('-e', '0'))).stderr).toMatch(
-      /http:\S+ received no requests. Does the app read SVC_BASE_URL\?\n$/,
+      /error: Nothing was judged: observe saw no request of the app to http:\S+\.\nhint: Does the app read SVC_BASE_URL\?.*\n$/,
     )
+  })
+
+  test('a test that runs under svc exec is seen, since that joins', async () => {
+    const bin = join(root, 'bin/svc.js')
+    const { code, stderr, stdout } = await run(command(bin, 'exec', '-q', '--', process.execPath, script, 'clean'))
+    expect({ code, stderr: stderr.split('\n').length }).toEqual({ code: 0, stderr: 2 })
+    expect(stdout).toMatch(/^svc qa observe {2}.*: \d{2,} requests in /)
   })
 
   test('the command is repeated without passwords and keys, on stderr and above the list', async () => {
@@ -346,8 +358,7 @@ describe('how it runs', () => {
   })
 
   test('--since judges what the journal of the running sandbox has, and names the command that shows a request', async () => {
-    const asked = await cli.svc('placements create --set session_id=undefined -o json')
-    expect(asked.code).toBe(0)
+    await askAs('undefined')
     const { code, stdout, stderr } = await cli.svc('qa observe --since 10m')
     expect({ code, stderr }).toEqual({ code: 5, stderr: '' })
     expect(stdout).toContain('✗ error    session-for-all  each person has their own session')
@@ -358,10 +369,11 @@ describe('how it runs', () => {
   test('--for watches the running sandbox for a time, and judges only the requests of that time', async () => {
     const { code, stdout, stderr } = await cli.svc('qa observe --for 1ms')
     expect({ code, stderr }).toEqual({
-      code: 0,
+      code: 5,
       stderr: `\
 watching ${cli.sandbox.url}: use the integration; it is judged after 0.001 s
-${cli.sandbox.url} received no requests. Does the app read SVC_BASE_URL?
+error: Nothing was judged: observe saw no request of the app to ${cli.sandbox.url}.
+hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is not seen.
 `,
     })
     expect(stdout).not.toContain('✗')
@@ -371,7 +383,7 @@ ${cli.sandbox.url} received no requests. Does the app read SVC_BASE_URL?
     const { child, ended } = spawnSvc(['qa', 'observe'], { SVC_HOME: cli.home }, cli.home)
     const [note] = (await once(child.stderr as Readable, 'data')) as [Buffer]
     expect(note.toString()).toContain('use the integration; press Ctrl-C to judge it')
-    expect((await cli.svc('placements create --set session_id=null -o json')).code).toBe(0)
+    await askAs('null')
     child.kill('SIGINT')
     const { code, stdout } = await ended
     expect(code).toBe(5)

@@ -223,12 +223,13 @@ describe('shared state is restored', () => {
 
 describe('targets', () => {
   test('a reset is for sandboxes that the run started', async () => {
-    const { code, first } = await casesOf('- { reset: null }')
+    const { code, stdout, stderr } = await cli.svc(`qa run ${suite('- { reset: null }')} -o json`)
+    const [first] = (JSON.parse(stdout) as RunResult).cases
     expect(first).toMatchObject({
       outcome: 'not_applicable',
       reason: 'Line 6 (reset) needs a sandbox that may be erased: svc qa run --fresh.',
     })
-    expect(code).toBe(0)
+    expect({ code, stderr }).toEqual({ code: 5, stderr: expect.stringContaining('none of 1 case applies') })
   })
 
   test('a service without a control plane, and with a production key', async () => {
@@ -362,8 +363,10 @@ ${['a', 'b', 'c'].map((name) => `  - { name: ${name}, steps: [{ placement: null,
     expect(await namesOf('shop.yaml --last-failed')).toEqual([5, 'n1 passed, n2 failed'])
     write([200, 200, 200, 418])
     expect(await namesOf('--last-failed')).toEqual([0, 'n2 passed'])
-    expect(await namesOf('--last-failed')).toEqual([0, ''])
-    expect((await cli.svc('qa run --last-failed', { cwd })).stdout).toBe(`No case failed in the last run in ${cwd}.\n`)
+    expect(await namesOf('--last-failed')).toEqual([5, ''])
+    expect((await cli.svc('qa run --last-failed', { cwd })).stderr).toContain(
+      `Nothing ran: no case failed in the last run in ${cwd}.\n`,
+    )
   })
 
   test('--watch needs a file to watch', async () => {

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { Host, Signal } from '../../src/cli/run/host.ts'
 import type { ReplayResult, RequestItem } from '../../src/contract/resources/requests.ts'
@@ -195,11 +196,36 @@ hint: `)
   })
 })
 
+test('at 80 columns a long reason is cut, not its column left out; errors and notes break between words', async () => {
+  await using cli = await startTestCli()
+  await fetch(`${cli.sandbox.url}/v1/placements`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer sk_live_sandbox_demo', 'content-type': 'application/json' },
+    body: JSON.stringify({ client_id: 'proj_demo', session_id: 's', job_type: 'chat', test_outcome: 'no_fill' }),
+  })
+  const { stdout, stderr } = await cli.svc('requests list', { isTerminal: true })
+  expect(stderr).not.toContain('reason')
+  expect(stripVTControlCharacters(stdout)).toMatch(/test_outcom\S*…/)
+  const wide = await cli.svc('placements create --set colour=red --set session_id=s --set job_type=poem', {
+    isTerminal: true,
+  })
+  const lines = stripVTControlCharacters(wide.stderr).trimEnd().split('\n')
+  expect(lines.length).toBeGreaterThan(4)
+  for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80)
+  expect(lines.join(' ').replaceAll(/\s+/g, ' ')).toContain(
+    'job_type: is not one of the allowed values (expected: one of chat, code, image, voice, agent)',
+  )
+})
+
 describe('requests verify', () => {
   test('exits 0 when the count is as expected', async () => {
     await using cli = await withJournal()
     const { code, stdout, stderr } = await cli.svc('requests verify --path /v1/beacons --body event=render --times 1')
-    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'count     1\nexpected  exactly 1\n', stderr: '' })
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: 'count      1\nexpected   exactly 1\nlooked at  4 requests\n',
+      stderr: '',
+    })
     expect((await cli.svc('requests verify --path /v1/placements')).code).toBe(0)
     expect((await cli.svc('requests verify --path /v1/placements --at-least 3')).code).toBe(0)
     expect((await cli.svc('requests verify --path /v1/jobs --none')).code).toBe(0)
@@ -210,8 +236,9 @@ describe('requests verify', () => {
     const { code, stdout, stderr } = await cli.svc('requests verify --path /v1/beacons --body event=visible --times 1')
     expect(code).toBe(5)
     expect(masked(stdout)).toBe(`\
-count     0
-expected  exactly 1
+count      0
+expected   exactly 1
+looked at  4 requests
 near   POST /v1/beacons 200  req_*
        body.event is "render", not "visible"
 `)

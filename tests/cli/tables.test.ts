@@ -106,7 +106,7 @@ test('where several tables are printed, the note names the one that lacks column
     const stderr = keptStream(true)
     const stdout = { ...keptStream(true), columns }
     await cli.svc('billing report', { host: { stdout, stderr }, env: { SVC_PAGER: '', NO_COLOR: '1' } })
-    const [note] = stderr.text.split('\n')
+    const note = stderr.text.trimEnd().replaceAll('\n  ', ' ').split('\n')[0]
     return { note, heads: stdout.text.split('\n').filter((line) => /^(project|format) /.test(line)) }
   }
   const { note, heads } = await printed(60)

@@ -207,7 +207,6 @@ describe('a usage error', () => {
       "'slot_00000000007' is not an asset token.",
       "It begins with ast_; to read a slot's: svc decisions get SLOT_ID --jq .decision.asset_token",
     ],
-    ['beacons lint /dev/null', 'There is no beacon in /dev/null.', 'It is empty.'],
     ['status', "Unknown command 'status'.", 'It is svc sandbox status.'],
     ['tail --since 1h', "Unknown command 'tail'.", 'There are svc beacons tail and svc requests tail.'],
     ['list', "Unknown command 'list'.", 'Add --help to see what it takes.'],

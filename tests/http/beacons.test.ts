@@ -6,6 +6,7 @@ import {
   activate,
   asked,
   beacon,
+  day_ms,
   fill,
   key,
   liveKey,
@@ -555,12 +556,50 @@ describe('beacon tokens', () => {
     on.clock.advance(1_799_999)
     await send(on.api, beacon(on.clock, filled, 'render'), { as, origin })
     on.clock.advance(1)
-    const { status, body } = await on.api.refuse('beacons.send', {
-      as,
-      origin,
-      body: beacon(on.clock, filled, 'click'),
-    })
-    expect([status, body.reason_code]).toEqual([401, 'activation_token_expired'])
+    for (const event of ['render', 'visible', 'heartbeat']) {
+      const { status, body } = await on.api.refuse('beacons.send', {
+        as,
+        origin,
+        body: beacon(on.clock, filled, event),
+      })
+      expect([event, status, body.reason_code]).toEqual([event, 401, 'activation_token_expired'])
+    }
+  })
+
+  test('is valid for a click for as long as its asset token is, and for nothing else', async () => {
+    await using on = await stage()
+    const filled = await fill(on.api)
+    const other = await fill(on.api)
+    const as = await beaconToken(on, filled.asset_token)
+    await send(on.api, beacon(on.clock, filled, 'render'), { as, origin })
+    // A reader comes back to a chat that was left open.
+    on.clock.advance(31 * 60_000)
+    const late = beacon(on.clock, filled, 'click')
+    expect(await refusal(on.api, late, { as, origin: 'http://localhost:4000' })).toBe('origin_mismatch')
+    expect(await refusal(on.api, late, { as: `${as.slice(0, -1)}_`, origin })).toBe('activation_token_invalid')
+    expect(await refusal(on.api, beacon(on.clock, other, 'click'), { as, origin })).toBe('asset_token_invalid')
+    expect(await refusal(on.api, beacon(on.clock, filled, 'visible'), { as, origin })).toBe('activation_token_expired')
+    expect((await on.api.refuse('placements.create', { as, origin, body: asked() })).body.reason_code).toBe('key_class')
+    expect(await send(on.api, late, { as, origin })).toMatchObject({ status: 200, reason_code: 'OK' })
+    expect(await send(on.api, late, { as, origin })).toMatchObject({ duplicate: true })
+    on.clock.advance(day_ms - 31 * 60_000)
+    await send(on.api, beacon(on.clock, filled, 'click'), { as, origin })
+    on.clock.advance(1)
+    expect(await refusal(on.api, beacon(on.clock, filled, 'click'), { as, origin })).toBe('activation_token_expired')
+
+    const params = { client_id: 'proj_demo' }
+    await on.api.accept('projects.update', { params, body: { click_after_load_ms: 3_600_000 } })
+    const again = await fill(on.api)
+    const short = await beaconToken(on, again.asset_token)
+    on.clock.advance(3_600_000)
+    await send(on.api, beacon(on.clock, again, 'click'), { as: short, origin })
+    const consent = { client_id: 'proj_demo', session_id: 'sess_1', decision: 'withdrawn' }
+    await on.api.accept('consent.set', { as: key, body: consent })
+    expect(await refusal(on.api, beacon(on.clock, again, 'click'), { as: short, origin })).toBe('consent_not_granted')
+    on.clock.advance(1)
+    expect(await refusal(on.api, beacon(on.clock, again, 'click'), { as: short, origin })).toBe(
+      'activation_token_expired',
+    )
   })
 
   test('an activation token sends beacons of its project and mode from its origin', async () => {

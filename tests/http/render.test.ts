@@ -245,6 +245,78 @@ describe('render.js', () => {
   })
 })
 
+describe('compression', () => {
+  const get = (on: Stage, path: string, coding: string, more: RequestInit = {}) =>
+    fetch(`${on.sandbox.url}${path}`, { ...more, headers: { 'accept-encoding': coding, ...more.headers } })
+
+  test('of render.js follows Accept-Encoding, with a tag for each form', async () => {
+    await using on = await stage()
+    const plain = await get(on, '/v1/render.js', 'identity')
+    const text = await plain.text()
+    expect([plain.headers.get('content-encoding'), plain.headers.get('vary')]).toEqual([null, 'Accept-Encoding'])
+    const tags = new Set([plain.headers.get('etag')!])
+    for (const coding of ['br', 'gzip']) {
+      const response = await get(on, '/v1/render.js', coding, { headers: { origin: 'https://any.example' } })
+      const { headers } = response
+      expect(await response.text()).toBe(text)
+      const sent_bytes = Number(headers.get('content-length'))
+      expect(sent_bytes).toBeLessThanOrEqual(8_000)
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'content-encoding': coding,
+        vary: 'Accept-Encoding',
+        'content-type': 'text/javascript; charset=utf-8',
+        'access-control-allow-origin': '*',
+        'cross-origin-resource-policy': 'cross-origin',
+      })
+      tags.add(headers.get('etag')!)
+      const head = await get(on, '/v1/render.js', coding, { method: 'HEAD' })
+      const same = ['content-encoding', 'content-length', 'etag', 'vary'] as const
+      expect(same.map((name) => head.headers.get(name))).toEqual(same.map((name) => headers.get(name)))
+      const unchanged = await get(on, '/v1/render.js', coding, { headers: { 'if-none-match': headers.get('etag')! } })
+      expect([unchanged.status, await unchanged.text()]).toEqual([304, ''])
+      expect([unchanged.headers.get('etag'), unchanged.headers.get('vary')]).toEqual([
+        headers.get('etag'),
+        'Accept-Encoding',
+      ])
+      const other = await get(on, '/v1/render.js', 'identity', { headers: { 'if-none-match': headers.get('etag')! } })
+      expect([other.status, await other.text()]).toEqual([200, text])
+      // A range is of the file as it is.
+      const part = await get(on, '/v1/render.js', coding, { headers: { range: 'bytes=0-9' } })
+      expect([part.status, part.headers.get('content-encoding'), await part.text()]).toEqual([
+        206,
+        null,
+        text.slice(0, 10),
+      ])
+    }
+    expect(tags.size).toBe(3)
+  })
+
+  test('is for text: demo and inspector, but neither images nor video', async () => {
+    await using on = await stage()
+    const { sandbox } = on
+    for (const path of [
+      '/_sandbox/demo/demo.js',
+      '/_sandbox/demo/demo.css',
+      '/_sandbox/inspector/inspector.js',
+      '/_sandbox/inspector/inspector.css',
+      '/_sandbox/docs/index.json',
+    ]) {
+      const plain = await get(on, path, 'identity')
+      const packed = await get(on, path, 'gzip, deflate, br, zstd')
+      expect([path, plain.status, packed.headers.get('content-encoding')]).toEqual([path, 200, 'br'])
+      expect(await packed.text()).toBe(await plain.text())
+      const [sent, whole] = [packed, plain].map(({ headers }) => Number(headers.get('content-length')))
+      expect(sent).toBeLessThan(whole! / 2)
+    }
+    const { placement } = await fill(on.api, { format: 'banner' })
+    const clip = await fill(on.api, { format: 'clip' })
+    for (const url of [placement.image_url!, clip.placement.video_url!]) {
+      const { headers } = await get(on, url.slice(sandbox.url.length), 'br')
+      expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([null, null])
+    }
+  })
+})
+
 describe('assets', () => {
   test('a range of a clip can be requested', async () => {
     await using on = await stage()

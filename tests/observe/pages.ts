@@ -13,6 +13,8 @@ export interface Page {
   until?: string
   /** How long it is watched from then on, milliseconds, when that is longer than usual: an ad has to be looked at. */
   for_ms?: number
+  /** A file of steps that uses it instead. */
+  steps?: string
   /** Other rules about pages that the same page violates. */
   also?: readonly PageRuleId[]
 }
@@ -163,22 +165,19 @@ export const lossyPages: Readonly<Record<string, Page>> = {
   },
 }
 
-/** A message in a list that draws it, and throws it away, as it is scrolled past: three times, each for long enough to be seen. */
-const list = (draw: string, visits = 3) => `<div id="list"></div><script>
+/** A message in a list that draws it, and throws it away, as it is scrolled past: the first time once its ad was seen. */
+const list = (draw: string, visits = 2) => `<div id="list"></div><script>
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-  const seen = async (before) => {
-    const views = () => SponsoredPlacement.getEvents().filter(({ type }) => type === 'visible').length
-    for (let wait = 0; views() <= before && wait < 40; wait++) await pause(100)
-  }
+  const isSeen = () => SponsoredPlacement.getEvents().some(({ type, event }) => type === 'beacon' && event === 'visible')
   const draw = (target) => { ${draw} }
   const visit = async (count) => {
     for (let at = 0; at < count; at++) {
       list.innerHTML = '<article><p>How do I make better espresso at home?</p><div class="slot" style="min-height:330px"></div></article>'
       draw(list.querySelector('.slot'))
-      await seen(at)
-      await pause(800)
+      while (!isSeen()) await pause(100)
+      await pause(1_500)
       if (at < count - 1) list.replaceChildren()
-      await pause(800)
+      await pause(500)
     }
     window.isOver = true
   }
@@ -195,7 +194,7 @@ export const naiveLists: Readonly<Record<string, { page: Page; rules: readonly s
     },
     rules: ['lost-on-remount'],
   },
-  'keeps the response, and mounts it each time': {
+  'keeps the response, and mounts it each time, which counts once': {
     page: {
       body: list(`window.response ??= fetch('/placement', { method: 'POST' }).then((answer) => answer.json())
         response.then((response) => SponsoredPlacement.renderPlacement({ target, response }))`),
@@ -236,6 +235,7 @@ export const naiveLists: Readonly<Record<string, { page: Page; rules: readonly s
 export const twinPage: Page = { body: `${slot}${turn()}<div id="slot"></div>` }
 
 export const wrongPages: Readonly<Record<PageRuleId, Page>> = {
+  'step-failed': { ...askingPage, steps: '- click: text=Agree' },
   'secret-key-served': { body: `${slot}<script>const key = 'sk_test_sandbox_demo'</script>${turn()}` },
   'secret-key-sent': {
     body: `${slot}<script>fetch('/other', { headers: { 'x-key': 'sk_' + 'test_sandbox_demo' } })</script>${turn()}`,

@@ -119,7 +119,9 @@ describe.each(templates)('$name', async (template) => {
     for (const script of scripts) expect(manifest.scripts).toHaveProperty(script)
     for (const [, path] of text.matchAll(/^\| `([^`]+)` \|/gm)) expect(paths).toContain(path)
     const tree = await commandTree(commands)
-    const lines = [...text.matchAll(/`npx svc-sandbox ([^`]+)`/g)].map(([, line]) => line!.split(' '))
+    const lines = [...text.matchAll(/`npx svc-sandbox ([^`]+)`/g)].map(([, line]) =>
+      line!.split(' -- ', 1)[0]!.split(' '),
+    )
     expect(lines.length).toBeGreaterThan(5)
     for (const words of lines) {
       let node: CommandNode | undefined = tree.find(({ name }) => name === words[0])

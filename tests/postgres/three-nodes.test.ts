@@ -4,8 +4,9 @@
  * restarted: nothing that was acknowledged may be lost or doubled. `NODES_SECONDS=120` for the long run.
  */
 import { randomUUID } from 'node:crypto'
+import { once as onceEmitted } from 'node:events'
 import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, connect as connectTo, createServer as createTcpServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/index.ts'
@@ -191,6 +192,79 @@ test('readyz tells a balancer that a node stops, or has lost its database, which
   expect((await api.refuse('health.ready')).body.reason_code).toBe('draining')
   await api.accept('placements.create', { as: key, body: asked() })
   await closing
+})
+
+test('a database that no longer answers, on connections that stay open, is a 503 after two heartbeats', async () => {
+  await using silent = await startSilentProxy(postgres.port)
+  const namespace = `n-${randomUUID().slice(0, 8)}`
+  const store = postgres.url.replace(`:${postgres.port}/`, `:${silent.port}/`)
+  const sandbox = await startSandbox({ store, namespace, demands_token: false, report() {} })
+  try {
+    const status = async () => (await fetch(`${sandbox.url}/_sandbox/readyz`)).status
+    expect(await status()).toBe(200)
+    silent.pause(true)
+    const started = performance.now()
+    await expect.poll(status, { interval: 50, timeout: 15_000 }).toBe(503)
+    // Two heartbeats of 2 s are missed after at most 4.5 s; a busy computer may take a little longer.
+    expect(performance.now() - started).toBeLessThan(8_000)
+    silent.pause(false)
+    await expect.poll(status, { interval: 50, timeout: 20_000 }).toBe(200)
+  } finally {
+    silent.pause(false)
+    await sandbox.close()
+  }
+})
+
+/** A proxy to a port of this computer that can stop passing anything on, while its connections stay open. */
+async function startSilentProxy(to: number) {
+  const sockets = new Set<Socket>()
+  let isPaused = false
+  const server = createTcpServer((socket) => {
+    const onward = connectTo(to, '127.0.0.1')
+    for (const each of [socket, onward]) {
+      sockets.add(each)
+      each.on('error', () => {}).on('close', () => sockets.delete(each))
+    }
+    socket.on('close', () => onward.destroy())
+    onward.on('close', () => socket.destroy())
+    socket.on('data', (bytes) => onward.write(bytes))
+    onward.on('data', (bytes) => socket.write(bytes))
+    if (isPaused) for (const each of [socket, onward]) each.pause()
+  }).listen(0, '127.0.0.1')
+  await onceEmitted(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    pause(isOn: boolean) {
+      isPaused = isOn
+      for (const socket of sockets) isOn ? socket.pause() : socket.resume()
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+test('clocks of nodes that differ by more than two seconds are named at the start, in status and by doctor', async () => {
+  const namespace = `n-${randomUUID().slice(0, 8)}`
+  const env = { SVC_HOME: temporaryDirectory(), SVC_STORE: postgres.url, SVC_NAMESPACE: namespace }
+  const right = spawnSvc(['start', '--port', '0', '-o', 'json'], env)
+  await right.firstLine
+  const fast = `data:text/javascript,${encodeURIComponent('const now=Date.now;Date.now=()=>now()+3000')}`
+  const ahead = spawnSvc(['start', '--port', '0', '-o', 'json'], { ...env, NODE_OPTIONS: `--import=${fast}` })
+  try {
+    await ahead.firstLine
+    const said =
+      /The clock of http:\S+ \(\S+\) is [23]\.\d s ahead of that of http:\S+ \(\S+\): set both to network time\./
+    const run = (args: string) => spawnSvc(args.split(' '), env).ended
+    expect((await run('sandbox status')).stderr).toMatch(said)
+    expect((await run('doctor')).stdout.replaceAll(/\n {6,}/g, ' ')).toMatch(said)
+    ahead.child.kill('SIGTERM')
+    expect((await ahead.ended).stderr).toMatch(said)
+  } finally {
+    for (const { child } of [right, ahead]) child.kill('SIGTERM')
+    await Promise.all([right.ended, ahead.ended])
+  }
 })
 
 /* Three nodes behind a proxy */

@@ -119,7 +119,7 @@ test('ids of rules: qa observe, doctor, beacons lint, contract check', async () 
     return `qa observe  ${id}  ${severity ?? 'undocumented'}`
   })
 
-  await own.svc('placements create --format banner')
+  await refuse(own.sandbox.url)
   writeFileSync(join(own.home, 'index.html'), '<p>nothing</p>')
   const doctor = JSON.parse(await stdoutOf(`doctor --serve-dir ${own.home} -o json`, {}, own)) as {
     findings: { group: string; check: string }[]

@@ -12,6 +12,7 @@ import { KeyId } from '../../../src/contract/fields.ts'
 import { decodeId } from '../../../src/contract/ids.ts'
 import { contract } from '../../../src/contract/index.ts'
 import { limits } from '../../../src/contract/limits.ts'
+import { ownAgents } from '../../../src/contract/own-requests.ts'
 import { fillPath } from '../../../src/foundation/http.ts'
 import { type JsonObject, parseJsonObject } from '../../../src/foundation/json.ts'
 import type { Context, Services } from '../../operations/context.ts'
@@ -299,7 +300,7 @@ function sendRoute(pipeline: Pipeline): Route {
       const identity = key_id === null ? null : await identityOf(services, key_id)
       const headers: IncomingHttpHeaders = {
         host: new URL(services.url).host,
-        'user-agent': 'svc-inspector',
+        'user-agent': ownAgents.inspector,
         ...(body === null ? {} : { 'content-type': 'application/json' }),
         // As the journal stores it: the identity stands for the key.
         ...(identity === null ? {} : { authorization: `Bearer ${identity.kind}_redacted` }),

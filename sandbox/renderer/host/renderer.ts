@@ -78,11 +78,11 @@ async function loadPart(script_url: string | null): Promise<{ openMounts(rendere
 }
 
 /** The browser's own APIs without which no ad can be shown and counted. */
-const needed = ['AbortController', 'fetch', 'Headers', 'MessageChannel', 'MutationObserver', 'ResizeObserver', 'URL']
+const needed = ['AbortController', 'fetch', 'MessageChannel', 'MutationObserver', 'ResizeObserver', 'WeakRef']
 
 /** Returns why this browser or page can show no ad at all, or null: checked before anything is requested. */
 export function findObstacle(): RendererError | null {
-  const missing = needed.filter((name) => !(name in window))
+  const missing = needed.filter((name) => !window[name as never])
   if (!('attachShadow' in Element.prototype)) missing.push('attachShadow')
   if (missing.length > 0) return { code: 'engine_unsupported', got: missing }
   // A sandboxed frame or a file: no allowed origin matches it, so the service lets no frame of its be embedded.

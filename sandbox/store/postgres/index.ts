@@ -154,6 +154,7 @@ async function composeStore(
         if (change.kind === 'resumed') shared.announce().catch(() => {})
         emit(change)
       },
+      onRenewed: () => void shared.announce().catch(() => {}),
     },
   )
   const connection: Connection = groupCommit(database, {

@@ -13,7 +13,10 @@ import { type Database, flushText, type Link } from './open.ts'
 export interface Nodes {
   /** The number of this node, from 0. */
   number(): number
-  /** Whether changes of others arrive within moments: while they do not, nothing may be cached. */
+  /**
+   * Whether the database responds, and changes of others arrive within moments: while they do not, nothing may be
+   * cached. False half a second after the second heartbeat in a row without a response.
+   */
   isLive(): boolean
   /** Returns the notification for others at the commit of a batch; null when there is nothing to notify. */
   noticeOf(batch: Batch): string | null
@@ -28,9 +31,15 @@ interface NodeEvents {
   /** Called with the current generation when it may have changed. */
   onGeneration(generation: { count: number; event_seq: number }): void
   head(): Head
+  /** Called now and then while the database responds. */
+  onRenewed(): void
 }
 
 const heartbeat_ms = 2_000
+/** A database that has not responded for this long has missed two heartbeats. */
+const silent_ms = 2 * heartbeat_ms + 500
+/** Heartbeats from one call of `onRenewed` to the next. */
+const renewedEvery = 15
 /** How long a node counts as alive after its last heartbeat. */
 export const expiry = "interval '10 seconds'"
 const poll_ms = 50
@@ -62,19 +71,32 @@ export async function joinNodes(
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
   let backoff_ms = 50
+  let answered_at = performance.now()
+  let beats = 0
+  const isAnswering = () => performance.now() - answered_at < silent_ms
 
   const beat = async () => {
     const { count } = await link.run('UPDATE node SET seen_at = clock_timestamp() WHERE number = $1 AND token = $2', [
       number,
       token,
     ])
+    answered_at = performance.now()
     if (count === 0) number = await claimNumber(database, link, { token, pid, isSeeded })
+    if (++beats % renewedEvery === 0) events.onRenewed()
   }
+  let isBeating = false
   const heartbeat = setInterval(() => {
-    if (isLive)
-      beat()
-        .then(catchUp)
-        .catch(() => link.end())
+    if (!isLive) return
+    // A connection may be dead without an end: another one is opened.
+    if (!isAnswering()) return link.end()
+    if (isBeating) return
+    isBeating = true
+    beat()
+      .then(catchUp)
+      .catch(() => link.end())
+      .finally(() => {
+        isBeating = false
+      })
   }, heartbeat_ms)
   heartbeat.unref()
 
@@ -82,6 +104,7 @@ export async function joinNodes(
     const [row] = await link.query<Head & { generation: number; generation_seq: number }>(
       `SELECT generation, generation_seq, ${headColumns} FROM state, head`,
     )
+    answered_at = performance.now()
     const { generation, generation_seq, ...head } = row!
     events.onGeneration({ count: generation, event_seq: generation_seq })
     return head
@@ -186,7 +209,7 @@ export async function joinNodes(
 
   return {
     number: () => number,
-    isLive: () => isLive,
+    isLive: () => isLive && isAnswering(),
     noticeOf({ events: added, notices, decided }) {
       if (added.length === 0 && notices.size === 0) return null
       const kinds = notices.size === 0 ? '-' : [...notices].join(',')

@@ -152,6 +152,8 @@ interface NodeAbout {
   host: string
   version: string
   started_at_ms: number
+  /** Absent in a node of an older version. */
+  clock_ahead_ms?: number
 }
 
 export function sharingMethods(
@@ -161,10 +163,22 @@ export function sharingMethods(
   { canFlush, ...about }: { host: string; started_at_ms: number; canFlush: boolean },
 ): SharedStore & { announce(): Promise<void> } {
   let own: NodeAbout | null = null
+  let systemNow = () => 0
   let sinceRemoval = 0
 
   const announce = async () => {
-    if (own !== null) await run('UPDATE node SET about = $1 WHERE number = $2', [JSON.stringify(own), nodes.number()])
+    if (own === null) return
+    const text = JSON.stringify({ ...own, clock_ahead_ms: await clockAhead() })
+    await run('UPDATE node SET about = $1 WHERE number = $2', [text, nodes.number()])
+  }
+
+  /** Compares the clock of this computer with that of the database, which all nodes share. */
+  const clockAhead = async () => {
+    const before_ms = systemNow()
+    const [row] = await run<{ now_ms: number }>(
+      'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms',
+    )
+    return Math.round((before_ms + systemNow()) / 2 - row!.now_ms)
   }
 
   /** The schemas of all namespaces of the database. */
@@ -182,7 +196,8 @@ export function sharingMethods(
     namespace: namespaceOf(schema),
     isConnected: nodes.isLive,
     announce,
-    async join({ url, version }) {
+    async join({ url, version }, now) {
+      systemNow = now
       own = { ...about, url, version }
       await announce()
     },
@@ -199,8 +214,8 @@ export function sharingMethods(
       )
       return rows.map(({ number, pid, about, seen_at_ms }): NodeRow => {
         const known = about === null ? null : (JSON.parse(about) as NodeAbout)
-        const { url = '', host = '', version = '', started_at_ms = seen_at_ms } = known ?? {}
-        return { number, url, host, pid, version, started_at_ms, heartbeat_at_ms: seen_at_ms }
+        const { url = '', host = '', version = '', started_at_ms = seen_at_ms, clock_ahead_ms = null } = known ?? {}
+        return { number, url, host, pid, version, started_at_ms, heartbeat_at_ms: seen_at_ms, clock_ahead_ms }
       })
     },
     async namespaces() {

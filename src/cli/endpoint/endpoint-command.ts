@@ -11,7 +11,7 @@ import { type Column, printTable } from '../output/table.ts'
 import type { Style } from '../output/terminal.ts'
 import { fieldLines, formatValue, isTime, timeText } from '../output/text.ts'
 import type { Command, CommandInput, Session } from '../run/command.ts'
-import { CliError, didYouMean, noSandbox } from '../run/errors.ts'
+import { CliError, didYouMean, noSandboxFor } from '../run/errors.ts'
 import type { PermittedKey } from '../settings/settings.ts'
 import { type EndpointFacts, endpoints } from './facts.ts'
 import { type Body, bodyOptions, buildBody, checkRequired, endpointOptions, flagValues, variantOf } from './input.ts'
@@ -91,7 +91,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
         const hasService = session.settings.source.base_url !== 'default'
         const fromPackage = hasService ? undefined : extra.fromPackage
         // Reported before a missing argument that only a sandbox could supply: its last placement, its project.
-        if (!hasService && fromPackage === undefined) throw noSandbox()
+        if (!hasService && fromPackage === undefined) throw noSandboxFor(session.settings)
         const sent = fromPackage ? {} : await (extra.input ?? inputOf)(session, input)
         const { data, meta } = fromPackage
           ? { data: await fromPackage(), meta: noMeta }
@@ -301,7 +301,7 @@ function isPage(data: unknown): data is Page {
 /** Distinguishes a project that the running sandbox does not have from one whose key is unknown here. */
 async function noCredential({ settings, client, signal }: Session): Promise<CliError> {
   const { source, base_url, sandbox, client_id } = settings
-  if (source.base_url === 'default') return noSandbox()
+  if (source.base_url === 'default') return noSandboxFor(settings)
   if (sandbox === null || client_id === null) {
     const isHere = isLoopback(new URL(base_url).hostname)
     const other = isHere ? ' None of your sandboxes runs there. List them: svc sandbox ps' : ''

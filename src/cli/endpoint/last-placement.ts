@@ -13,7 +13,7 @@ import { ownerOnly, replaceFile } from '../../foundation/file-system.ts'
 import { isSameService } from '../../foundation/http.ts'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
 import type { Session } from '../run/command.ts'
-import { CliError, noSandbox } from '../run/errors.ts'
+import { CliError, noSandboxFor } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { Settings } from '../settings/settings.ts'
 import { stateDirectory } from '../settings/state-directory.ts'
@@ -75,7 +75,7 @@ export async function savePlacement(
  */
 export async function lastPlacement(session: Session, field: Field): Promise<string> {
   const { settings, out } = session
-  if (settings.source.base_url === 'default') throw noSandbox()
+  if (settings.source.base_url === 'default') throw noSandboxFor(settings)
   const noun = field === 'asset_token' ? 'fill' : 'placement'
   const saved = await readSaved(session)
   const stored = saved === null ? null : await storedPlacement(session, saved, field)

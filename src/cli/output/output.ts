@@ -5,7 +5,7 @@ import type { Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
 import { jsonText, oneLine, ownControl, printable, type Style, streamText, styleOf, type View } from './terminal.ts'
-import { textWidth } from './text.ts'
+import { hangingLines, textWidth, wrap } from './text.ts'
 
 export interface OutputOptions {
   format: OutputFormat
@@ -171,7 +171,11 @@ export function createOutput(
       if (format !== 'none') host.stdout.write(text)
     },
     note(text) {
-      if (!quiet) host.stderr.write(`${err().dim(oneLine(text))}\n`)
+      if (quiet) return
+      const { columns } = err()
+      // Further lines are indented: a word of a value cannot start a line.
+      const lines = columns === undefined ? [oneLine(text)] : wrap(oneLine(text), columns - 2)
+      host.stderr.write(lines.map((line, index) => `${err().dim(index === 0 ? line : `  ${line}`)}\n`).join(''))
     },
     failure(failure) {
       host.stderr.write(isJson ? `${jsonText({ error: failure })}\n` : printable(failureText(failure, err())))
@@ -245,9 +249,15 @@ function failureText({ message, hint, request_id, reason_code }: Failure, style:
     reason_code === null ? null : `reason ${reason_code}`,
     request_id === null ? null : `request ${request_id}`,
   ].filter((part) => part !== null)
+  const [first = '', ...more] = message.split('\n')
+  const lines = (head: string, text: string) => hangingLines(head, text, style.columns)
   return [
-    `${style.red('error')}: ${message}`,
-    ...(hint === null ? [] : [`${style.cyan('hint')}: ${hint}`]),
+    ...lines(`${style.red('error')}: `, first),
+    // Fields and problems of files have lines, and an indent, of their own.
+    ...more.flatMap((line) => lines(/^ */.exec(line)![0], line.trimStart())),
+    ...(hint === null
+      ? []
+      : hint.split('\n').flatMap((line, index) => lines(index === 0 ? `${style.cyan('hint')}: ` : '  ', line))),
     ...(details.length === 0 ? [] : [style.dim(details.join(', '))]),
     '',
   ].join('\n')

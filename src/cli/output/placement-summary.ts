@@ -2,10 +2,11 @@
 import type { ResponseMeta } from '../../client/client.ts'
 import type { AuthoritativeConsent } from '../../contract/fields.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
+import type { ConsentItem } from '../../contract/resources/consent.ts'
 import type { PlacementResponse } from '../../contract/resources/placements.ts'
 import type { Session } from '../run/command.ts'
 import type { Style } from './terminal.ts'
-import { alignPairs, formatValue } from './text.ts'
+import { alignPairs, formatValue, plural } from './text.ts'
 
 type Row = readonly [string, string | null]
 
@@ -41,6 +42,23 @@ export function consentLine(consent: AuthoritativeConsent | null): string | null
   const { lifecycle_state, revision, purposes, source } = consent
   const list = Object.entries(purposes).map(([purpose, isGiven]) => `${purpose} ${isGiven ? 'yes' : 'no'}`)
   return `${lifecycle_state}, revision ${revision}, ${list.join(', ')} (${formatValue(source)})`
+}
+
+/** Returns what a string of a consent tool says: `CMP 4095, 2026-11-26, purposes 1 2 3, 12 vendors`. */
+export function consentStringText(string: ConsentItem['strings'][number], style?: Style): string {
+  const { problem, cmp_id, created_at_ms, purposes, vendors, sections, opt_outs, standard, field } = string
+  const notDecoded = `${field} cannot be decoded`
+  if (problem !== null) return `${style?.yellow(notDecoded) ?? notDecoded}: ${problem}`
+  const isTcf = cmp_id !== null
+  return [
+    ...(standard === 'gpp' ? [sections.length === 0 ? 'no section' : sections.join(' ')] : []),
+    ...(isTcf ? [`CMP ${cmp_id}`] : []),
+    ...(created_at_ms === null ? [] : [`made ${new Date(created_at_ms).toISOString().slice(0, 10)}`]),
+    ...(isTcf
+      ? [purposes.length === 0 ? 'no purpose' : `purposes ${purposes.join(' ')}`, plural(vendors, 'vendor')]
+      : []),
+    ...(opt_outs.length === 0 ? [] : [`opts out of ${opt_outs.join(' ')}`]),
+  ].join(', ')
 }
 
 function statusOf({ status, decision }: PlacementResponse, style: Style): string {

@@ -17,6 +17,8 @@ export interface Column {
   kind?: 'time' | 'id' | 'ms' | 'size' | 'prose'
   /** A long text is cut to this width before columns are dropped for it. */
   least?: number
+  /** The text of a value that is not printed as it is; an empty one for a value that says nothing. */
+  text?: (value: never) => string
   paint?: (cell: string, style: Style) => string
 }
 
@@ -140,8 +142,9 @@ function wrappedRow(
   return Array.from({ length: height }, (_, line) => parts.map((part) => part[line] ?? ''))
 }
 
-function cellText({ name, field = name, kind }: Column, row: Row, style: Style): string {
+function cellText({ name, field = name, kind, text }: Column, row: Row, style: Style): string {
   const value = fieldOf(row, field)
+  if (text !== undefined) return text(value as never)
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (kind === 'ms' && typeof value === 'number') return formatMs(value)
   if (kind === 'size' && typeof value === 'number') return sizeText(value)

@@ -10,7 +10,7 @@ export const exitCodes = {
   usage: { exit_code: 2, meaning: 'The command line, a setting or a config file is invalid. Nothing was sent.' },
   service: { exit_code: 3, meaning: 'The API returned an error, or a response that breaks its contract.' },
   credentials: { exit_code: 4, meaning: 'A credential or consent is missing, unknown, expired or not allowed.' },
-  expectation: { exit_code: 5, meaning: 'An expectation or check failed: --expect, evidence verify.' },
+  expectation: { exit_code: 5, meaning: 'An expectation or check failed, or a check had nothing to look at.' },
   no_fill: { exit_code: 6, meaning: 'No fill where --expect fill asked for one.' },
   unreachable: { exit_code: 7, meaning: 'The service does not respond in time, or no sandbox is running.' },
   busy: { exit_code: 8, meaning: 'The port or the database is in use.' },
@@ -101,6 +101,18 @@ export function noSandbox(hint = 'Start one: svc start. Or name a service: --bas
   return new NoSandboxError('unreachable', 'sandbox_missing', 'No sandbox is running.', hint)
 }
 
+/** The same failure by the settings: several sandboxes of `svc exec` are none that a command could choose. */
+export function noSandboxFor({ of_exec }: { of_exec: readonly string[] }, hint?: string): CliError {
+  if (of_exec.length < 2) return noSandbox(hint)
+  const message = `${of_exec.length} sandboxes of svc exec are running, and none of svc start.`
+  return new CliError(
+    'unreachable',
+    'sandbox_ambiguous',
+    message,
+    `Name one: --base-url ${of_exec[0]}. List them: svc sandbox ps`,
+  )
+}
+
 export class NoSandboxError extends CliError {}
 
 /**
@@ -110,6 +122,11 @@ export class NoSandboxError extends CliError {}
 export function noOwnSandbox(base_url: string): CliError {
   const hint = `One that belongs to another user or another SVC_HOME is running at ${base_url}. To use it: --base-url ${base_url}. To start your own: svc start`
   return new CliError('unreachable', 'sandbox_missing', 'None of your sandboxes is running.', hint)
+}
+
+/** The failure of a check that had nothing to judge: passing on nothing would be worse than failing. */
+export function nothingChecked(message: string, hint: string): CliError {
+  return new CliError('expectation', 'nothing_checked', message, hint)
 }
 
 /** Returns a hint with the name that was probably meant; null when none is close. */

@@ -1,5 +1,12 @@
 /** Any error in the form that the command line reports: its category and exit code, what happened, and what to do. */
-import { ContractError, describeField, RefusedError, ServiceError, UnreachableError } from '../../client/errors.ts'
+import {
+  ContractError,
+  describeField,
+  messageOf,
+  RefusedError,
+  ServiceError,
+  UnreachableError,
+} from '../../client/errors.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/error-codes.ts'
 import { oneLine } from '../output/terminal.ts'
 import { type Category, categoryOf, type Failure } from './errors.ts'
@@ -8,7 +15,7 @@ import { type Category, categoryOf, type Failure } from './errors.ts'
 export function describeFailure(error: unknown): Failure {
   if (error instanceof ServiceError) {
     // The service wrote them: a line end could forge a line of this program.
-    const message = [error.message, ...(error.body?.fields ?? []).map(describeField)].map(oneLine).join('\n  ')
+    const message = [messageOf(error), ...(error.body?.fields ?? []).map(describeField)].map(oneLine).join('\n  ')
     const redirect = error.status >= 300 && error.status < 400 ? checkService : null
     const wait = error.retry_after_s === null ? null : `Retry-After: ${error.retry_after_s} s.`
     const reason_code = error.reason_code ?? reasonOfPage(error)

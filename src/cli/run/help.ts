@@ -137,7 +137,7 @@ export function commandHelp(
     '  -o text|json|jsonl|none  --jq EXPR  --template TEXT  --time FORM  -q',
     `  --base-url URL  --client-id ID  --secret-key KEY   ${style.dim('svc help settings')}`,
     ...(node.options?.some(({ provenance }) => provenance !== undefined)
-      ? ['', style.dim(`Documented or assumed, and what: ${command_name} contract show FIELD`)]
+      ? ['', style.dim(`What a field means, and whether it is documented: ${command_name} contract show FIELD`)]
       : []),
   ]
   commander.addHelpText('after', lines.join('\n')).outputHelp()

@@ -1,6 +1,7 @@
 /** The environment of the program: the computer, its own version, and how to call it again. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { ownAgents } from '../../contract/own-requests.ts'
 
 /** The computer that the program runs on. `main.ts` has the real one; tests have their own. */
 export interface Host {
@@ -75,7 +76,7 @@ export async function readStdin({ stdin }: Pick<Host, 'stdin'>): Promise<Buffer>
 declare const __SVC_VERSION__: string | undefined
 
 /** The start of the User-Agent of `svc`: its refused requests are not a mistake of an integration. */
-export const commandLineAgent = 'svc/'
+export const commandLineAgent = ownAgents.command_line
 
 /** The version of the package, which the build inserts; `0.0.0-source` when run from source. */
 export const version = typeof __SVC_VERSION__ === 'string' ? __SVC_VERSION__ : '0.0.0-source'

@@ -28,7 +28,7 @@ import {
 } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
 import type { Command, CommandInput, Session } from './command.ts'
-import { exitCodes, InterruptError, NoSandboxError, noOwnSandbox, noSandbox } from './errors.ts'
+import { exitCodes, InterruptError, NoSandboxError, noOwnSandbox, noSandboxFor } from './errors.ts'
 import { commandLineAgent, commandName, type Host, hostWith, version } from './host.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two signals within this time count as one. */
@@ -83,7 +83,7 @@ export async function runSession(
         if (interrupt.signal.aborted) handler((interrupt.signal.reason as InterruptError).signal)
       },
       client: ({ credential } = {}) => {
-        if (settings.source.base_url === 'default') throw noSandbox()
+        if (settings.source.base_url === 'default') throw noSandboxFor(settings)
         if (note !== null) out.note(note)
         note = null
         return sessionClient(host, settings, credential)

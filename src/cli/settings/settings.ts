@@ -11,8 +11,8 @@ import { networkInterfaces } from 'node:os'
 import { pageOrigin, serializeOrigin } from '../../contract/origins.ts'
 import { isLoopback, isSameService } from '../../foundation/http.ts'
 import { endpoints } from '../endpoint/facts.ts'
-import { CliError, didYouMean, noSandbox } from '../run/errors.ts'
-import type { Locator, LocatorProject } from './state-directory.ts'
+import { CliError, didYouMean, noSandboxFor } from '../run/errors.ts'
+import { type Locator, type LocatorProject, usedByDefault } from './state-directory.ts'
 import {
   type FileSettingName,
   fileSettingNames,
@@ -82,8 +82,10 @@ export interface Settings {
   origin: string | null
   /** The running sandbox that base_url names, with all its keys. */
   sandbox: Locator | null
-  /** Number of running sandboxes. */
+  /** Number of running sandboxes that commands use by default. */
   running: number
+  /** The URLs of the running sandboxes of `svc exec`. */
+  of_exec: readonly string[]
   source: Record<FileSettingName, Source>
   /** The source of the service and of the key, in words: `SVC_BASE_URL`, `/shop/svc.config.json`, `profile local`. */
   where: Record<'base_url' | 'secret_key', string>
@@ -95,7 +97,8 @@ const defaultBaseUrl = 'http://127.0.0.1:4010'
 
 /** Resolves every setting from its layers. Throws CliError for a value that its schema rejects. */
 export function resolveSettings(layers: Layers): Settings {
-  const base_url = pick('base_url', layers, layers.sandboxes[0]?.url, defaultBaseUrl)
+  const candidates = usedByDefault(layers.sandboxes)
+  const base_url = pick('base_url', layers, candidates[0]?.url, defaultBaseUrl)
   const sandbox = sandboxAt(base_url.value, layers.sandboxes)
   const projects = [...(sandbox?.projects ?? []), ...(layers.created ?? [])]
   const client_id = pick('client_id', layers, sandbox?.projects[0]?.client_id, null)
@@ -117,7 +120,8 @@ export function resolveSettings(layers: Layers): Settings {
   return {
     ...each('value'),
     sandbox: sandbox && { ...sandbox, projects },
-    running: layers.sandboxes.length,
+    running: candidates.length,
+    of_exec: layers.sandboxes.filter(({ command }) => command !== undefined).map(({ url }) => url),
     where: {
       base_url: placeOf('base_url', source.base_url, layers),
       secret_key: placeOf('secret_key', source.secret_key, layers),
@@ -225,7 +229,7 @@ export function permittedKey(settings: Settings, key: string): PermittedKey {
   const isOfSettings = key === settings.secret_key
   const isOfSandbox = sandbox?.projects.some((each) => each.secret_key === key || each.live_secret_key === key) === true
   const from = isOfSettings ? source.secret_key : 'sandbox'
-  if (source.base_url === 'default') throw noSandbox()
+  if (source.base_url === 'default') throw noSandboxFor(settings)
   const isAgreed =
     source.base_url === 'flag' ||
     isOfSandbox ||

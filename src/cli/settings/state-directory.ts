@@ -91,6 +91,8 @@ export interface Locator {
   public_url?: string | undefined
   /** The file with the certificate of a sandbox that serves https. */
   certificate?: string | undefined
+  /** The command that a sandbox of `svc exec` or `svc qa observe` was started for: both end together. */
+  command?: string | undefined
   started_at_ms: number
 }
 
@@ -114,6 +116,7 @@ const projectTypes = {
 const locatorTypes = {
   ...{ url: text, inspector_url: text, database: text, version: text, admin_token: 'string|undefined' },
   ...{ public_url: 'string|undefined', certificate: 'string|undefined', namespace: 'string|undefined' },
+  command: 'string|undefined',
   ...{ pid: 'number', projects: 'array', started_at_ms: 'number', nodes: 'number|undefined' },
 }
 
@@ -136,6 +139,15 @@ export async function removeLocator(home: string, pid: number): Promise<void> {
 export async function runningSandboxes(home: string, host: Pick<Host, 'isRunning'>): Promise<Locator[]> {
   const running = (await readLocators(home, host)).flatMap(({ locator }) => locator ?? [])
   return running.sort((a, b) => b.started_at_ms - a.started_at_ms)
+}
+
+/**
+ * Returns the sandboxes that commands use by default, the first one if there are several: those that `svc start`
+ * started, else the one of `svc exec` if there is only one.
+ */
+export function usedByDefault(sandboxes: readonly Locator[]): Locator[] {
+  const started = sandboxes.filter(({ command }) => command === undefined)
+  return started.length > 0 || sandboxes.length !== 1 ? started : [...sandboxes]
 }
 
 /** Returns the paths of locators of running processes that this version or user cannot read: they are left alone. */

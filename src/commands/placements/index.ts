@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { lastPlacement } from '../../cli/endpoint/last-placement.ts'
-import { consentLine } from '../../cli/output/placement-summary.ts'
+import { consentLine, consentStringText } from '../../cli/output/placement-summary.ts'
 import { type Column, paintDim, paintReason, paintWord, tableLines } from '../../cli/output/table.ts'
 import type { Style } from '../../cli/output/terminal.ts'
 import { alignPairs, describeValue, formatValue, plural, timeText } from '../../cli/output/text.ts'
@@ -108,6 +108,7 @@ function explanation(detail: PlacementDetail, style: Style, isEach: boolean): st
         ['topic', detail.topic],
         ['prompt', detail.prompt_length === null ? null : `${detail.prompt_length} characters processed, none stored`],
         ['consent', consentLine(detail.consent)],
+        ...detail.consent_strings.map((each): [string, string] => [each.standard, consentStringText(each, style)]),
         ['created', timeText(detail.created_at_ms, style)],
         ['decided', decided_at_ms === null ? null : timeText(decided_at_ms, style)],
         ['first frame', first_frame_at_ms === null ? null : timeText(first_frame_at_ms, style)],

@@ -9,8 +9,9 @@ import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { countFromOne, repeatable } from '../../cli/endpoint/input.ts'
 import { ownControl } from '../../cli/output/terminal.ts'
+import { plural } from '../../cli/output/text.ts'
 import type { Command, Noun, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, nothingChecked } from '../../cli/run/errors.ts'
 import { type Host, version } from '../../cli/run/host.ts'
 import { writeJson } from '../../cli/settings/files.ts'
 import { readJson } from '../../cli/settings/schemas.ts'
@@ -20,12 +21,15 @@ import type { CaseResult, Reporter, RunResult } from '../../qa/result.ts'
 import type { PlannedCase, Selection } from '../../qa/run/plan.ts'
 import type { Target } from '../../qa/run/target.ts'
 import { interruptOf } from '../exec.ts'
+import { hosts } from './hosts.ts'
 import { observe } from './observe.ts'
 import { list, loadSuites, show, suiteNames, suitesArgument, validate } from './suites.ts'
 import {
   browserPathOption,
   browserProgram,
   createReporter,
+  engineOf,
+  isEngine,
   openTargets,
   qaFailure,
   reporterOption,
@@ -45,7 +49,7 @@ interface RunFlags extends TargetFlags {
   reporter?: string[]
   timeout: number
   updateSnapshots?: true
-  browser?: true
+  browser?: true | string
   browserPath?: string
 }
 
@@ -56,12 +60,12 @@ const run: Command = {
   summary: 'Run suites against a sandbox or a service',
   details: [
     'Without names it runs every built-in suite. The target is the running sandbox; with --fresh, a sandbox that the run starts and stops itself; with --base-url, any service, with the keys from the settings.',
-    'A case that the target cannot show is reported as not applicable, with the reason. Production keys are refused without --allow-live. Exit code 0 if all passed, 5 if a check failed, 2 for an invalid suite, 7 without a target.',
+    'A case that the target cannot show is reported as not applicable, with the reason. Production keys are refused without --allow-live. Exit code 0 if all passed, 5 if a check failed or no case applied, 2 for an invalid suite, 7 without a target.',
   ].join('\n\n'),
   arguments: [suitesArgument],
   options: [
     new Option('--fresh', 'use a new sandbox in memory'),
-    new Option('--browser', 'also run the cases that need a browser'),
+    new Option('--browser [engine]', 'also run the cases that need a browser: chromium (default), firefox or webkit'),
     browserPathOption,
     new Option('--seed <n>', 'same sessions and identifiers in every run').argParser(countFromOne),
     new Option('-g, --grep <pattern>', 'only cases whose id matches this regular expression').argParser(pattern),
@@ -82,10 +86,13 @@ const run: Command = {
   ],
   examples: ['qa run --fresh', 'qa run formats --fresh --reporter list --reporter html=qa.html'],
   async run(session, input) {
-    const flags = input.options as unknown as RunFlags
+    const given = input.options as unknown as RunFlags
+    // `--browser formats`: a word that is no engine is the first suite.
+    const suite = typeof given.browser === 'string' && !isEngine(given.browser) ? given.browser : null
+    const flags: RunFlags = suite === null ? given : { ...given, browser: true }
     const interrupt = interruptOf(session)
     const again = flags.lastFailed === true ? await lastRun(session.host) : null
-    const names = suiteNames(input)
+    const names = [...(suite === null ? [] : [suite]), ...suiteNames(input)]
     const suites = names.length > 0 ? names : (again?.suites ?? [])
     const once = () => runOnce(session, flags, suites, interrupt)
     return flags.watch === true ? runOnChange(session, suites, interrupt, once) : once()
@@ -100,15 +107,21 @@ async function runOnce(
 ): Promise<number> {
   const again = flags.lastFailed === true ? await lastRun(session.host) : null
   if (again?.failed.length === 0) {
-    session.out.data({ cases: [] }, () => [`No case failed in the last run in ${session.host.cwd}.`])
-    return exitCodes.ok.exit_code
+    session.out.data({ cases: [] }, () => [])
+    throw nothingChecked(
+      `Nothing ran: no case failed in the last run in ${session.host.cwd}.`,
+      'Run them all: leave out --last-failed.',
+    )
   }
   const reporter = await createReporter(session, flags.reporter)
   const alternative = 'Without --browser only the cases that need none run.'
-  const program = wantsBrowser(flags) ? await browserProgram(session, { path: flags.browserPath }, alternative) : null
+  const engine = typeof flags.browser === 'string' ? engineOf(flags.browser) : 'chromium'
+  const program = wantsBrowser(flags)
+    ? await browserProgram(session, { engine, path: flags.browserPath }, alternative)
+    : null
   const cases = await chosenCases(session, names, flags, again)
   // Before anything else is started: without the browser no case can run.
-  const browser = program === null ? null : await startBrowser(session, program)
+  const browser = program === null ? null : await startBrowser(session, program, { engine })
   try {
     const targets = await openTargets(session, flags, cases.length, browser)
     try {
@@ -116,6 +129,7 @@ async function runOnce(
       await storeRun(session.host, names, result.cases, again)
       if (result.interrupted !== null) return exitCodes.interrupted.exit_code
       const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
+      if (!isFailed) refuseNothing(result)
       return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
     } catch (error) {
       throw qaFailure(error)
@@ -125,6 +139,16 @@ async function runOnce(
   } finally {
     await browser?.close()
   }
+}
+
+/** Throws CliError when no case could be judged. */
+function refuseNothing({ cases, target }: RunResult): void {
+  if (cases.some(({ outcome }) => outcome === 'passed')) return
+  const reasons = [
+    ...new Set(cases.flatMap(({ reason }) => reason?.replace(/^Line \d+ \(.*?\) needs /, 'needs ') ?? [])),
+  ]
+  const message = `Nothing was checked: none of ${plural(cases.length, 'case')} applies to ${target.base_url}.`
+  throw nothingChecked(message, reasons.slice(0, 3).join(' ') || 'See why: --reporter list')
 }
 
 async function runOn(
@@ -157,7 +181,7 @@ async function runOn(
 }
 
 function wantsBrowser({ browser, browserPath }: RunFlags): boolean {
-  return browser === true || browserPath !== undefined
+  return browser !== undefined || browserPath !== undefined
 }
 
 async function chosenCases(
@@ -273,7 +297,8 @@ async function runOnChange(
     const before = read()
     if (host.stdout.is_terminal) host.stdout.write(clearScreen())
     const code = await run().catch((error: unknown) => {
-      if (!(error instanceof CliError) || !['suite_invalid', 'no_case'].includes(error.code)) throw error
+      if (!(error instanceof CliError) || !['suite_invalid', 'no_case', 'nothing_checked'].includes(error.code))
+        throw error
       const { category, code, message, hint } = error
       out.failure({ category, code, reason_code: null, message, hint, request_id: null })
       return null
@@ -298,5 +323,5 @@ function textOf(path: string): string {
 
 export const qa: Noun = {
   summary: 'Run scripted QA against the emulator, an integration or a service',
-  commands: [run, observe, list, show, validate],
+  commands: [run, observe, hosts, list, show, validate],
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { durationMs, sinceText } from '../../cli/endpoint/input.ts'
 import type { Command, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes, noSandbox, unreadable } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, noSandboxFor, nothingChecked, unreadable } from '../../cli/run/errors.ts'
 import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
@@ -13,9 +13,10 @@ import { curlCommand, isLoopback } from '../../foundation/http.ts'
 import { isUtf16, saveAsUtf8 } from '../../foundation/json.ts'
 import { shownCommand } from '../../foundation/redaction.ts'
 import { findService, type Machine } from '../../journal/facts/machine.ts'
-import type { PageSeen, WatchOptions } from '../../journal/facts/page.ts'
-import { isAdRequest, readJournal } from '../../journal/journal.ts'
+import type { PageSeen } from '../../journal/facts/page.ts'
+import { type Exchange, isAdRequest, readJournal } from '../../journal/journal.ts'
 import type { Watched } from '../../journal/observe.ts'
+import type { PageSteps } from '../../qa/browser/page-steps.ts'
 import type { RunResult } from '../../qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { suiteFailure } from './suites.ts'
@@ -23,6 +24,7 @@ import {
   browserPathOption,
   browserProgram,
   createReporter,
+  engineOf,
   qaFailure,
   reporterOption,
   startBrowser,
@@ -35,6 +37,7 @@ interface ObserveFlags {
   steps?: string
   interactive?: true
   headed?: true
+  browser?: string
   browserPath?: string
   strict?: true
   reporter?: string[]
@@ -53,19 +56,20 @@ export const observe: Command = {
   name: 'observe',
   summary: 'Judge an integration by its requests and its page',
   details: [
-    'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
-    "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
+    'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run, cmp), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
+    "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning, and if it saw no request of the app; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],
   options: [
     new Option('--url <address>', 'the page to open in a browser'),
-    new Option('--steps <file>', 'drive the page first: a YAML list of click, fill, press, wait, wait_for, run'),
+    new Option('--steps <file>', 'drive the page first: a YAML list of click, fill, press, wait, wait_for, run, cmp'),
     new Option('--interactive', 'open a window: you use the page, and stop with Ctrl-C'),
     new Option('--headed', 'the same as --interactive'),
     new Option('--for <span>', 'how long to watch: 20s, 2m; with --url 20s unless --interactive').argParser(durationMs),
     new Option('--since <span>', 'judge what the journal already has: 10m, 2h, or epoch milliseconds').argParser(
       sinceText,
     ),
+    new Option('--browser <engine>', 'chromium, firefox or webkit; default: chromium'),
     browserPathOption,
     new Option('--strict', 'also fail on warnings'),
     reporterOption,
@@ -90,27 +94,22 @@ export const observe: Command = {
 
 /** The flags, with the function that drives the page, and the signal that ends the watch. */
 interface Watching extends ObserveFlags {
-  drive: WatchOptions['drive']
+  drive: PageSteps | undefined
   interrupt: AbortSignal
   /** Epoch milliseconds of the system clock. */
   started_at_ms: number
 }
 
 /** Resolves to a function that performs the steps of a file, before anything is started. Throws CliError. */
-async function loadDrive({ host }: Session, file: string | undefined): Promise<Watching['drive']> {
+export async function loadDrive({ host }: Session, file: string | undefined): Promise<PageSteps | undefined> {
   if (file === undefined) return undefined
-  const { loadPageSteps, PageStepFailed } = await import('../../qa/browser/page-steps.ts')
+  const { loadPageSteps } = await import('../../qa/browser/page-steps.ts')
   const text = await readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
     throw unreadable(file, error)
   })
   if (isUtf16(text)) throw new CliError('usage', 'file_invalid', `${file} is not UTF-8.`, saveAsUtf8)
   try {
-    const steps = loadPageSteps(text, file)
-    return (page, signal) =>
-      steps(page, signal).catch((error: unknown) => {
-        if (!(error instanceof PageStepFailed)) throw error
-        throw new CliError('expectation', 'step_failed', error.message, error.hint)
-      })
+    return loadPageSteps(text, file, undefined, () => host.now())
   } catch (error) {
     throw await suiteFailure(error, 'A list of steps: [{ click: text=Accept }, { wait_for: visible }]')
   }
@@ -145,15 +144,15 @@ function observeProgram(session: Session, flags: Watching, words: readonly strin
     const isStopped = isServer && program.exitCode() === null
     if (isStopped) group.end('SIGTERM')
     const code = await group.ended
-    const judged = await report(session, flags, {
+    return report(session, flags, {
       client: commandClient(session.host, { base_url, credential: secret_key, validate: 'report' }),
       base_url,
       kind: 'fresh',
       is_ended: true,
       page,
       what: shownCommand(words),
+      command_code: isStopped ? 0 : code,
     })
-    return isStopped || code === 0 ? judged : code
   })
 }
 
@@ -176,14 +175,15 @@ async function watch(session: Session, flags: Watching, base_url: string): Promi
 
 async function watchInBrowser(
   session: Session,
-  { url, for: for_ms, browserPath, steps, drive, interrupt, ...flags }: Watching & { url: string },
+  { url, for: for_ms, browser: word, browserPath, steps, drive, interrupt, ...flags }: Watching & { url: string },
   base_url: string,
 ): Promise<PageSeen> {
   const { PageUnreachable, watchPage } = await import('../../journal/facts/page.ts')
   const is_headed = headedFlag(flags) !== null
   const alternative = 'Without --url only the requests are judged.'
-  const path = await browserProgram(session, { path: browserPath, is_headed }, alternative)
-  const browser = await startBrowser(session, path, { reachable: 'anything', is_headed })
+  const engine = engineOf(word ?? 'chromium')
+  const path = await browserProgram(session, { engine, path: browserPath, is_headed }, alternative)
+  const browser = await startBrowser(session, path, { engine, reachable: 'anything', is_headed })
   const length_ms = for_ms ?? (is_headed ? null : pageWatch_ms)
   const driven = steps === undefined ? '' : `, driving it with ${steps}`
   const end =
@@ -191,7 +191,18 @@ async function watchInBrowser(
       ? ': use it; press Ctrl-C or close its window to judge it'
       : ` for ${length_ms / 1_000} s; press Ctrl-C to judge it now`
   session.out.note(`watching ${url}${driven}${end}`)
-  const options = { url, bases: basesOf(base_url), for_ms: length_ms, signal: interrupt, is_headed, drive }
+  const prepare = drive?.prepare
+  const bases = basesOf(base_url)
+  const options = {
+    url,
+    browser_name: browser.name,
+    bases,
+    for_ms: length_ms,
+    signal: interrupt,
+    is_headed,
+    drive,
+    ...(prepare && { prepare }),
+  }
   try {
     return await watchPage(await browser.get(), options)
   } catch (error) {
@@ -203,7 +214,7 @@ async function watchInBrowser(
 }
 
 /** Returns every base URL that a page may use to call the service: a local one has several names. */
-function basesOf(base_url: string): string[] {
+export function basesOf(base_url: string): string[] {
   const { hostname, port, protocol } = new URL(base_url)
   if (!isLoopback(hostname)) return [base_url]
   return ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${protocol}//${name}:${port}`)
@@ -243,12 +254,14 @@ interface Observation {
   page: PageSeen | null
   /** `npm test`, `http://localhost:3000`. */
   what: string
+  /** The exit code of a command that was not stopped: another than 0 comes before the verdict. */
+  command_code?: number
 }
 
 async function report(session: Session, flags: Watching, observation: Observation): Promise<number> {
   const { createObservationList, judge, resultOf } = await import('../../journal/observe.ts')
   const { host, out, settings, command_name } = session
-  const { client, base_url, kind, after, is_ended, page, what } = observation
+  const { client, base_url, kind, after, is_ended, page, what, command_code = 0 } = observation
   const { since, started_at_ms } = flags
   const info = await client.sandbox.info()
   const about = { client_id: settings.client_id, command_name }
@@ -259,7 +272,13 @@ async function report(session: Session, flags: Watching, observation: Observatio
   const watched = { ...journal, is_ended, is_whole: kind === 'fresh' && !isCut, page }
   const verdicts = judge(watched)
   const result = resultOf(verdicts, watched, {
-    target: { base_url, kind, version: info.version, key_mode: 'test' },
+    target: {
+      base_url,
+      kind,
+      version: info.version,
+      key_mode: 'test',
+      ...(page !== null && { browser: page.browser }),
+    },
     svc_version: version,
     started_at_ms,
     ended_at_ms: host.now(),
@@ -278,8 +297,15 @@ async function report(session: Session, flags: Watching, observation: Observatio
     throw qaFailure(error)
   }
   const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
-  const hint = isFailed ? null : unseenHint(watched, flags, base_url)
-  if (hint !== null) out.note(hint)
+  const unseen = isFailed ? null : unseenHint(watched, flags, base_url)
+  if (!isFailed && !watched.exchanges.some(isOfApp)) {
+    const own = watched.own_requests === 0 ? '' : ` and left out ${watched.own_requests} of svc itself`
+    const message = `Nothing was judged: observe saw no request of the app to ${base_url}${own}.`
+    if (command_code === 0) throw nothingChecked(message, unseen ?? 'The warnings above say why.')
+    out.note(message)
+  }
+  if (unseen !== null) out.note(unseen)
+  if (command_code !== 0) return command_code
   return isFailed ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
 }
 
@@ -294,9 +320,14 @@ function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: Ob
       ? `The page requested no ad from ${base_url}. Is that the base URL of the app?${early}`
       : `The page requested no ad. Does it wait for consent or a question?${early} Drive it with a file of steps: --steps FILE. Or use it yourself: --interactive`
   }
-  if (exchanges.length > 0) return null
-  if (since !== undefined) return `${base_url} has received no requests since then.`
-  return `${base_url} received no requests. Does the app read SVC_BASE_URL?`
+  if (exchanges.some(isOfApp)) return null
+  if (since !== undefined) return 'Use the app, then run this again. Or look further back: --since 2h'
+  return 'Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is not seen.'
+}
+
+/** Whether it shows what the app does: any page may load the renderer. */
+function isOfApp({ path }: Exchange): boolean {
+  return !path.startsWith('/v1/render.js')
 }
 
 /** Returns the flag that shows the browser, or null. */
@@ -316,7 +347,7 @@ function checkFlags(
     throw problem('url_invalid', `'${url}' is not the address of a page.`, 'Write it in full: http://localhost:3000')
   }
   const headed = headedFlag(flags)
-  const ofPage = { '--steps': steps, '--browser-path': flags.browserPath }
+  const ofPage = { '--steps': steps, '--browser': flags.browser, '--browser-path': flags.browserPath }
   const needsPage = headed ?? Object.entries(ofPage).find(([, value]) => value !== undefined)?.[0] ?? null
   if (needsPage !== null && url === undefined) {
     throw problem('url_missing', `${needsPage} needs a page.`, 'Name it: --url http://localhost:3000')
@@ -332,7 +363,8 @@ function checkFlags(
   }
 }
 
-function sandboxMissing({ settings: { base_url, source } }: Session, service: Machine['service']): CliError {
+function sandboxMissing({ settings }: Session, service: Machine['service']): CliError {
+  const { base_url, source } = settings
   if (typeof service === 'object') {
     const { message, hint } = service
     return new CliError(
@@ -343,7 +375,7 @@ function sandboxMissing({ settings: { base_url, source } }: Session, service: Ma
     )
   }
   const hint = 'Start one: svc start. Or run a command against its own: svc qa observe -- npm test'
-  if (source.base_url === 'default') return noSandbox(hint)
+  if (source.base_url === 'default') return noSandboxFor(settings, hint)
   const message = `No sandbox responds at ${base_url}. Only a sandbox records the requests to judge.`
   return new CliError('unreachable', 'target_missing', message, hint)
 }

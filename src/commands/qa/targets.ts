@@ -11,6 +11,7 @@ import { CliError, noSandbox } from '../../cli/run/errors.ts'
 import type { HostStream } from '../../cli/run/host.ts'
 import { keyOfStarted, permittedControlToken, permittedSecretKey } from '../../cli/settings/settings.ts'
 import { replaceFile } from '../../foundation/file-system.ts'
+import { type Engine, engineNames, engines, installHints } from '../../qa/browser/engines.ts'
 import type { BrowserHost, BrowserOptions } from '../../qa/browser/launch.ts'
 import type { OwnReporters } from '../../qa/report/reporters.ts'
 import { QaError, type Reporter } from '../../qa/result.ts'
@@ -111,27 +112,39 @@ function chosenService({ settings }: Session, { allowLive }: TargetFlags): Targe
 
 export const browserPathOption = new Option(
   '--browser-path <file>',
-  'Chrome or Chromium to use; default: the first one found',
+  'program of the browser (for webkit WebKitWebDriver); default: the first one found',
 )
+
+export function isEngine(word: string): boolean {
+  return engines.some((each) => each === word)
+}
+
+/** The engine that a flag names. Throws CliError for any other word. */
+export function engineOf(word: string): Engine {
+  const engine = engines.find((each) => each === word)
+  if (engine !== undefined) return engine
+  const message = `svc opens pages in chromium, firefox or webkit, not in '${word}'.`
+  throw new CliError('usage', 'browser_unknown', message, 'Choose one of them: --browser firefox')
+}
 
 /** Returns the program of the browser. Throws CliError when there is none: cases are never skipped for that. */
 export async function browserProgram(
   { host }: Session,
-  { path, is_headed = false }: { path: string | undefined; is_headed?: boolean },
+  { engine, path, is_headed = false }: { engine: Engine; path: string | undefined; is_headed?: boolean },
   alternative: string,
 ): Promise<string> {
-  const { findBrowser } = await import('../../qa/browser/launch.ts')
+  const { findEngine } = await import('../../qa/browser/find.ts')
   const given = path === undefined ? null : resolve(host.cwd, path)
   if (given !== null && existsSync(given)) return given
-  const found = given === null ? await findBrowser(host, is_headed) : null
+  const found = given === null ? await findEngine(engine, host, is_headed) : null
   if (found !== null) return found.program()
   throw new CliError(
     'unreachable',
     'browser_missing',
     given === null
-      ? `No Chrome or Chromium${is_headed ? ' with a window' : ''} was found.`
+      ? `No ${engineNames[engine]}${is_headed ? ' with a window' : ''} was found.`
       : `No browser found at ${path}.`,
-    `Install one (npx playwright install chromium), or name it: --browser-path FILE. ${alternative}`,
+    `${installHints[engine]} ${alternative}`,
   )
 }
 

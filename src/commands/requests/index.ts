@@ -153,7 +153,7 @@ async function serviceError(detail: RequestDetail): Promise<ServiceError> {
   const { describeOther, errorBodyOf } = await import('../../client/response.ts')
   const { method, path, status, request_id } = detail
   const text = detail.response_body ?? ''
-  const [body, instead] = [errorBodyOf(text), describeOther(text)]
+  const [body, instead] = [errorBodyOf(text), describeOther(text, status, detail.response_headers.location)]
   return new ServiceError({ method, path, status, body, instead, retry_after_s: null, request_id })
 }
 
@@ -162,7 +162,7 @@ const columns: readonly Column[] = [
   { name: 'method' },
   { name: 'path', least: 20 },
   { name: 'status', paint: paintStatus },
-  { name: 'reason', field: 'reason_code', rank: 2, paint: paintReason },
+  { name: 'reason', field: 'reason_code', rank: 2, least: 15, paint: paintReason },
   { name: 'ms', field: 'duration_ms', kind: 'ms', rank: 3, paint: paintDim },
   { name: 'request', field: 'request_id', kind: 'id' },
 ]

@@ -6,9 +6,9 @@ import { Option } from 'commander'
 import { callEndpoint, endpointCommand, projectFilter } from '../../cli/endpoint/endpoint-command.ts'
 import { type EndpointFacts, endpoints } from '../../cli/endpoint/facts.ts'
 import { endpointOptions, flagValues, repeatable, valueAt, variantOf, wholeNumber } from '../../cli/endpoint/input.ts'
-import { alignPairs, formatValue } from '../../cli/output/text.ts'
+import { alignPairs, formatValue, plural } from '../../cli/output/text.ts'
 import type { Command, CommandInput, Session } from '../../cli/run/command.ts'
-import { CliError } from '../../cli/run/errors.ts'
+import { CliError, nothingChecked } from '../../cli/run/errors.ts'
 import { nextCursor } from '../../client/client.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/resources/requests.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
@@ -120,7 +120,7 @@ export const verify: Command = {
   name: 'verify',
   summary: 'Check how many requests match',
   details:
-    'Counts the requests of the journal that meet every condition, and ends with exit code 5 unless there are as many as expected. In that case it prints the nearest requests and the conditions they fail or, if there are too many, the newest ones. Without --times, --at-least or --none it expects at least one.',
+    'Counts the requests of the journal that meet every condition, and ends with exit code 5 unless there are as many as expected. In that case it prints the nearest requests and the conditions they fail or, if there are too many, the newest ones. Without --times, --at-least or --none it expects at least one. An empty journal is exit code 5 too, unless --none has no condition.',
   options: [
     ...matchOptions(),
     new Option('--times <n>', 'exactly this many').argParser(wholeNumber).conflicts(['atLeast', 'none']),
@@ -138,23 +138,36 @@ async function run(session: Session, input: CommandInput): Promise<number> {
   const match = await matchOf(session, input)
   const { text: expected, isMet } = expectationOf(input.options)
   const count = await countMatches(session, match)
+  const { since, client_id } = match
+  const looked_at = await countMatches(session, {
+    ...(since === undefined ? {} : { since }),
+    ...(client_id === undefined ? {} : { client_id }),
+  })
   const figures = (style: Parameters<typeof alignPairs>[1]) =>
     alignPairs(
       [
         ['count', String(count)],
         ['expected', expected],
+        ['looked at', plural(looked_at, 'request')],
       ],
       style,
     )
+  // Without a condition, an empty journal is what --none asks for.
+  const isConditional = Object.keys(match).some((name) => name !== 'since' && name !== 'client_id')
+  if (isMet(count) && looked_at === 0 && isConditional) {
+    session.out.data({ ok: false, count, expected, looked_at }, figures)
+    const message = `Nothing was verified: the journal has no request${since === undefined ? '' : ' since then'}.`
+    throw nothingChecked(message, 'Run the integration first. To expect an empty journal: svc requests verify --none')
+  }
   if (isMet(count)) {
-    session.out.data({ ok: true, count, expected }, figures)
+    session.out.data({ ok: true, count, expected, looked_at }, figures)
     return 0
   }
   const isTooFew = count === 0 || isMet(count + 1)
   const newest = { body: { ...match, limit: printedRequests } }
   const matching = isTooFew ? [] : (await callEndpoint(session, 'requests.find', newest)).data.items
   const nearest = matching.length > 0 ? [] : (await callEndpoint(session, 'requests.nearest', newest)).data.items
-  session.out.data({ ok: false, count, expected, matching, nearest }, (style) => [
+  session.out.data({ ok: false, count, expected, looked_at, matching, nearest }, (style) => [
     ...figures(style),
     ...matching.map((request) => `match  ${describe(request)}`),
     ...nearest.flatMap((miss) => [`near   ${describe(miss)}`, ...failedLines(miss).map((line) => `       ${line}`)]),

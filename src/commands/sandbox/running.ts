@@ -10,7 +10,7 @@ import type { Style } from '../../cli/output/terminal.ts'
 import { alignPairs, plural, timeText } from '../../cli/output/text.ts'
 import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command, Noun, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes, noOwnSandbox, noSandbox } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, noOwnSandbox, noSandbox, noSandboxFor } from '../../cli/run/errors.ts'
 import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
 import { permittedControlToken, type Source } from '../../cli/settings/settings.ts'
@@ -40,11 +40,11 @@ export const status: Command = {
   async run({ settings, host, out, command_name, signal }) {
     const { sandbox, base_url, source, running } = settings
     if (sandbox === null) {
-      if (source.base_url === 'default') throw noSandbox()
+      if (source.base_url === 'default') throw noSandboxFor(settings)
       const message = `No sandbox on this computer is running at ${base_url} (from ${sourceName(source.base_url)}).`
       throw new CliError('unreachable', 'sandbox_missing', message, 'List the running ones: svc sandbox ps')
     }
-    const { url, inspector_url, database, pid, version, started_at_ms, projects } = sandbox
+    const { url, inspector_url, database, pid, version, started_at_ms, projects, command = null } = sandbox
     const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(responseTimeout_ms)]) }
     let info: SandboxInfo | null = null
     let state: State = 'ready'
@@ -57,7 +57,11 @@ export const status: Command = {
     const ready = state === 'ready'
     const names = (info ?? { projects }).projects.map(({ client_id }) => client_id)
     const shared = info?.nodes == null ? {} : { namespace: sandbox.namespace ?? null, nodes: info.nodes.length }
-    const reported = { url, inspector_url, database, pid, version, started_at_ms, ready, source: source.base_url }
+    const ofExec = command === null ? {} : { command }
+    const reported = {
+      ...{ url, inspector_url, database, pid, version, started_at_ms, ready, source: source.base_url },
+      ...ofExec,
+    }
     out.data({ ...reported, ...shared, projects: names }, (style) =>
       alignPairs(
         [
@@ -65,6 +69,7 @@ export const status: Command = {
           ['URL', style.cyan(url)],
           ['chosen by', source.base_url === 'sandbox' && running > 1 ? 'the newest' : sourceName(source.base_url)],
           ['inspector', style.cyan(inspector_url)],
+          ['started by', command === null ? null : `svc exec -- ${command}`],
           ['database', database === ':memory:' ? 'in memory, lost when it stops' : database],
           ['namespace', sandbox.namespace ?? null],
           ['nodes', info?.nodes == null ? null : info.nodes.map((node) => `${node.url} (${node.host})`).join('  ')],
@@ -76,6 +81,7 @@ export const status: Command = {
         style,
       ),
     )
+    for (const warning of info?.warnings ?? []) out.note(`warning: ${warning}`)
     if (running > 1) out.note(`${running} sandboxes are running. List them: ${command_name} sandbox ps`)
     return ready ? 0 : exitCodes.unreachable.exit_code
   },
@@ -94,7 +100,7 @@ export const ps: Command = {
   name: 'ps',
   summary: 'List the running sandboxes',
   details:
-    'A * marks the one that commands use here: the one named by --base-url, the environment or a setting, else the newest. For its details: svc sandbox status',
+    'A * marks the one that commands use here: the one named by --base-url, the environment or a setting, else the newest that svc start started, else the one of svc exec if there is only one (exec: COMMAND). For its details: svc sandbox status',
   examples: ['sandbox ps', 'sandbox ps -o json'],
   tables: [psColumns],
   async run({ host, out, settings, command_name }) {
@@ -102,11 +108,12 @@ export const ps: Command = {
     const running = await runningSandboxes(stateDirectory(host), host)
     const rows = await Promise.all(
       running.map(async (sandbox) => {
-        const { url, inspector_url, database, pid, version, started_at_ms } = sandbox
+        const { url, inspector_url, database, pid, version, started_at_ms, command } = sandbox
         const used = pid === settings.sandbox?.pid
         const [state, shared] = await Promise.all([readiness(host, sandbox), sharedFields(host, sandbox)])
         const ready = state === 'ready'
-        return { state, url, inspector_url, database, pid, version, started_at_ms, ...shared, ready, used }
+        const ofExec = command === undefined ? {} : { command }
+        return { state, url, inspector_url, database, pid, version, started_at_ms, ...shared, ...ofExec, ready, used }
       }),
     )
     if (rows.length === 0) {
@@ -184,11 +191,14 @@ async function sharedFields(host: Host, sandbox: Locator): Promise<SharedFields 
   return { namespace, nodes: await count().catch(() => null) }
 }
 
-function databaseText({ database, namespace, nodes }: { database: string } & Partial<SharedFields>): string {
+function databaseText({ database, namespace, nodes, command }: Listed & Partial<SharedFields>): string {
+  if (command !== undefined) return `exec: ${command}`
   if (namespace === undefined) return database
   const count = nodes == null ? '' : `, ${plural(nodes, 'node')}`
   return `${namespace}${count} on ${database}`
 }
+
+type Listed = Pick<Locator, 'database' | 'command'>
 
 function stateText(state: State, style: Style): string {
   return state === 'ready' ? style.green(state) : style.red(state)
@@ -213,13 +223,13 @@ export const stop: Command = {
   name: 'stop',
   summary: 'Stop a running sandbox cleanly',
   details:
-    'First checks that the process is the sandbox, since any other process is left alone, then waits until it has ended. With several sandboxes, choose one with --base-url, or stop --all.',
+    'First checks that the process is the sandbox, since any other process is left alone, then waits until it has ended. With several sandboxes, choose one with --base-url, or stop --all. One of svc exec ends with its command; --base-url stops both.',
   options: [new Option('--all', 'stop every running sandbox')],
   examples: ['sandbox stop', 'sandbox stop --all'],
   async run(session, { options }) {
     const running = await confirmedSandboxes(session)
     await noteForeignLocators(session)
-    const chosen = options.all === true ? running : [chooseOne(session, running)]
+    const chosen = options.all === true ? running.filter(isStarted) : [chooseOne(session, running)]
     if (chosen.length === 0) session.out.note('No sandbox is running. Nothing to stop.')
     for (const sandbox of chosen) {
       session.host.terminate(sandbox.pid)
@@ -276,10 +286,18 @@ async function processState(
 
 function chooseOne({ settings: { source, base_url } }: Session, running: readonly Locator[]): Locator {
   const isNamed = source.base_url !== 'sandbox' && source.base_url !== 'default'
-  const [chosen, ...others] = isNamed ? running.filter(({ url }) => isSameService(url, base_url)) : running
+  const [chosen, ...others] = isNamed
+    ? running.filter(({ url }) => isSameService(url, base_url))
+    : running.filter(isStarted)
   const urls = running.map(({ url }) => url).join(', ')
   if (chosen === undefined) {
     const message = isNamed ? `No sandbox is running at ${base_url}.` : 'No sandbox is running.'
+    const ofExec = running.find((sandbox) => !isStarted(sandbox))
+    if (!isNamed && ofExec !== undefined) {
+      const hint = `It ends with its command. To stop both: svc sandbox stop --base-url ${ofExec.url}`
+      const message = `The sandbox at ${ofExec.url} is of svc exec -- ${ofExec.command}.`
+      throw new CliError('usage', 'sandbox_of_exec', message, hint)
+    }
     const hint = urls === '' ? 'Nothing to stop.' : `Running: ${urls}.`
     throw new CliError('unreachable', 'sandbox_missing', message, hint)
   }
@@ -287,6 +305,11 @@ function chooseOne({ settings: { source, base_url } }: Session, running: readonl
   const message = `${running.length} sandboxes are running: ${urls}.`
   const hint = `Stop one: svc sandbox stop --base-url ${chosen.url}. Or stop all: svc sandbox stop --all.`
   throw new CliError('usage', 'sandbox_ambiguous', message, hint)
+}
+
+/** Whether `svc start` started it, not `svc exec`. */
+function isStarted({ command }: Locator): boolean {
+  return command === undefined
 }
 
 /** Resolves when the process has ended. Throws CliError when it has not after `stopTimeout_ms`. */

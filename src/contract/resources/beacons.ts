@@ -287,6 +287,11 @@ export const BeaconItem = assumedObject('A93', () => ({
     'When it happened; for a rejected beacon, the time that it stated.',
   ),
   received_at_ms: EpochMs.describe('When it arrived.'),
+  metadata: assumed(
+    Opaque.nullable(),
+    'A102',
+    'Data of the integrator; turn_id is the turn that showed the ad. null without any, and for what was not accepted.',
+  ),
 }))
 export type BeaconItem = z.infer<typeof BeaconItem>
 

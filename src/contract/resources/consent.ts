@@ -79,6 +79,19 @@ export const v1 = declareEndpoints({
 
 /* The control plane: the consent history of sessions. */
 
+/** What a stored string of a consent tool says. */
+export const DecodedConsentString = assumedObject('A66', () => ({
+  field: z.string().describe('The field that has it: tcf_string, tcf_consent_string or gpp_string.'),
+  standard: z.enum(['tcf', 'gpp']).describe('TCF (Europe) or GPP (sections by region).'),
+  problem: z.string().nullable().describe('Why it cannot be decoded; null when it can.'),
+  created_at_ms: EpochMs.nullable().describe('When the consent tool made it.'),
+  cmp_id: z.int().nullable().describe('The consent tool.'),
+  purposes: z.array(z.int()).describe('TCF purposes that are consented to.'),
+  vendors: z.int().describe('Vendors that are consented to.'),
+  sections: z.array(z.string()).describe('GPP sections.'),
+  opt_outs: z.array(z.string()).describe('What sections of the United States opt out of.'),
+}))
+
 export const ConsentItem = assumedObject('A66', () => ({
   consent_id: ConsentId.describe('Identifier of the consent record.'),
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
@@ -92,6 +105,7 @@ export const ConsentItem = assumedObject('A66', () => ({
   updated_at_ms: assumed(EpochMs, 'A62', 'When it was stored, or last renewed.'),
   expires_at_ms: assumed(EpochMs, 'A62', 'When it expires.'),
   extras: z.record(z.string(), z.json()).describe('Other stored data of the consent: strings, other purposes.'),
+  strings: z.array(DecodedConsentString).describe('What the strings in it say.'),
 }))
 export type ConsentItem = z.infer<typeof ConsentItem>
 

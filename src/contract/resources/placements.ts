@@ -33,6 +33,7 @@ import {
 } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, documented, observed, strictObject } from '../objects.ts'
 import { BeaconItem, Metric } from './beacons.ts'
+import { DecodedConsentString } from './consent.ts'
 import { EvidenceEntry } from './evidence.ts'
 
 const size = z.int().min(1)
@@ -300,6 +301,7 @@ export const PlacementDetail = assumedObject('A52', () => ({
     'The request that partners would have received; null when none was made.',
   ),
   consent: assumed(AuthoritativeConsent.nullable(), 'A65', 'The decision-bound snapshot.'),
+  consent_strings: z.array(DecodedConsentString).describe('What the strings say that were stored with this consent.'),
   first_frame_at_ms: assumed(EpochMs.nullable(), 'A05', 'When the frame was first loaded.'),
   beacons: assumed(z.array(BeaconItem), 'A74', 'Accepted and rejected, oldest first.'),
   evidence: assumed(z.array(EvidenceEntry), 'A77', 'Evidence entries about this slot, oldest first.'),

@@ -14,7 +14,7 @@ export const v1 = declareEndpoints({
     rate: null,
     request_headers: fileRequestHeaders,
     response: { media_type: 'text/javascript; charset=utf-8', has_ranges: true },
-    response_headers: ['etag', 'access-control-allow-origin', 'cross-origin-resource-policy'],
+    response_headers: ['etag', 'content-encoding', 'access-control-allow-origin', 'cross-origin-resource-policy'],
   },
   'render.frame': {
     ...publicApi,

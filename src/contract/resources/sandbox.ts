@@ -22,6 +22,10 @@ export const SandboxInfo = assumedObject('A93', () => ({
         pid: z.int().describe('Its process identifier.'),
         version: z.string().describe('Its version of svc.'),
         started_at_ms: EpochMs.describe('When it was started, by the system clock.'),
+        clock_ahead_ms: z
+          .int()
+          .nullable()
+          .describe('How far its computer is ahead of the database, milliseconds; null when it has not said so.'),
       })),
     )
     .nullable()
@@ -89,6 +93,27 @@ export type Snapshot = z.infer<typeof Snapshot>
 const snapshotParams = assumedObject('A93', () => ({
   name: SnapshotName.describe('Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
 }))
+
+/** Clocks of nodes that differ by more than this decide differently what is expired, early or late. */
+const mostClockDifference_ms = 2_000
+
+/** Returns a sentence about nodes whose clocks differ; none when they agree. */
+export function clockWarnings(
+  nodes: readonly { url: string; host: string; clock_ahead_ms: number | null }[],
+): string[] {
+  const known = nodes.flatMap(({ clock_ahead_ms, ...node }) =>
+    clock_ahead_ms === null ? [] : { ...node, clock_ahead_ms },
+  )
+  const [slowest, ...others] = known.toSorted((one, other) => one.clock_ahead_ms - other.clock_ahead_ms)
+  const fastest = others.at(-1)
+  if (slowest === undefined || fastest === undefined) return []
+  const apart_ms = fastest.clock_ahead_ms - slowest.clock_ahead_ms
+  if (apart_ms <= mostClockDifference_ms) return []
+  const name = ({ url, host }: { url: string; host: string }) => `${url} (${host})`
+  return [
+    `The clock of ${name(fastest)} is ${(apart_ms / 1_000).toFixed(1)} s ahead of that of ${name(slowest)}: set both to network time.`,
+  ]
+}
 
 /** 9000-01-01T00:00:00Z: dates in headers and JSON have a year of four digits, with room to spare. */
 export const latest_ms = 221_845_392_000_000

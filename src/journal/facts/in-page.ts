@@ -87,7 +87,8 @@ export interface PageLook {
   is_idle: boolean
   /** Turns in the stub of the page that wait for render.js. */
   waiting_turns: number
-  shift: number
+  /** Null: the browser does not measure it. */
+  shift: number | null
 }
 
 /** Runs before the page's own scripts: records layout shifts, changes of ads, and what a policy blocks. */
@@ -312,7 +313,9 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     is_idle: renderer?.getEvents?.().length === 0,
     waiting_turns: renderer?.getEvents === undefined ? (renderer?.queue?.length ?? 0) : 0,
     renderer_errors: [...errorsIn(renderer?.getEvents?.() ?? []), ...unanswered(renderer?.getEvents?.() ?? [])],
-    shift: shifts.reduce((sum, { value }) => sum + value, 0),
+    shift: PerformanceObserver.supportedEntryTypes.includes('layout-shift')
+      ? shifts.reduce((sum, { value }) => sum + value, 0)
+      : null,
   }
 }
 

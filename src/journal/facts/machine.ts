@@ -13,10 +13,10 @@ import { findConfig, loadSettings } from '../../cli/settings/files.ts'
 import { resolveSettings, type Settings } from '../../cli/settings/settings.ts'
 import { runningSandboxes, stateDirectory } from '../../cli/settings/state-directory.ts'
 import type { Client } from '../../client/client.ts'
-import { ServiceError } from '../../client/errors.ts'
+import { messageOf, ServiceError } from '../../client/errors.ts'
 import type { Integrity, SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { isLoopback } from '../../foundation/http.ts'
-import { findBrowser } from '../../qa/browser/launch.ts'
+import { findBrowser } from '../../qa/browser/find.ts'
 
 export interface Machine {
   node_version: string
@@ -150,7 +150,8 @@ export async function findService(
     return { service: 'sandbox', info: await client.sandbox.info({}, { signal: AbortSignal.timeout(answerWithin_ms) }) }
   } catch (error) {
     if (error instanceof ServiceError && error.reason_code !== null) {
-      const { message, hint, status, reason_code } = error
+      const { hint, status, reason_code } = error
+      const message = messageOf(error)
       if (reason_code === 'not_found' && /\/v1\/?$/.test(base_url)) {
         const right = base_url.replace(/\/v1\/?$/, '')
         const refusal = { message: 'The base URL must not end in /v1.', hint: `Set it to ${right}`, is_failure: true }
@@ -168,6 +169,8 @@ export async function gatherSandbox(
   info: SandboxInfo,
   { now_ms, command_name }: Pick<SandboxFacts, 'now_ms' | 'command_name'>,
 ): Promise<SandboxFacts> {
-  const integrity = await client.sandbox.integrity().catch((error: Error) => ({ failure: error.message }))
+  const integrity = await client.sandbox.integrity().catch((error: Error) => ({
+    failure: error instanceof ServiceError ? messageOf(error) : error.message,
+  }))
   return { info, integrity, now_ms, version, command_name }
 }

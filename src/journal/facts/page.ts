@@ -1,8 +1,18 @@
 /** The integrator's page in a browser: opens it, brings its ads into view, and records what can be seen. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Browser, ConsoleMessage, Frame, Page, Request, Response } from 'playwright-core'
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  ConsoleMessage,
+  Frame,
+  Page,
+  Request,
+  Response,
+} from 'playwright-core'
 import { withoutQuery } from '../../foundation/http.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
+import { PageStepFailed } from '../../qa/browser/page-steps.ts'
 import { pixelsOf } from '../../qa/browser/screenshot.ts'
 import type { Screenshot } from '../../qa/result.ts'
 import {
@@ -13,11 +23,14 @@ import {
   type RendererError,
   recordFromStart,
 } from './in-page.ts'
+import { type Mount, mergeLook, needsView, type WatchedMount } from './mounts.ts'
 import { hasStub, isUseTooEarly } from './renderer-use.ts'
 import { maxFileBytes, type ServedKey, secretKeysIn } from './served-files.ts'
 
 export interface PageSeen {
   url: string
+  /** The browser that showed it: `Chromium 153.0`. */
+  browser: string
   /** Files that were not served to the page by the service, and the secret keys in them. */
   files: number
   keys: readonly ServedKey[]
@@ -39,9 +52,21 @@ export interface PageSeen {
   refused_calls: readonly RefusedCall[]
   /** Errors on the console, and uncaught ones, that are about the service or come from its scripts. */
   console_errors: readonly string[]
-  /** Sum of the layout shifts right after an ad appeared, changed its size or disappeared, as browsers count them. */
-  shift: number
+  /** Sum of the layout shifts right after an ad appeared, changed its size or disappeared, as browsers count them; null: this browser does not. */
+  shift: number | null
   screenshot: Screenshot | null
+  /** Whether a file of steps used the page. */
+  is_driven: boolean
+  /** The step that could not be done, after which the page was only watched; null when all could. */
+  failed_step: FailedStep | null
+}
+
+interface FailedStep {
+  /** With the place in its file. */
+  message: string
+  hint: string
+  /** Whether it waited for an event of render.js. */
+  is_wait: boolean
 }
 
 interface KeyRequest {
@@ -59,46 +84,10 @@ export interface RefusedCall {
   has_cookies: boolean
 }
 
-export interface Mount {
-  slot_id: string
-  /** Identifies the element: two elements of one slot are two mounts. */
-  element: string
-  /** Its largest size, CSS pixels. */
-  width: number
-  height: number
-  /** The style that hid it the whole time, and the element with that style; null when it was displayed. */
-  hidden_by: string | null
-  /** The element around it that cuts off half of it or more; null when there is none. */
-  clipped_by: string | null
-  /** The largest share of it that was in the window and not cut off, 0 to 1. */
-  seen_share: number
-  /** How long svc tried to bring it into view, milliseconds; with `is_headed`, how long something cut it off. */
-  sought_ms: number
-  /** The id of an element around it that another, empty element also had at the end; null when there was none. */
-  shared_id: string | null
-  /** Whether render.js has mounted it: no other frame shows anything. */
-  is_drawn: boolean
-  /** Identifies the element that it was mounted in. */
-  target: string
-  /** The text around it when it was last seen; null when there was none. */
-  text: string | null
-  /** When it was first and last seen in the page, milliseconds of one clock. */
-  from_ms: number
-  until_ms: number
-  /** The largest number of frames of this placement that were in the page at once. */
-  copies: number
-  /** Other placements that were in view in the same element at the same time. */
-  rivals: readonly string[]
-  /** How long at least half of it was in the window, milliseconds. */
-  in_view_ms: number
-  /** Visible text next to it that marks it as an ad; null when there was none. */
-  label: string | null
-  /** Distinct colours of its screenshot; 1: it is blank; null when there is none. */
-  colors: number | null
-}
-
 export interface WatchOptions {
   url: string
+  /** What the browser is called. */
+  browser_name: string
   /** Base URLs of the service, without a trailing slash: a page may call it localhost or 127.0.0.1. */
   bases: readonly string[]
   /** How long, real milliseconds; null: until `signal` aborts. */
@@ -109,6 +98,10 @@ export interface WatchOptions {
   is_headed: boolean
   /** Uses the page until it resolves; `for_ms` counts from then. */
   drive?: ((page: Page, signal: AbortSignal) => Promise<void>) | undefined
+  /** The browser as the page sees it, in addition to a window of 1280 × 800 pixels. */
+  context?: BrowserContextOptions
+  /** Called before the page is opened. */
+  prepare?: (page: Page, context: BrowserContext) => Promise<void>
 }
 
 /** The page did not open. */
@@ -120,8 +113,6 @@ export class PageUnreachable extends Error {
 const longestTimer_ms = 2 ** 31 - 1
 /** Time between two looks at the page. */
 const interval_ms = 250
-/** How long each ad is kept in the window: long enough for a clip to be viewable. */
-const inView_ms = 3_000
 /** A screenshot is taken when the ad has had this much time to paint. */
 const painted_ms = 1_500
 /** A response that is still going on after the watch is awaited for this long at most. */
@@ -140,10 +131,10 @@ interface Records extends Pick<PageSeen, 'files' | 'has_stub'> {
   console_errors: string[]
 }
 
-/** Throws PageUnreachable, and what `drive` throws. */
-export async function watchPage(browser: Browser, options: WatchOptions): Promise<PageSeen> {
+/** Throws PageUnreachable, and what `drive` throws but PageStepFailed, which does not end the watch. */
+export async function watchPage(browser: Pick<Browser, 'newContext'>, options: WatchOptions): Promise<PageSeen> {
   const { url, bases, for_ms, signal, is_headed, drive = async () => {} } = options
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options.context })
   try {
     const records: Records = {
       files: 0,
@@ -182,16 +173,24 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
         records.console_errors.push(shortened(message))
     })
     const page = await context.newPage()
+    await options.prepare?.(page, context)
     await page.goto(url, { waitUntil: 'commit' }).catch((error: Error) => {
       throw new PageUnreachable(
         `${url} does not open: ${error.message.split('\n', 1)[0]?.replace(/^page\.goto: /, '')}`,
       )
     })
-    const mounts = new Map<string, Mount & { frame: Frame }>()
+    const mounts = new Map<string, WatchedMount>()
     const looks = new Map<string, PageLook>()
     const frames: Frame[] = []
     let isOver = false
-    const driving = drive(page, signal).then(() => pause(for_ms ?? longestTimer_ms, signal))
+    let failed_step: PageSeen['failed_step'] = null
+    const driving = drive(page, signal)
+      .catch((error: unknown) => {
+        if (!(error instanceof PageStepFailed)) throw error
+        const { message, hint, is_wait } = error
+        failed_step = { message, hint, is_wait }
+      })
+      .then(() => pause(for_ms ?? longestTimer_ms, signal))
     driving
       .catch(() => {})
       .finally(() => {
@@ -205,7 +204,7 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       const now = performance.now()
       for (const { look, frame, key } of seen) {
         looks.set(key(look.document), look)
-        merge(mounts, look, { key, frame, sought, is_headed, now, passed_ms: now - last })
+        mergeLook(mounts, look, { key, frame, sought, is_headed, now, passed_ms: now - last })
       }
       await takeScreenshots(mounts)
       const present = seen.flatMap(({ look, key }) => look.frames.map((each) => key(each.element)))
@@ -215,7 +214,6 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
       last = now
       await pause(interval_ms, signal)
     }
-    // A step that failed; a step cut off by the end of the watch is not a failure.
     if (isOver) await driving
     const screenshot = page.isClosed() ? null : await screenshotOf(page).catch(ignoreNavigation)
     await Promise.race([Promise.all(reading), pause(maxRead_ms)])
@@ -225,13 +223,16 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
     return {
       ...records,
       url,
+      browser: options.browser_name,
       mounts: [...mounts.values()].map(({ frame: _frame, ...mount }) => mount),
       blocked: [...blocked.values()],
       is_idle: all.some((look) => look.is_idle) && all.every((look) => look.renderer_errors.length === 0),
       renderer_errors: all.flatMap((look) => look.renderer_errors),
       waiting_turns: all.reduce((sum, look) => sum + look.waiting_turns, 0),
-      shift: all.reduce((sum, look) => sum + look.shift, 0),
+      shift: all.some((look) => look.shift === null) ? null : all.reduce((sum, { shift }) => sum + (shift ?? 0), 0),
       screenshot,
+      is_driven: options.drive !== undefined,
+      failed_step,
     }
   } finally {
     await context.close()
@@ -241,8 +242,6 @@ export async function watchPage(browser: Browser, options: WatchOptions): Promis
 function isOfService(url: string, bases: readonly string[]): boolean {
   return bases.some((base) => url.startsWith(base))
 }
-
-type Watched = Mount & { frame: Frame }
 
 /** How long to wait for the frames inside a page: a frame that loads forever has no document. */
 const maxLook_ms = 1_000
@@ -259,70 +258,8 @@ async function lookAtFrames(page: Page, bases: readonly string[], frames: Frame[
   return (await Promise.all(looks)).flat()
 }
 
-interface Looking {
-  key: (id: string) => string
-  frame: Frame
-  sought: string | null
-  is_headed: boolean
-  now: number
-  passed_ms: number
-}
-
-function merge(mounts: Map<string, Watched>, { frames }: PageLook, looking: Looking): void {
-  const { key, frame, sought, is_headed, now, passed_ms } = looking
-  for (const look of frames) {
-    const { src, width, height, hidden_by, clipped_by, shared_id, seen_share, label, is_drawn, text } = look
-    const element = key(look.element)
-    const slot_id = slotOf(src)
-    const before = mounts.get(element)
-    const isInView = isSeen(look)
-    const others = frames.filter((other) => isInView && other.target === look.target && isSeen(other))
-    const rivals = others.map((other) => slotOf(other.src)).filter((other) => other !== slot_id)
-    const isSought = is_headed ? clipped_by !== null : sought === element
-    mounts.set(element, {
-      frame,
-      slot_id,
-      element,
-      is_drawn,
-      target: key(look.target),
-      text,
-      from_ms: before?.from_ms ?? now,
-      until_ms: now,
-      copies: Math.max(frames.filter((other) => slotOf(other.src) === slot_id).length, before?.copies ?? 0),
-      rivals: [...new Set([...(before?.rivals ?? []), ...rivals])],
-      width: Math.max(width, before?.width ?? 0),
-      height: Math.max(height, before?.height ?? 0),
-      hidden_by: before?.hidden_by === null ? null : hidden_by,
-      clipped_by,
-      seen_share: Math.max(seen_share ?? 0, before?.seen_share ?? 0),
-      sought_ms: (before?.sought_ms ?? 0) + (isSought ? passed_ms : 0),
-      shared_id,
-      in_view_ms: (before?.in_view_ms ?? 0) + (isInView && before !== undefined ? passed_ms : 0),
-      label: label ?? before?.label ?? null,
-      colors: before?.colors ?? null,
-    })
-  }
-}
-
-/** The token in the URL of a frame begins with the identifier of its slot. */
-const slotOf = (src: string) => `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`
-
-const isSeen = ({ seen_share, hidden_by }: PageLook['frames'][number]) => (seen_share ?? 0) >= 0.5 && hidden_by === null
-
-/**
- * Whether an ad is still in the page, can be seen, and was not in view long enough. An ad that stays cut off is given
- * up.
- */
-function needsView(
-  { element, hidden_by, in_view_ms, seen_share, sought_ms }: Mount,
-  present: readonly string[],
-): boolean {
-  const isHopeless = seen_share < 0.5 && sought_ms >= inView_ms
-  return hidden_by === null && in_view_ms < inView_ms && !isHopeless && present.includes(element)
-}
-
 /** Scrolls to an ad, from the outermost frame around it down to the ad itself. */
-async function scrollTo(mount: Watched): Promise<void> {
+async function scrollTo(mount: WatchedMount): Promise<void> {
   const around: Frame[] = []
   for (let at = mount.frame; at.parentFrame() !== null; at = at.parentFrame()!) around.unshift(at)
   for (const frame of around) await (await frame.frameElement()).evaluate(bringIntoView)
@@ -331,11 +268,11 @@ async function scrollTo(mount: Watched): Promise<void> {
   for (const ad of await iframe.elementHandles()) await ad.evaluate(bringIntoView)
 }
 
-function elementOf({ frame, element }: Watched) {
+function elementOf({ frame, element }: WatchedMount) {
   return frame.locator(`iframe[data-svc-element="${element.split('/')[1]}"]`)
 }
 
-async function takeScreenshots(mounts: Map<string, Watched>): Promise<void> {
+async function takeScreenshots(mounts: Map<string, WatchedMount>): Promise<void> {
   for (const mount of mounts.values()) {
     if (mount.colors !== null || mount.in_view_ms < painted_ms || mount.width < 10 || mount.height < 10) continue
     // An ad that the page has removed in the meantime has no screenshot.
@@ -410,7 +347,7 @@ function printableUrl(url: string): string {
 
 /** A page that is navigating is looked at again afterwards; anything else is a fault of svc. */
 function ignoreNavigation(error: Error): null {
-  if (/context was destroyed|closed|navigat|detached/i.test(error.message)) return null
+  if (/context was destroyed|cannot find context|closed|navigat|detached/i.test(error.message)) return null
   throw error
 }
 

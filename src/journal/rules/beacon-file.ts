@@ -368,9 +368,9 @@ function turnRule(rule: Words, find: typeof findAskedAgain): RuleBody<'file'> {
       const slots = [...Map.groupBy(accepted, ({ beacon }) => beacon.asset_token).values()]
       const verdicts = new Map(slots.flatMap((slot) => [...verdictsOf(slot)]))
       const { looked_at, found } = find(adsInFile(accepted, (each) => verdicts.get(each) ?? 'DUPLICATE'))
-      const findings = found.flatMap(({ message, beacons }) => {
+      const findings = found.flatMap(({ beacons, ...texts }) => {
         const { source } = beacons.at(-1)!
-        return 'beacon' in source ? [findingAt(rule, source, { message, at: ['metadata', 'turn_id'] })] : []
+        return 'beacon' in source ? [findingAt(rule, source, { ...texts, at: ['metadata', 'turn_id'] })] : []
       })
       return { looked_at, findings }
     },

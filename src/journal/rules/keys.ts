@@ -11,7 +11,6 @@ import {
   isActivation,
   isBeacon,
   isFromBrowser,
-  isOfCommandLine,
   routeOf,
   textAt,
   times,
@@ -152,7 +151,7 @@ export const configRules = ruleSet('journal', {
     judge: over(isActivated, (activations, { exchanges }) => {
       const isRead = exchanges.some((exchange) => configOf(exchange) !== null)
       const rendered = new Set(exchanges.filter(isOfRenderer).map(originOf))
-      const own = activations.filter((exchange) => !rendered.has(originOf(exchange)) && !isOfCommandLine(exchange))
+      const own = activations.filter((exchange) => !rendered.has(originOf(exchange)))
       return about(isRead ? [] : own, 'Browsers activate without render.js, but nothing reads the project config.')
     }),
   },

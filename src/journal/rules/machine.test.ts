@@ -267,7 +267,7 @@ describe('the sandbox', () => {
   })
 
   test('nodes that share its database are named', () => {
-    const node = { number: 0, url, host: 'one', pid: 1, version: '1.0.0', started_at_ms: 1 }
+    const node = { number: 0, url, host: 'one', pid: 1, version: '1.0.0', started_at_ms: 1, clock_ahead_ms: 0 }
     const nodes = [node, { ...node, number: 1, host: 'two', url: 'http://10.0.0.2:4010' }]
     const shared = { ...facts, info: { ...info, database: 'postgres://svc@db/svc', nodes } }
     expect(ofSandbox('database', shared)).toMatchObject([
@@ -282,6 +282,22 @@ describe('the sandbox', () => {
     const damaged = { ...whole, database: { ok: false, problems: ['the chain of project 1 is at entry 2'] } }
     expect(ofSandbox('database', { ...shared, integrity: damaged })).toMatchObject([
       { level: 'problem', fix: 'Restore a snapshot of the namespace, or empty it: svc sandbox reset' },
+    ])
+  })
+
+  test('nodes whose clocks differ by more than two seconds are named', () => {
+    const node = { number: 0, url, host: 'one', pid: 1, version: '1.0.0', started_at_ms: 1, clock_ahead_ms: -900 }
+    const other = { ...node, number: 1, host: 'two', url: 'http://10.0.0.2:4010' }
+    const clock = (...clocks: (number | null)[]) => {
+      const nodes = [node, ...clocks.map((clock_ahead_ms) => ({ ...other, clock_ahead_ms }))]
+      return ofSandbox('clock', { ...facts, info: { ...info, nodes } })
+    }
+    expect(clock(1_100, null)).toMatchObject([{ level: 'ok' }])
+    expect(clock(1_101)).toMatchObject([
+      {
+        level: 'warning',
+        message: `The clock of http://10.0.0.2:4010 (two) is 2.0 s ahead of that of ${url} (one): set both to network time.`,
+      },
     ])
   })
 

@@ -1,6 +1,6 @@
 /** This computer and the sandbox that runs on it, for `svc doctor`. Ids are the names of its checks. */
 import { settingsTable } from '../../cli/settings/table.ts'
-import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
+import { clockWarnings, type SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { formatDuration } from '../../foundation/duration.ts'
 import type { Machine } from '../facts/machine.ts'
 import { type Finding, ruleSet } from '../rule.ts'
@@ -235,7 +235,12 @@ export const sandboxRules = ruleSet('sandbox', {
   clock: {
     severity: 'warning',
     fix: 'Set it to the system time.',
-    judge({ info: { clock }, now_ms: here_ms, command_name }) {
+    judge({ info: { clock, nodes }, now_ms: here_ms, command_name }) {
+      const [differing] = clockWarnings(nodes ?? [])
+      if (differing !== undefined) {
+        const fix = 'Set the computers of all nodes to network time, then restart the nodes that differ.'
+        return found([{ message: differing, fix }], '')
+      }
       const { frozen, now_ms, offset_ms } = clock
       if (frozen) {
         const message = `The sandbox clock is frozen at ${new Date(now_ms).toISOString()}.`

@@ -1,7 +1,8 @@
 /** The page itself, as a browser saw it, and the files served to it. */
 import { plural } from '../../cli/output/text.ts'
 import type { Blocked } from '../facts/in-page.ts'
-import type { Mount, PageSeen } from '../facts/page.ts'
+import type { Mount } from '../facts/mounts.ts'
+import type { PageSeen } from '../facts/page.ts'
 import { loadedFrames } from '../journal.ts'
 import { type Finding, type Judgement, ruleSet } from '../rule.ts'
 import { consoleFix, rendererErrors } from './renderer-errors.ts'
@@ -29,7 +30,7 @@ export const servedRules = ruleSet('served', {
         ...keys.map(({ file, line, key }) => ({ message: `${file}:${line} contains the secret key ${key}.` })),
         ...(problem === null ? [] : [{ ...unreadable, message: `${place}: ${problem}.` }]),
       ],
-      holds: `No secret key in ${plural(files, 'file')} of ${place}.`,
+      holds: files === 0 ? `${place} has no files.` : `No secret key in ${plural(files, 'file')} of ${place}.`,
     }),
   },
 })
@@ -54,6 +55,17 @@ export const sourceRules = ruleSet('source', {
 const unreadable = { severity: 'unknown', fix: 'Correct the path or address, and try again.' } as const
 
 export const pageRules = ruleSet('page', {
+  'step-failed': {
+    title: 'every step of --steps can be done',
+    severity: 'error',
+    costs: 'The page was not used as a user would: what comes after the step was not judged.',
+    fix: 'Correct the step, or the page.',
+    needs: 'a file of steps (--steps)',
+    judge: ({ page: { is_driven, failed_step } }) => ({
+      looked_at: is_driven ? 1 : 0,
+      findings: failed_step === null ? [] : [{ message: failed_step.message, fix: failed_step.hint }],
+    }),
+  },
   'secret-key-sent': {
     title: 'the page sends no secret key',
     severity: 'error',
@@ -180,6 +192,7 @@ export const pageRules = ruleSet('page', {
     fix: 'Reserve the space of the slot before the response arrives: min-height, or the size of slot_hint.',
     needs: adInPage,
     judge({ page: { mounts, shift } }) {
+      if (shift === null) return { looked_at: 0, findings: [] }
       const message = `Ads moved the page by ${shift.toFixed(2)}; up to ${goodShift} is good.`
       return { looked_at: mounts.length, findings: shift > goodShift ? [{ message }] : [] }
     },

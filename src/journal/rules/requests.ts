@@ -330,7 +330,7 @@ export const oldClientRules = ruleSet('journal', {
         requests,
         cites_last: true as const,
       }))
-      return { looked_at: uses.length, findings }
+      return { looked_at: exchanges.length, findings }
     },
   },
 })

@@ -1,6 +1,7 @@
 /** What each rule about turns finds, and what it must not: the same beacons are right in one page and wrong in another. */
 import { describe, expect, test } from 'vitest'
-import type { Mount, PageSeen } from '../facts/page.ts'
+import type { Mount } from '../facts/mounts.ts'
+import type { PageSeen } from '../facts/page.ts'
 import type { Exchange } from '../journal.ts'
 import type { Observed } from '../rule.ts'
 import { turnRules } from './turns.ts'
@@ -73,6 +74,7 @@ const journal = (list: readonly (Exchange | Exchange[])[], page: Partial<PageSee
   exchanges: list.flat(),
   callbacks: [],
   placements: [],
+  own_requests: 0,
   beacons: [],
   projects: [],
   now_ms: noon + 600_000,

@@ -4,7 +4,7 @@
  * beside the ad.
  */
 import { plural } from '../../cli/output/text.ts'
-import type { Mount } from '../facts/page.ts'
+import type { Mount } from '../facts/mounts.ts'
 import { type AdBeacon, adsInJournal, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
 import { type Exchange, isPlacementRequest, some } from '../journal.ts'
 import { type Finding, type Judgement, type Observed, type RuleText, ruleSet } from '../rule.ts'
@@ -15,6 +15,8 @@ const nameTheMessage =
 /** What is wrong, with the beacons that show it. `svc beacons lint` finds the same in a file. */
 interface FoundTurn {
   message: string
+  /** A more specific fix than the rule's. */
+  fix?: string
   beacons: readonly AdBeacon[]
 }
 
@@ -23,7 +25,7 @@ export const turnAskedAgain = {
   title: 'a turn has one placement',
   severity: 'warning',
   costs:
-    'Each is a new auction for the same message: the frequency cap of the session is used up, and buyers see you waste their bids.',
+    'Each is a new auction for the same message: it uses up the frequency cap of the session, and lowers your show rate.',
   fix: 'Ask once for a message: not again when the page is reloaded with a stored conversation, in a second tab, or after destroy(). Never give two messages the same turnId.',
   needs: 'a beacon with metadata.turn_id',
 } as const satisfies Omit<RuleText, 'id'>
@@ -73,6 +75,8 @@ export function findCountedByTurn(ads: readonly ShownAd[]): { looked_at: number;
     .filter(({ length }) => length > 1)
     .map((own) => ({
       message: `The view of turn ${quoted(own[0]!)} counts ${own.length} times, once for each of ${slotsOf(own)}.`,
+      // The page names its turns: they were asked for more than once.
+      fix: turnAskedAgain.fix,
       beacons: own.flatMap(({ beacons }) => beacons.find(isCounted) ?? []),
     }))
   return { looked_at: turns.length, found }
@@ -131,7 +135,7 @@ export const turnRules = ruleSet('journal', {
 })
 
 function judgementOf({ looked_at, found }: { looked_at: number; found: readonly FoundTurn[] }): Judgement {
-  return { looked_at, findings: found.map(({ message, beacons }) => ({ message, requests: requestsOf(beacons) })) }
+  return { looked_at, findings: found.map(({ beacons, ...texts }) => ({ ...texts, requests: requestsOf(beacons) })) }
 }
 
 function requestsOf(beacons: readonly AdBeacon[]): Exchange[] {

@@ -7,6 +7,7 @@
  * soon as the page has loaded, unless the page has more to serve.
  */
 import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core'
+import { ownAgents } from '../../contract/own-requests.ts'
 import { escapeHtml } from '../../foundation/html.ts'
 import type { Json } from '../../foundation/json.ts'
 import { durationMs } from '../suite/variables.ts'
@@ -50,9 +51,15 @@ export type PageEvent = { type: string } & Record<string, Json>
 const closesWithin_ms = 5_000
 const opensWithin_ms = 8_000
 
+/** Returns a User-Agent as Chrome sends it, for pages of a browser of this version. */
+function userAgentOf(browser: Browser): string {
+  return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${browser.version()} Safari/537.36`
+}
+
 export async function openHostPage(browser: Browser, options: HostPageOptions): Promise<HostPage> {
   const { origin, base_url, width = 800, height = 700, color_scheme = 'light', reduced_motion, serve = {} } = options
   const context = await browser.newContext({
+    userAgent: `${userAgentOf(browser)} ${ownAgents.qa}`,
     viewport: { width, height },
     colorScheme: color_scheme,
     reducedMotion: reduced_motion === true ? 'reduce' : 'no-preference',

@@ -1,14 +1,17 @@
-/** A Chrome or Chromium for what needs one: finding it, starting it, starting it again. Driven by playwright-core. */
-import { globSync } from 'node:fs'
-import { access, constants } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { delimiter, dirname, join } from 'node:path'
+/** The browser of a run: starting it, starting it again. Chromium and Firefox are driven by playwright-core. */
+import { homedir } from 'node:os'
 import { stripVTControlCharacters } from 'node:util'
 import type { Browser, BrowserServer, LaunchOptions } from 'playwright-core'
 import { QaError } from '../result.ts'
+import { type Engine, engineNames, installHints } from './engines.ts'
+import { webkitPrograms } from './find.ts'
 
 /** The browser of a run. Pages of all cases share it, each in a context of its own. */
 export interface BrowserHost {
+  /** What it is, for verdicts: `Firefox 153.7.0`. */
+  readonly name: string
+  /** The preferences of a user that it cannot show a page with. */
+  readonly cannot: readonly Preference[]
   /** Resolves with the browser, or with a new one when the last has ended. Throws QaError. */
   get(): Promise<Browser>
   /** Kills a browser that hangs and starts another. */
@@ -17,7 +20,12 @@ export interface BrowserHost {
   close(): Promise<void>
 }
 
+/** A preference of the user that a page may be opened with. */
+export type Preference = 'dark' | 'reduced_motion'
+
 export interface BrowserOptions {
+  /** Default: chromium. */
+  engine?: Engine
   /** Its program file. */
   path: string
   /** Host names that pages may reach beside loopback: that of the service. Any other does not resolve. */
@@ -31,9 +39,11 @@ const startsWithin_ms = 30_000
 const endsWithin_ms = 5_000
 
 /** A browser and its process, which can be killed when the browser no longer responds. */
-interface Launched {
+export interface Launched {
   browser: Browser
   process: Pick<BrowserServer, 'kill'>
+  /** What it cannot emulate. */
+  cannot: readonly Preference[]
 }
 
 /**
@@ -42,8 +52,10 @@ interface Launched {
  */
 export async function openBrowserHost(options: BrowserOptions): Promise<BrowserHost> {
   let current: Promise<Launched> = launch(options)
-  await current
+  const { browser, cannot } = await current
   return {
+    name: `${shownNames[options.engine ?? 'chromium']} ${browser.version()}`,
+    cannot,
     async get() {
       const known = current
       const { browser } = await known
@@ -69,12 +81,29 @@ export async function openBrowserHost(options: BrowserOptions): Promise<BrowserH
   }
 }
 
+const shownNames: Readonly<Record<Engine, string>> = { chromium: 'Chromium', firefox: 'Firefox', webkit: 'WebKitGTK' }
+
+async function launch(options: BrowserOptions): Promise<Launched> {
+  const { path, engine = 'chromium' } = options
+  try {
+    return await (engine === 'webkit' ? launchWebKit(options) : launchByPlaywright(engine, options))
+  } catch (error) {
+    if (error instanceof QaError) throw error
+    const hint =
+      engine === 'webkit' ? installHints.webkit : `Name a ${engineNames[engine]} that does: --browser-path FILE`
+    throw new QaError('browser_missing', `The browser ${path} does not start: ${reasonOf(error)}`, hint)
+  }
+}
+
 /**
- * The driver serves the host page at an origin that does not resolve, so the browser cannot know that it is local: its
+ * The driver serves the host page at an origin that does not resolve, so Chromium cannot know that it is local: its
  * check of requests to local addresses is off.
  */
-async function launch({ path, reachable, is_headed = false }: BrowserOptions): Promise<Launched> {
-  const { chromium } = await import('playwright-core').catch(() => {
+async function launchByPlaywright(
+  engine: 'chromium' | 'firefox',
+  { path, reachable, is_headed = false }: BrowserOptions,
+): Promise<Launched> {
+  const { chromium, firefox } = await import('playwright-core').catch(() => {
     throw new QaError(
       'browser_missing',
       'The package playwright-core, which drives the browser, is not installed.',
@@ -86,6 +115,17 @@ async function launch({ path, reachable, is_headed = false }: BrowserOptions): P
     executablePath: path,
     headless: !is_headed,
     timeout: startsWithin_ms,
+    // The run itself handles an interrupt, with teardown.
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
+  }
+  if (engine === 'firefox') {
+    const { launchFirefox } = await import('./firefox.ts')
+    return launchFirefox(firefox, { ...launched, firefoxUserPrefs: hosts === null ? {} : onlyTo(hosts) })
+  }
+  const server = await chromium.launchServer({
+    ...launched,
     args: [
       '--mute-audio',
       '--disable-gpu',
@@ -97,21 +137,33 @@ async function launch({ path, reachable, is_headed = false }: BrowserOptions): P
     ],
     // Chromium does not start its own sandbox as root, the usual user in a container.
     chromiumSandbox: process.getuid?.() !== 0,
-    // The run itself handles an interrupt, with teardown.
-    handleSIGINT: false,
-    handleSIGTERM: false,
-    handleSIGHUP: false,
+  })
+  return { browser: await chromium.connect(server.wsEndpoint()), process: server, cannot: [] }
+}
+
+/** Firefox has no rules for names: whatever else is asked for goes to a proxy that is not there. */
+function onlyTo(hosts: readonly string[]): NonNullable<LaunchOptions['firefoxUserPrefs']> {
+  return {
+    'network.proxy.type': 1,
+    'network.proxy.http': '127.0.0.1',
+    'network.proxy.http_port': 9,
+    'network.proxy.ssl': '127.0.0.1',
+    'network.proxy.ssl_port': 9,
+    'network.proxy.no_proxies_on': hosts.join(', '),
   }
-  try {
-    const server = await chromium.launchServer(launched)
-    return { browser: await chromium.connect(server.wsEndpoint()), process: server }
-  } catch (error) {
-    throw new QaError(
-      'browser_missing',
-      `The browser ${path} does not start: ${reasonOf(error)}`,
-      'Name a Chrome or Chromium that does: --browser-path FILE',
-    )
+}
+
+async function launchWebKit({ path, reachable, is_headed = false }: BrowserOptions): Promise<Launched> {
+  const { env, platform } = process
+  const programs = await webkitPrograms(path, { platform, env, home: homedir(), cwd: process.cwd() }, is_headed)
+  const isBlind = programs?.screen === null && env.DISPLAY === undefined
+  if (programs === null || isBlind) {
+    const what = programs === null ? 'MiniBrowser, which WebKitWebDriver opens,' : 'A display for WebKit: Xvfb'
+    throw new QaError('browser_missing', `${what} was not found.`, installHints.webkit)
   }
+  const { openWebKit } = await import('./webkit/browser.ts')
+  const { browser, kill } = await openWebKit({ programs, reachable })
+  return { browser, process: { kill }, cannot: [] }
 }
 
 /** Returns the line of a long message that names the cause. */
@@ -134,88 +186,4 @@ export async function endsWithin(most_ms: number, work: Promise<unknown>): Promi
   const isEnded = await Promise.race([Promise.allSettled([work]).then(() => true), late])
   clearTimeout(timer)
   return isEnded
-}
-
-/** The computer that a browser is looked for on. */
-export interface BrowserPlaces {
-  platform: string
-  env: Readonly<Record<string, string | undefined>>
-  home: string
-  /** A project whose packages may have one. */
-  cwd: string
-}
-
-interface FoundBrowser {
-  /** Its program file, or the package that contains it. */
-  path: string
-  /** Resolves with its program file, which a package unpacks first. */
-  program(): Promise<string>
-}
-
-/**
- * Returns the first browser of: the PATH, the usual places of the platform, the browsers that Playwright has installed,
- * the package @sparticuz/chromium. `is_headed` leaves out those that have no window. Null when there is none.
- */
-export async function findBrowser(places: BrowserPlaces, is_headed = false): Promise<FoundBrowser | null> {
-  const paths = [...installedBrowsers(places), ...playwrightBrowsers(places, is_headed)]
-  for (const path of paths) {
-    const isExecutable = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (isExecutable) return { path, program: async () => path }
-  }
-  return is_headed || places.platform !== 'linux' ? null : packagedBrowser(places.cwd)
-}
-
-const names = ['google-chrome', 'google-chrome-stable', 'chromium', 'chromium-browser', 'chrome', 'microsoft-edge']
-const windowsNames = ['Google/Chrome/Application/chrome.exe', 'Microsoft/Edge/Application/msedge.exe']
-const macNames = ['Google Chrome', 'Chromium', 'Microsoft Edge']
-const linuxFolders = ['/usr/bin', '/usr/local/bin', '/snap/bin', '/opt/google/chrome']
-
-function installedBrowsers({ platform, env }: BrowserPlaces): string[] {
-  if (platform === 'win32') {
-    const roots = [env.ProgramFiles, env['ProgramFiles(x86)'], env.LOCALAPPDATA].filter((root) => root !== undefined)
-    return roots.flatMap((root) => windowsNames.map((name) => join(root, name)))
-  }
-  const onPath = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
-  const folders = platform === 'linux' ? [...onPath, ...linuxFolders] : onPath
-  const found = folders.flatMap((folder) => names.map((name) => join(folder, name)))
-  return platform === 'darwin'
-    ? [...found, ...macNames.map((name) => `/Applications/${name}.app/Contents/MacOS/${name}`)]
-    : found
-}
-
-const headedPrograms = ['chromium-*/chrome-*/chrome{,.exe}', 'chromium-*/chrome-*/*.app/Contents/MacOS/*']
-const headlessPrograms = ['chromium_headless_shell-*/chrome-*/{headless_shell,chrome-headless-shell}{,.exe}']
-
-/** Returns the browsers in Playwright's cache, the newest first; one with a window before those without. */
-function playwrightBrowsers({ platform, env, home }: BrowserPlaces, is_headed: boolean): string[] {
-  const caches: Readonly<Record<string, string>> = {
-    win32: env.LOCALAPPDATA ?? join(home, 'AppData/Local'),
-    darwin: join(home, 'Library/Caches'),
-  }
-  const own = caches[platform] ?? env.XDG_CACHE_HOME ?? join(home, '.cache')
-  const cwd = env.PLAYWRIGHT_BROWSERS_PATH ?? join(own, 'ms-playwright')
-  const revision = (path: string) => Number(/-(\d+)/.exec(path)?.[1] ?? 0)
-  return [headedPrograms, ...(is_headed ? [] : [headlessPrograms])].flatMap((patterns) =>
-    globSync(patterns, { cwd })
-      .toSorted((a, b) => revision(b) - revision(a))
-      .map((path) => join(cwd, path)),
-  )
-}
-
-/** Returns the browser of the package @sparticuz/chromium, of this checkout or of the project; null without it. */
-function packagedBrowser(cwd: string): FoundBrowser | null {
-  for (const source of [import.meta.url, join(cwd, 'package.json')]) {
-    try {
-      const require = createRequire(source)
-      const entry = require.resolve('@sparticuz/chromium')
-      const load = () => require(entry) as { default: { executablePath(): Promise<string> } }
-      return { path: dirname(dirname(entry)), program: async () => load().default.executablePath() }
-    } catch {
-      // The package is not there.
-    }
-  }
-  return null
 }

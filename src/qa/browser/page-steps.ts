@@ -6,6 +6,7 @@ import { pause } from '../steps/step-kind.ts'
 import { parseYaml } from '../suite/load.ts'
 import { problemsOf, problemText, SuiteError, type SuiteProblem } from '../suite/problems.ts'
 import { durationMs } from '../suite/variables.ts'
+import { ConsentToolStep, changeConsentTool, installConsentTool } from './consent-tool.ts'
 import { Action } from './schema.ts'
 import { eventsInPage, eventText, isEvent } from './steps.ts'
 
@@ -19,12 +20,22 @@ const PageStep = Action.pick({ wait_for: true, wait: true, run: true }).extend({
     .optional()
     .describe('A field, by its selector, and the text to type into it.'),
   press: z.string().min(1).optional().describe('A key: Enter, Tab, Escape.'),
+  cmp: ConsentToolStep.optional().describe(
+    'A consent tool, __tcfapi and __gpp: granted, denied, withdrawn, late or absent. As the first step it is there before the page.',
+  ),
 })
 type PageStep = z.infer<typeof PageStep>
 
 /** The longest that a step waits for the page. */
 const patience_ms = 10_000
 const interval_ms = 100
+
+/** The steps of a file, which the call does. */
+export interface PageSteps {
+  (page: Page, signal: AbortSignal): Promise<void>
+  /** What must be there before the page is opened. */
+  prepare(page: Page): Promise<void>
+}
 
 /**
  * Returns what does the steps of a file on a page, which throws PageStepFailed. Throws SuiteError with everything that is
@@ -34,7 +45,8 @@ export function loadPageSteps(
   text: string,
   file: string,
   timeout = patience_ms,
-): (page: Page, signal: AbortSignal) => Promise<void> {
+  now: () => number = Date.now,
+): PageSteps {
   const { value, places } = parseYaml(text, file)
   const problems: SuiteProblem[] = Array.isArray(value)
     ? value.flatMap((step, index) => problemsOf(PageStep, step, [index], places))
@@ -46,25 +58,39 @@ export function loadPageSteps(
         },
       ]
   if (problems.length > 0) throw new SuiteError(problems)
-  return async (page, signal) => {
-    for (const [index, step] of (value as PageStep[]).entries()) {
+  const steps = value as PageStep[]
+  const first = steps[0]?.cmp
+  const run = async (page: Page, signal: AbortSignal) => {
+    for (const [index, step] of steps.entries()) {
       for (const name of Object.keys(step) as (keyof PageStep)[]) {
-        const problem = await runStep(step, name, page, { signal, timeout })
+        // It was installed before the page.
+        if (name === 'cmp' && index === 0) continue
+        const problem = await runStep(step, name, page, { signal, timeout, now })
         if (signal.aborted) return
-        if (problem !== null) throw new PageStepFailed({ place: places.ofName([index], name), ...problem })
+        if (problem !== null) {
+          throw new PageStepFailed({ place: places.ofName([index], name), ...problem }, name === 'wait_for')
+        }
       }
     }
   }
+  return Object.assign(run, {
+    prepare: async (page: Page) => {
+      if (first !== undefined) await installConsentTool(page, first, now())
+    },
+  })
 }
 
 /** A step could not be done. */
 export class PageStepFailed extends Error {
   override readonly name = 'PageStepFailed'
   readonly hint: string
+  /** Whether it waited for an event of render.js: then what kept the ad away is the cause. */
+  readonly is_wait: boolean
 
-  constructor({ hint, ...problem }: SuiteProblem) {
+  constructor({ hint, ...problem }: SuiteProblem, is_wait: boolean) {
     super(problemText({ ...problem, hint: '' }))
     this.hint = hint
+    this.is_wait = is_wait
   }
 }
 
@@ -74,22 +100,25 @@ interface Limits {
   signal: AbortSignal
   /** The longest that a step waits for the page, milliseconds. */
   timeout: number
+  /** Epoch milliseconds, for the strings of a consent tool. */
+  now: () => number
 }
 
 /** Resolves to what kept the step from being done, or null. */
 async function runStep(
-  { click, fill, press, wait, wait_for, run }: PageStep,
+  { click, fill, press, wait, wait_for, run, cmp }: PageStep,
   name: keyof PageStep,
   page: Page,
-  { signal, timeout }: Limits,
+  { signal, timeout, now }: Limits,
 ): Promise<Problem | null> {
   try {
     if (name === 'click') await page.locator(click!).first().click({ timeout })
     else if (name === 'fill') await page.locator(fill!.field).first().fill(fill!.text, { timeout })
     else if (name === 'press') await page.keyboard.press(press!)
     else if (name === 'run') await page.evaluate(`(async () => {${run}\n})()`)
+    else if (name === 'cmp') await changeConsentTool(page, cmp!, now())
     else if (name === 'wait') await pause(durationMs(wait!), { signal })
-    else return await waitForEvent(wait_for!, page, { signal, timeout })
+    else return await waitForEvent(wait_for!, page, { signal, timeout, now })
     return null
   } catch (error) {
     const wanted = { click, fill: fill?.field }[name as string]

@@ -5,12 +5,13 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Page } from 'playwright-core'
 import { isObject, type Json } from '../../foundation/json.ts'
-import type { Check, StepResponse } from '../result.ts'
+import { type Check, NotSupported, type StepResponse } from '../result.ts'
 import type { CaseState } from '../run/case-state.ts'
 import { changedBody } from '../run/exchange.ts'
 import { pause, type StepContext, stepKind } from '../steps/step-kind.ts'
 import { durationMs } from '../suite/variables.ts'
 import { type HostPage, observe, openHostPage, type PageEvent, type RendererWindow } from './host-page.ts'
+import type { Preference } from './launch.ts'
 import { type Action, Actions, Open, type WantedPageEvent } from './schema.ts'
 import { screenshotOfFailure, takeScreenshot } from './screenshot.ts'
 
@@ -25,7 +26,11 @@ export const browser = stepKind({
     do: Actions.optional().describe('Actions on the page, in order.'),
   },
   isRequest: false,
-  needs: ({ browser }) => (usesPublishableKey(browser) ? ['browser', 'publishable_key'] : ['browser']),
+  needs: ({ browser }) => [
+    'browser',
+    ...(usesPublishableKey(browser) ? (['publishable_key'] as const) : []),
+    ...preferencesOf(browser),
+  ],
   title: ({ browser, do: list }) =>
     `browser ${isObject(browser) && 'turn' in browser ? 'turn' : 'page'}${list === undefined ? '' : `: ${titleOf(list)}`}`,
   run: ({ browser: options, do: list }, context) =>
@@ -100,6 +105,7 @@ async function withPlainErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
+    if (error instanceof NotSupported) throw error
     const [first = ''] = stripVTControlCharacters(String((error as Error).message)).split('\n')
     const message = first.replace(/^\w+\.\w+: (Error: )?/, '')
     if (/Target crashed|Page crashed/.test(message)) throw new Error('The page crashed.', { cause: error })
@@ -108,6 +114,14 @@ async function withPlainErrors<T>(work: () => Promise<T>): Promise<T> {
     }
     throw new Error(message, { cause: error })
   }
+}
+
+function preferencesOf(browser: Json | undefined): Preference[] {
+  if (!isObject(browser)) return []
+  return [
+    ...(browser.color_scheme === 'dark' ? (['dark'] as const) : []),
+    ...(browser.reduced_motion === true ? (['reduced_motion'] as const) : []),
+  ]
 }
 
 /** Whether the turn is activated with the publishable key of the project. */

@@ -5,7 +5,8 @@
  * which must hold. Operators may stand anywhere within a literal.
  */
 import { z } from 'zod'
-import { errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
+import { describeCauses } from '../../client/errors.ts'
+import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
 import { eventTypes } from '../../contract/resources/events.ts'
 import { isObject, type Json, valueAt, withoutValue } from '../../foundation/json.ts'
 import type { Check, StepResponse } from '../result.ts'
@@ -304,6 +305,15 @@ function statusChecks(
   return checks
 }
 
+/** Returns the invalid fields and the hint of an error body, as far as it has them. */
+export function causesOf(body: unknown): string[] {
+  const { data } = Causes.safeParse(body)
+  return data === undefined ? [] : describeCauses(data)
+}
+
+/** Another service may have less, or more, in its error bodies. */
+const Causes = z.object({ fields: ErrorBody.shape.fields.catch([]), hint: ErrorBody.shape.hint.catch('') })
+
 function statusCheck(
   wanted: readonly (number | string)[],
   { status, body }: StepResponse,
@@ -319,7 +329,7 @@ function statusCheck(
     actual: status,
     ...(passed || typeof reason !== 'string' || typeof message !== 'string'
       ? {}
-      : { hint: `reason_code ${reason}: ${message}` }),
+      : { hint: [`reason_code ${reason}: ${message}`, ...causesOf(body)].join('\n') }),
     ...place,
   }
 }

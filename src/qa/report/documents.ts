@@ -35,7 +35,10 @@ export function createJsonReporter({ write, stream }: Destination): Reporter {
 function jsonOf(result: RunResult) {
   return {
     ...pick(result, 'svc_version'),
-    target: pick(result.target, 'base_url', 'kind', 'version', 'key_mode'),
+    target: {
+      ...pick(result.target, 'base_url', 'kind', 'version', 'key_mode'),
+      ...(result.target.browser !== undefined && { browser: result.target.browser }),
+    },
     ...pick(result, 'started_at_ms', 'duration_ms', 'interrupted'),
     totals: totalsOf(result.cases),
     cases: result.cases.map((item) => ({
@@ -96,8 +99,14 @@ function junitOf(result: RunResult): string {
 
 function suiteOf(name: string, id: number, cases: readonly CaseResult[], { target, svc_version }: RunResult): string {
   const totals = totalsOf(cases)
-  const { base_url, kind, version, key_mode } = target
-  const properties = Object.entries({ base_url, kind, version: version ?? '', key_mode })
+  const { base_url, kind, version, key_mode, browser } = target
+  const properties = Object.entries({
+    base_url,
+    kind,
+    version: version ?? '',
+    key_mode,
+    ...(browser !== undefined && { browser }),
+  })
   const property = (name: string, value: string) => element('property', { name, value })
   return element(
     'testsuite',

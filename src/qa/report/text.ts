@@ -48,9 +48,10 @@ const kinds: Record<TargetSummary['kind'], string> = {
   service: 'the service',
 }
 
-/** Returns a target in words: `a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key`. */
-export function targetText({ kind, version, base_url, key_mode }: TargetSummary): string {
-  return oneLine(`${kinds[kind]}${version === null ? '' : ` ${version}`} at ${base_url}, ${key_mode} key`)
+/** Returns a target in words: `a fresh sandbox 0.1.0 at http://127.0.0.1:4010, test key, in Firefox 153.7.0`. */
+export function targetText({ kind, version, base_url, key_mode, browser }: TargetSummary): string {
+  const where = browser === undefined ? '' : `, in ${browser}`
+  return oneLine(`${kinds[kind]}${version === null ? '' : ` ${version}`} at ${base_url}, ${key_mode} key${where}`)
 }
 
 /** Returns a value on one line. */

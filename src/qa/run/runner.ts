@@ -123,11 +123,12 @@ async function runCase(planned: PlannedCase, options: CaseOptions): Promise<Case
   const missing = missingNeed(planned, options.target)
   const { reason, steps, key } =
     missing === null ? await runSteps(planned, options) : { reason: missing, steps: [], key: null }
-  const isFailed = reason !== null || steps.some(({ outcome }) => outcome === 'failed')
+  const isFailed = (missing === null && reason !== null) || steps.some(({ outcome }) => outcome === 'failed')
+  const unsupported = missing ?? steps.find(({ outcome }) => outcome === 'not_applicable')?.reason ?? null
   const result: CaseResult = {
     ...headOf(planned),
-    outcome: missing !== null ? 'not_applicable' : isFailed ? 'failed' : 'passed',
-    reason,
+    outcome: isFailed ? 'failed' : unsupported !== null ? 'not_applicable' : 'passed',
+    reason: reason ?? unsupported,
     started_at_ms,
     duration_ms: Math.round((performance.now() - started) * 10) / 10,
     steps,
@@ -173,7 +174,7 @@ async function runSteps(
   const timer = setTimeout(() => timeout.abort(new Error(`The case took longer than ${limit_ms} ms`)), limit_ms)
   const signal = AbortSignal.any([options.interrupt, timeout.signal])
   const steps: StepResult[] = []
-  const hasFailed = () => steps.some(({ outcome }) => outcome === 'failed')
+  const hasFailed = () => steps.some(({ outcome }) => outcome === 'failed' || outcome === 'not_applicable')
   let restore = async () => {}
   let reason: string | null = null
   try {

@@ -6,7 +6,7 @@ import { contract, type EndpointId } from '../../contract/index.ts'
 import { isObject, type Json, valueAt } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
 import { check, type Expect, judge, matches, type PlaceOf } from '../expect/expectations.ts'
-import type { Check, StepResponse, StepResult } from '../result.ts'
+import { type Check, NotSupported, type StepResponse, type StepResult } from '../result.ts'
 import { type CommonFields, pause, type RequestFields, type StepData, type StepKind } from '../steps/step-kind.ts'
 import { type LoadedStep, stepSchema } from '../suite/schema.ts'
 import { durationMs, type Lookup, substitute, VariableError } from '../suite/variables.ts'
@@ -45,19 +45,21 @@ export async function runStep(step: LoadedStep, context: CaseContext, interrupt:
   const recording: Recording = { exchanges: [], checks: [], screenshots: [] }
   let title = titleOf(step, step.data)
   let reason: string | null = null
+  let isSupported = true
   try {
     const run = { step, context, recording, signal, ends_at_ms: started + limit_ms }
     title = await Promise.race([runRepeated(run, title), rejectAfterAbort(signal)])
   } catch (error) {
-    reason = reasonOf(error, signal)
+    isSupported = !(error instanceof NotSupported)
+    reason = isSupported ? reasonOf(error, signal) : (error as Error).message
   } finally {
     clearTimeout(timer)
   }
-  const isFailed = reason !== null || recording.checks.some(({ passed }) => !passed)
+  const isFailed = (isSupported && reason !== null) || recording.checks.some(({ passed }) => !passed)
   return {
     title,
     place: step.place,
-    outcome: isFailed ? 'failed' : 'passed',
+    outcome: isFailed ? 'failed' : isSupported ? 'passed' : 'not_applicable',
     reason: reason === null ? null : redactSecrets(reason),
     duration_ms: Math.round((performance.now() - started) * 10) / 10,
     exchanges: firstAndLast(recording.exchanges),

@@ -6,15 +6,17 @@ import type { PermittedKey } from '../../cli/settings/settings.ts'
 import type { ByteReader } from '../../client/exchange.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
 import { pageOrigin } from '../../contract/origins.ts'
+import { ownAgents } from '../../contract/own-requests.ts'
 import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { fillPath } from '../../foundation/http.ts'
-import type { Json } from '../../foundation/json.ts'
+import { type Json, parseJson, valueAt } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
-import type { BrowserHost } from '../browser/launch.ts'
+import type { BrowserHost, BrowserHost, Preference } from '../browser/launch.ts'
+import { causesOf } from '../expect/expectations.ts'
 import { QaError, type TargetSummary } from '../result.ts'
 
 /** Something that a case needs of its target. */
-export type Need = 'control' | 'browser' | 'publishable_key' | 'test_key' | 'live_key' | 'erasable'
+export type Need = 'control' | 'browser' | 'publishable_key' | 'test_key' | 'live_key' | 'erasable' | Preference
 
 export interface TargetOptions {
   kind: TargetSummary['kind']
@@ -28,7 +30,7 @@ export interface TargetOptions {
   admin_token?: PermittedKey | undefined
   /** Uses v1 only, with the given keys, even when the service is a sandbox. Default: false. */
   is_plain_client?: boolean
-  /** Sent with every request; default: none. */
+  /** Sent with every request; default: that of `svc qa run`. */
   user_agent?: string
   /** The prefix of the sessions of cases; default: `qa_`. */
   session_prefix?: string
@@ -55,7 +57,7 @@ const within_ms = 10_000
 /** Opens a service for a run. Throws QaError. */
 export async function openTarget(options: TargetOptions) {
   const base_url = options.base_url.replace(/\/+$/, '')
-  const http = new HttpClient(options.user_agent === undefined ? {} : { 'user-agent': options.user_agent })
+  const http = new HttpClient({ 'user-agent': options.user_agent ?? ownAgents.qa })
   const control_headers: Record<string, string> =
     options.admin_token === undefined ? {} : { 'x-sandbox-token': options.admin_token }
   const control: Control = async (id, params = {}, body, signal = AbortSignal.timeout(within_ms)) => {
@@ -92,8 +94,11 @@ export async function openTarget(options: TargetOptions) {
     kind,
     version: info?.version ?? null,
     key_mode: options.keys.secret?.startsWith('sk_live_') === true ? 'live' : 'test',
+    ...(options.browser !== null && { browser: options.browser.name }),
   }
   const origin = options.origin ?? pageOrigin(project?.allowed_origins ?? []) ?? 'http://localhost:3000'
+  const preference = (each: Preference, field: string): string | null =>
+    options.browser?.cannot.includes(each) === true ? `${field}, which svc cannot set in ${options.browser.name}` : null
   const missing: Record<Need, string | null> = {
     control: has_control ? null : 'the control plane of a sandbox, which this service does not have',
     erasable: kind === 'fresh' ? null : 'a sandbox that may be erased: svc qa run --fresh',
@@ -101,6 +106,8 @@ export async function openTarget(options: TargetOptions) {
     test_key: summary.key_mode === 'test' ? null : 'a test key: test_outcome is never sent with a production key',
     live_key: has_control ? null : 'production keys of a sandbox',
     browser: options.browser === null ? 'a browser: add --browser' : null,
+    dark: preference('dark', 'color_scheme: dark'),
+    reduced_motion: preference('reduced_motion', 'reduced_motion'),
   }
   return {
     summary,
@@ -154,7 +161,10 @@ async function infoOf(
 }
 
 function refusal(method: string, path: string, { status, text }: HttpResponse): string {
-  return `${method} ${path} responded ${status}: ${text.replace(/\s+/g, ' ').slice(0, 200)}`
+  const body = parseJson(text)
+  const message = valueAt(body, 'message')
+  const said = typeof message === 'string' ? [message, ...causesOf(body)].join(' ') : text
+  return `${method} ${path} responded ${status}: ${said.replace(/\s+/g, ' ').slice(0, 400)}`
 }
 
 /** The keys of the settings. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { Format, JobType, NativeTemplateId, Position } from '../../contract/fields.ts'
-import type { BeaconEvent } from '../../contract/resources/beacons.ts'
+import { type BeaconEvent, BeaconEventInput, beaconEvents } from '../../contract/resources/beacons.ts'
 import { isObject, type Json, valueAt } from '../../foundation/json.ts'
 import type { CaseState, Fill } from '../run/case-state.ts'
 import { AnyJson, Duration, durationMs, orVariable } from '../suite/variables.ts'
@@ -160,10 +160,13 @@ export const ledger = stepKind({
     call('placements.explain', { params: { slot_id: state.slotOf(ledger ?? undefined) } }),
 })
 
+/** An event, or a variable in its place. In `{ event }` any text may stand, so that a suite can see it refused. */
+const Event = orVariable(BeaconEventInput, `an event: ${beaconEvents.join(', ')}; any other text as { event: ... }`)
+
 const Beacon = z.union([
-  z.string(),
+  Event,
   z.strictObject({
-    event: z.string().describe('render, visible, click, play_started, play_completed, completion, heartbeat.'),
+    event: z.string().describe(`${beaconEvents.join(', ')}; any other text is sent unchanged.`),
     of: z.string().optional().describe('Name of the placement or poll; default: the last fill.'),
     id: z.string().optional().describe('beacon_id; default: a new one.'),
     after: Duration.optional().describe('How long after now it happened.'),

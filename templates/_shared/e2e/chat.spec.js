@@ -3,7 +3,7 @@ import { expect, test } from 'svc-sandbox/playwright'
 
 const question = 'How do I make better espresso at home?'
 
-test('before consent nothing is requested, and the answer comes all the same', async ({ page, sandbox }) => {
+test('before consent nothing is requested, and the answer still comes', async ({ page, sandbox }) => {
   await page.goto('/')
   await ask(page)
   await expect(page).not.toShowPlacement()

@@ -4,6 +4,6 @@ export function readSettings({ SVC_BASE_URL = '', SVC_CLIENT_ID = '', SVC_SECRET
     .filter(([, value]) => value === '')
     .map(([name]) => name)
   if (missing.length > 0) throw new Error(`${missing.join(', ')} not set. Try: cp .env.example .env, or npm run dev`)
-  if (!SVC_SECRET_KEY.startsWith('sk_')) throw new Error('SVC_SECRET_KEY is no secret key (sk_...).')
+  if (!SVC_SECRET_KEY.startsWith('sk_')) throw new Error('SVC_SECRET_KEY is not a secret key (sk_...).')
   return { base_url: SVC_BASE_URL, client_id: SVC_CLIENT_ID, secret_key: SVC_SECRET_KEY }
 }

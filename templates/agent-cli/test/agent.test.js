@@ -80,7 +80,7 @@ for (const scenario of [
   'unavailable',
   'rate_limited',
 ]) {
-  test(`the task is done all the same: ${scenario}`, async () => {
+  test(`the task is still done: ${scenario}`, async () => {
     await control('POST', `scenarios/${scenario}`, {})
     const terminal = keptTerminal()
     await runTask('coffee', { settings, answer: consent(), terminal, work })

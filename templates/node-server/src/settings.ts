@@ -16,7 +16,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     throw new Error(`${missing.join(', ')} not set. Try: cp .env.example .env, or npm run dev`)
   }
   if (!SVC_SECRET_KEY.startsWith('sk_')) {
-    throw new Error('SVC_SECRET_KEY is no secret key (sk_...). A publishable key (pk_...) belongs into a browser.')
+    throw new Error('SVC_SECRET_KEY is not a secret key (sk_...). A publishable key (pk_...) belongs in a browser.')
   }
   return { base_url: SVC_BASE_URL, client_id: SVC_CLIENT_ID, secret_key: SVC_SECRET_KEY, port: Number(PORT) }
 }

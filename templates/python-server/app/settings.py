@@ -26,7 +26,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         raise SettingsError(f"{', '.join(missing)} not set. Try: cp .env.example .env, or npm run dev")
     base_url, client_id, secret_key = (environment[name] for name in names)
     if not secret_key.startswith("sk_"):
-        raise SettingsError("SVC_SECRET_KEY is no secret key (sk_...). A publishable key belongs into a browser.")
+        raise SettingsError("SVC_SECRET_KEY is not a secret key (sk_...). A publishable key belongs in a browser.")
     return Settings(base_url.rstrip("/"), client_id, secret_key, int(environment.get("PORT", "3000")))
 
 

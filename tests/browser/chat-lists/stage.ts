@@ -23,8 +23,15 @@ export interface ListPage extends AsyncDisposable {
   page: Page
   /** Asks the question of a chat. */
   ask(): Promise<void>
-  /** Scrolls to the last message. */
+  /** Scrolls to the last message, and to the first, until the last is gone from the page. */
   scrollToLast(): Promise<void>
+  scrollAway(): Promise<void>
+  /** Scrolls to the last message, and waits until its ad is painted below its label. */
+  scrollBack(): Promise<void>
+  /** The heights of the last two messages, CSS pixels. */
+  rowHeights(): Promise<number[]>
+  /** Requests of the page to its route for placements: method and query. */
+  asked: string[]
   /** Scrolls away and back three times: one placement, one billed view, and the ad is there after each. */
   roundTrips(): Promise<void>
   /** Errors and warnings on the console, and uncaught errors. */
@@ -32,6 +39,8 @@ export interface ListPage extends AsyncDisposable {
 }
 
 export interface ListStage extends AsyncDisposable {
+  /** Lets time pass on the clock of the sandbox. */
+  pass(by_ms: number): Promise<void>
   open(recipe: string, hash?: string): Promise<ListPage>
 }
 
@@ -105,7 +114,6 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
   async function open(recipe: string, hash = ''): Promise<ListPage> {
     const context = await stage.browser.newContext({ viewport: { width: 800, height: 700 } })
     const page = await context.newPage()
-    /** Requests of the page to its route for placements: method and query. */
     const asked: string[] = []
     const console_lines: string[] = []
     page.on('request', (request) => {
@@ -154,6 +162,8 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
       const frames = await page.locator('iframe').count()
       expect({ width, height, frames }).toEqual({ width: 300, height: 250, frames: 1 })
     }
+    const rowHeights = () =>
+      page.locator('article').evaluateAll((rows) => rows.slice(-2).map((row) => row.getBoundingClientRect().height))
     return {
       page,
       ask: async () => {
@@ -161,12 +171,18 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
         await page.getByLabel('Your question').press('Enter')
         await last.first().waitFor({ state: 'attached' })
       },
+      asked,
+      rowHeights,
       scrollToLast,
+      scrollAway,
+      scrollBack,
       roundTrips: async () => {
         await scrollBack()
+        const heights: (number | undefined)[] = []
         for (let trip = 1; trip <= 3; trip++) {
           await scrollAway()
           await scrollBack()
+          heights.push((await rowHeights()).at(-1))
           // The first time it leaves before it was seen.
           if (trip === 1) await waitUntil(async () => (await ledger()).some((line) => line.startsWith('visible')))
         }
@@ -174,6 +190,8 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
         const { items } = await stage.client.placements.list({ query: { session_id: await session(), limit: 50 } })
         expect(items.length).toBe(1)
         expect(asked).toEqual(['POST '])
+        // An answer may still be arriving on the first one.
+        expect(heights[2]).toBe(heights[1])
       },
       problems: () => console_lines.filter((line) => /^(error|warning|pageerror)/.test(line)),
       [Symbol.asyncDispose]: () => context.close(),
@@ -182,6 +200,7 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
 
   return {
     open,
+    pass: async (by_ms) => void (await stage.client.clock.advance({ body: { by_ms } })),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       server.close()

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type BrowserPlaces, findBrowser } from './launch.ts'
+import { type BrowserPlaces, findBrowser } from './find.ts'
 
 let home: string
 beforeEach(() => {

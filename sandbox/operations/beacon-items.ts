@@ -1,0 +1,90 @@
+/** Beacons as lists, reports and events show them: each with its verdict among the beacons of its slot. */
+import { type BeaconVerdict, judgeBeacons } from '../../src/contract/beacon-verdict.ts'
+import { encodeId } from '../../src/contract/ids.ts'
+import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
+import { type JsonObject, parseJsonObject } from '../../src/foundation/json.ts'
+import { nextTurn } from '../runtime/pending-decisions.ts'
+import type { BeaconListRow, BeaconRow, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
+import type { Services } from './context.ts'
+
+type Item = Omit<BeaconItem, 'metadata'> & { metadata: JsonObject | null }
+
+/** Slots whose beacons are read together and judged before other requests get a turn. */
+const slotsAtOnce = 25
+
+/** Yields each slot with its accepted beacons. */
+export async function* withBeacons({ store }: Pick<Services, 'store'>, slots: readonly SlotRow[]) {
+  for (let start = 0; start < slots.length; start += slotsAtOnce) {
+    await nextTurn()
+    const next = slots.slice(start, start + slotsAtOnce)
+    const beaconsOf = await Promise.all(next.map(({ id }) => store.beaconsOf(id)))
+    for (const [index, slot] of next.entries()) yield { slot, beacons: beaconsOf[index]! }
+  }
+}
+
+/** Each beacon with its verdict among the beacons of its slot. */
+export async function beaconItems(services: Services, rows: readonly BeaconListRow[]): Promise<BeaconItem[]> {
+  const slots = new Map(rows.flatMap((row) => (row.kind === 'accepted' ? [[row.slot.id, row.slot]] : [])))
+  const verdicts = new Map<number, BeaconVerdict>()
+  for await (const { slot, beacons } of withBeacons(services, [...slots.values()])) {
+    for (const [id, verdict] of verdictsOf(slot, beacons)) verdicts.set(id, verdict)
+  }
+  const items: BeaconItem[] = []
+  for (const row of rows) {
+    if (row.kind === 'accepted') {
+      items.push(acceptedItem(row.slot, row.beacon, verdicts.get(row.beacon.id)))
+      continue
+    }
+    const { client_id } = await services.store.projectById(row.beacon.project_id)
+    items.push(unacceptedItem(client_id, row.slot, row.beacon))
+  }
+  return items
+}
+
+/** Returns the verdicts of a slot's accepted beacons, by identifier. */
+export function verdictsOf(slot: SlotRow, beacons: readonly BeaconRow[]): Map<number, BeaconVerdict> {
+  const outcome = slot.decision?.outcome
+  if (outcome?.status !== 'filled') return new Map()
+  const { billing_model, viewability } = slot.project.settings
+  return judgeBeacons(billing_model, outcome, viewability, beacons)
+}
+
+export function acceptedItem(slot: SlotRow, beacon: BeaconRow, verdict: BeaconVerdict | undefined): Item {
+  return {
+    ...slotFields(slot),
+    beacon_id: beacon.beacon_id,
+    event: beacon.event,
+    verdict: 'accepted',
+    reason_code: verdict?.reason_code ?? 'OK',
+    would_bill: verdict?.would_bill ?? false,
+    metric: verdict?.metric ?? null,
+    occurred_at_ms: beacon.occurred_at_ms,
+    received_at_ms: beacon.received_at_ms,
+    metadata: (parseJsonObject(beacon.extras)?.metadata ?? null) as Item['metadata'],
+  }
+}
+
+export function unacceptedItem(client_id: string, slot: SlotRow | null, beacon: UnacceptedBeaconRow): Item {
+  return {
+    ...(slot === null ? { slot_id: null, client_id, session_id: null, format: null } : slotFields(slot)),
+    beacon_id: beacon.beacon_id,
+    event: beacon.event,
+    verdict: beacon.verdict,
+    reason_code: beacon.reason_code,
+    would_bill: false,
+    metric: null,
+    occurred_at_ms: beacon.occurred_at_ms,
+    received_at_ms: beacon.received_at_ms,
+    metadata: null,
+  }
+}
+
+function slotFields(slot: SlotRow) {
+  const outcome = slot.decision?.outcome
+  return {
+    slot_id: encodeId('slot', slot.id),
+    client_id: slot.project.client_id,
+    session_id: slot.job.session_id,
+    format: outcome?.status === 'filled' ? outcome.format : null,
+  }
+}

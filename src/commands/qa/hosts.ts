@@ -1,0 +1,314 @@
+/** `svc qa hosts`: a page under the conditions in which ads get lost, as a matrix. */
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Option } from 'commander'
+import { durationMs, repeatable } from '../../cli/endpoint/input.ts'
+import { type Column, paintDim, paintWord, tableLines } from '../../cli/output/table.ts'
+import type { Style } from '../../cli/output/terminal.ts'
+import { hangingLines } from '../../cli/output/text.ts'
+import { type Command, type Session, suggestValues } from '../../cli/run/command.ts'
+import { CliError, didYouMean, exitCodes, noSandbox, unreadable } from '../../cli/run/errors.ts'
+import { version } from '../../cli/run/host.ts'
+import { commandClient, sessionClient } from '../../cli/run/session.ts'
+import { keyOfStarted } from '../../cli/settings/settings.ts'
+import type { Client } from '../../client/client.ts'
+import type { Row } from '../../hosts/matrix.ts'
+import type { CaseResult, RunResult } from '../../qa/result.ts'
+import { interruptOf } from '../exec.ts'
+import { startOnFreePort } from '../sandbox/start.ts'
+import { basesOf, loadDrive } from './observe.ts'
+import {
+  browserPathOption,
+  browserProgram,
+  createReporter,
+  qaFailure,
+  reporterOption,
+  startBrowser,
+} from './targets.ts'
+
+interface HostsFlags {
+  url?: string
+  only?: string[]
+  except?: string[]
+  list?: true
+  steps?: string
+  filterList?: string
+  for: number
+  browserPath?: string
+  reporter?: string[]
+}
+
+/** How long an ad has to show and count under a condition, milliseconds. */
+const patience_ms = 10_000
+
+const listColumns: readonly Column[] = [
+  { name: 'condition' },
+  { name: 'what', field: 'title', kind: 'prose' },
+  { name: 'simulated', kind: 'prose', rank: 2, paint: paintDim },
+]
+const rowColumns: readonly Column[] = [
+  { name: 'condition' },
+  { name: 'shows', paint: paintWord },
+  { name: 'counts', paint: paintWord },
+  { name: 'why not', field: 'why_not', kind: 'prose' },
+]
+
+export const hosts: Command = {
+  name: 'hosts',
+  summary: 'Try a page under the conditions in which ads get lost',
+  details: [
+    'Opens the page in a browser under strict policies, in frames, in a WebView, with an ad blocker, an extension, dark mode, translation, offline, zoomed and narrow, and prints whether its ad shows and counts under each. Every "no" has the line that is missing. Without --url it tries a small page of its own, against the running sandbox or one that it starts.',
+    'A loopback proxy adds the headers, so the page keeps its origin. Under the condition offline, the clock of the sandbox is advanced by a minute.',
+    'Exit code 0 if the ad shows and counts everywhere, 5 if not, 7 without a sandbox or browser.',
+  ].join('\n\n'),
+  options: [
+    new Option('--url <address>', 'the page to open'),
+    suggestValues(repeatable('--only <condition>', 'only this condition'), ['plain', 'strict-csp']),
+    repeatable('--except <condition>', 'not this condition'),
+    new Option('--list', 'list the conditions'),
+    new Option('--steps <file>', 'drive the page first, as svc qa observe does'),
+    new Option('--filter-list <file>', 'a list for the ad blocker, in the syntax of EasyList; default: general rules'),
+    new Option('--for <span>', 'how long the ad has to show and count')
+      .argParser(durationMs)
+      .default(patience_ms, '10s'),
+    browserPathOption,
+    reporterOption,
+  ],
+  tables: [listColumns, rowColumns],
+  examples: ['qa hosts', 'qa hosts --list', 'qa hosts --url http://localhost:3000 --only strict-csp --only isolated'],
+  async run(session, { options }) {
+    const flags = options as unknown as HostsFlags
+    const { conditions } = await import('../../hosts/matrix.ts')
+    const names = chosenNames(
+      flags,
+      conditions.map(({ name }) => name),
+    )
+    if (flags.list === true) {
+      const items = conditions.map(({ name, title, simulated }) => ({ condition: name, title, simulated }))
+      session.out.list({ items }, items, (style) => tableLines(listColumns, items, style))
+      return exitCodes.ok.exit_code
+    }
+    checkUrl(flags.url)
+    if (flags.reporter !== undefined) await createReporter(session, flags.reporter)
+    const drive = await loadDrive(session, flags.steps)
+    const list = await readList(session, flags.filterList)
+    const path = await browserProgram(session, { engine: 'chromium', path: flags.browserPath }, '')
+    const service = await openService(session, flags.url)
+    try {
+      return await tryPage(session, flags, { names, drive, list, path, service })
+    } catch (error) {
+      throw qaFailure(error)
+    } finally {
+      await service.close()
+    }
+  },
+}
+
+function chosenNames({ only = [], except = [] }: HostsFlags, known: readonly string[]): string[] {
+  const unknown = [...only, ...except].find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    const message = `There is no condition '${unknown}'.`
+    throw new CliError(
+      'usage',
+      'condition_unknown',
+      message,
+      didYouMean(unknown, known) ?? 'List them: svc qa hosts --list',
+    )
+  }
+  const names = known.filter((name) => (only.length === 0 || only.includes(name)) && !except.includes(name))
+  if (names.length > 0) return names
+  throw new CliError('usage', 'condition_missing', 'No condition is left.', 'Name fewer with --except.')
+}
+
+function checkUrl(url: string | undefined): void {
+  if (url === undefined || URL.parse(url)?.protocol === 'http:') return
+  if (URL.parse(url)?.protocol === 'https:') {
+    const message = `${url} is served over TLS, where no header can be added.`
+    throw new CliError(
+      'usage',
+      'url_encrypted',
+      message,
+      'Serve the page over http for this: http://localhost is as secure.',
+    )
+  }
+  throw new CliError(
+    'usage',
+    'url_invalid',
+    `'${url}' is not the address of a page.`,
+    'Write it in full: http://localhost:3000',
+  )
+}
+
+async function readList({ host }: Session, file: string | undefined): Promise<string | null> {
+  if (file === undefined) return null
+  return readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
+    throw unreadable(file, error)
+  })
+}
+
+/** The sandbox, and the page. */
+interface Service {
+  base_url: string
+  client: Client
+  client_id: string
+  kind: RunResult['target']['kind']
+  url: string
+  close(): Promise<void>
+}
+
+/** Without --url, and without a running sandbox, both are our own. */
+async function openService(session: Session, url: string | undefined): Promise<Service> {
+  const { settings, host } = session
+  const isMissing = settings.sandbox === null && settings.source.base_url === 'default'
+  if (isMissing && url !== undefined) throw noSandbox('The page needs one: svc start')
+  const { openOwnPage } = await import('../../hosts/own-page.ts')
+  if (!isMissing) {
+    const { base_url, client_id } = settings
+    const client = sessionClient(host, settings)
+    const kind = settings.sandbox === null ? 'service' : 'sandbox'
+    const page =
+      url === undefined ? await openOwnPage(base_url, client, client_id ?? 'proj_demo', host.randomText(8)) : null
+    const close = async () => page?.close()
+    return { base_url, client, client_id: client_id ?? 'proj_demo', kind, url: page?.url ?? url!, close }
+  }
+  const { sandbox } = await startOnFreePort(session, { port: 0, host: '127.0.0.1', ephemeral: true })
+  const client_id = sandbox.keys.client_id
+  const client = commandClient(host, { base_url: sandbox.url, credential: keyOfStarted(sandbox), validate: 'report' })
+  const page = await openOwnPage(sandbox.url, client, client_id, host.randomText(8))
+  const close = async () => {
+    await page.close()
+    await sandbox.close()
+  }
+  return { base_url: sandbox.url, client, client_id, kind: 'fresh', url: page.url, close }
+}
+
+interface Trial {
+  names: readonly string[]
+  drive: Awaited<ReturnType<typeof loadDrive>>
+  list: string | null
+  /** The program of the browser. */
+  path: string
+  service: Service
+}
+
+async function tryPage(
+  session: Session,
+  flags: HostsFlags,
+  { names, drive, list, path, service }: Trial,
+): Promise<number> {
+  const { openExtensionBrowser, tryHosts } = await import('../../hosts/matrix.ts')
+  const { openBlocker, builtinList } = await import('../../hosts/filter-list.ts')
+  const { base_url, client, client_id, url } = service
+  const project = await client.projects.show({ params: { client_id } }).catch(() => null)
+  const signal = interruptOf(session)
+  const started_at_ms = session.host.now()
+  session.out.note(`trying ${url} under ${names.length} ${names.length === 1 ? 'condition' : 'conditions'}`)
+  const browser = await startBrowser(session, path, { reachable: 'anything' })
+  const extension = names.includes('extension') ? await openExtensionBrowser(path) : null
+  try {
+    const rows = await tryHosts(names, {
+      url,
+      bases: basesOf(base_url),
+      service: new URL(base_url).origin,
+      client,
+      client_id,
+      allowed_origins: project?.settings.allowed_origins ?? [],
+      blocker: openBlocker(list ?? builtinList),
+      for_ms: flags.for,
+      signal,
+      drive,
+      extension,
+      browser: () => browser.get(),
+    })
+    if (signal.aborted) return exitCodes.interrupted.exit_code
+    await report(session, flags, service, rows, started_at_ms)
+    const isRight = rows.length > 0 && rows.every(({ shows, counts }) => shows && counts)
+    return isRight ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
+  } finally {
+    await extension?.close()
+    await browser.close()
+  }
+}
+
+async function report(
+  session: Session,
+  flags: HostsFlags,
+  { base_url, kind, url }: Service,
+  rows: readonly Row[],
+  started_at_ms: number,
+): Promise<void> {
+  const { out, host } = session
+  if (flags.reporter === undefined || out.format !== 'text') {
+    out.data({ url, conditions: rows }, (style) => matrixLines(url, rows, style))
+  }
+  if (flags.reporter === undefined) return
+  const specs = out.format === 'text' ? flags.reporter : flags.reporter.filter((spec) => spec.includes('='))
+  if (specs.length === 0) return
+  const cases = rows.map((row) => caseOf(row, started_at_ms))
+  const target = { base_url, kind, version: null, key_mode: 'test' as const }
+  const reporter = await createReporter(session, specs)
+  const ended_at_ms = host.now()
+  await reporter.start?.({ target, cases: cases.length, svc_version: version, started_at_ms })
+  for (const each of cases) await reporter.case?.(each)
+  await reporter.end?.({
+    target,
+    svc_version: version,
+    started_at_ms,
+    duration_ms: ended_at_ms - started_at_ms,
+    cases,
+    interrupted: null,
+  })
+}
+
+function matrixLines(url: string, rows: readonly Row[], style: Style): string[] {
+  const shown = rows.map(({ shows, counts, ...row }) => ({ ...row, shows: yes(shows), counts: yes(counts) }))
+  const missing = rows.flatMap(({ condition, missing }) => (missing === null ? [] : [{ condition, missing }]))
+  const simulated = rows.flatMap(({ condition, simulated }) => (simulated === null ? [] : [{ condition, simulated }]))
+  const right = rows.filter(({ shows, counts }) => shows && counts).length
+  const entry = (name: string, text: string) => hangingLines(`  ${style.cyan(name.padEnd(16))} `, text, 100)
+  return [
+    ...tableLines(rowColumns, shown, style),
+    ...(missing.length === 0 ? [] : ['', style.bold('Missing')]),
+    // A line to copy is not broken.
+    ...missing.map(({ condition, missing }) => `  ${style.cyan(condition.padEnd(16))} ${missing}`),
+    ...(simulated.length === 0 ? [] : ['', style.bold('Simulated')]),
+    ...simulated.flatMap(({ condition, simulated }) => entry(condition, simulated)),
+    '',
+    `${right} of ${rows.length} conditions show and count the ad of ${url}`,
+  ]
+}
+
+function yes(claim: boolean): string {
+  return claim ? 'yes' : 'no'
+}
+
+function caseOf(
+  { condition, title, shows, counts, why_not, missing, looked_at }: Row,
+  started_at_ms: number,
+): CaseResult {
+  const place = { file: `hosts/${condition}`, line: 0, column: 0 }
+  const outcome: CaseResult['outcome'] = shows && counts ? 'passed' : 'failed'
+  const hint = missing === null ? {} : { hint: `Missing: ${missing}` }
+  const check = (subject: string, passed: boolean) => ({
+    subject,
+    passed,
+    expected: 'yes',
+    actual: passed ? 'yes' : `no: ${why_not}`,
+    ...(passed ? {} : hint),
+  })
+  const checks = [check('shows', shows), check('counts', counts)]
+  return {
+    id: `hosts/${condition}`,
+    suite: 'hosts',
+    name: title,
+    place,
+    tags: [],
+    matrix: {},
+    attempt: 1,
+    outcome,
+    reason: why_not,
+    started_at_ms,
+    duration_ms: 0,
+    steps: [{ title: looked_at, place, outcome, reason: null, duration_ms: 0, exchanges: [], checks, screenshots: [] }],
+  }
+}

@@ -1,0 +1,33 @@
+/** How the requests that svc itself sends are marked, so that nothing judges them as those of an integration. */
+
+/**
+ * The User-Agents of what svc itself sends: the command line, agents' tools, `svc qa run` (its pages add theirs to that
+ * of the browser) and the inspector. Reports do not count these requests as those of an integration, whatever their
+ * status.
+ */
+export const ownAgents = {
+  command_line: 'svc/',
+  tools: 'svc-mcp/',
+  qa: 'svc-qa/1',
+  inspector: 'svc-inspector',
+  contract_check: 'svc-contract-check',
+} as const
+
+/** The header of a request that the sandbox sent to itself again, in the journal: the one that it repeats. */
+export const replayHeader = 'x-sandbox-replay-of'
+
+/** Whether svc itself sent a request, by its headers in the journal. */
+export function isOwnRequest(headers: Readonly<Record<string, string>>): boolean {
+  const agent = headers['user-agent'] ?? ''
+  if (replayHeader in headers || agent.includes(` ${ownAgents.qa}`)) return true
+  return Object.values(ownAgents).some((own) => agent.startsWith(own))
+}
+
+/**
+ * Identifies the requests of `svc contract check`: their User-Agent, and the prefix of their session and beacon ids,
+ * which are known beyond the journal.
+ */
+export const contractCheckClient = {
+  user_agent: ownAgents.contract_check,
+  session_prefix: 'svc_contract_check_',
+} as const

@@ -1,0 +1,216 @@
+/** Opens the page under one condition, and collects what the page, the proxy and the sandbox know of its ads. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Browser, Page } from 'playwright-core'
+import type { Client } from '../client/client.ts'
+import type { Output } from '../contract/endpoint.ts'
+import type { Contract } from '../contract/index.ts'
+import { type PageSeen, PageUnreachable, watchPage } from '../journal/facts/page.ts'
+import type { PageSteps } from '../qa/browser/page-steps.ts'
+import type { Condition, Scene } from './conditions.ts'
+import { type HostLook, lookAtHost, recordTrouble } from './content-scripts.ts'
+import type { Blocker } from './filter-list.ts'
+import { openPassthrough, type SeenRequest } from './passthrough.ts'
+
+type Detail = Output<Contract['placements.explain']>
+
+/** Everything that is known about the page under a condition. */
+export interface Sighting {
+  url: string
+  /** Null when it did not open. */
+  page: PageSeen | null
+  /** Why it did not open. */
+  problem: string | null
+  /** Of every document of the page, the last look. */
+  looks: readonly HostLook[]
+  requests: readonly SeenRequest[]
+  /** Requests that the browser did not let through, with its error. */
+  failures: readonly { url: string; error: string }[]
+  /** Placements that the page got, as the sandbox sees them at the end. */
+  placements: readonly Detail[]
+  /** Rules of the filter list that hide elements. */
+  hidden_by: readonly string[]
+  /** The console's errors about frames that may not be embedded. */
+  refused_frames: readonly string[]
+  /** Whether the ad was in the page, displayed and with a size, at any time. */
+  was_shown: boolean
+  /** Whether its label was, too. */
+  was_labelled: boolean
+}
+
+export interface ObserveOptions {
+  url: string
+  /** Base URLs of the service: a page may call it localhost or 127.0.0.1. */
+  bases: readonly string[]
+  client: Client
+  blocker: Blocker
+  /** The longest that a condition may take, milliseconds. */
+  for_ms: number
+  signal: AbortSignal
+  /** Uses the page first. */
+  drive?: PageSteps | undefined
+}
+
+/** Time between two looks. */
+const interval_ms = 250
+/** After an error or a no-fill, this much longer for what follows. */
+const afterEnd_ms = 1_200
+/** How long the browser is offline, and the minute that the sandbox makes of it. */
+const offline_ms = 4_000
+const offlineMinute_ms = 60_000
+
+/** Resolves with what was seen. Throws what `drive` throws. */
+export async function observeUnder(
+  condition: Condition,
+  browser: Pick<Browser, 'newContext'>,
+  options: ObserveOptions,
+): Promise<Sighting> {
+  const { url, bases, client, blocker, signal } = options
+  const isOfService = (address: string) => bases.some((base) => address.startsWith(base))
+  const documents: Record<string, string> = {}
+  const scene: Scene = { url, service: bases[0] ?? '', port: 0, blocker }
+  const proxy = await openPassthrough({
+    isOfService,
+    origin: new URL(url).origin,
+    documents,
+    ...condition.proxy?.(scene),
+  })
+  try {
+    const around = condition.around?.({ ...scene, port: proxy.port })
+    if (around !== undefined) documents[around.url] = around.html
+    const watching = openWatch(condition, scene, options)
+    let problem: string | null = null
+    const page = await watchPage(browser, {
+      url: around?.url ?? url,
+      browser_name: 'chromium',
+      bases,
+      for_ms: 0,
+      signal,
+      is_headed: false,
+      context: { ...condition.context, proxy: { server: proxy.address } },
+      prepare: watching.prepare,
+      drive: watching.drive,
+    }).catch((error: unknown) => {
+      if (!(error instanceof PageUnreachable)) throw error
+      problem = error.message
+      return null
+    })
+    const placements = await readPlacements(client, watching.slotIds())
+    return { url, page, problem, requests: proxy.requests, placements, ...watching.seen() }
+  } finally {
+    await proxy.close()
+  }
+}
+
+/** Placements of earlier pages may be gone: then nothing is known of them. */
+async function readPlacements(client: Client, slot_ids: readonly string[]): Promise<Detail[]> {
+  const details = slot_ids.map((slot_id) => client.placements.explain({ params: { slot_id } }).catch(() => null))
+  return (await Promise.all(details)).filter((detail) => detail !== null)
+}
+
+function openWatch(condition: Condition, scene: Scene, { bases, client, for_ms, drive }: ObserveOptions) {
+  const looks = new Map<string, HostLook>()
+  const failures: { url: string; error: string }[] = []
+  const refused_frames: string[] = []
+  const hidden_by = new Set<string>()
+  const slot_ids = new Set<string>()
+  let was_shown = false
+  let was_labelled = false
+
+  async function look(page: Page): Promise<HostLook[]> {
+    const own = page.frames().filter((frame) => !bases.some((base) => frame.url().startsWith(base)))
+    const seen = await Promise.all(
+      own.map(async (frame, index) => {
+        const found = await Promise.race([frame.evaluate(lookAtHost, bases).catch(() => null), sleep(1_000, null)])
+        if (found !== null) looks.set(`${index} ${frame.url()}`, found)
+        return found === null ? [] : [found]
+      }),
+    )
+    for (const { frames, events, has_label } of seen.flat()) {
+      was_shown ||= frames.some(({ is_shown }) => is_shown)
+      was_labelled ||= has_label
+      // The token in the URL of a frame begins with the identifier of its slot.
+      for (const { src } of frames) {
+        const id = /\/ast_([0-9a-z]+)_/.exec(src)?.[1]
+        if (id !== undefined) slot_ids.add(`slot_${id}`)
+      }
+      for (const { slot_id } of events) if (slot_id !== undefined) slot_ids.add(slot_id)
+    }
+    return seen.flat()
+  }
+
+  /** Whether the sandbox has counted a view. */
+  async function isCounted(): Promise<boolean> {
+    return (await readPlacements(client, [...slot_ids])).some(countsView)
+  }
+
+  async function untilOver(page: Page, signal: AbortSignal): Promise<void> {
+    let ends_at = performance.now() + for_ms
+    let isOver = false
+    let isOffline = false
+    while (performance.now() < ends_at && !signal.aborted && !page.isClosed()) {
+      await condition.repeat?.(page, scene).catch(() => {})
+      const events = (await look(page)).flatMap((each) => each.events)
+      if (await isCounted()) return
+      if (condition.isOffline && !isOffline && events.some(({ type }) => type === 'rendered')) {
+        isOffline = true
+        await goOffline(page, client, signal)
+        ends_at = performance.now() + for_ms
+      }
+      if (!isOver && events.some(({ type }) => ['error', 'blocked', 'no_fill'].includes(type))) {
+        isOver = true
+        ends_at = Math.min(ends_at, performance.now() + afterEnd_ms)
+      }
+      await sleep(interval_ms, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  return {
+    async prepare(page: Page): Promise<void> {
+      const context = page.context()
+      context.on('requestfailed', (request) => {
+        failures.push({ url: request.url(), error: request.failure()?.errorText ?? 'unknown' })
+      })
+      context.on('console', (message) => {
+        if (/frame-ancestors|X-Frame-Options/.test(message.text())) refused_frames.push(message.text())
+      })
+      await context.addInitScript(recordTrouble)
+      await drive?.prepare(page)
+      if (condition.script !== undefined) await context.addInitScript(condition.script)
+      await condition.prepare?.(page, context)
+    },
+    async drive(page: Page, signal: AbortSignal): Promise<void> {
+      await drive?.(page, signal)
+      await untilOver(page, signal)
+      await look(page).catch(() => [])
+      if (condition.repeat !== undefined) for (const rule of await hiddenBy(page, scene)) hidden_by.add(rule)
+    },
+    slotIds: () => [...slot_ids],
+    seen: () => ({
+      looks: [...looks.values()],
+      failures,
+      refused_frames,
+      hidden_by: [...hidden_by],
+      was_shown,
+      was_labelled,
+    }),
+  }
+}
+
+/** Whether the sandbox counts a view of the placement. */
+export function countsView({ beacons, billing }: Detail): boolean {
+  return billing?.would_bill === true || beacons.some(({ metric }) => metric === 'viewable_impression')
+}
+
+async function goOffline(page: Page, client: Client, signal: AbortSignal): Promise<void> {
+  const context = page.context()
+  await context.setOffline(true)
+  await sleep(offline_ms, undefined, { signal }).catch(() => {})
+  // The rest of the minute passes in the sandbox; another service has no clock to advance.
+  await client.clock.advance({ body: { by_ms: offlineMinute_ms - offline_ms } }).catch(() => {})
+  await context.setOffline(false)
+}
+
+async function hiddenBy(page: Page, { blocker, url }: Scene): Promise<string[]> {
+  const found = await page.evaluate(lookAtHost, []).catch(() => null)
+  return found === null ? [] : blocker.hideRules({ url, ids: found.ids, classes: found.classes }).rules
+}

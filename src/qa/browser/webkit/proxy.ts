@@ -1,0 +1,298 @@
+/**
+ * The proxy between a window of WebKit and the network: WebDriver shows no requests, and can neither answer one nor run code
+ * before a page's own. Requests over https pass through unread.
+ */
+import { randomUUID } from 'node:crypto'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+  request as send,
+} from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+
+/** A request of a page, with the methods of Playwright's that svc uses. */
+export interface SeenRequest {
+  url(): string
+  method(): string
+  headers(): Record<string, string>
+  allHeaders(): Promise<Record<string, string>>
+  postData(): string | null
+  postDataJSON(): unknown
+  isNavigationRequest(): boolean
+  /** `document` also for a frame, `fetch`, `script`, `other`. */
+  resourceType(): string
+  frame(): { parentFrame(): object | null }
+  response(): Promise<SeenResponse | null>
+  failure(): { errorText: string } | null
+}
+
+export interface SeenResponse {
+  url(): string
+  status(): number
+  headers(): Record<string, string>
+  text(): Promise<string>
+  request(): SeenRequest
+}
+
+/** The answer to a request that goes no further. */
+export interface Fulfilment {
+  status?: number
+  contentType?: string
+  headers?: Record<string, string>
+  body?: string
+}
+
+export interface ProxyOptions {
+  /** Host names that may be reached beside loopback. */
+  reachable: readonly string[] | 'anything'
+  onRequest(request: SeenRequest): void
+  onResponse(response: SeenResponse): void
+  onFailure(request: SeenRequest): void
+  /** Returns the function that answers the request, or null to let it through. */
+  routeOf(url: URL): ((request: SeenRequest) => Promise<Fulfilment>) | null
+  /** Code that runs in each document before its own scripts. */
+  scripts(): readonly string[]
+}
+
+export interface PageProxy {
+  port: number
+  /** Why the last request for this URL got no response, or null. */
+  failureOf(url: string): string | null
+  close(): void
+}
+
+/** Bodies are kept up to this size. */
+const maxBody = 4_000_000
+const readable = /javascript|json|html|css|text|xml/
+
+export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
+  const failures = new Map<string, string>()
+  const sockets = new Set<Socket | Duplex>()
+  const isReachable = (hostname: string) =>
+    options.reachable === 'anything' ||
+    [...options.reachable, 'localhost', '127.0.0.1', '[::1]', '::1'].includes(hostname)
+
+  const server = createServer((incoming, outgoing) => {
+    handle(incoming, outgoing).catch(() => outgoing.destroy())
+  })
+
+  async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const url = URL.parse(incoming.url ?? '')
+    if (url === null) return void outgoing.writeHead(400).end()
+    const chunks: Buffer[] = []
+    for await (const chunk of incoming) chunks.push(chunk as Buffer)
+    const body = Buffer.concat(chunks)
+    const responded = Promise.withResolvers<SeenResponse | null>()
+    let failure: string | null = null
+    const request = seenRequest(incoming, url, body, responded.promise, () => failure)
+    options.onRequest(request)
+    const fail = (why: string) => {
+      failure = why
+      failures.set(url.href, why)
+      responded.resolve(null)
+      options.onFailure(request)
+      outgoing.destroy()
+    }
+    const respond = (status: number, headers: Record<string, string>, text: Promise<string>) => {
+      failures.delete(url.href)
+      const response: SeenResponse = {
+        url: () => url.href,
+        status: () => status,
+        headers: () => headers,
+        text: () => text,
+        request: () => request,
+      }
+      responded.resolve(response)
+      options.onResponse(response)
+    }
+    const route = options.routeOf(url)
+    if (route !== null) {
+      const { status = 200, contentType, headers = {}, body = '' } = await route(request)
+      const all = { ...(contentType === undefined ? {} : { 'content-type': contentType }), ...headers }
+      respond(status, all, Promise.resolve(body))
+      const changed = withScripts(all, body, options.scripts())
+      return void outgoing.writeHead(status, changed.headers).end(changed.body)
+    }
+    if (!isReachable(url.hostname)) return fail('the host cannot be reached from here')
+    const isDocument = isNavigation(incoming.headers)
+    const upstream = send(url, {
+      method: incoming.method,
+      headers: {
+        ...withoutHops(incoming.headers),
+        host: url.host,
+        ...(isDocument && { 'accept-encoding': 'identity' }),
+      },
+      agent: false,
+    })
+    upstream.on('error', (error: NodeJS.ErrnoException) => {
+      if (!outgoing.headersSent) fail(error.code ?? error.message)
+      else outgoing.destroy()
+    })
+    outgoing.on('close', () => upstream.destroy())
+    upstream.on('response', (response) => {
+      const headers = flat(withoutHops(response.headers))
+      const status = response.statusCode ?? 502
+      const type = headers['content-type'] ?? ''
+      const scripts = options.scripts()
+      const isChanged = isDocument && type.includes('html') && scripts.length > 0
+      const kept: Buffer[] = []
+      let size = 0
+      const text = Promise.withResolvers<string>()
+      text.promise.catch(() => {})
+      respond(status, headers, text.promise)
+      if (!isChanged) outgoing.writeHead(status, headers)
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length
+        if (isChanged || (size <= maxBody && readable.test(type))) kept.push(chunk)
+        if (!isChanged) outgoing.write(chunk)
+      })
+      response.on('end', () => {
+        const all = Buffer.concat(kept).toString()
+        if (isChanged) {
+          const { 'content-length': _, ...rest } = headers
+          const changed = withScripts(rest, all, scripts)
+          outgoing.writeHead(status, changed.headers).write(changed.body)
+        }
+        outgoing.end()
+        text.resolve(all)
+      })
+      response.on('error', (error) => {
+        text.reject(error)
+        outgoing.destroy()
+      })
+    })
+    upstream.end(body)
+  }
+
+  server.on('connect', (incoming: IncomingMessage, socket: Duplex) => {
+    const { hostname, port } = new URL(`http://${incoming.url}`)
+    tunnel(socket, hostname, Number(port || 443), (upstream) => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      return upstream
+    })
+  })
+  server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const url = URL.parse(incoming.url ?? '')
+    if (url === null) return socket.destroy()
+    tunnel(socket, url.hostname, Number(url.port || 80), (upstream) => {
+      const headers = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${value}`)
+      upstream.write([`${incoming.method} ${url.pathname}${url.search} HTTP/1.1`, ...headers, '', ''].join('\r\n'))
+      upstream.write(head)
+      return upstream
+    })
+  })
+  function tunnel(socket: Duplex, hostname: string, port: number, open: (upstream: Socket) => Socket): void {
+    sockets.add(socket)
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+    if (!isReachable(hostname)) return void socket.destroy()
+    const upstream = connect(port, hostname.replace(/^\[|\]$/g, ''), () => {
+      open(upstream)
+      upstream.pipe(socket).pipe(upstream)
+    })
+    sockets.add(upstream)
+    upstream
+      .on('error', () => socket.destroy())
+      .on('close', () => {
+        sockets.delete(upstream)
+        socket.destroy()
+      })
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    failureOf: (url) => failures.get(URL.parse(url)?.href ?? url) ?? null,
+    close() {
+      server.close()
+      server.closeAllConnections()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+function seenRequest(
+  incoming: IncomingMessage,
+  url: URL,
+  body: Buffer,
+  response: Promise<SeenResponse | null>,
+  failure: () => string | null,
+): SeenRequest {
+  const headers = flat(incoming.headers)
+  const destination = headers['sec-fetch-dest']
+  const types: Readonly<Record<string, string>> = { empty: 'fetch', iframe: 'document' }
+  return {
+    url: () => url.href,
+    method: () => incoming.method ?? 'GET',
+    headers: () => headers,
+    allHeaders: async () => headers,
+    postData: () => (body.length === 0 ? null : body.toString()),
+    postDataJSON: () => JSON.parse(body.toString()) as unknown,
+    isNavigationRequest: () => isNavigation(incoming.headers),
+    resourceType: () => types[destination ?? ''] ?? destination ?? 'other',
+    frame: () => ({ parentFrame: () => (destination === 'iframe' ? {} : null) }),
+    response: () => response,
+    failure: () => {
+      const errorText = failure()
+      return errorText === null ? null : { errorText }
+    },
+  }
+}
+
+/** A page that is not secure sends no Sec-Fetch headers: then a document is what accepts HTML first. */
+function isNavigation(headers: IncomingHttpHeaders): boolean {
+  const mode = headers['sec-fetch-mode']
+  return mode === undefined ? /^text\/html/.test(headers.accept ?? '') : mode === 'navigate'
+}
+
+const hops = ['connection', 'proxy-connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'proxy-authorization']
+
+function withoutHops(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !hops.includes(name)))
+}
+
+function flat(headers: IncomingHttpHeaders): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+  )
+}
+
+/**
+ * Puts scripts before those of a document, in a way that its policy permits. A document that its own policy isolates, as the
+ * service's frames are, is left alone.
+ */
+function withScripts(
+  headers: Record<string, string>,
+  html: string,
+  scripts: readonly string[],
+): { headers: Record<string, string>; body: string } {
+  const name = Object.keys(headers).find((each) => each.toLowerCase() === 'content-security-policy')
+  const policy = name === undefined ? '' : headers[name]!
+  const isIsolated = /(^|[;,])\s*sandbox\b/.test(policy)
+  if (scripts.length === 0 || isIsolated) return { headers, body: html }
+  const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? randomUUID()
+  const inlined = scripts.map(
+    (script) => `<script nonce="${nonce}">${script.replace(/<\/(script)/gi, '<\\/$1')}</script>`,
+  )
+  const body = html.replace(/^(\s*<!doctype[^>]*>)?(\s*<html[^>]*>)?(\s*<head[^>]*>)?/i, `$&${inlined.join('')}`)
+  if (name === undefined || policy.includes('nonce-')) return { headers, body }
+  return { headers: { ...headers, [name]: withNonce(policy, nonce) }, body }
+}
+
+/** Permits the nonce where scripts are limited. Beside 'unsafe-inline' it would forbid what that permits. */
+function withNonce(policy: string, nonce: string): string {
+  const directives = policy.split(';').map((directive) => directive.trim())
+  const name = ['script-src-elem', 'script-src', 'default-src'].find((each) =>
+    directives.some((directive) => directive.split(/\s+/)[0] === each),
+  )
+  return directives
+    .flatMap((directive) => {
+      const [own, ...sources] = directive.split(/\s+/)
+      if (own !== name || sources.includes("'unsafe-inline'")) return [directive]
+      const permitted = [...sources.filter((source) => source !== "'none'"), `'nonce-${nonce}'`].join(' ')
+      return own === 'default-src' ? [directive, `script-src ${permitted}`] : [`${own} ${permitted}`]
+    })
+    .join('; ')
+}
