@@ -1,4 +1,4 @@
-/** Builds the inspector: its script, its style sheet and the chunks of its views, in dist/inspector. */
+/** Builds the inspector: its script, its style sheet and the chunks of its views, and the worker of the event stream, in dist/inspector. */
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
@@ -47,10 +47,30 @@ export async function buildInspector(outDir: string): Promise<void> {
       },
     },
   })
+  await buildWorker(outDir)
   const isDevelopment = output.some((file) => file.type === 'chunk' && file.code.includes('react-devtools'))
   if (isDevelopment) throw new Error('The inspector was built with the development form of React.')
   const size = initialSize(output)
   if (size > most) throw new Error(`The inspector starts with ${size} bytes gzipped, ${most} are allowed.`)
+}
+
+/** Writes events.js, the shared worker of the event stream. It is a classic script: it runs wherever shared workers do. */
+async function buildWorker(outDir: string): Promise<void> {
+  await bundle({
+    root,
+    logLevel: 'error',
+    build: {
+      outDir: resolve(outDir),
+      emptyOutDir: false,
+      target: 'es2022',
+      minify: true,
+      reportCompressedSize: false,
+      rolldownOptions: {
+        input: join(root, 'sandbox/browser/worker.ts'),
+        output: { format: 'iife', entryFileNames: 'events.js' },
+      },
+    },
+  })
 }
 
 const browserLanguage = 'new Intl.NumberFormat(domEnv ? nav.language : '

@@ -8,6 +8,7 @@
 import type { JobType, NativeTemplateId, SlotHint } from '../../src/contract/fields.ts'
 import type { ConsentStored } from '../../src/contract/resources/consent.ts'
 import type { PlacementRequest } from '../../src/contract/resources/placements.ts'
+import { tokenHeaders } from '../browser/tab-token.ts'
 import type { Turn } from '../renderer/host/turn.ts'
 import type { Choices } from './surfaces.ts'
 
@@ -16,7 +17,7 @@ const backend = '/_sandbox/demo/api'
 /** The product waits no longer than this for an activation, or for consent to be stored, milliseconds. */
 const timeout_ms = 1_500
 
-/** Written into the page by its backend. The secret key is not part of it. */
+/** Read from the backend of this page. The secret key is not part of it. */
 interface PageSettings {
   /** Protects the backend against cross-site requests. It is sent only to the backend. */
   token: string
@@ -25,7 +26,15 @@ interface PageSettings {
   since_seq: number
 }
 
-export const settings = JSON.parse(document.getElementById('settings')?.textContent ?? '{}') as PageSettings
+export const settings = await readSettings()
+
+/** Beyond loopback the backend needs the admin token of this tab. */
+async function readSettings(): Promise<PageSettings> {
+  const response = await fetch('/_sandbox/demo/settings', { headers: tokenHeaders(), cache: 'no-store' })
+  if (response.ok) return (await response.json()) as PageSettings
+  if (response.status === 403) location.replace('/_sandbox/')
+  throw new Error(`The sandbox responded ${response.status} to GET /_sandbox/demo/settings.`)
+}
 
 interface SponsoredTurn {
   id: string

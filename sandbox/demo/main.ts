@@ -101,7 +101,7 @@ function createPage({ choose, control, withdraw, address }: PageActions, timelin
       document.documentElement.dataset.theme = choices.theme
       document.title = `${options.surface[choices.surface].label} · Demo host`
       for (const { surface, tab } of tabs) {
-        tab.href = writeChoices({ ...choices, surface }, location.search) || location.pathname
+        tab.href = writeChoices({ ...choices, surface }) || location.pathname
         if (surface === choices.surface) tab.setAttribute('aria-current', 'page')
         else tab.removeAttribute('aria-current')
       }
@@ -162,7 +162,7 @@ const page = createPage(
       if (name !== 'keep' && product !== undefined) void run(product, product.prompt, true)
     },
     withdraw,
-    address: () => `${location.origin}${location.pathname}${writeChoices(choices, location.search)}`,
+    address: () => `${location.origin}${location.pathname}${writeChoices(choices)}`,
   },
   timeline.element,
 )
@@ -172,7 +172,7 @@ const readDetail = createDetailReader(
   (slot_id) => recorder.turns.some((turn) => turn.slot_id === slot_id),
   recorder.setDetail,
 )
-openFeed({
+void openFeed({
   ...settings,
   onEvent(event) {
     recorder.onSandboxEvent(event, performance.now())
@@ -192,7 +192,7 @@ show()
 
 /** Switching the surface is a step in the history; other choices are not. */
 function choose(some: Partial<Choices>): void {
-  const address = (change: Choices) => writeChoices(change, location.search) || location.pathname
+  const address = (change: Choices) => writeChoices(change) || location.pathname
   const isStep = some.surface !== undefined && some.surface !== choices.surface
   choices = { ...choices, ...some }
   if (choices.integration === 'browser' && choices.outcome === 'slow') choices.outcome = 'fill'

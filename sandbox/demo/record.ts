@@ -7,6 +7,8 @@ import type { JobType } from '../../src/contract/fields.ts'
 import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
 import type { SandboxEvent } from '../../src/contract/resources/events.ts'
 import type { PlacementDetail } from '../../src/contract/resources/placements.ts'
+import { followEvents } from '../browser/feed.ts'
+import { tokenHeaders } from '../browser/tab-token.ts'
 import type { RendererEvent } from '../renderer/host/events.ts'
 import type { Choices } from './surfaces.ts'
 
@@ -218,20 +220,35 @@ function rank({ kind }: Entry): number {
 }
 
 interface FeedOptions {
+  token: string
   client_id: string
   since_seq: number
   onEvent(event: SandboxEvent): void
   onLive(isLive: boolean): void
 }
 
-/** Follows the sandbox's records of one project. */
-export function openFeed({ client_id, since_seq, onEvent, onLive }: FeedOptions): void {
-  const source = new EventSource(withToken(`/_sandbox/events?client_id=${client_id}&since_seq=${since_seq}`))
-  for (const type of recordedTypes) {
-    source.addEventListener(type, ({ data }: MessageEvent<string>) => onEvent(JSON.parse(data) as SandboxEvent))
+/** How long the page waits before it connects again, milliseconds. */
+const retry_ms = 1_000
+
+/** Follows the sandbox's records of one project for as long as the page lives. */
+export async function openFeed({ token, client_id, since_seq, onEvent, onLive }: FeedOptions): Promise<void> {
+  for (let seq = since_seq; ; ) {
+    await followEvents({
+      token,
+      since_seq: seq,
+      onOpen: () => onLive(true),
+      onEvents(events) {
+        seq = events.at(-1)?.seq ?? seq
+        for (const event of events) if (isRecorded(event, client_id)) onEvent(event)
+      },
+    })
+    onLive(false)
+    await new Promise((resolve) => setTimeout(resolve, retry_ms))
   }
-  source.addEventListener('open', () => onLive(true))
-  source.addEventListener('error', () => onLive(false))
+}
+
+function isRecorded(event: SandboxEvent, client_id: string): boolean {
+  return event.client_id === client_id && recordedTypes.includes(event.type)
 }
 
 /** Events within this time lead to one request. */
@@ -272,13 +289,7 @@ export async function readMeanings(): Promise<Meanings> {
   ])
 }
 
-/** Adds the admin token from the page's address, which has one beyond loopback. An EventSource cannot send headers. */
-function withToken(address: string): string {
-  const token = new URLSearchParams(location.search).get('token')
-  return token === null ? address : `${address}${address.includes('?') ? '&' : '?'}token=${encodeURIComponent(token)}`
-}
-
 async function getJson<Body>(address: string): Promise<Body | null> {
-  const response = await fetch(withToken(address)).catch(() => null)
+  const response = await fetch(address, { headers: tokenHeaders() }).catch(() => null)
   return response?.ok ? ((await response.json()) as Body) : null
 }

@@ -44,13 +44,9 @@ export function readChoices(search: string): Choices {
   return Object.fromEntries(entries) as Choices
 }
 
-/**
- * Returns the shortest query string that reads as these choices, with its question mark. It keeps the admin token of
- * `search`: beyond loopback the page cannot be loaded again without it.
- */
-export function writeChoices(choices: Choices, search = ''): string {
-  const token = new URLSearchParams(search).get('token')
-  const query = new URLSearchParams(token === null ? {} : { token })
+/** Returns the shortest query string that reads as these choices, with its question mark. */
+export function writeChoices(choices: Choices): string {
+  const query = new URLSearchParams()
   const defaults = readChoices('')
   for (const name of Object.keys(options) as (keyof Choices)[]) {
     if (choices[name] !== defaults[name]) query.set(name, choices[name])

@@ -98,7 +98,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
       return html === undefined ? null : load(`dist/docs/${topic}.html`, async () => Buffer.from(html))
     },
     inspectorFile: async (file) =>
-      /^(inspector|chunk-[\w-]+)\.(js|css)$/.test(file) ? find(`dist/inspector/${file}`) : null,
+      /^(inspector|events|chunk-[\w-]+)\.(js|css)$/.test(file) ? find(`dist/inspector/${file}`) : null,
     demoPicture: async (file) =>
       /^(ridges|city|botanical)-[1-4]\.webp$/.test(file) ? load(`fixtures/demo/${file}`) : null,
   }

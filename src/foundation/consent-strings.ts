@@ -6,7 +6,7 @@ import { GppModel } from '@iabgpp/cmpapi'
 import { TCString } from '@iabtcf/core'
 
 /** What a stored string says. */
-export interface DecodedConsentString {
+interface DecodedConsentString {
   /** The field that has it: `tcf_string`, `tcf_consent_string`, `gpp_string`. */
   field: string
   standard: 'tcf' | 'gpp'
@@ -62,9 +62,11 @@ function decodeTcf(text: string): Partial<DecodedConsentString> {
 }
 
 function decodeGpp(text: string): Partial<DecodedConsentString> {
+  // The library takes a TCF string for a GPP string without a header.
+  if (!text.startsWith('D')) throw new Error('A GPP string begins with D.')
   const model = new GppModel(text)
   const sections = Object.entries(model.toObject() as Record<string, Record<string, unknown>>)
-  const tcf = model.hasSection('tcfeuv2') ? decodeTcf(model.getSection('tcfeuv2')) : {}
+  const tcf = model.hasSection('tcfeuv2') ? decodeTcf(model.encodeSection('tcfeuv2')) : {}
   const opt_outs = sections.flatMap(([section, values]) =>
     Object.entries(values).flatMap(([name, value]) =>
       name.endsWith('OptOut') && value === 1 ? [`${section}.${name}`] : [],
@@ -85,7 +87,7 @@ function problemOf(standard: 'tcf' | 'gpp', text: string, error: unknown): strin
 }
 
 /** A choice in a consent tool. */
-export interface ConsentChoice {
+interface ConsentChoice {
   /** The TCF purposes that are consented to. */
   purposes: readonly number[]
   /** The vendors that are consented to. */
@@ -114,5 +116,5 @@ export function encodeConsentStrings({ purposes, vendors, now_ms }: ConsentChoic
   set('VendorConsents', [...vendors])
   set('Created', day)
   set('LastUpdated', day)
-  return { tcf: model.getSection('tcfeuv2'), gpp: model.encode() }
+  return { tcf: model.encodeSection('tcfeuv2'), gpp: model.encode() }
 }

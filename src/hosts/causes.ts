@@ -6,6 +6,7 @@ import { withoutQuery } from '../foundation/http.ts'
 import { type Condition, shellOrigin } from './conditions.ts'
 import type { HostEvent } from './content-scripts.ts'
 import { countsView, type Sighting } from './observe.ts'
+import type { SeenRequest } from './passthrough.ts'
 
 interface Cause {
   /** What happened, one sentence. */
@@ -279,11 +280,15 @@ function reportedByRenderer({ events, sighting }: Parameters<Finder>[0]): Cause 
     refused === undefined ? '' : ` ${refused.method} ${withoutQuery(refused.url)} responds ${refused.status}.`
   return {
     why: `render.js reports ${code}${detail === undefined ? '' : `: ${detail}`}.${route}`,
-    missing:
-      code === 'endpoint_missing'
-        ? "endpoint: '/api/placement' in the options of the turn"
-        : `svc docs render-js/${code}`,
+    missing: missingFor(code, refused),
   }
+}
+
+function missingFor(code: string, refused: SeenRequest | undefined): string {
+  if (code === 'endpoint_missing') return "endpoint: '/api/placement' in the options of the turn"
+  if (refused === undefined || code !== 'request_failed') return `svc docs render-js/${code}`
+  const path = URL.parse(refused.url)?.pathname ?? refused.url
+  return `a route ${refused.method} ${path} that returns the response of POST /v1/placements unchanged`
 }
 
 function unfilled({ sighting: { placements }, shows }: Parameters<Finder>[0]): Cause | null {

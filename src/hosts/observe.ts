@@ -147,20 +147,25 @@ function openWatch(condition: Condition, scene: Scene, { bases, client, for_ms, 
     let ends_at = performance.now() + for_ms
     let isOver = false
     let isOffline = false
-    while (performance.now() < ends_at && !signal.aborted && !page.isClosed()) {
-      await condition.repeat?.(page, scene).catch(() => {})
-      const events = (await look(page)).flatMap((each) => each.events)
-      if (await isCounted()) return
-      if (condition.isOffline && !isOffline && events.some(({ type }) => type === 'rendered')) {
-        isOffline = true
-        await goOffline(page, client, signal)
-        ends_at = performance.now() + for_ms
+    let putBack: (() => Promise<void>) | null = null
+    try {
+      while (performance.now() < ends_at && !signal.aborted && !page.isClosed()) {
+        await condition.repeat?.(page, scene).catch(() => {})
+        const events = (await look(page)).flatMap((each) => each.events)
+        if (await isCounted()) return
+        if (condition.isOffline && !isOffline && events.some(({ type }) => type === 'rendered')) {
+          isOffline = true
+          putBack = await goOffline(page, client, signal)
+          ends_at = performance.now() + for_ms
+        }
+        if (!isOver && events.some(({ type }) => ['error', 'blocked', 'no_fill'].includes(type))) {
+          isOver = true
+          ends_at = Math.min(ends_at, performance.now() + afterEnd_ms)
+        }
+        await sleep(interval_ms, undefined, { signal }).catch(() => {})
       }
-      if (!isOver && events.some(({ type }) => ['error', 'blocked', 'no_fill'].includes(type))) {
-        isOver = true
-        ends_at = Math.min(ends_at, performance.now() + afterEnd_ms)
-      }
-      await sleep(interval_ms, undefined, { signal }).catch(() => {})
+    } finally {
+      await putBack?.()
     }
   }
 
@@ -201,16 +206,26 @@ export function countsView({ beacons, billing }: Detail): boolean {
   return billing?.would_bill === true || beacons.some(({ metric }) => metric === 'viewable_impression')
 }
 
-async function goOffline(page: Page, client: Client, signal: AbortSignal): Promise<void> {
+/** Returns what puts the clock back. */
+async function goOffline(page: Page, client: Client, signal: AbortSignal): Promise<() => Promise<void>> {
   const context = page.context()
   await context.setOffline(true)
   await sleep(offline_ms, undefined, { signal }).catch(() => {})
   // The rest of the minute passes in the sandbox; another service has no clock to advance.
-  await client.clock.advance({ body: { by_ms: offlineMinute_ms - offline_ms } }).catch(() => {})
+  const by_ms = offlineMinute_ms - offline_ms
+  const advanced = await client.clock.advance({ body: { by_ms } }).catch(() => null)
   await context.setOffline(false)
+  return async () => {
+    if (advanced === null) return
+    // A page that does not forward the time of the service would be a minute behind from now on.
+    const { offset_ms, now_ms } = await client.clock.show()
+    await client.clock.set({ body: { to_ms: offset_ms === by_ms ? null : now_ms - by_ms } })
+  }
 }
 
 async function hiddenBy(page: Page, { blocker, url }: Scene): Promise<string[]> {
   const found = await page.evaluate(lookAtHost, []).catch(() => null)
-  return found === null ? [] : blocker.hideRules({ url, ids: found.ids, classes: found.classes }).rules
+  if (found === null) return []
+  const { rules } = blocker.hideRules({ url, ids: found.ids, classes: found.classes })
+  return page.evaluate((selectors) => selectors.filter((selector) => document.querySelector(selector) !== null), rules)
 }

@@ -163,8 +163,14 @@ export const importTable: readonly ImportRule[] = [
   },
   { path: 'sandbox/renderer', modules: ['src/foundation'], types: ['src/contract'], builtins: 'none' },
   {
+    path: 'sandbox/browser',
+    modules: ['src/foundation'],
+    types: ['src/contract'],
+    builtins: 'none',
+  },
+  {
     path: 'sandbox/demo',
-    modules: ['src/foundation', 'fixtures/demo'],
+    modules: ['src/foundation', 'fixtures/demo', 'sandbox/browser'],
     types: ['src/contract', 'sandbox/renderer'],
     builtins: 'none',
   },
@@ -177,6 +183,7 @@ export const importTable: readonly ImportRule[] = [
       'src/contract/error-codes.ts',
       'src/contract/no-fill.ts',
       'fixtures/demo',
+      'sandbox/browser',
       'sandbox/demo',
     ],
     types: ['src/contract', 'sandbox/renderer'],
@@ -210,4 +217,4 @@ export const importTable: readonly ImportRule[] = [
 export const impureFiles = ['sandbox/platform', 'src/main.ts', 'src/testing/playwright.ts']
 
 /** Code that runs in browsers: it has a clock of its own, but no process. */
-export const browserFiles = ['sandbox/renderer', 'sandbox/demo', 'sandbox/inspector', 'src/client']
+export const browserFiles = ['sandbox/renderer', 'sandbox/browser', 'sandbox/demo', 'sandbox/inspector', 'src/client']

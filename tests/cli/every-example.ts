@@ -22,6 +22,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   'qa observe -- npm test': 'qa observe -- true',
   'qa observe --url http://localhost:3000 --for 30s': 'qa observe',
   'qa observe --url http://localhost:3000 --steps ask.yaml -- npm start': 'qa observe --since 10m -o json',
+  // tests/browser/qa-hosts.test.ts runs it in a browser.
+  'qa hosts': 'qa hosts --list -o json',
+  'qa hosts --url http://localhost:3000 --only strict-csp --only isolated': 'qa hosts --list --only strict-csp',
 }
 
 /** Examples that need a shared store: tests/postgres has one. */

@@ -7,6 +7,7 @@ import type { Endpoint, Input, Output } from '../../../src/contract/endpoint.ts'
 import type { Contract, EndpointId } from '../../../src/contract/index.ts'
 import { fillPath } from '../../../src/foundation/http.ts'
 import { isObject, type JsonObject, parseJson } from '../../../src/foundation/json.ts'
+import { keepToken, tokenHeaders } from '../../browser/tab-token.ts'
 import { createCell } from './cell.ts'
 
 export interface SeededProject {
@@ -30,8 +31,6 @@ interface Session {
 
 type SessionState = 'opening' | 'open' | 'locked' | 'unreachable'
 
-const storageKey = 'svc.admin_token'
-
 const session = createCell<Session | null>(null)
 const state = createCell<SessionState>('opening')
 
@@ -49,13 +48,10 @@ function set(next: SessionState): SessionState {
  * `locked`.
  */
 export async function openSession(): Promise<SessionState> {
-  takeTokenOfAddress()
-  const token = sessionStorage.getItem(storageKey)
-  const headers: Record<string, string> = token === null ? {} : { 'x-sandbox-token': token }
   try {
-    const response = await fetch('/_sandbox/inspector/session', { headers, cache: 'no-store' })
+    const response = await fetch('/_sandbox/inspector/session', { headers: tokenHeaders(), cache: 'no-store' })
     if (response.status === 403) {
-      sessionStorage.removeItem(storageKey)
+      keepToken(null)
       return set('locked')
     }
     if (!response.ok) return state.get() === 'open' ? 'open' : set('unreachable')
@@ -68,18 +64,8 @@ export async function openSession(): Promise<SessionState> {
 
 /** Tries an admin token: keeps it for this tab when it is the right one. */
 export function unlock(token: string): Promise<SessionState> {
-  sessionStorage.setItem(storageKey, token)
+  keepToken(token)
   return openSession()
-}
-
-/** Moves `?token=` of the address into this tab, so it appears in no history and no copied link. */
-function takeTokenOfAddress(): void {
-  const url = new URL(location.href)
-  const token = url.searchParams.get('token')
-  if (token === null) return
-  sessionStorage.setItem(storageKey, token)
-  url.searchParams.delete('token')
-  history.replaceState(history.state, '', url)
 }
 
 export function useSessionState(): SessionState {

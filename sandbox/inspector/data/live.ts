@@ -1,12 +1,11 @@
 /**
- * The event stream of the sandbox, once for the whole page: read by fetch, so that the token is in a header and a
- * silent stream is noticed. It resumes where it was; after another start of the sandbox it begins again. Views get
- * events in batches, at most ten a second.
+ * The events of the sandbox, from the stream that all tabs of this browser share. The page resumes where it was; after
+ * another start of the sandbox it begins again. Views get events in batches, at most ten a second.
  */
 import { useEffect, useRef } from 'react'
 import type { SandboxEvent } from '../../../src/contract/resources/events.ts'
-import { parseJson } from '../../../src/foundation/json.ts'
-import { addressOf, currentSession, openSession, request } from './api.ts'
+import { followEvents as follow } from '../../browser/feed.ts'
+import { currentSession, openSession } from './api.ts'
 import { createCell } from './cell.ts'
 
 export type { SandboxEvent }
@@ -14,8 +13,6 @@ export type { SandboxEvent }
 type LiveStatus = 'connecting' | 'live' | 'lost' | 'recovered'
 type EventHandler = (events: readonly SandboxEvent[]) => unknown
 
-/** The stream sends a sign of life every 15 s. */
-const silence_ms = 40_000
 const batch_ms = 100
 const longestRetry_ms = 3_000
 /** How long the page shows that the connection is back. */
@@ -67,18 +64,19 @@ export async function followEvents(): Promise<void> {
   let seq = Math.max(0, first_new_seq - history)
   for (let attempt = 0; ; attempt++) {
     let wasLive = false
-    try {
-      for await (const event of readEvents(seq, () => {
+    await follow({
+      token: currentSession()?.token ?? '',
+      since_seq: seq,
+      onOpen() {
         wasLive = true
         attempt = 0
         connected()
-      })) {
-        seq = event.seq
-        emit(event)
-      }
-    } catch {
-      // From here on, a failed stream and an ended one are treated alike.
-    }
+      },
+      onEvents(events) {
+        seq = events.at(-1)?.seq ?? seq
+        for (const event of events) emit(event)
+      },
+    })
     if (wasLive || status.get() === 'connecting') status.set('lost')
     await new Promise((resolve) => setTimeout(resolve, Math.min(longestRetry_ms, 250 * 2 ** attempt)))
     if ((await openSession()) !== 'open') continue
@@ -102,39 +100,6 @@ function connected(): void {
   setTimeout(() => {
     if (status.get() === 'recovered') status.set('live')
   }, recovered_ms)
-}
-
-async function* readEvents(since_seq: number, onOpen: () => void): AsyncGenerator<SandboxEvent> {
-  const controller = new AbortController()
-  let silence: ReturnType<typeof setTimeout> | undefined
-  const heard = () => {
-    clearTimeout(silence)
-    silence = setTimeout(() => controller.abort(), silence_ms)
-  }
-  heard()
-  try {
-    const address = addressOf('events.stream', { query: { since_seq } })
-    const response = await request('GET', address, undefined, controller.signal)
-    if (!response.ok || response.body === null) throw new Error(`the stream responded ${response.status}`)
-    onOpen()
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-    let rest = ''
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      heard()
-      const parts = (rest + value).split('\n\n')
-      rest = parts.pop() ?? ''
-      for (const part of parts) {
-        const data = part.split('\n').find((line) => line.startsWith('data: '))
-        const event = data === undefined ? undefined : parseJson(data.slice(6))
-        if (event !== undefined && event !== null) yield event as unknown as SandboxEvent
-      }
-    }
-  } finally {
-    clearTimeout(silence)
-    controller.abort()
-  }
 }
 
 export const useLiveStatus = status.use

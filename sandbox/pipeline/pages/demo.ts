@@ -52,18 +52,27 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
   return [
     get('/', (exchange) => redirect(exchange, '/_sandbox/')),
     { ...open('/_sandbox', (exchange) => redirect(exchange, '/_sandbox/')), isPage: true },
-    get('/_sandbox/demo', (exchange) => {
-      const { url, base_url, store } = services
+    // A page that is opened again has no token in its address: only its settings need one.
+    open('/_sandbox/demo', (exchange) => {
+      const { url, base_url } = services
       const isOwn = [url, base_url].some((own) => new URL(own).host === headerOf(exchange.request, 'host'))
       if (!isOwn) return redirect(exchange, `${base_url}/_sandbox/demo${new URL(exchange.request.url, url).search}`)
+      return demoPage(exchange, base_url === url ? '' : ` ${base_url}`)
+    }),
+    get('/_sandbox/demo/settings', (exchange) => {
       const { client_id, publishable_key } = project
-      const since_seq = store.lastEventSeq()
-      return demoPage(exchange, base_url === url ? '' : ` ${base_url}`, {
-        token: tokenOf(exchange, services),
-        client_id,
-        publishable_key,
-        since_seq,
-      })
+      const since_seq = services.store.lastEventSeq()
+      const settings = { token: tokenOf(exchange, services), client_id, publishable_key, since_seq }
+      return {
+        status: 200,
+        headers: {
+          'x-request-id': exchange.context.request_id,
+          'content-type': 'application/json; charset=utf-8',
+          'x-content-type-options': 'nosniff',
+          'cache-control': 'no-store',
+        },
+        body: JSON.stringify(settings satisfies DemoSettings),
+      }
     }),
     file('demo.js', () => assets.demoFile('demo.js')),
     file('demo.css', () => assets.demoFile('demo.css')),
@@ -200,9 +209,8 @@ interface DemoSettings {
  * The document of the demo host. Its script builds everything; its policy lets in nothing from elsewhere. `frames` is a
  * space and the origin of frames where it differs from the page's, else empty.
  */
-function demoPage(exchange: Exchange, frames: string, settings: DemoSettings): Response {
+function demoPage(exchange: Exchange, frames: string): Response {
   const nonce = randomBytes(16).toString('base64url')
-  const json = JSON.stringify(settings).replaceAll('<', '\\u003c')
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -212,7 +220,6 @@ function demoPage(exchange: Exchange, frames: string, settings: DemoSettings): R
 <title>Demo host</title>
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" href="/_sandbox/demo/demo.css" nonce="${nonce}">
-<script type="application/json" id="settings" nonce="${nonce}">${json}</script>
 <script src="/v1/render.js" defer nonce="${nonce}"></script>
 <script src="/_sandbox/demo/demo.js" type="module" nonce="${nonce}"></script>
 </head>
@@ -225,6 +232,8 @@ function demoPage(exchange: Exchange, frames: string, settings: DemoSettings): R
       `img-src 'self' data:${frames}`,
       `connect-src 'self'${frames}`,
       `frame-src 'self'${frames}`,
+      // It shares the event stream of the tabs of this browser.
+      "worker-src 'self'",
     ],
     headers: { 'cross-origin-opener-policy': 'same-origin' },
   })

@@ -103,7 +103,12 @@ export function inspectorRoutes(
       get(`${root}/{file}`, async (exchange) => {
         const { file = '' } = exchange.request.params
         const cache = file.startsWith('chunk-') ? 'public, max-age=31536000, immutable' : 'no-cache'
-        const headers = { 'cache-control': cache, 'x-content-type-options': 'nosniff' }
+        const headers = {
+          'cache-control': cache,
+          'x-content-type-options': 'nosniff',
+          // A worker has the policy of its own script.
+          'content-security-policy': "default-src 'none'; connect-src 'self'",
+        }
         return assetResponse(exchange, await assets.inspectorFile(file), headers)
       }),
       {

@@ -84,7 +84,9 @@ export const hosts: Command = {
       conditions.map(({ name }) => name),
     )
     if (flags.list === true) {
-      const items = conditions.map(({ name, title, simulated }) => ({ condition: name, title, simulated }))
+      const items = conditions
+        .filter(({ name }) => names.includes(name))
+        .map(({ name, title, simulated }) => ({ condition: name, title, simulated }))
       session.out.list({ items }, items, (style) => tableLines(listColumns, items, style))
       return exitCodes.ok.exit_code
     }

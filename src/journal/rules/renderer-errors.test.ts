@@ -22,6 +22,9 @@ const page = (more: Partial<PageSeen> = {}): PageSeen => ({
   console_errors: [],
   shift: 0,
   screenshot: null,
+  browser: 'chromium',
+  is_driven: false,
+  failed_step: null,
   ...more,
 })
 const error = (code: string, detail: string | null = null): RendererError => ({ type: 'error', code, detail })

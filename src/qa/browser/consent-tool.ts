@@ -99,7 +99,7 @@ function consentToolInPage({ state, after_ms, granted, denied, purposes, vendors
   const all = (ids: readonly number[]) => Object.fromEntries(ids.map((id) => [id, tool.isGranted]))
   const tcData = (listenerId: number | null) => ({
     tcString: tool.strings.tcf,
-    tcfPolicyVersion: 4,
+    tcfPolicyVersion: 5,
     cmpId: 4095,
     cmpVersion: 1,
     gdprApplies: true,

@@ -11,7 +11,7 @@ import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { fillPath } from '../../foundation/http.ts'
 import { type Json, parseJson, valueAt } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
-import type { BrowserHost, BrowserHost, Preference } from '../browser/launch.ts'
+import type { BrowserHost, Preference } from '../browser/launch.ts'
 import { causesOf } from '../expect/expectations.ts'
 import { QaError, type TargetSummary } from '../result.ts'
 
