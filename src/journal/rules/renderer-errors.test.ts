@@ -6,9 +6,6 @@ import { consoleFix, rendererErrors } from './renderer-errors.ts'
 
 const page = (more: Partial<PageSeen> = {}): PageSeen => ({
   url: 'http://localhost:3000/chat',
-  browser: 'Chromium',
-  is_driven: false,
-  failed_step: null,
   files: 1,
   keys: [],
   key_requests: [],
