@@ -20,6 +20,7 @@ const timed = ['clicks', 'clips', 'frames', 'qa-observe', 'viewability'].map((na
  */
 const slow = [
   'cli/exec',
+  'browser/pages',
   'browser/demo',
   'cli/streams',
   'cli/detach',

@@ -683,6 +683,6 @@ describe('a page that uses render.js', () => {
     ['a look for it', "if (typeof SponsoredPlacement !== 'undefined') SponsoredPlacement.startTurn({})"],
     ['its load event', 'script.onload = () => SponsoredPlacement.startTurn({})'],
   ])('with %s is not advised what it does already', (_, text) => {
-    expect(judge(text)).toMatchObject([{ level: 'ok' }])
+    expect(judge(text).map(({ level }) => level)).not.toContain('warning')
   })
 })

@@ -3,6 +3,8 @@
  * a page, and what must happen to the ad there. The host page has another origin than the emulator, and no request is intercepted.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { manualClock } from '../../sandbox/index.ts'
+import { pixelsOf } from '../../src/qa/browser/screenshot.ts'
 import type { Driver } from './pages/case.ts'
 import { kinds } from './pages/index.ts'
 import { openPageHost, type PageHost } from './pages/page-host.ts'
@@ -45,4 +47,43 @@ afterAll(async () => {
 
 test.concurrent.each(pages.map((page) => [page.name, page] as const))('%s', async (_name, page) => {
   expect(await runPage({ driver, host, client: stage.client }, page)).toEqual({})
+})
+
+test.concurrent('a copy of the frame itself, which nothing initialises, is blank', async () => {
+  await using page = await stage.open()
+  const { placement } = await page.place({ format: 'banner' })
+  await page.page.evaluate((src) => {
+    const frame = Object.assign(document.createElement('iframe'), { src, width: 300, height: 250, id: 'copy' })
+    frame.setAttribute('sandbox', 'allow-scripts')
+    document.body.append(frame)
+    return new Promise((resolve) => frame.addEventListener('load', resolve))
+  }, placement!.render.frame_url)
+  // The picture of a mounted ad has been painted by then.
+  await page.show({ format: 'banner' })
+  await page.waitForEvent('rendered')
+  const png = await page.page.locator('#copy').screenshot({ style: '#copy { border: 0 !important }' })
+  expect(pixelsOf(png).colors).toBe(1)
+})
+
+test.concurrent.each([
+  ['a turn with the backend', false],
+  ['a turn with an activation', true],
+])('a click 31 minutes after the ad was rendered is counted, of %s', async (_, isActivated) => {
+  const clock = manualClock(Date.now())
+  await using own = await openStage({ clock })
+  await using page = await own.open({ before: (opened) => opened.clock.install({ time: clock.now() }) })
+  await page.page.evaluate(
+    async ({ body, endpoint, isActivated }) => {
+      const renderer = window.SponsoredPlacement!
+      if (isActivated) await renderer.activate({ publishableKey: 'pk_test_sandbox_demo' })
+      renderer.startTurn({ target: '#slot', body, keepMounted: true, ...(!isActivated && { endpoint }) })
+    },
+    { body: page.body({ format: 'banner' }), endpoint: page.endpoint, isActivated },
+  )
+  await page.waitForEvent('beacon', { event: 'visible', accepted: true })
+  clock.advance(31 * 60_000)
+  await page.page.clock.fastForward(31 * 60_000)
+  await page.page.frameLocator('iframe').locator('a').first().click()
+  const { accepted, reason_code } = await page.waitForEvent('beacon', { event: 'click' })
+  expect([accepted, reason_code]).toEqual([true, 'OK'])
 })
