@@ -162,6 +162,13 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   { path: 'sandbox/renderer', modules: ['src/foundation'], types: ['src/contract'], builtins: 'none' },
+  // Imports the second part of render.js from where the first came from.
+  {
+    path: 'sandbox/renderer/host/loader.ts',
+    modules: ['sandbox/renderer'],
+    packages: ['(computed)'],
+    builtins: 'none',
+  },
   {
     path: 'sandbox/browser',
     modules: ['src/foundation'],

@@ -21,7 +21,7 @@ const max_age_ms = 240_000
 /** Undelivered beacons of a page. */
 const max_queued = 100
 
-export type BeaconQueue = ReturnType<typeof openBeaconQueue>
+type BeaconQueue = ReturnType<typeof openBeaconQueue>
 
 /** Opens what all beacons of a page share: their number, and the end of their waits. */
 export function openBeaconQueue() {

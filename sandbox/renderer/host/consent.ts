@@ -24,7 +24,7 @@ const tolerance_ms = 5_000
 const max_timer_ms = 10_000
 
 /** The time lies between two: the user's clock may be wrong until a server has sent its time. Unix epoch milliseconds. */
-export interface TimeBounds {
+interface TimeBounds {
   min_ms: number
   max_ms: number
 }

@@ -4,19 +4,12 @@
  * again, and one that does not stay readable costs the page the ad.
  */
 import { setStyles } from './dom.ts'
-import { isReadable } from './readability.ts'
+import { isReadable, type LabelParts } from './readability.ts'
 
 /** A page that removes the label more often within a second loses the ad. */
 const max_restored_per_second = 10
 
-export interface LabelParts {
-  label: HTMLElement
-  frame: HTMLElement
-  /** The text that was drawn. */
-  text: string
-}
-
-export interface Label {
+interface Label {
   /** Draws the label again if it cannot be read. Returns whether it can be now. */
   check(): boolean
   close(): void

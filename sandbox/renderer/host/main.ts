@@ -6,6 +6,7 @@ import { activate } from './activation.ts'
 import { decisionError, readDecision, requestDecision } from './decision.ts'
 import { describeTarget, findTarget, removeCopies, whenActivated } from './dom.ts'
 import type { EventType, Listener, RendererError, RendererEvent } from './events.ts'
+import { openLoader } from './loader.ts'
 import type { Mount } from './mount.ts'
 import { type Activation, findObstacle, type Occupant, openRenderer } from './renderer.ts'
 import { describeProblem } from './request.ts'
@@ -55,7 +56,8 @@ export interface SponsoredPlacement {
 
 /** `script_url` is where the script came from: activation sends its requests there. */
 function createApi(version: string, script_url: string | null): SponsoredPlacement {
-  const renderer = openRenderer(script_url)
+  const renderer = openRenderer()
+  const loader = openLoader(renderer, script_url)
   const turns = new Map<string, KeptTurn>()
 
   /** Returns null after an error event when `work` throws. */
@@ -68,7 +70,7 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
   }
 
   function start(options: TurnOptions): Turn {
-    const turn = turns.get(options.turnId!) ?? createTurn(renderer, options.turnId)
+    const turn = turns.get(options.turnId!) ?? createTurn(renderer, loader, options.turnId)
     turns.delete(turn.id)
     turns.set(turn.id, turn)
     turn.start(options)
@@ -107,7 +109,7 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
     const occupant: Occupant = { end }
     if (!renderer.occupy(target, occupant)) return null
     const show = async (): Promise<void> => {
-      const { mountPlacement } = await renderer.loadMounts()
+      const { mountPlacement } = await loader.load()
       if (isEnded) return
       mount = mountPlacement({
         target,
@@ -122,7 +124,7 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
       })
     }
     show().catch((problem) => {
-      refuse(renderer.loadError(problem))
+      refuse(loader.describe(problem))
       end('failed')
     })
     return {
@@ -227,7 +229,7 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
 
   /** Unusable options still return a turn: one that has failed. */
   function guardedStart(options: TurnOptions): Turn {
-    return guard(() => start(options ?? {})) ?? createTurn(renderer)
+    return guard(() => start(options ?? {})) ?? createTurn(renderer, loader)
   }
 }
 

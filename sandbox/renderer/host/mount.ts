@@ -8,20 +8,29 @@ import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
 import type { BeaconEvent, Measurements } from '../../../src/contract/resources/beacons.ts'
 import type { Placement } from '../../../src/contract/resources/placements.ts'
 import type { FrameMessage } from '../messages.ts'
-import { openBeacons } from './beacons.ts'
+import { type openBeaconQueue, openBeacons } from './beacons.ts'
 import { type ConsentReason, isConsentReason, watchExpiry } from './consent.ts'
 import { hostOf, isPageVisible, newId, removeCopies, setStyles } from './dom.ts'
 import type { ErrorCode } from './events.ts'
 import { openFrame } from './frame.ts'
 import { keepLabel } from './label.ts'
 import { type Clip, unplayed, updateClip, watchViewability } from './measurement.ts'
-import type { MountContext } from './mounts.ts'
+import type { Renderer } from './renderer.ts'
 
 const heartbeat_interval_ms = 10_000
 const max_heartbeats = 30
 const label_interval_ms = 1_000
 /** Enough for any template when the host has set no limit, CSS pixels. */
 const default_max_height = 640
+
+/** The renderer, and what all ads of a page share. */
+export interface MountContext extends Renderer {
+  queue: ReturnType<typeof openBeaconQueue>
+  /** Returns what was already sent of a placement: it is counted once, however often it is mounted. */
+  findDelivery(asset_token: string, open: () => Delivery): Delivery
+  /** Calls back when an element that has left the document is in it again. */
+  whenAttached(element: Element, listener: () => void): void
+}
 
 export interface MountOptions {
   target: Element
@@ -44,7 +53,7 @@ export interface MountOptions {
   onReturned?: () => void
 }
 
-export type MountOutcome = 'cleared' | 'failed' | 'blocked'
+type MountOutcome = 'cleared' | 'failed' | 'blocked'
 
 export interface Mount {
   readonly state: 'mounting' | 'rendered' | MountOutcome

@@ -3,7 +3,7 @@
  * has what all its ads share.
  */
 import { openBeaconQueue } from './beacons.ts'
-import { type Delivery, type Mount, type MountOptions, mountPlacement } from './mount.ts'
+import { type Delivery, type Mount, type MountContext, type MountOptions, mountPlacement } from './mount.ts'
 import type { Renderer } from './renderer.ts'
 
 export interface Mounts {
@@ -15,15 +15,6 @@ export function openMounts(renderer: Renderer): Mounts {
   const shared = { queue: openBeaconQueue(), findDelivery: openDeliveries(), whenAttached: openAttachments() }
   const context: MountContext = Object.assign(renderer, shared)
   return { mountPlacement: (options) => mountPlacement(context, options) }
-}
-
-/** The renderer, and what all ads of a page share. */
-export interface MountContext extends Renderer {
-  queue: ReturnType<typeof openBeaconQueue>
-  /** Returns what was already sent of a placement: it is counted once, however often it is mounted. */
-  findDelivery: ReturnType<typeof openDeliveries>
-  /** Calls back when an element that has left the document is in it again. */
-  whenAttached: ReturnType<typeof openAttachments>
 }
 
 /** Placements of a page that are kept, so that they are counted once. */

@@ -1,5 +1,10 @@
 /** Whether a person can read the ad label: its box, text, styles and contrast. */
-import type { LabelParts } from './label.ts'
+export interface LabelParts {
+  label: HTMLElement
+  frame: HTMLElement
+  /** The text that was drawn. */
+  text: string
+}
 
 const min_font_px = 8
 const min_contrast = 3

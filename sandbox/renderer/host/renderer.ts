@@ -1,9 +1,8 @@
 /** State shared by all turns and mounts of a page: the clock, the events, the consents seen, the placements shown. */
 import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
-import { type Clock, openClock } from './clock.ts'
+import { openClock } from './clock.ts'
 import { type ConsentReason, openConsentMemory } from './consent.ts'
 import { type Emit, openEvents, type RendererError } from './events.ts'
-import type { Mounts } from './mounts.ts'
 import type { JsonResponse } from './request.ts'
 
 /** A browser integration: a publishable key exchanged for a token. */
@@ -21,35 +20,21 @@ export interface Occupant {
   end(reason: string): void
 }
 
-export type { Clock }
-
 export type Renderer = ReturnType<typeof openRenderer>
 
-export function openRenderer(script_url: string | null) {
+export function openRenderer() {
   const clock = openClock()
   const events = openEvents(clock.now)
   const emit = events.within({})
   const occupants = new Map<Element, Occupant>()
   const violations = openViolations()
-  let mounts: Promise<Mounts> | undefined
-  const renderer = {
+  return {
     clock,
     events,
     emit,
     consents: openConsentMemory(clock),
     occupants,
     violations,
-    /** Loads what shows ads, from where this script came from. Rejects when that fails; the next call tries again. */
-    loadMounts: (): Promise<Mounts> => {
-      mounts ??= loadPart(script_url).then(({ openMounts }) => openMounts(renderer))
-      mounts.catch(() => {
-        mounts = undefined
-      })
-      return mounts
-    },
-    /** Returns the error of a `loadMounts` that has rejected. */
-    loadError: (problem: unknown): RendererError =>
-      violations.find('script-src', script_url ?? '') ?? { code: 'script_incomplete', message: String(problem) },
     activation: null as Activation | null,
     /** The newest exchange of a key: resolves once `activation` is set, or has failed. Never rejects. */
     activating: null as Promise<unknown> | null,
@@ -66,15 +51,6 @@ export function openRenderer(script_url: string | null) {
       if (occupants.get(target) === occupant) occupants.delete(target)
     },
   }
-  return renderer
-}
-
-/**
- * Imports the part of the script that shows ads: pages whose turns get no ad never load it. An import has the nonce of this
- * script under a Content-Security-Policy.
- */
-async function loadPart(script_url: string | null): Promise<{ openMounts(renderer: Renderer): Mounts }> {
-  return import(/* @vite-ignore */ new URL('../assets/render/mounts.js', script_url!).href)
 }
 
 /** The browser's own APIs without which no ad can be shown and counted. */

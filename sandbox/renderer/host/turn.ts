@@ -13,6 +13,7 @@ import { isObject } from '../../../src/foundation/json.ts'
 import { decisionError, readDecision, requestDecision } from './decision.ts'
 import { describeTarget, findTarget, newId, whenActivated } from './dom.ts'
 import type { Emit, EventType, Listener, RendererError } from './events.ts'
+import type { Loader } from './loader.ts'
 import type { Mount } from './mount.ts'
 import type { Mounts } from './mounts.ts'
 import { findObstacle, type Occupant, type Renderer } from './renderer.ts'
@@ -67,7 +68,7 @@ export interface KeptTurn extends Turn {
   start(options: TurnOptions): void
 }
 
-export function createTurn(renderer: Renderer, id = newId('turn_')): KeptTurn {
+export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_')): KeptTurn {
   const { consents, events, violations } = renderer
   let options: TurnOptions
   /** Weak, since rows of a list come and go while their turns are kept. */
@@ -201,7 +202,7 @@ export function createTurn(renderer: Renderer, id = newId('turn_')): KeptTurn {
     const obstacle = findObstacle()
     if (obstacle) return fail(obstacle)
     // In parallel with the request; a failure is reported once there is an ad to show.
-    renderer.loadMounts().catch(() => {})
+    loader.load().catch(() => {})
     state = 'consent_check'
     if (options.authoritative_consent !== undefined && isBlocked(options.authoritative_consent)) return null
     if (!response) {
@@ -291,12 +292,12 @@ export function createTurn(renderer: Renderer, id = newId('turn_')): KeptTurn {
       if (!isNew) emit('turn:expired', {})
       return
     }
-    await renderer.loadMounts().then(
+    await loader.load().then(
       (mounts) => {
         if (!signal.aborted) show(mounts, placement, consent, isNew)
       },
       (problem) => {
-        if (!signal.aborted) fail(renderer.loadError(problem))
+        if (!signal.aborted) fail(loader.describe(problem))
       },
     )
   }

@@ -1,0 +1,37 @@
+/** Loads the second part of the script, from where the first came from. */
+import type { RendererError } from './events.ts'
+import type { Mounts } from './mounts.ts'
+import type { Renderer } from './renderer.ts'
+
+export interface Loader {
+  /** Resolves with what shows ads. Rejects when it cannot be loaded; the next call tries again. */
+  load(): Promise<Mounts>
+  /** Returns the error of a `load` that has rejected. */
+  describe(problem: unknown): RendererError
+}
+
+/** `script_url` is null where no script element is known. */
+export function openLoader(renderer: Renderer, script_url: string | null): Loader {
+  let mounts: Promise<Mounts> | undefined
+  return {
+    load: () => {
+      mounts ??= importPart(script_url).then(({ openMounts }) => openMounts(renderer))
+      mounts.catch(() => {
+        mounts = undefined
+      })
+      return mounts
+    },
+    describe: (problem) =>
+      renderer.violations.find('script-src', script_url ?? '') ?? {
+        code: 'script_incomplete',
+        message: String(problem),
+      },
+  }
+}
+
+/**
+ * Pages whose turns get no ad never load it. Under a Content-Security-Policy an import has the nonce of the script that imports.
+ */
+async function importPart(script_url: string | null): Promise<typeof import('./mounts.ts')> {
+  return import(/* @vite-ignore */ new URL('../assets/render/mounts.js', script_url!).href)
+}
