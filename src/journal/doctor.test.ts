@@ -113,7 +113,7 @@ test('a correct integration passes every check', () => {
       exchange('GET /v1/projects/proj_demo/config', { detail: { response_body: { config_revision: 3 } } }),
       exchange('POST /v1/placements', { slot_id: 'slot_1', session_id: 's1' }),
       frame('slot_1'),
-      exchange('POST /v1/beacons', { detail: { request_body: { event: 'render' } } }),
+      exchange('POST /v1/beacons', { slot_id: 'slot_1', detail: { request_body: { event: 'render' } } }),
     ],
     { placements: [fill('slot_1')], beacons: [beacon('slot_1', 'render')] },
   )
