@@ -1,7 +1,9 @@
 /** One vocabulary: what one flag takes, every flag of its kind takes, and what lists print is accepted as input. */
 import type { Option } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { plainStyle } from '../../src/cli/output/terminal.ts'
 import { loadAll } from '../../src/cli/run/command.ts'
+import { startBlock } from '../../src/commands/sandbox/start.ts'
 import { commands } from '../../src/program.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
@@ -75,4 +77,28 @@ test('siblings take the same flags; old spellings stay', async () => {
   expect(JSON.parse((await cli.svc(`sandbox clock set ${now_ms + 1} -o json`)).stdout)).toMatchObject({
     now_ms: now_ms + 1,
   })
+})
+
+test('what commands print leads on: a request to its slot, a start to its settings, a key to its only time', async () => {
+  const { stdout } = await cli.svc('placements create -o json')
+  const { slot_id } = JSON.parse(stdout) as { slot_id: string }
+  const newest = await cli.svc('requests list --limit 1 -o jsonl')
+  const { request_id } = JSON.parse(newest.stdout) as { request_id: string }
+  const explained = await cli.svc(`placements explain ${request_id} -o json`)
+  expect(JSON.parse(explained.stdout)).toMatchObject({ slot_id })
+  expect((await cli.svc('keys create -o json')).stderr).toContain('The key is shown only now')
+  expect(await cli.svc('open foo')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('has the identifier "foo"'),
+  })
+  expect((await cli.svc(`open ${slot_id}`)).code).toBe(0)
+  const page = await cli.svc('docs key_class')
+  expect(page.stdout).toMatch(/^http\S+\n\nkey_class\n/)
+  const chosen = { rate_limit: '5/s', decision_latency: 400, scenario: 'slow' }
+  const { url, inspector_url, database, pid, version, projects } = cli.sandbox
+  const sandbox = { url, inspector_url, database, pid, version, projects }
+  const lines = startBlock(sandbox, { command_name: 'svc', home: '', chosen }, plainStyle)
+  expect(lines.map((line) => line.trim())).toEqual(
+    expect.arrayContaining(['rate limit       5/s', 'decisions take   400 ms', 'scenario         slow']),
+  )
 })
