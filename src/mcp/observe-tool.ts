@@ -4,7 +4,7 @@ import { sinceText } from '../cli/endpoint/input.ts'
 import { nothingChecked } from '../cli/run/errors.ts'
 import { readJournal } from '../journal/journal.ts'
 import { judge } from '../journal/observe.ts'
-import type { Tool } from './tools.ts'
+import type { Tool } from './tool.ts'
 
 /** The maximum number of exchanges that are judged. */
 const limit = 1_000

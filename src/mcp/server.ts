@@ -29,7 +29,8 @@ import { isObject } from '../foundation/json.ts'
 import { redactSecrets } from '../foundation/redaction.ts'
 import type { SandboxAccess } from './access.ts'
 import { completeTopic, listResources, readResource } from './resources.ts'
-import { checkInput, problemsOf, type Tool, tools } from './tools.ts'
+import type { Tool } from './tool.ts'
+import { checkInput, problemsOf, tools } from './tools.ts'
 
 const instructions = `A local sandbox of the sponsored placement API: nothing here is real traffic or money.
 Start with read_docs or the resources svc://docs/. After the app under test has run: list_requests, list_beacons, doctor.

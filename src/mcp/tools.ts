@@ -21,25 +21,7 @@ import { builtinNames, loadSuites } from '../qa/suite/builtin.ts'
 import type { SandboxAccess } from './access.ts'
 import { observeTool } from './observe-tool.ts'
 import { readTopic, readTopics } from './resources.ts'
-
-/** The effect of a tool on the sandbox: it reads, adds or changes, or deletes. */
-type Effect = 'reads' | 'changes' | 'destroys'
-
-export interface Tool {
-  name: string
-  /** The command that does the same: `sandbox faults list`. */
-  command: string
-  title: string
-  description: string
-  effect: Effect
-  /** Whether a second call with the same input changes nothing further. */
-  isIdempotent: boolean
-  input: z.ZodObject
-  /** The advice for a result that is too large. */
-  narrower: string
-  /** Returns the result: a value for JSON, which is redacted, or a text of this package, which is not. */
-  call(access: SandboxAccess, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown>
-}
+import type { Effect, Tool } from './tool.ts'
 
 const inList = 'Ask for fewer items with limit, or narrow it with the filters; cursor continues after the last page.'
 const ofOne = 'Get a part of it with another tool.'
