@@ -16,7 +16,7 @@ export const docs: Command = {
   name: 'docs',
   summary: 'Open the documentation, or print it',
   details:
-    'Opens a page that the running sandbox serves; without a browser or a terminal it prints the URL. Without a sandbox it prints the page. TOPIC is a page, a code (key_class, no-fill/below_floor, rules/busy-polling) or the docs_url of an error.',
+    'Opens a page that the running sandbox serves; without a browser or a terminal it prints the URL and the page. Without a sandbox it prints the page. TOPIC is a page, a code (key_class, no-fill/below_floor, rules/busy-polling) or the docs_url of an error.',
   arguments: [new Argument('[topic]', 'page or code; default: the contents')],
   options: [
     new Option('--list', 'list the topics').conflicts('text'),
@@ -35,7 +35,10 @@ export const docs: Command = {
     }
     const url = `${settings.sandbox.url}/_sandbox/docs/${topic === contents ? '' : topic}`
     const opened = await openPage(session, url)
-    out.data({ topic, title, url, opened }, () => [url])
+    out.data({ topic, title, url, opened }, (style) => [
+      url,
+      ...(opened ? [] : ['', ...styledLines(readTexts()[topic]!, style)]),
+    ])
     return 0
   },
 }
@@ -108,12 +111,28 @@ export const open: Command = {
     const { out, settings } = session
     if (settings.sandbox === null) throw noSandboxFor(settings)
     const { url: own_url, public_url = own_url, admin_token } = settings.sandbox
+    if (id !== undefined) await checkKnown(session, id)
     const token = admin_token === undefined ? '' : `?token=${admin_token}`
     const url = `${public_url}${pathOf(id)}${token}`
     const opened = await openPage(session, url)
     out.data({ url, opened }, () => [url])
     return 0
   },
+}
+
+/** Throws CliError for a name that nothing here has: no session, and no beacon of the journal. */
+async function checkKnown({ client, signal }: Session, id: string): Promise<void> {
+  if (id.includes('~') || folders.some(([prefix]) => id.startsWith(prefix))) return
+  const { placements, consent, requests } = client()
+  const query = { session_id: id, limit: 1 }
+  const found = await Promise.all([
+    placements.list({ query }, { signal }).then(({ items }) => items.length),
+    consent.list({ query }, { signal }).then(({ items }) => items.length),
+    requests.count({ body: { body: { beacon_id: id } } }, { signal }).then(({ count }) => count),
+  ])
+  if (found.some((count) => count > 0)) return
+  const hint = 'Give an identifier that a command has printed, such as slot_...: svc placements list'
+  throw new CliError('usage', 'id_unknown', `Nothing here has the identifier ${JSON.stringify(id)}.`, hint)
 }
 
 function pathOf(id: string | undefined): string {

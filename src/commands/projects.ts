@@ -93,6 +93,7 @@ export const keys: Noun = {
       details: 'Without client_id: the project in use.',
       examples: ['keys create', 'keys create proj_demo --class publishable --mode live -o json'],
       defaultParam: projectInUse,
+      after: async ({ out }) => out.note('The key is shown only now: copy it. The sandbox keeps its hash alone.'),
     }),
     endpointCommand('keys.revoke', {
       details: 'Takes a key_id from svc keys list. Revoking a revoked key changes nothing.',

@@ -12,6 +12,13 @@ export function parseDuration(text: string): number | null {
   return count === undefined ? null : Number(count) * unitsMs[unit as keyof typeof unitsMs]
 }
 
+/** Returns the milliseconds of a duration, or of a whole number of milliseconds; null when the text is neither. */
+export function parseSpan(text: string): number | null {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  const span_ms = parseDuration(text)
+  return span_ms === null ? null : Math.round(span_ms)
+}
+
 /** Returns a span in its largest whole units, at most `parts` units: `3s`, `31m`, `7d 2h`. Returns `0ms` for 0. */
 export function formatDuration(span_ms: number, parts = 1): string {
   let left = Math.abs(span_ms)

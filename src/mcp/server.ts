@@ -29,7 +29,8 @@ import { isObject } from '../foundation/json.ts'
 import { redactSecrets } from '../foundation/redaction.ts'
 import type { SandboxAccess } from './access.ts'
 import { completeTopic, listResources, readResource } from './resources.ts'
-import { checkInput, problemsOf, type Tool, tools } from './tools.ts'
+import type { Tool } from './tool.ts'
+import { checkInput, problemsOf, tools } from './tools.ts'
 
 const instructions = `A local sandbox of the sponsored placement API: nothing here is real traffic or money.
 Start with read_docs or the resources svc://docs/. After the app under test has run: list_requests, list_beacons, doctor.
@@ -278,14 +279,27 @@ const mostOfString = 4_000
 /** Returns a value as JSON of a limited size, without keys and tokens; `hint` says how to get less, or the rest. */
 export function resultText(value: unknown, hint: string): string {
   const plain: unknown = JSON.parse(JSON.stringify(value ?? null, adviceForAgents))
-  const whole = redactSecrets(JSON.stringify(shortenStrings(plain, mostOfString), null, 1))
+  const whole = redactButFrames(JSON.stringify(shortenStrings(plain, mostOfString), null, 1))
   if (whole.length <= mostCharacters) return whole
   for (let most = 64; most >= 1; most = Math.floor(most / 2)) {
     const shortened = { truncated: hint, result: shortenLists(shortenStrings(plain, most * 30), most) }
-    const text = redactSecrets(JSON.stringify(shortened, null, 1))
+    const text = redactButFrames(JSON.stringify(shortened, null, 1))
     if (text.length <= mostCharacters) return text
   }
   return limitedText(whole, hint)
+}
+
+/** The address of a frame, which holds the asset token that any page with the ad has: an agent may open it. */
+const frameUrl = /("frame_url": "https?:\/\/[^"\s]*\/v1\/render\/)(ast_[\w-]+)/g
+
+/** Removes secrets from JSON, except the token in `frame_url`. */
+function redactButFrames(json: string): string {
+  const tokens = [...json.matchAll(frameUrl)].map(([, , token]) => token!)
+  let next = 0
+  return redactSecrets(json).replace(frameUrl, (found, before: string) => {
+    const token = tokens[next++]
+    return token === undefined ? found : before + token
+  })
 }
 
 /**

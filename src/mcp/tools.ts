@@ -19,26 +19,9 @@ import { type CaseResult, QaError, totalsOf } from '../qa/result.ts'
 import { expand, needsBrowser } from '../qa/run/plan.ts'
 import { builtinNames, loadSuites } from '../qa/suite/builtin.ts'
 import type { SandboxAccess } from './access.ts'
+import { observeTool } from './observe-tool.ts'
 import { readTopic, readTopics } from './resources.ts'
-
-/** The effect of a tool on the sandbox: it reads, adds or changes, or deletes. */
-type Effect = 'reads' | 'changes' | 'destroys'
-
-export interface Tool {
-  name: string
-  /** The command that does the same: `sandbox faults list`. */
-  command: string
-  title: string
-  description: string
-  effect: Effect
-  /** Whether a second call with the same input changes nothing further. */
-  isIdempotent: boolean
-  input: z.ZodObject
-  /** The advice for a result that is too large. */
-  narrower: string
-  /** Returns the result: a value for JSON, which is redacted, or a text of this package, which is not. */
-  call(access: SandboxAccess, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown>
-}
+import type { Effect, Tool } from './tool.ts'
 
 const inList = 'Ask for fewer items with limit, or narrow it with the filters; cursor continues after the last page.'
 const ofOne = 'Get a part of it with another tool.'
@@ -54,11 +37,13 @@ const { show_contract, read_docs, create_placement, send_beacon, run_qa, doctor,
 export const tools: readonly Tool[] = [
   create_placement,
   endpointTool('list_placements', 'placements.list', 'reads', 'Newest first, with status, outcome and no-fill reason.'),
-  endpointTool(
-    'explain_placement',
-    'placements.explain',
-    'reads',
-    'Start here for "why was there no ad" and "why was this not billed".',
+  ofNewest(
+    endpointTool(
+      'explain_placement',
+      'placements.explain',
+      'reads',
+      'Start here for "why was there no ad" and "why was this not billed". Without slot_id: the newest placement.',
+    ),
   ),
   send_beacon,
   endpointTool(
@@ -81,6 +66,7 @@ export const tools: readonly Tool[] = [
   read_docs,
   run_qa,
   doctor,
+  observeTool,
   lint_beacons,
   endpointTool('add_fault', 'faults.add', 'changes', 'Use times, so that it ends automatically.'),
   endpointTool('list_faults', 'faults.list', 'reads', ''),
@@ -128,6 +114,21 @@ function endpointTool(name: string, id: EndpointId, effect: Effect, more: string
       })
       const { data } = await client.call(id, Object.fromEntries(sent), { signal })
       return data
+    },
+  }
+}
+
+/** Returns a tool about a slot that takes the newest placement when none is named. */
+function ofNewest(tool: Tool): Tool {
+  return {
+    ...tool,
+    input: tool.input.partial({ slot_id: true }),
+    async call(access, input, signal) {
+      if (input.slot_id !== undefined) return tool.call(access, input, signal)
+      const { items } = await (await access.client()).placements.list({ query: { limit: 1 } }, { signal })
+      const [newest] = items
+      if (newest !== undefined) return tool.call(access, { ...input, slot_id: newest.slot_id }, signal)
+      throw new CliError('usage', 'placement_missing', 'There is no placement yet.', 'Make one: create_placement')
     },
   }
 }

@@ -59,7 +59,7 @@ describe('beyond loopback', () => {
     const [listed, status, verified] = await Promise.all([
       cli(home, 'sandbox', 'ps', '-o', 'json'),
       cli(home, 'sandbox', 'status', '-o', 'json'),
-      cli(home, 'evidence', 'verify', '-o', 'none'),
+      cli(home, 'evidence', 'list', '-o', 'none'),
     ])
     expect(JSON.parse(listed.stdout)).toMatchObject([{ url, ready: true, used: true }])
     expect([status.code, JSON.parse(status.stdout)]).toMatchObject([0, { url, ready: true }])

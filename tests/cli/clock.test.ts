@@ -37,22 +37,20 @@ test.each([
   ['31m', '2026-01-31T12:31:00.000Z'],
   ['2h', '2026-01-31T14:00:00.000Z'],
   ['7d', '2026-02-07T12:00:00.000Z'],
+  ['31', '2026-01-31T12:00:00.031Z'],
 ])('svc sandbox clock advance %s', async (duration, now) => {
   const { stdout } = await cli.svc(`sandbox clock advance ${duration}`)
   expect(stdout).toBe(`now    ${now}\nstate  frozen\n`)
   expect(await cli.svc('sandbox clock show')).toEqual({ code: 0, stdout, stderr: '' })
 })
 
-test.each(['31', '31 minutes', '1.5h', '1h30m', '2w', 'soon'])(
-  'svc sandbox clock advance %s is refused',
-  async (text) => {
-    expect(await cli.svc(`sandbox clock advance '${text}'`)).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: `error: '${text}' is not a duration.\nhint: Write a whole number and its unit: 500ms, 90s, 31m, 2h or 7d.\n`,
-    })
-  },
-)
+test.each(['31 minutes', '1.5h', '1h30m', '2w', 'soon'])('svc sandbox clock advance %s is refused', async (text) => {
+  expect(await cli.svc(`sandbox clock advance '${text}'`)).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: `error: '${text}' is not a duration.\nhint: Write a whole number and its unit: 500ms, 90s, 31m, 2h or 7d. A number alone is milliseconds.\n`,
+  })
+})
 
 test.each(['-5m', '-- -5m'])('svc sandbox clock advance %s names the command that moves it back', async (words) => {
   const { code, stderr } = await cli.svc(`sandbox clock advance ${words}`)
@@ -69,11 +67,12 @@ test.each([
   ['2027-01-01T01:30:00+01:30', '2027-01-01T00:00:00.000Z'],
   ['2027-01-01t00:00:00z', '2027-01-01T00:00:00.000Z'],
   ['2020-02-29', '2020-02-29T00:00:00.000Z'],
+  ['1800000000000', '2027-01-15T08:00:00.000Z'],
 ])('svc sandbox clock set %s, forth or back', async (instant, now) => {
   expect((await cli.svc(`sandbox clock set ${instant}`)).stdout).toBe(`now    ${now}\nstate  frozen\n`)
 })
 
-test.each(['2027-01-01T00:00:00', '2027-02-30T00:00:00Z', '1969-12-31', 'tomorrow', '1800000000000'])(
+test.each(['2027-01-01T00:00:00', '2027-02-30T00:00:00Z', '1969-12-31', 'tomorrow', '1800'])(
   'svc sandbox clock set %s is refused',
   async (text) => {
     const { code, stdout, stderr } = await cli.svc(`sandbox clock set ${text}`)

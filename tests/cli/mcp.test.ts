@@ -88,6 +88,7 @@ async function exerciseEveryTool({ use, fail }: Agent): Promise<string[]> {
   })
   expect((await call('list_beacons', { slot_id })).items.map(({ event }) => event)).toEqual(['visible', 'render'])
   expect(await call('explain_placement', { slot_id })).toMatchObject({ slot_id, billing: { would_bill: true } })
+  expect(await call('explain_placement')).toMatchObject({ slot_id })
   expect(await call('billing_report')).toMatchObject({ totals: [{ count: 1 }] })
   const [request] = (await call('list_requests', { path: '/v1/placements' })).items
   const { request_body } = await call<{ request_body: string }>('show_request', { request_id: request!.request_id })
@@ -129,7 +130,15 @@ async function exerciseEveryTool({ use, fail }: Agent): Promise<string[]> {
   expect(await call('lint_beacons', { text: '{"event":"vieved"}' })).toMatchObject({
     findings: expect.arrayContaining([expect.objectContaining({ path: 'event', severity: 'error' })]),
   })
-  expect(await call('sandbox_info')).toMatchObject({ projects: expect.any(Array) })
+  const { url, projects } = await call<{ url: string; projects: object[] }>('sandbox_info')
+  expect(projects).toEqual(expect.any(Array))
+  // What the tools themselves sent is not judged.
+  expect(await fail('observe')).toMatch(/^nothing_checked: .*\d+ of svc itself are left out/)
+  await fetch(`${url}/v1/placement`, { method: 'POST', headers: { authorization: 'Bearer sk_test_sandbox_demo' } })
+  expect(await call('observe')).toMatchObject({
+    requests: 1,
+    findings: [{ rule: 'path-unknown', level: 'error', requests: [expect.stringMatching(/^req_/)] }],
+  })
   await call('reset_sandbox')
   expect((await call('list_placements')).items).toEqual([])
   return [...used]
@@ -143,7 +152,7 @@ async function expectWhole(agent: Agent): Promise<void> {
     tools.filter(({ annotations }) => annotations?.[hint] === true).map(({ name }) => name)
   expect(hinted('destructiveHint')).toEqual(['clear_faults', 'reset_sandbox'])
   expect(
-    hinted('readOnlyHint').every((name) => /^(list|show|explain|read|lint|billing|doctor|sandbox)/.test(name)),
+    hinted('readOnlyHint').every((name) => /^(list|show|explain|read|lint|billing|doctor|observe|sandbox)/.test(name)),
   ).toBe(true)
   const { resources } = await client.listResources()
   expect(resources.map(({ uri }) => uri)).toEqual(
@@ -281,7 +290,7 @@ describe('over stdio', () => {
 
   test('in a terminal it says what it waits for', async () => {
     const { stderr } = await svc('mcp', { isTerminal: true, host: { stdin_is_terminal: true } })
-    expect(stripVTControlCharacters(stderr)).toBe(
+    expect(stripVTControlCharacters(stderr).replaceAll('\n  ', ' ')).toBe(
       'Waiting for messages from an agent, which normally starts this command itself: svc docs agents.\n',
     )
   })
@@ -387,7 +396,11 @@ describe('over HTTP', () => {
     }
     const listed = await use<{ truncated: string }>('list_requests', { details: 'true', limit: 50 })
     expect(listed.truncated).toContain('limit')
-    const placed = JSON.stringify(await use('create_placement'))
+    const { placement, ...rest } = await use<{ placement: { render: { frame_url: string } } }>('create_placement')
+    const { frame_url, ...render } = placement.render
+    expect(frame_url).toMatch(/^http/)
+    expect((await fetch(frame_url)).status).toBe(200)
+    const placed = JSON.stringify({ ...rest, placement: { ...placement, render } })
     expect(placed).toMatch(/ast_[0-9a-z]{11}_redacted/)
     expect(placed).not.toMatch(/ast_[0-9a-z]{11}_(?!redacted)/)
   })

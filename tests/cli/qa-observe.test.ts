@@ -428,7 +428,7 @@ hint: Does the app read SVC_BASE_URL? A test that starts a sandbox of its own is
     ['--interactive', 2, '--interactive needs a page.'],
     ['--steps ask.yaml', 2, '--steps needs a page.'],
     ['--url http://localhost:9 --steps nowhere.yaml', 2, 'nowhere.yaml cannot be read'],
-    ['--for soon', 2, 'It must be a duration such as 20s or 2m.'],
+    ['--for soon', 2, 'It must be a duration such as 20s or 2m, or milliseconds.'],
     ['--since 10m -- true', 2, 'A command runs against its own sandbox, which has no earlier requests.'],
     ['--for 1s --base-url http://127.0.0.1:9', 7, 'No sandbox responds at http://127.0.0.1:9.'],
     [`--url http://localhost:9 -- ${process.execPath} -e 0`, 7, 'ended with 0 before http://localhost:9 responded.'],

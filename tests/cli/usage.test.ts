@@ -90,7 +90,7 @@ describe('the help of a command', () => {
     expect(stdout.replace(/\s+/g, ' ')).toContain(
       '--job-type <choice> Workload category; a missing value normalizes to chat (chat, code, image, voice, agent) --slots',
     )
-    expect(stdout).toContain('Documented or assumed, and what: svc contract show FIELD\n')
+    expect(stdout).toContain('What a field means, and whether it is documented: svc contract show FIELD\n')
     const names = new Set<string>()
     for (const { command, path } of await loadAll(commands)) {
       for (const option of command.options ?? []) {
@@ -276,7 +276,7 @@ describe('a usage error', () => {
     ],
     [
       'doctor --since soon',
-      "Option '--since <span>' argument 'soon' is invalid. It must be epoch milliseconds or a span such as 10m.",
+      "Option '--since <span>' argument 'soon' is invalid. It must be a span such as 10m, a time such as 2027-01-31, or epoch milliseconds.",
       'Add --help to see what it takes.',
     ],
     [

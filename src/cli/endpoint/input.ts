@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { EndpointId } from '../../contract/index.ts'
-import { parseDuration, parseSince } from '../../foundation/duration.ts'
+import { parseSince, parseSpan } from '../../foundation/duration.ts'
 import { isObject, isUtf16, parseJson, saveAsUtf8, setValue, withoutByteOrderMark } from '../../foundation/json.ts'
 import { formatTime } from '../output/text.ts'
 import { suggestValues, withProvenance } from '../run/command.ts'
@@ -71,10 +71,28 @@ function fieldOption(name: string, field: Field): Option | null {
   if (scalar === undefined || placeholder === undefined) return null
   const option = new Option(`--${name.replaceAll('_', '-')} ${placeholder}`, describe(field, choicesOf(scalar)))
     .preset(scalar.type === 'boolean' ? 'true' : undefined)
-    .argParser((text) => parseFlag(scalar, text))
+    .argParser((text) => parseFlag(scalar, inWords(name, scalar, text)))
   const provenance = [field.provenance, field.decision].filter(Boolean).join(' ')
   const suggested = scalar.keywords?.examples ?? choicesOf(scalar)
   return withProvenance(suggestValues(option, suggested), provenance === '' ? undefined : provenance)
+}
+
+/** Names of fields that hold a time; those of other milliseconds hold a span. */
+const times = /(?:^|_)(?:at|to|from|now|since|until)_ms$/
+
+/**
+ * Returns a value in the form of its field, so that every flag takes what is printed: a span as `2s` or milliseconds, a
+ * time as RFC 3339 or epoch milliseconds, the start of a filter as all of these. Any other text is returned unchanged.
+ */
+function inWords(name: string, field: Field, text: string): string {
+  if (name === 'since' || name === 'until') return timeText(text)
+  if (!name.endsWith('_ms') || kindOf(field) !== 'number') return text
+  return times.test(name) ? timeText(text) : String(parseSpan(text) ?? text)
+}
+
+/** Returns an RFC 3339 time, or a day, as epoch milliseconds; any other text unchanged. */
+function timeText(text: string): string {
+  return /^\d{4}-\d\d-\d\d/.test(text) ? String(parseTime(text)) : text
 }
 
 /** Returns the description of a flag: `Formats that may fill. (banner, clip)` */
@@ -320,6 +338,13 @@ export function wholeNumber(text: string): number {
   return Number(text)
 }
 
+/** Reads a span as milliseconds: `1500`, `2s`. */
+export function spanMs(text: string): number {
+  const span_ms = parseSpan(text)
+  if (span_ms === null) throw new InvalidArgumentError('It must be milliseconds or a span such as 2s.')
+  return span_ms
+}
+
 /** Reads a port; 0 stands for any free one. */
 export function portNumber(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
@@ -335,24 +360,27 @@ export function countFromOne(text: string): number {
 
 /** Reads a duration such as `20s` or `2m`, in milliseconds; never zero. */
 export function durationMs(text: string): number {
-  const duration_ms = parseDuration(text)
+  const duration_ms = parseSpan(text)
   if (duration_ms === null || duration_ms === 0)
-    throw new InvalidArgumentError('It must be a duration such as 20s or 2m.')
+    throw new InvalidArgumentError('It must be a duration such as 20s or 2m, or milliseconds.')
   return duration_ms
 }
 
 /** Reads the start of a filter, which the sandbox counts from its own clock. */
 export function sinceText(text: string): string {
-  if (parseSince(text) === null) throw new InvalidArgumentError('It must be epoch milliseconds or a span such as 10m.')
-  return text
+  const since = timeText(text)
+  if (parseSince(since) === null)
+    throw new InvalidArgumentError('It must be a span such as 10m, a time such as 2027-01-31, or epoch milliseconds.')
+  return since
 }
 
 /**
- * Returns the epoch milliseconds of an RFC 3339 time, or of a day (its first moment, UTC); null for `now`. Throws CliError
+ * Returns the epoch milliseconds of an RFC 3339 time, or of a day (its first moment, UTC), or themselves; null for `now`. Throws CliError
  * for anything else.
  */
 export function parseTime(text: string): number | null {
   if (text === 'now') return null
+  if (/^\d{12,15}$/.test(text)) return Number(text)
   const isTimestamp = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/i.test(text)
   const at_ms = isTimestamp && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
   if (at_ms >= 0) return at_ms

@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { requirementOf } from '../../contract/errors.ts'
 import { RateText } from '../../contract/resources/projects.ts'
+import { parseSpan } from '../../foundation/duration.ts'
 import { CliError } from '../run/errors.ts'
 
 const count = z.int('must be a whole number').min(0, 'must be 0 or more')
@@ -175,17 +176,19 @@ export function startEnvironment(
 ): StartOptions {
   const values: Record<string, unknown> = {}
   for (const name of wanted) {
-    const { schema, env: variable }: StartRow = table[name]
+    const { schema, flag, env: variable }: StartRow = table[name]
     const text = variable === undefined ? '' : (env[variable]?.trim() ?? '')
     if (variable === undefined || text === '') continue
     if (schema instanceof z.ZodArray) values[name] = text.split(/[\s,]+/)
-    else if (schema instanceof z.ZodNumber) values[name] = countOf(variable, text)
+    else if (schema instanceof z.ZodNumber) values[name] = countOf(variable, text, flag.endsWith('<ms>'))
     else values[name] = schema instanceof z.ZodBoolean ? isOn(variable, text) : text
   }
   return values
 }
 
-function countOf(variable: string, text: string): number {
+function countOf(variable: string, text: string, isSpan: boolean): number {
+  const span_ms = isSpan ? parseSpan(text) : null
+  if (span_ms !== null) return span_ms
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new CliError('usage', 'setting_invalid', `${variable} must be a whole number, not ${text}.`)
 }
@@ -222,7 +225,8 @@ function flagOf({ schema, flag, description, env }: StartRow): Option {
   }
   return option.argParser((text) => {
     const isNumber = schema instanceof z.ZodNumber
-    const parsed = schema.safeParse(isNumber && /^\d{1,15}$/.test(text) ? Number(text) : text)
+    const value = flag.endsWith('<ms>') ? parseSpan(text) : /^\d{1,15}$/.test(text) ? Number(text) : null
+    const parsed = schema.safeParse(isNumber ? (value ?? text) : text)
     if (!parsed.success) throw new InvalidArgumentError(`It ${requirementOf(parsed.error.issues[0])}.`)
     return parsed.data
   })

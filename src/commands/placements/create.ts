@@ -2,7 +2,15 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { endpoints } from '../../cli/endpoint/facts.ts'
-import { append, bodyOptions, buildBody, checkRequired, choicesAt, wholeNumber } from '../../cli/endpoint/input.ts'
+import {
+  append,
+  bodyOptions,
+  buildBody,
+  checkRequired,
+  choicesAt,
+  spanMs,
+  wholeNumber,
+} from '../../cli/endpoint/input.ts'
 import { savePlacement } from '../../cli/endpoint/last-placement.ts'
 import { nextOptions, placementSummary } from '../../cli/output/placement-summary.ts'
 import { describeValue } from '../../cli/output/text.ts'
@@ -23,7 +31,9 @@ interface CreateOptions {
   prompt?: string
   promptShared?: true
   jobType?: string
-  wait?: number
+  waitMs?: number
+  slotsRequested?: number
+  testOutcome?: string
   sessionId?: string
   consent?: 'granted' | 'denied' | 'none'
   position?: string
@@ -70,9 +80,11 @@ export const create = endpointCommand('placements.create', {
     new Option('--prompt-shared', 'consent to the processing of prompt text'),
     new Option('--job-type <type>', 'workload category; default: chat').choices(choices('job_type')),
     new Option(
-      '--wait <ms>',
+      '--wait, --wait-ms <ms>',
       `long-poll wait; default: ${limits.wait_ms.placements_default}, at most ${limits.wait_ms.max}`,
-    ).argParser(wholeNumber),
+    ).argParser(spanMs),
+    new Option('--slots-requested <n>', 'number of slots; the response is of the first').argParser(wholeNumber),
+    new Option('--test-outcome <outcome>', 'the same as --no-fill').choices(['no_fill']),
     new Option('--session-id <id>', 'session; default: a new one'),
     new Option('--consent <state>', 'consent of the session').choices(['granted', 'denied', 'none']),
     new Option('--position <position>', 'position of the slot').choices(choices('slot_hint', 'position')),
@@ -96,7 +108,7 @@ export const create = endpointCommand('placements.create', {
 async function run(session: Session, input: CommandInput): Promise<number> {
   const options = input.options as unknown as CreateOptions
   const body = await createBody(session, options)
-  const query = options.wait === undefined ? {} : { wait_ms: options.wait }
+  const query = options.waitMs === undefined ? {} : { wait_ms: options.waitMs }
   const live_key = options.live ? liveKey(session) : undefined
   const denial = options.consent === 'denied' ? denialOf(body) : null
 
@@ -150,7 +162,8 @@ function bodyFields(options: CreateOptions): Record<string, unknown> {
   const isTargeted = options.consent === 'granted' || (options.consent === undefined && options.topic !== undefined)
   const isSent = options.consent === undefined || options.consent === 'granted'
   return {
-    test_outcome: options.fill ? undefined : 'no_fill',
+    test_outcome: options.fill ? options.testOutcome : 'no_fill',
+    slots_requested: options.slotsRequested,
     session_id: options.sessionId,
     job_type: options.jobType,
     'prompt.topic': options.topic,

@@ -5,7 +5,8 @@ import { consentLine, consentStringText } from '../../cli/output/placement-summa
 import { type Column, paintDim, paintReason, paintWord, tableLines } from '../../cli/output/table.ts'
 import type { Style } from '../../cli/output/terminal.ts'
 import { alignPairs, describeValue, formatValue, plural, timeText } from '../../cli/output/text.ts'
-import type { Noun } from '../../cli/run/command.ts'
+import type { Command, Noun } from '../../cli/run/command.ts'
+import { CliError } from '../../cli/run/errors.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
 import type { PlacementDetail, PlacementFunnel } from '../../contract/resources/placements.ts'
 import { create } from './create.ts'
@@ -74,16 +75,35 @@ export const placements: Noun = {
       tables: [funnelColumns, reasonColumns],
       text: (funnel, _meta, style) => funnelTables(funnel, style),
     }),
-    endpointCommand('placements.explain', {
-      details:
-        'Without slot_id: your last placement, else the newest of the project. The campaigns that were removed are grouped by rule.',
-      examples: ['placements explain', 'placements explain --all', 'placements explain -o json'],
-      options: [new Option('--all', 'show each removed campaign')],
-      tables: [offerColumns, ruleColumns, campaignColumns, beaconColumns],
-      defaultParam: (session) => lastPlacement(session, 'slot_id'),
-      text: (detail, _meta, style, _session, { all }) => explanation(detail, style, all === true),
-    }),
+    ofRequest(
+      endpointCommand('placements.explain', {
+        details:
+          'Without slot_id: your last placement, else the newest of the project. A request_id stands for its slot. The campaigns that were removed are grouped by rule.',
+        examples: ['placements explain', 'placements explain --all', 'placements explain -o json'],
+        options: [new Option('--all', 'show each removed campaign')],
+        tables: [offerColumns, ruleColumns, campaignColumns, beaconColumns],
+        defaultParam: (session) => lastPlacement(session, 'slot_id'),
+        text: (detail, _meta, style, _session, { all }) => explanation(detail, style, all === true),
+      }),
+    ),
   ],
+}
+
+/** Returns the command of a slot that also takes a request, and follows it to its slot. */
+function ofRequest(command: Command): Command {
+  return {
+    ...command,
+    async run(session, input) {
+      const [id] = input.args
+      if (id?.startsWith('req_') !== true) return command.run(session, input)
+      const { slot_id } = await session
+        .client()
+        .requests.show({ params: { request_id: id } }, { signal: session.signal })
+      if (slot_id !== null) return command.run(session, { ...input, args: [slot_id] })
+      const hint = `See what it was: svc requests show ${id}`
+      throw new CliError('usage', 'slot_missing', `The request ${id} is about no slot.`, hint)
+    },
+  }
 }
 
 function funnelTables(funnel: PlacementFunnel, style: Style): string[] {

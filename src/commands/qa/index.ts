@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
-import { countFromOne, repeatable } from '../../cli/endpoint/input.ts'
+import { countFromOne, durationMs, repeatable } from '../../cli/endpoint/input.ts'
 import { ownControl } from '../../cli/output/terminal.ts'
 import { plural } from '../../cli/output/text.ts'
 import type { Command, Noun, Session } from '../../cli/run/command.ts'
@@ -79,7 +79,7 @@ const run: Command = {
     new Option('--shard <i/n>', 'only the i-th of n parts: 1/4').argParser(shard),
     new Option('--workers <n>', `cases at a time; default ${defaultWorkers}`).argParser(countFromOne),
     new Option('--timeout <ms>', 'longest a step may take, unless it sets its own')
-      .argParser(countFromOne)
+      .argParser(durationMs)
       .default(10_000),
     new Option('--update-snapshots', 'replace the stored screenshots with current ones'),
     new Option('--allow-live', 'accept production keys'),

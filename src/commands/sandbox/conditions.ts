@@ -11,7 +11,7 @@ import type { CommandGroup } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import type { Scenario } from '../../contract/resources/faults.ts'
 import type { SandboxClock } from '../../contract/resources/sandbox.ts'
-import { formatDuration, parseDuration } from '../../foundation/duration.ts'
+import { formatDuration, parseSpan } from '../../foundation/duration.ts'
 import { packageRoot } from '../../scaffold/templates.ts'
 
 const columns: readonly Column[] = [
@@ -73,7 +73,7 @@ export const clock: CommandGroup = {
   commands: [
     endpointCommand('clock.show', { examples: ['sandbox clock show', 'sandbox clock show -o json'], text }),
     endpointCommand('clock.advance', {
-      arguments: [new Argument('<duration>', 'how far: 500ms, 90s, 31m, 2h, 7d')],
+      arguments: [new Argument('<duration>', 'how far: 90s, 31m, 2h, 7d; a number alone is milliseconds')],
       options: [],
       negativeHint: backwards,
       examples: ['sandbox clock advance 31m', 'sandbox clock advance 7d -o json'],
@@ -81,7 +81,12 @@ export const clock: CommandGroup = {
       text,
     }),
     endpointCommand('clock.set', {
-      arguments: [new Argument('<instant>', 'a date, a time with its zone, or now for the time of this computer')],
+      arguments: [
+        new Argument(
+          '<instant>',
+          'a date, a time with its zone, epoch milliseconds, or now for the time of this computer',
+        ),
+      ],
       options: [],
       examples: ['sandbox clock set 2027-01-01T00:00:00Z', 'sandbox clock set now'],
       input: (_, { args }) => ({ body: { to_ms: parseTime(args[0] ?? '') } }),
@@ -92,11 +97,13 @@ export const clock: CommandGroup = {
   ],
 }
 
-/** Returns the milliseconds of `500ms`, `90s`, `31m`, `2h` or `7d`. Throws CliError for anything else. */
+/** Returns the milliseconds of `500ms`, `90s`, `31m`, `2h`, `7d` or `31`. Throws CliError for anything else. */
 function readDuration(text: string): number {
-  const duration_ms = text.includes('.') ? null : parseDuration(text)
+  const duration_ms = text.includes('.') ? null : parseSpan(text)
   if (duration_ms !== null) return duration_ms
-  const hint = text.startsWith('-') ? backwards : 'Write a whole number and its unit: 500ms, 90s, 31m, 2h or 7d.'
+  const hint = text.startsWith('-')
+    ? backwards
+    : 'Write a whole number and its unit: 500ms, 90s, 31m, 2h or 7d. A number alone is milliseconds.'
   throw new CliError('usage', 'duration_invalid', `'${text}' is not a duration.`, hint)
 }
 

@@ -102,7 +102,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
     if (options.strict === true) session.out.note('Strict: only the API document, without the routes of old clients.')
     for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
     if (shared !== null && first_token === null) session.out.note(tokenNote)
-    printReady(session, ready, null)
+    printReady(session, ready, null, '', options)
     if (isOpened) await openPage(session, demoOf(ready))
     const signal = await stopped
     session.out.note(`${signal}: stopping`)
@@ -135,7 +135,7 @@ async function startDetached(session: Session, options: StartOptions, isOpened: 
   for (const note of notes) out.note(note)
   const ready = JSON.parse(line) as Ready
   const isOnly = (await running(session)).length === 1
-  printReady(session, ready, log_file, isOnly ? '' : ` --base-url ${ready.url}`)
+  printReady(session, ready, log_file, isOnly ? '' : ` --base-url ${ready.url}`, options)
   if (isOpened) await openPage(session, demoOf(ready))
   return 0
 }
@@ -145,9 +145,10 @@ function printReady(
   ready: Ready,
   log_file: string | null,
   stop_options = '',
+  chosen: StartOptions = {},
 ): void {
   out.item(log_file === null ? ready : { ...ready, log_file }, (style) =>
-    startBlock(ready, { command_name, home: host.home, log_file, stop_options }, style),
+    startBlock(ready, { command_name, home: host.home, log_file, stop_options, chosen }, style),
   )
 }
 
@@ -312,7 +313,15 @@ export function startBlock(
     home,
     log_file = null,
     stop_options = '',
-  }: { command_name: string; home: string; log_file?: string | null; stop_options?: string },
+    chosen = {},
+  }: {
+    command_name: string
+    home: string
+    log_file?: string | null
+    stop_options?: string
+    /** What the start was given, which is repeated. */
+    chosen?: StartOptions
+  },
   style: Style,
 ): string[] {
   const [project] = sandbox.projects
@@ -334,6 +343,9 @@ export function startBlock(
           ],
           ['namespace', sandbox.namespace ?? null],
           ['nodes', sandbox.nodes === undefined ? null : String(sandbox.nodes)],
+          ['rate limit', chosen.rate_limit ?? null],
+          ['decisions take', chosen.decision_latency === undefined ? null : `${chosen.decision_latency} ms`],
+          ['scenario', chosen.scenario ?? null],
           ['project', project?.client_id ?? null],
           ['secret key', project?.secret_key ?? null],
           ['live key', project?.live_secret_key ?? null],

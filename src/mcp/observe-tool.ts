@@ -1,0 +1,54 @@
+/** The tool `observe`: judges the requests that the app under test sent, as `svc qa observe --since` does. */
+import { z } from 'zod'
+import { sinceText } from '../cli/endpoint/input.ts'
+import { nothingChecked } from '../cli/run/errors.ts'
+import { readJournal } from '../journal/journal.ts'
+import { judge } from '../journal/observe.ts'
+import type { Tool } from './tool.ts'
+
+/** The maximum number of exchanges that are judged. */
+const limit = 1_000
+
+export const observeTool: Tool = {
+  name: 'observe',
+  command: 'qa observe',
+  title: 'Judge the requests of an integration by every rule',
+  description:
+    'What svc qa observe --since reports: each rule that the app under test broke, with what it costs, the fix and its requests. Call it after the app has run. A page in a browser is judged by the command only: svc qa observe --url.',
+  effect: 'reads',
+  isIdempotent: true,
+  input: z.strictObject({
+    since: z.string().max(40).optional().describe('Only requests since then: 10m, a time, or epoch milliseconds.'),
+  }),
+  narrower: 'Give since.',
+  async call(access, { since }) {
+    const client = await access.client()
+    const about = { client_id: await access.clientId(), command_name: access.command_name }
+    const from = since === undefined ? undefined : sinceText(String(since))
+    const journal = await readJournal(client, await client.sandbox.info(), { since: from, limit }, about)
+    if (journal.exchanges.length === 0) {
+      const message = `Nothing was judged: no request of the app${since === undefined ? '' : ' since then'}; ${journal.own_requests} of svc itself are left out.`
+      throw nothingChecked(message, 'Run the app against the sandbox, then call this again.')
+    }
+    const verdicts = judge({ ...journal, is_ended: true, is_whole: false, page: null })
+    const named = (wanted: string) =>
+      verdicts
+        .filter(({ standing, rule }) => standing === wanted && rule.facts === 'journal')
+        .map(({ rule }) => rule.id)
+    return {
+      requests: journal.exchanges.length,
+      findings: verdicts.flatMap(({ rule, standing, findings }) =>
+        findings.map(({ message, fix = rule.fix, requests = [] }) => ({
+          rule: rule.id,
+          level: standing,
+          message,
+          fix,
+          costs: rule.costs,
+          requests: requests.map(({ request_id }) => request_id),
+        })),
+      ),
+      holds: named('holds'),
+      not_seen: named('not_seen'),
+    }
+  },
+}

@@ -1,0 +1,22 @@
+/** A tool for agents: what it takes, what it does to the sandbox, and what it returns. */
+import type { z } from 'zod'
+import type { SandboxAccess } from './access.ts'
+
+/** The effect of a tool on the sandbox: it reads, adds or changes, or deletes. */
+export type Effect = 'reads' | 'changes' | 'destroys'
+
+export interface Tool {
+  name: string
+  /** The command that does the same: `sandbox faults list`. */
+  command: string
+  title: string
+  description: string
+  effect: Effect
+  /** Whether a second call with the same input changes nothing further. */
+  isIdempotent: boolean
+  input: z.ZodObject
+  /** The advice for a result that is too large. */
+  narrower: string
+  /** Returns the result: a value for JSON, which is redacted, or a text of this package, which is not. */
+  call(access: SandboxAccess, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown>
+}
