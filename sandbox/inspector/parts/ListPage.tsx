@@ -55,7 +55,8 @@ interface FilterChoice {
   name: string
   label: string
   kind: 'choice'
-  isOnDemand?: false
+  /** Whether it is shown only while it is set: by the link of a figure. */
+  isOnDemand?: boolean
   /** `projects`: every project of the sandbox. */
   values: readonly (readonly [value: string, label: string])[] | 'projects'
 }
@@ -64,8 +65,7 @@ interface FilterText {
   name: string
   label: string
   kind: 'text'
-  /** Whether it is shown only while it is set: by the link of a figure. */
-  isOnDemand?: boolean
+  isOnDemand?: never
   placeholder?: string
   /** Whether `/` focuses it. One per list. */
   isSearch?: boolean
@@ -93,8 +93,8 @@ export function choiceOf(
 }
 
 /** Returns a filter that links set; it is shown while it is set. */
-export function onDemand(name: string, label: string): FilterText {
-  return { name, label, kind: 'text', isOnDemand: true }
+export function onDemand(name: string, label: string): FilterChoice {
+  return { name, label, kind: 'choice', values: [], isOnDemand: true }
 }
 
 /** The filter of a project. */

@@ -162,7 +162,9 @@ function FormatFunnel({ query }: { query: FunnelQuery }) {
                       <span className="funnel-bar" style={{ width: `${(100 * format[step]) / format.decided}%` }} />
                     )}
                   </dd>
-                  <dd className="number">{format[step].toLocaleString('en')}</dd>
+                  <dd className="number">
+                    <Figure count={format[step]} list="placements" filters={filtersOf(step, format.format)} />
+                  </dd>
                 </div>
               ))}
             </dl>
@@ -206,7 +208,13 @@ const columns: readonly Column<BeaconItem>[] = [
     width: '84px',
     isNumber: true,
     cell: ({ occurred_at_ms, received_at_ms }) =>
-      occurred_at_ms === null ? null : lag(received_at_ms - occurred_at_ms),
+      occurred_at_ms === null ? null : received_at_ms < occurred_at_ms ? (
+        <span title="The beacon states a time after its arrival: the clock of its page is ahead of the sandbox clock.">
+          {lag(received_at_ms - occurred_at_ms)}
+        </span>
+      ) : (
+        lag(received_at_ms - occurred_at_ms)
+      ),
   },
   timeColumn('received_at_ms'),
 ]

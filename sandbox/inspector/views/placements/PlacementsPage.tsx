@@ -42,7 +42,7 @@ const filters: readonly Filter[] = [
     ['true', 'yes'],
     ['false', 'no'],
   ]),
-  choiceOf('missing', 'Not', fillSteps),
+  choiceOf('missing', 'Never', fillSteps),
   choiceOf('reason', 'Reason', [...Object.keys(noFillReasons), ...Object.keys(acceptMeanings)]),
   sinceFilter,
   onDemand('reached', 'Reached'),
