@@ -196,7 +196,7 @@ test('playground: size, position and session of the form are sent, the surface a
   }
   const surface = page.locator('.surface')
   expect(await surface.getByRole('button', { name: 'Send' }).count()).toBe(0)
-  await page.getByLabel('Text', { exact: true }).fill('hiking boots')
+  await page.getByLabel('Prompt text').fill('hiking boots')
   await form.getByRole('button', { name: 'Send', exact: true }).click()
   await expect.poll(async () => JSON.stringify(await sentBody())).toContain('[removed: 12 characters]')
   await page.getByRole('button', { name: 'Start over' }).click()
