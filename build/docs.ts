@@ -165,6 +165,8 @@ function shell(page: { title: string; topic: string; contents: string; content: 
 <header class="top">
 <a class="brand" href="${docsPath}"><span class="logo">${logo}</span><b>svc</b> <span class="faint">docs</span></a>
 <search hidden><input type="search" placeholder="Search" aria-label="Search the documentation" role="combobox" aria-expanded="false" aria-autocomplete="list" aria-controls="found" autocomplete="off"><kbd>/</kbd><ol id="found" role="listbox" aria-label="Results" hidden></ol></search>
+<button class="theme" type="button" hidden><svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" aria-hidden="true"><circle cx="8" cy="8" r="6"/><path d="M8 2v12a6 6 0 0 0 0-12z" fill="currentColor"/></svg></button>
+<a class="to-demo" href="/_sandbox/">Inspector</a>
 <a class="to-demo" href="/_sandbox/demo">Demo</a>
 <a class="menu" href="#pages">Menu</a>
 </header>
@@ -230,11 +232,71 @@ function plainText(tokens: readonly Token[]): string {
     .replaceAll('&lt;', '<')
 }
 
-/** Marks text that readers skip: comments in shell and YAML, the prompt in a transcript. */
+const words =
+  'as async await break case class const continue def default else export extends finally for from function if import in interface let new null None return self switch throw true false True False try type undefined while with'
+const keyword = String.raw`(?<![\w.$-])(?:${words.replaceAll(' ', '|')})(?![\w-])`
+const string = String.raw`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\x60(?:[^\x60\\]|\\.)*\x60`
+const number = String.raw`(?<![\w.-])\d[\d_.]*(?![\w.-])`
+const hash = String.raw`(?<=^|\s)#[^\n]*`
+const slashes = String.raw`(?<=^|\s)\/\/[^\n]*`
+
+/** The tokens of each language: comments, strings, then keywords, options or names of fields, then numbers. */
+const grammars: Readonly<Record<string, readonly (readonly [tag: string, pattern: string])[]>> = {
+  ts: [
+    ['i', slashes],
+    ['q', string],
+    ['b', keyword],
+    ['u', number],
+  ],
+  json: [
+    ['var', String.raw`"(?:[^"\\\n]|\\.)*"(?=\s*:)`],
+    ['q', string],
+    ['b', 'true|false|null'],
+    ['u', number],
+  ],
+  python: [
+    ['i', hash],
+    ['q', string],
+    ['b', keyword],
+    ['u', number],
+  ],
+  sh: [
+    ['i', hash],
+    ['q', string],
+    ['var', String.raw`(?<=\s)--?[A-Za-z][\w-]*`],
+  ],
+  yaml: [
+    ['i', hash],
+    ['q', string],
+    ['var', String.raw`[\w.-]+(?=:(?:\s|$))`],
+    ['u', number],
+  ],
+  dockerfile: [
+    ['i', hash],
+    ['q', string],
+    ['b', String.raw`(?<=^|\n)[A-Z]+(?=\s)`],
+  ],
+}
+const sameAs: Readonly<Record<string, string>> = {
+  tsx: 'ts',
+  js: 'ts',
+  jsonc: 'json',
+  yml: 'yaml',
+  bash: 'sh',
+  html: '',
+}
+
+/** Returns code as HTML, each token in an element of its kind, which the style sheet colours. */
 function highlighted(text: string, language: string): string {
-  const html = escapeHtml(text)
-  if (['sh', 'yaml', 'python', 'dockerfile'].includes(language)) {
-    return html.replace(/(^|\s)(#[^\n]*)/g, '$1<i>$2</i>')
+  const grammar = grammars[sameAs[language] ?? language]
+  if (grammar === undefined) return escapeHtml(text)
+  const token = new RegExp(grammar.map(([, pattern]) => `(${pattern})`).join('|'), 'gm')
+  let html = ''
+  let end = 0
+  for (const match of text.matchAll(token)) {
+    const [tag] = grammar[match.slice(1).findIndex((part) => part !== undefined)]!
+    html += `${escapeHtml(text.slice(end, match.index))}<${tag}>${escapeHtml(match[0])}</${tag}>`
+    end = match.index + match[0].length
   }
-  return ['ts', 'tsx', 'js'].includes(language) ? html.replace(/(^|\s)(\/\/[^\n]*)/g, '$1<i>$2</i>') : html
+  return html + escapeHtml(text.slice(end))
 }

@@ -1,4 +1,4 @@
-/** What the pages of the documentation add with a script: search, and copying of code. */
+/** What the pages of the documentation add with a script: the theme, search, and copying of code. */
 export {}
 
 interface Entry {
@@ -13,6 +13,38 @@ interface Found {
   title: string
   detail: string
   rank: number
+}
+
+/* Beyond loopback a link may carry the admin token: the tab keeps it for the inspector, and the address does not. */
+const address = new URL(location.href)
+const token = address.searchParams.get('token')
+if (token !== null) {
+  sessionStorage.setItem('svc.admin_token', token)
+  address.searchParams.delete('token')
+  history.replaceState(history.state, '', address)
+}
+
+/* The theme: the system's until another is chosen, the same as in the inspector. */
+const themes = ['system', 'light', 'dark']
+const themeButton = document.querySelector<HTMLButtonElement>('.theme')!
+showTheme()
+themeButton.hidden = false
+themeButton.addEventListener('click', () => {
+  const next = themes[(themes.indexOf(chosenTheme()) + 1) % themes.length]!
+  if (next === 'system') localStorage.removeItem('svc.theme')
+  else localStorage.setItem('svc.theme', next)
+  showTheme()
+})
+
+function chosenTheme(): string {
+  return localStorage.getItem('svc.theme') ?? 'system'
+}
+
+function showTheme(): void {
+  const theme = chosenTheme()
+  document.documentElement.dataset.theme = theme
+  themeButton.ariaLabel = `Theme: ${theme}`
+  themeButton.title = `Theme: ${theme}`
 }
 
 const root = '/_sandbox/docs/'

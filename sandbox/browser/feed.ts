@@ -20,7 +20,7 @@ const script = '/_sandbox/inspector/events.js'
 const name = 'svc events 1'
 
 /** How often a page and the worker exchange a sign of life, and after how many without a reply the worker is gone. */
-const sign_ms = 3_000
+const sign_ms = 2_000
 const mostUnanswered = 3
 
 let isSharable = typeof SharedWorker === 'function'

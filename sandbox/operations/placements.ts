@@ -1,19 +1,23 @@
 /** Placements: created in one call (POST /v1/placements), listed and explained by the control plane. */
 
+import { type BeaconVerdict, metricOf } from '../../src/contract/beacon-verdict.ts'
+import type { Parsed } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { formats } from '../../src/contract/fields.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
-import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import type { Decision } from '../../src/contract/resources/placements.ts'
-import { funnelPlacements, type PartnerRequest, type PlacementItem } from '../../src/contract/resources/placements.ts'
+import { type NoFillReason, noFillReasons } from '../../src/contract/no-fill.ts'
+import { type BeaconEvent, beaconEvents } from '../../src/contract/resources/beacons.ts'
+import { type FillStep, fillSteps, funnelPlacements } from '../../src/contract/resources/funnel.ts'
+import type { Decision, PartnerRequest, PlacementItem } from '../../src/contract/resources/placements.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
 import { billingFix, billingVerdict } from '../domain/billing.ts'
 import { explainTrace } from '../domain/decisions.ts'
 import { opportunityOf } from '../runtime/decisions.ts'
-import type { DecisionFacts, SlotRow } from '../store/store.ts'
+import type { BeaconRow, DecisionFacts, SlotRow } from '../store/store.ts'
 import { acceptedItem, unacceptedItem, verdictsOf, withBeacons } from './beacon-items.ts'
+import { eventsOf, isAcceptCode, judgedAtOnce, pageOfJudged } from './beacons.ts'
 import { stringsOfRevision } from './consent.ts'
 import {
   callerOf,
@@ -26,6 +30,7 @@ import {
   projectFilter,
   type Services,
   sinceOf,
+  slotFilter,
 } from './context.ts'
 import { placementResponse, statusOf, waitOf, whenDecided } from './decisions.ts'
 import { entryItem } from './evidence.ts'
@@ -58,13 +63,105 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
     job_id: query.job_id === undefined ? undefined : (decodeId('job', query.job_id) ?? -1),
     campaign_id: query.campaign_id,
     format: query.format,
-    fill: query.fill === undefined ? undefined : query.fill === 'true',
+    fill: flagOf(query.fill),
+    decided: flagOf(query.decided),
+    from_id: slotFilter(query.from_slot_id),
     since_ms: sinceOf(query.since, now_ms),
   })
-  const { rows, next } = await fullPage(context, pageOf(query), (part) =>
-    services.store.listSlots({ ...part, ...filter }),
-  )
+  const judged = judgedFilter(query)
+  const { rows, next } = await fullPage(context, pageOf(query), async (part) => {
+    if (judged === null) return services.store.listSlots({ ...part, ...filter })
+    const { candidates, isListed } = judged
+    const limit = isListed === null ? part.limit : judgedAtOnce
+    const { rows, next } = await services.store.listSlots({ ...part, limit, ...filter, ...candidates })
+    if (isListed === null) return { rows, next }
+    const matching: { id: number; row: SlotRow }[] = []
+    for await (const { slot, beacons } of withBeacons(services, rows)) {
+      if (await isListed(services, slot, beacons)) matching.push({ id: slot.id, row: slot })
+    }
+    return pageOfJudged(matching, next, part.limit)
+  })
   return { items: rows.map((slot) => placementItem(slot, now_ms)), next_cursor: cursorOf(next) }
+}
+
+function flagOf(text: 'true' | 'false' | undefined): boolean | undefined {
+  return text === undefined ? undefined : text === 'true'
+}
+
+type SlotQuery = Parameters<Services['store']['listSlots']>[0]
+
+/** A filter by what happened after the decision: what the store can select, and what only the verdicts show. */
+interface JudgedFilter {
+  candidates: Pick<SlotQuery, 'fill' | 'framed' | 'with_events' | 'without_event' | 'reasons'>
+  /** Null where the candidates are the answer. */
+  isListed: ((services: Services, slot: SlotRow, beacons: readonly BeaconRow[]) => boolean | Promise<boolean>) | null
+}
+
+/** The events that a fill that got this far has. */
+const eventsOfStep: Readonly<Record<FillStep, readonly BeaconEvent[]>> = {
+  framed: [],
+  rendered: ['render'],
+  visible: ['visible'],
+  billable: beaconEvents.filter((event) => metricOf[event] !== null),
+}
+
+function judgedFilter(query: Parsed<Contract['placements.list']>['query']): JudgedFilter | null {
+  const { reason, billed: isBilled, reached, missing } = query
+  const steps: [step: FillStep, isReached: boolean][] = []
+  if (isBilled !== undefined) steps.push(['billable', isBilled === 'true'])
+  if (reached !== undefined) steps.push([reached, true])
+  if (missing !== undefined) steps.push([missing, false])
+  if (steps.length === 0 && reason === undefined) return null
+  const codes = reason?.split(',') ?? []
+  const accept = codes.filter((code) => isAcceptCode(code) && code !== 'DUPLICATE')
+  const framed = steps.find(([step]) => step === 'framed')?.[1]
+  const isJudged =
+    steps.some(([step]) => step === 'visible' || step === 'billable') || steps.length > 1 || accept.length > 0
+  const with_events = steps.flatMap(([step, isReached]) =>
+    isReached && step !== 'framed' ? [eventsOfStep[step]] : [],
+  )[0]
+  const candidates = defined({
+    // An outcome that is asked for as well stays: both hold.
+    fill: steps.length > 0 ? true : undefined,
+    framed,
+    with_events,
+    without_event: steps.some(([step, isReached]) => step === 'rendered' && !isReached)
+      ? ('render' as const)
+      : undefined,
+    reasons:
+      reason === undefined
+        ? undefined
+        : {
+            no_fill: codes.filter((code) => Object.hasOwn(noFillReasons, code)),
+            unaccepted: codes.filter((code) => code === 'DUPLICATE' || !isAcceptCode(code)),
+            events: eventsOf(accept),
+          },
+  })
+  if (!isJudged) return { candidates, isListed: null }
+  const isListed: JudgedFilter['isListed'] = async ({ store }, slot, beacons) => {
+    const verdicts = [...verdictsOf(slot, beacons).values()]
+    if (!steps.every(([step, isReached]) => stepsOf(slot, beacons, verdicts)[step] === isReached)) return false
+    if (reason === undefined || verdicts.some(({ reason_code }) => codes.includes(reason_code))) return true
+    const { outcome } = slot.decision ?? {}
+    if (outcome?.status === 'no_fill' && codes.includes(outcome.reason)) return true
+    return (await store.unacceptedBeaconsOf(slot.id)).some(({ reason_code }) => codes.includes(reason_code))
+  }
+  return { candidates, isListed }
+}
+
+/** Returns which steps a fill has reached. */
+function stepsOf(
+  { first_frame_at_ms }: SlotRow,
+  beacons: readonly BeaconRow[],
+  verdicts: readonly BeaconVerdict[],
+): Record<FillStep, boolean> {
+  return {
+    // A client that draws the placement itself loads no frame, and its beacons count all the same.
+    framed: first_frame_at_ms !== null,
+    rendered: beacons.some(({ event }) => event === 'render'),
+    visible: verdicts.some(({ metric }) => metric === 'viewable_impression'),
+    billable: verdicts.some(({ would_bill }) => would_bill),
+  }
 }
 
 /** GET /_sandbox/funnel. Counts the newest placements only: only they change, and the inspector polls it. */
@@ -88,17 +185,14 @@ export const countFunnel: Operation<Contract['placements.funnel']> = async (serv
   for await (const { slot, beacons } of withBeacons(services, filled)) {
     const steps = byFormat.get((slot.decision!.outcome as FilledOutcome).format)!
     steps.decided++
-    // A client that draws the placement itself loads no frame, and its beacons count all the same.
-    if (slot.first_frame_at_ms !== null) steps.framed++
-    const verdicts = [...verdictsOf(slot, beacons).values()]
-    if (beacons.some(({ event }) => event === 'render')) steps.rendered++
-    if (verdicts.some(({ metric }) => metric === 'viewable_impression')) steps.visible++
-    if (verdicts.some(({ would_bill }) => would_bill)) steps.billable++
+    const reached = stepsOf(slot, beacons, [...verdictsOf(slot, beacons).values()])
+    for (const step of fillSteps) if (reached[step]) steps[step]++
   }
   const no_fills = [...reasons.values()].reduce((sum, count) => sum + count, 0)
   return {
     placements: rows.length,
     is_complete: next === null,
+    oldest_slot_id: rows.length === 0 ? null : encodeId('slot', rows.at(-1)!.id),
     pending: rows.length - filled.length - no_fills,
     fills: filled.length,
     no_fills,

@@ -160,6 +160,15 @@ export interface PageQuery {
   before: number | null
 }
 
+/** What a list of slots is narrowed to, by what may be the reason for it. */
+interface SlotReasons {
+  no_fill: readonly string[]
+  /** Reasons of rejected and duplicate beacons. */
+  unaccepted: readonly string[]
+  /** Events of accepted beacons. */
+  events: readonly BeaconEvent[]
+}
+
 /* Projects, keys and activations */
 
 export interface ProjectRow {
@@ -396,6 +405,17 @@ export interface PlacementStore {
       format?: Format
       fill?: boolean
       since_ms?: number
+      decided?: boolean
+      /** Whether their frame was loaded. */
+      framed?: boolean
+      /** Only slots with an accepted beacon of one of these events. */
+      with_events?: readonly BeaconEvent[]
+      /** Only slots without an accepted beacon of this event. */
+      without_event?: BeaconEvent
+      /** Only slots for which one of these holds. */
+      reasons?: SlotReasons
+      /** Only this slot and later ones. */
+      from_id?: number
     },
   ): Promise<Page<SlotRow>>
   /** Resolves to the slots that are not decided; with `due_at_ms`, to a few thousand of those due by then. */
@@ -531,6 +551,12 @@ export interface BeaconStore {
         event?: BeaconEvent
         verdict?: 'accepted' | 'duplicate' | 'rejected'
         format?: Format
+        gross_cpm?: number
+        currency?: string
+        /** Accepted beacons only of these events; the others are not affected. */
+        accepted_events?: readonly BeaconEvent[]
+        /** Rejected beacons and duplicates only of these reasons; accepted ones are not affected. */
+        unaccepted_reasons?: readonly string[]
       },
   ): Promise<Page<BeaconListRow>>
 }

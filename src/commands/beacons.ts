@@ -193,7 +193,11 @@ export const beacons: Noun = {
     }),
     endpointCommand('beacons.list', {
       empty: 'No beacons yet. Send some: svc trigger',
-      examples: ['beacons list', 'beacons list --verdict rejected --since 10m -o jsonl'],
+      examples: [
+        'beacons list',
+        'beacons list --reason BELOW_THRESHOLD',
+        'beacons list --billed true --since 10m -o jsonl',
+      ],
       columns: [
         { name: 'when', field: 'received_at_ms', kind: 'time', paint: paintDim },
         { name: 'event' },

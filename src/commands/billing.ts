@@ -31,7 +31,7 @@ const reasonColumns: readonly Column[] = [
 
 const report = endpointCommand('billing.report', {
   details:
-    'Nothing is ever billed here. With -o json it lists every beacon that did not count. Notes how many fills have no render beacon, which no line shows.',
+    'Nothing is ever billed here. With -o json it lists every beacon that did not count. Notes how many fills have no render beacon and how many were never viewed, which no line shows. To list the beacons behind a count: beacons list --billed true, --metric, --reason.',
   examples: ['billing report', 'billing report --session-id sess_1 --since 1h -o json'],
   tables: [lineColumns, totalColumns, reasonColumns],
   text: (report, _, style) =>
@@ -47,25 +47,30 @@ export const billing: Noun = {
       ...report,
       async run(session, input) {
         const exit_code = await report.run(session, input)
-        if (input.options.until === undefined) await noteUnrendered(session, input)
+        if (input.options.until === undefined) await noteUnviewed(session, input)
         return exit_code
       },
     },
   ],
 }
 
-/** Notes the fills without a render beacon, of the newest placements that the flags select. */
-async function noteUnrendered(session: Session, { options }: CommandInput): Promise<void> {
+/** Notes the fills that were not rendered or not viewed, of the newest placements that the flags select. */
+async function noteUnviewed(session: Session, { options }: CommandInput): Promise<void> {
   const { out, command_name } = session
   const { sessionId: session_id, since } = options as { sessionId?: string; since?: string }
   const query = { ...(await projectFilter(session)), session_id, since }
   const { data, meta } = await callEndpoint(session, 'placements.funnel', { query })
   if (meta.differences.length > 0) return
   const { fills, formats, is_complete } = data
-  const unrendered = fills - formats.reduce((sum, { rendered }) => sum + rendered, 0)
-  if (unrendered === 0) return
   const all = `${is_complete ? '' : 'the newest '}${plural(fills, 'fill')}`
-  out.note(`Without a render beacon: ${unrendered} of ${all}. How far they got: ${command_name} placements funnel`)
+  const without = (step: 'rendered' | 'visible') => fills - formats.reduce((sum, format) => sum + format[step], 0)
+  for (const [name, step] of [
+    ['Without a render beacon', 'rendered'],
+    ['Never viewed', 'visible'],
+  ] as const) {
+    if (without(step) === 0) continue
+    out.note(`${name}: ${without(step)} of ${all}. List them: ${command_name} placements list --missing ${step}`)
+  }
 }
 
 function countedTables({ lines, totals }: BillingReport, style: Style): string[][] {

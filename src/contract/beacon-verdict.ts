@@ -66,6 +66,21 @@ export const metricOf: Readonly<Record<BeaconEvent, Metric | null>> = {
   heartbeat: null,
 }
 
+/** The events whose beacons may have this verdict; null: any event. */
+export const eventsWith: Readonly<Record<AcceptCode, readonly BeaconEvent[] | null>> = {
+  OK: null,
+  ALREADY_COUNTED: null,
+  AWAITING_RENDER: null,
+  BELOW_THRESHOLD: ['visible'],
+  PAGE_HIDDEN: ['visible'],
+  VISIBILITY_UNMEASURED: ['visible'],
+  TOO_SMALL: ['visible'],
+  MEASUREMENT_IMPLAUSIBLE: ['visible'],
+  COMPLETED_TOO_FAST: ['completion', 'play_completed'],
+  // A beacon that was received before is stored beside the accepted ones.
+  DUPLICATE: [],
+}
+
 /** Share of its length that a clip must have played before it counts as completed. */
 const completedShare = 0.9
 

@@ -299,6 +299,23 @@ export const SlotFilter = z.string().regex(/^slot_[0-9a-z]{11}$/, 'must be the i
 export const JobFilter = z.string().regex(/^job_[0-9a-z]{11}$/, 'must be the id of a job')
 export const CampaignFilter = z.string().regex(/^cmp_[0-9a-z_]{1,64}$/, 'must be the id of a campaign')
 
+/** Codes as a filter, separated by commas. Any other would match nothing. @param shown names one in the message */
+export function codesText(codes: readonly string[], shown: string) {
+  const any = `(${codes.join('|')})`
+  return withKeywords(
+    z
+      .string()
+      .max(1024)
+      .regex(new RegExp(`^${any}(,${any})*$`), `must be ${shown}, separated by commas`),
+    {
+      examples: [...codes],
+    },
+  )
+}
+
+/** A price as a filter, as the reports write it. */
+export const PriceFilter = z.string().regex(/^\d{1,9}(\.\d{1,17})?$/, 'must be a price such as 4.5')
+
 export const HttpMethod = z.enum(httpMethods)
 /** A method as a filter, in any case: any other text would match nothing. */
 export const MethodFilter = z.preprocess(

@@ -33,7 +33,8 @@ ALREADY_COUNTED        1
   await cli.svc('placements create --no-fill')
   for (const flags of ['', '--since 1h', '-o json']) {
     expect((await cli.svc(`billing report ${flags}`)).stderr).toBe(
-      'Without a render beacon: 1 of 2 fills. How far they got: svc placements funnel\n',
+      'Without a render beacon: 1 of 2 fills. List them: svc placements list --missing rendered\n' +
+        'Never viewed: 1 of 2 fills. List them: svc placements list --missing visible\n',
     )
   }
   for (const flags of ['-q', '--session-id elsewhere', '--client-id proj_other', '--until 1h'])

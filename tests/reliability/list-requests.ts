@@ -44,6 +44,14 @@ const values: Readonly<Record<string, readonly string[]>> = {
   job_id: ['job_00000000000'],
   campaign_id: ['cmp_sorrelbox', 'cmp_nowhere'],
   beacon_id: ['beacon-1', 'nowhere'],
+  billed: ['true', 'false'],
+  metric: ['click', 'viewable_impression'],
+  gross_cpm: ['4.5', '0.001'],
+  currency: ['EUR', 'XXX'],
+  decided: ['true', 'false'],
+  reached: ['framed', 'rendered', 'visible', 'billable'],
+  missing: ['framed', 'rendered', 'visible', 'billable'],
+  from_slot_id: ['slot_00000000000'],
 }
 
 /** Endpoints that read or write a few rows, found by their key, whatever else there is. */
@@ -132,7 +140,13 @@ export function requestsOf({ id, path, method, query }: Endpoint): Record<string
   return all
 }
 
-/** The status of a callback is a word. */
+/** Values of filters that have others in one list. */
+const ownValues: Readonly<Record<string, readonly string[]>> = {
+  'callbacks.list status': ['failed', 'delivered'],
+  'beacons.list reason': ['schema_invalid', 'BELOW_THRESHOLD', 'COMPLETED_TOO_FAST,DUPLICATE'],
+  'placements.list reason': ['schema_invalid', 'BELOW_THRESHOLD', 'no_demand,DUPLICATE'],
+}
+
 function valuesOf(id: string, name: string): readonly string[] | undefined {
-  return id === 'callbacks.list' && name === 'status' ? ['failed', 'delivered'] : values[name]
+  return ownValues[`${id} ${name}`] ?? values[name]
 }

@@ -39,7 +39,7 @@ export function Navigation({ current, openPalette }: NavigationProps) {
         </Link>
         <Button className="palette-button bar" onPress={openPalette}>
           <Icon name="search" />
-          <span className="faint clipped">Go to a view or an identifier</span>
+          <span className="faint clipped">Go to a view, a guide or an identifier</span>
           <kbd className="only-wide">Ctrl K</kbd>
         </Button>
         <div className="tools bar">

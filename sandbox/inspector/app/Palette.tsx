@@ -21,6 +21,7 @@ import { Link, useLocation } from 'wouter'
 import { call, linkTo, useSession } from '../data/api.ts'
 import { useLoaded } from '../data/resource.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
+import { hasWords } from '../parts/ListPage.tsx'
 import { Empty, elsewhere, Page, Shown } from '../parts/Page.tsx'
 import { kindOf, routeTo } from '../parts/Values.tsx'
 import { setTheme, themeNames } from './theme.ts'
@@ -106,7 +107,16 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
       }),
     ),
   ]
-  const all = new Map([...found, ...places, ...actions].map((command) => [command.id, command]))
+  const pages = useDocs(wanted).map(
+    ({ topic, title, summary }): Command => ({
+      id: `docs:${topic}`,
+      label: title,
+      summary,
+      icon: 'page',
+      run: go(`/_sandbox/docs/${topic}`),
+    }),
+  )
+  const all = new Map([...found, ...places, ...actions, ...pages].map((command) => [command.id, command]))
   const section = (title: string, commands: readonly Command[]) =>
     commands.length > 0 && (
       <MenuSection>
@@ -128,9 +138,13 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
     )
   return (
     <Autocomplete inputValue={text} onInputChange={setText} filter={contains}>
-      <SearchField className="palette-field bar" aria-label="Search views, actions and identifiers" autoFocus>
+      <SearchField
+        className="palette-field bar"
+        aria-label="Search views, actions, documentation and identifiers"
+        autoFocus
+      >
         <Icon name="search" />
-        <Input placeholder="Search views, actions and identifiers" spellCheck="false" />
+        <Input placeholder="Search views, docs and identifiers" spellCheck="false" />
         <kbd>Esc</kbd>
       </SearchField>
       <Menu
@@ -145,9 +159,39 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
         {section('Open', found)}
         {section('Views', places)}
         {section('Actions', actions)}
+        {section('Documentation', pages)}
       </Menu>
     </Autocomplete>
   )
+}
+
+interface DocsPage {
+  topic: string
+  title: string
+  summary: string
+  parts: readonly { heading: string; words: string }[]
+}
+
+const mostDocs = 6
+let docs: Promise<readonly DocsPage[]> | undefined
+
+/** Returns the pages of the documentation with all words of a search, those with the words in their title first. */
+function useDocs(text: string): readonly DocsPage[] {
+  const [pages, setPages] = useState<readonly DocsPage[]>([])
+  useEffect(() => {
+    if (text === '') return
+    docs ??= fetch('/_sandbox/docs/index.json').then((response) => response.json() as Promise<readonly DocsPage[]>)
+    docs.then(setPages, () => {
+      docs = undefined
+    })
+  }, [text])
+  if (text === '') return []
+  const isInTitle = ({ title, topic }: DocsPage) => hasWords(`${title} ${topic}`, text)
+  // What is shown is filtered again, by label and summary.
+  return pages
+    .filter((page) => isInTitle(page) || hasWords(page.summary, text))
+    .toSorted((a, b) => Number(isInTitle(b)) - Number(isInTitle(a)))
+    .slice(0, mostDocs)
 }
 
 /** The page of an identifier, the kind of a token without a page, or null. */

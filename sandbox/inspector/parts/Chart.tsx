@@ -5,6 +5,7 @@ import { useTheme } from '../app/theme.ts'
 import { useSession } from '../data/api.ts'
 import { isReplaced, type SandboxEvent, useRecentEvents } from '../data/live.ts'
 import { useResource } from '../data/resource.ts'
+import { Figure, type Filters } from './Figures.tsx'
 import { Panel } from './Page.tsx'
 
 interface Series {
@@ -166,6 +167,9 @@ export interface Rate {
   /** A custom property of the theme: `--good`. */
   color: string
   isCounted(event: SandboxEvent): boolean
+  /** The rows that the last minute of it opens. */
+  list: 'placements' | 'beacons'
+  filters: Filters
 }
 
 /** How often each rate was counted in one second of this computer's clock. */
@@ -179,7 +183,7 @@ export function LastMinute({ rates }: { rates: readonly Rate[] }) {
   return (
     <Panel title="The last minute" className="last-minute">
       <dl className="figures">
-        {rates.map(({ name, color }, index) => {
+        {rates.map(({ name, color, list, filters }, index) => {
           const sum = seconds.reduce((total, { counts }) => total + (counts[index] ?? 0), 0)
           return (
             <div key={name}>
@@ -188,7 +192,8 @@ export function LastMinute({ rates }: { rates: readonly Rate[] }) {
                 {name}
               </dt>
               <dd>
-                {sum.toLocaleString('en')} <span className="faint tiny">{(sum / shown_s).toFixed(1)}/s</span>
+                <Figure count={sum} list={list} filters={{ ...filters, since: '1m' }} />{' '}
+                <span className="faint tiny">{(sum / shown_s).toFixed(1)}/s</span>
               </dd>
             </div>
           )

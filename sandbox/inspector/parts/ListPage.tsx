@@ -55,6 +55,8 @@ interface FilterChoice {
   name: string
   label: string
   kind: 'choice'
+  /** Whether it is shown only while it is set: by the link of a figure. */
+  isOnDemand?: boolean
   /** `projects`: every project of the sandbox. */
   values: readonly (readonly [value: string, label: string])[] | 'projects'
 }
@@ -63,6 +65,7 @@ interface FilterText {
   name: string
   label: string
   kind: 'text'
+  isOnDemand?: never
   placeholder?: string
   /** Whether `/` focuses it. One per list. */
   isSearch?: boolean
@@ -87,6 +90,11 @@ export function choiceOf(
     kind: 'choice',
     values: values.map((value) => (typeof value === 'string' ? [value, value] : value)),
   }
+}
+
+/** Returns a filter that links set; it is shown while it is set. */
+export function onDemand(name: string, label: string): FilterChoice {
+  return { name, label, kind: 'choice', values: [], isOnDemand: true }
 }
 
 /** The filter of a project. */
@@ -157,7 +165,7 @@ export function FilterBar({ filters, values, onChange, live }: FilterBarProps) {
     // biome-ignore lint/a11y/useSemanticElements: a search of this page, not of a form
     <div role="search" className="filters">
       {filters.map((filter) =>
-        filter.kind === 'choice' ? (
+        filter.isOnDemand && values[filter.name] === undefined ? null : filter.kind === 'choice' ? (
           <Choice key={filter.name} filter={filter} value={values[filter.name] ?? ''} onChange={onChange} />
         ) : (
           <TextFilter key={filter.name} filter={filter} value={values[filter.name] ?? ''} onChange={onChange} />

@@ -196,14 +196,14 @@ export function duration(ms: number): string {
 }
 
 /**
- * Returns the time from an event to its beacon, in its largest unit: `40 ms`, `2.9 s`, `10 min`; `2.9 s early` where the
- * beacon states a time in the future.
+ * Returns the time from an event to its beacon, in its largest unit: `40 ms`, `2.9 s`, `10 min`; `-2.9 s` where the
+ * beacon states a time after its arrival.
  */
 export function lag(ms: number): string {
   const span_ms = Math.abs(ms)
   const [unit_ms, name, digits] = lagUnits.find(([least_ms]) => span_ms >= least_ms) ?? [1, 'ms', 0]
   const span = `${(span_ms / unit_ms).toFixed(digits)} ${name}`
-  return ms < 0 ? `${span} early` : span
+  return ms < 0 ? `-${span}` : span
 }
 
 const lagUnits = [

@@ -1,6 +1,7 @@
 /** Beacons: accepted ones with their evidence, and those that were rejected or duplicates. */
 
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
+import { addBeaconConditions, leavesOut } from '../list-conditions.ts'
 import {
   beaconColumns as columns,
   mergeBeacons,
@@ -21,7 +22,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
   const { read, write } = connection
 
   const list = async (query: BeaconQuery): Promise<Page<BeaconListRow & { kind: 'accepted' }>> => {
-    if (query.verdict !== undefined && query.verdict !== 'accepted') return nothing
+    if (leavesOut('beacon', query)) return nothing
     const { rows, next } = await listPart<StoredBeacon>(connection, sourceOf('beacon', query), query)
     const slots = await placements.findAll(rows.map(({ slot_id }) => slot_id))
     const slotOf = (id: number) => required(slots.get(id), 'a slot, or its job,')
@@ -32,7 +33,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
   }
 
   const listUnaccepted = async (query: BeaconQuery): Promise<Page<BeaconListRow & { kind: 'unaccepted' }>> => {
-    if (query.verdict === 'accepted') return nothing
+    if (leavesOut('aside_beacon', query)) return nothing
     const { rows, next } = await listPart<UnacceptedBeaconRow>(connection, sourceOf('aside_beacon', query), query)
     const slots = await placements.findAll(rows.flatMap(({ slot_id }) => slot_id ?? []))
     return {
@@ -104,18 +105,16 @@ const nothing = { rows: [], next: null }
 function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
   const filter = createFilter()
   filter.add(`${table}.slot_id = ?`, query.slot_id)
-  filter.add(`${table}.beacon_id = ?`, query.beacon_id)
-  filter.add(`${table}.event = ?`, query.event)
-  filter.add('slot.format = ?', query.format)
   // IS TRUE: the slots of a busy session are a set that each row is looked up in, not hundreds of thousands of joins.
   filter.add(`(${table}.slot_id IN (${slotsOfSession})) IS TRUE`, query.session_id)
   filter.add(`${table === 'beacon' ? 'job' : table}.project_id = ?`, query.project_id)
   filter.add(`${table}.received_at_ms >= ?`, query.since_ms)
   filter.add(`${table}.received_at_ms < ?`, query.until_ms)
-  if (table === 'aside_beacon') filter.add('aside_beacon.verdict = ?', query.verdict)
+  addBeaconConditions(filter, table, query)
+  const needsSlot = [query.format, query.gross_cpm, query.currency].some((value) => value !== undefined)
   const needsJob = table === 'beacon' && query.project_id !== undefined
   const joins = [
-    needsJob || query.format !== undefined ? `JOIN slot ON slot.id = ${table}.slot_id` : '',
+    needsJob || needsSlot ? `JOIN slot ON slot.id = ${table}.slot_id` : '',
     needsJob ? 'JOIN job ON job.id = slot.job_id' : '',
   ]
   return {

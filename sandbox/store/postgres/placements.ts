@@ -1,4 +1,5 @@
 /** Placements: jobs and their slots, each with its decision. */
+import { addSlotConditions } from '../list-conditions.ts'
 import { decisionColumns, decisionValues, parseRow, required, type StoredSlot, toSlot } from '../rows.ts'
 import type { DecisionFacts, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
 import { type Batch, bytesOf, capQueries, type NearJob, nearTo } from './batch.ts'
@@ -80,13 +81,10 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
       filter.add('job.project_id = ?', query.project_id)
       filter.add(`job.session IN (${sessionsNamed})`, query.session_id)
       filter.add('slot.job_id = ?', query.job_id)
-      filter.add('slot.campaign_id = ?', query.campaign_id)
-      filter.add('slot.format = ?', query.format)
-      filter.add('job.created_at_ms >= ?', query.since_ms)
-      if (query.fill !== undefined)
-        filter.add(query.fill ? 'slot.format IS NOT NULL' : 'slot.no_fill_reason IS NOT NULL')
+      addSlotConditions(filter, query)
       const isIndexed = query.session_id !== undefined || query.job_id !== undefined
-      const page = await listPart<StoredSlot>(connection, { table: 'slot', select: joined, filter, isIndexed }, query)
+      const source = { table: 'slot', select: joined, filter, isIndexed, from_id: query.from_id }
+      const page = await listPart<StoredSlot>(connection, source, query)
       return { rows: await toSlots(page.rows), next: page.next }
     },
     pendingSlots: (due_at_ms) =>

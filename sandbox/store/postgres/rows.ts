@@ -56,6 +56,8 @@ export interface ListSource {
   isIndexed: boolean
   /** Column values to find the rows by while there are few: the first query that finds few is used. */
   narrowed?: readonly { column: string; by: string; value: Value }[]
+  /** The smallest id of the list, where one is known: older rows are not read. */
+  from_id?: number | undefined
   /** Rows that one part looks at in the order of ids, so a filter that matches none stays cheap. */
   rowsAtOnce?: number
 }
@@ -66,7 +68,7 @@ const mostFound = 2_000
 /** Resolves to the next part of a list, newest first: `next` may be set with fewer rows than `limit`. */
 export async function listPart<Row extends { id: number }>(
   { read }: Pick<Connection, 'read'>,
-  { table, select, filter, isIndexed, narrowed = [], rowsAtOnce = 10_000 }: ListSource,
+  { table, select, filter, isIndexed, narrowed = [], rowsAtOnce = 10_000, from_id = 0 }: ListSource,
   { limit, before }: PageQuery,
 ): Promise<Page<Row>> {
   const end = before ?? Number.MAX_SAFE_INTEGER
@@ -92,7 +94,7 @@ export async function listPart<Row extends { id: number }>(
   )
   const start = first?.id ?? 0
   const rows = await read<Row>(text('$3'), [end, limit + 1, start, ...filter.values])
-  return rows.length > limit ? toPage(rows, limit) : { rows, next: start === 0 ? null : start }
+  return rows.length > limit ? toPage(rows, limit) : { rows, next: start <= from_id ? null : start }
 }
 
 /** The sessions of that name: one of each project. */

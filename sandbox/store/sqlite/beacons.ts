@@ -2,6 +2,7 @@
 import type Database from 'better-sqlite3'
 import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
 import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
+import { addBeaconConditions, leavesOut } from '../list-conditions.ts'
 import {
   cacheRow,
   beaconColumns as columns,
@@ -95,7 +96,7 @@ export function beaconTable(
   }
 
   const list = (query: BeaconQuery): Page<BeaconListRow & { kind: 'accepted' }> => {
-    if (query.verdict !== undefined && query.verdict !== 'accepted') return nothing
+    if (leavesOut('beacon', query)) return nothing
     const { rows, next } = listPart<StoredBeacon>(db, sourceOf('beacon', query, sessions), query)
     return {
       rows: rows.map((stored) => ({
@@ -108,7 +109,7 @@ export function beaconTable(
   }
 
   const listUnaccepted = (query: BeaconQuery): Page<BeaconListRow & { kind: 'unaccepted' }> => {
-    if (query.verdict === 'accepted') return nothing
+    if (leavesOut('aside_beacon', query)) return nothing
     const { rows, next } = listPart<UnacceptedBeaconRow>(db, sourceOf('aside_beacon', query, sessions), query)
     return {
       rows: rows.map((beacon) => {
@@ -179,18 +180,17 @@ function sourceOf(
 ): ListSource {
   const filter = createFilter()
   filter.add(`+${table}.slot_id = ?`, query.slot_id)
-  filter.add(`${table}.beacon_id = ?`, query.beacon_id)
-  filter.add(`${table}.event = ?`, query.event)
-  filter.add('slot.format = ?', query.format)
   filter.add(`+job.session IN (${sessionsNamed})`, query.session_id)
   filter.add(`${table === 'beacon' ? 'job' : table}.project_id = ?`, query.project_id)
   filter.add(`+${table}.received_at_ms >= ?`, query.since_ms)
   filter.add(`+${table}.received_at_ms < ?`, query.until_ms)
-  if (table === 'aside_beacon') filter.add('aside_beacon.verdict = ?', query.verdict)
+  addBeaconConditions(filter, table, query)
   const text = filter.where()
   const needsJob = text.includes('job.')
   const joins = [
-    needsJob || text.includes('slot.format') ? `CROSS JOIN slot ON slot.id = ${table}.slot_id` : '',
+    needsJob || text.includes(' slot.') || text.startsWith('slot.')
+      ? `CROSS JOIN slot ON slot.id = ${table}.slot_id`
+      : '',
     needsJob ? 'CROSS JOIN job ON job.id = slot.job_id' : '',
   ]
   return {

@@ -1,3 +1,4 @@
+import { addSlotConditions } from '../list-conditions.ts'
 import { cacheRow, decisionColumns, decisionValues, parseRow, required, type StoredSlot, toSlot } from '../rows.ts'
 import type { CapGuard, IntervalGuard, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
 import type { CallbackTable } from './callbacks.ts'
@@ -176,18 +177,14 @@ export function placementTable(
       filter.add('job.project_id = ?', query.project_id)
       filter.add(`+job.session IN (${sessionsNamed})`, query.session_id)
       filter.add('+slot.job_id = ?', query.job_id)
-      filter.add('slot.campaign_id = ?', query.campaign_id)
-      filter.add('slot.format = ?', query.format)
-      filter.add('job.created_at_ms >= ?', query.since_ms)
-      if (query.fill !== undefined)
-        filter.add(query.fill ? 'slot.format IS NOT NULL' : 'slot.no_fill_reason IS NOT NULL')
+      addSlotConditions(filter, query)
       const indexed = [
         ...indexedBy('SELECT id FROM slot WHERE job_id = ?', query.job_id),
         ...indexedBy(slotsOfSession, query.session_id),
       ]
       const [newest] = indexedBy(newestSlotOfSession, query.session_id)
       return read(() => {
-        const source = { table: 'slot', select: joined, filter, indexed, newest }
+        const source = { table: 'slot', select: joined, filter, indexed, newest, from_id: query.from_id }
         const { rows, next } = listPart<StoredSlot>(db, source, query)
         return { rows: rows.map(withProject), next }
       })

@@ -47,6 +47,8 @@ export interface ListSource {
   ordered?: ((end: number) => { ids: readonly number[]; next: number | null }) | undefined
   /** A query of the largest id that a row of the list may have, where one is known: newer rows are skipped. */
   newest?: IndexedIds | undefined
+  /** The smallest id of the list, where one is known: older rows are not read. */
+  from_id?: number | undefined
 }
 
 /** Returns the ids that an indexed filter matches, when its values are given. */
@@ -96,7 +98,7 @@ function isSelective(db: Database.Database, { sql, values }: IndexedIds): boolea
 /** Returns the next part of a list, newest first: `next` may be set with fewer rows than `limit`. */
 export function listPart<Row extends { id: number }>(
   db: Database.Database,
-  { table, select, filter, indexed, ordered, newest }: ListSource,
+  { table, select, filter, indexed, ordered, newest, from_id = 0 }: ListSource,
   { limit, before }: PageQuery,
 ): Page<Row> {
   let end = before ?? Number.MAX_SAFE_INTEGER
@@ -139,7 +141,7 @@ export function listPart<Row extends { id: number }>(
       `${select} WHERE ${table}.id >= ? AND ${table}.id < ? AND ${filter.where()} ORDER BY ${table}.id DESC LIMIT ?`,
     )
     .all(start, end, ...filter.values, limit + 1)
-  return rows.length > limit ? toPage(rows, limit) : { rows, next: start === 0 ? null : start }
+  return rows.length > limit ? toPage(rows, limit) : { rows, next: start <= from_id ? null : start }
 }
 
 /** Prepares the statements of one value in `meta`, which is stored as JSON and missing until it is saved. */

@@ -8,7 +8,8 @@ import { alignPairs, describeValue, formatValue, plural, timeText } from '../../
 import type { Command, Noun } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
 import { noFillReasons } from '../../contract/no-fill.ts'
-import type { PlacementDetail, PlacementFunnel } from '../../contract/resources/placements.ts'
+import type { PlacementFunnel } from '../../contract/resources/funnel.ts'
+import type { PlacementDetail } from '../../contract/resources/placements.ts'
 import { create } from './create.ts'
 
 /** The indent of the tables in a section. */
@@ -58,7 +59,11 @@ export const placements: Noun = {
     create,
     endpointCommand('placements.list', {
       empty: 'No placements yet. Create one: svc placements create',
-      examples: ['placements list', 'placements list --fill false --since 10m -o jsonl'],
+      examples: [
+        'placements list',
+        'placements list --missing visible',
+        'placements list --reason no_demand --since 10m -o jsonl',
+      ],
       columns: [
         { name: 'when', field: 'created_at_ms', kind: 'time', paint: paintDim },
         { name: 'slot', field: 'slot_id', kind: 'id' },

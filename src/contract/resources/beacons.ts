@@ -5,10 +5,14 @@ import { acceptMeanings } from '../error-codes.ts'
 import { ReasonCode } from '../errors.ts'
 import {
   AssetToken,
+  BooleanText,
   ContractVersion,
+  Currency,
+  codesText,
   EpochMs,
   Format,
   Opaque,
+  PriceFilter,
   page,
   pageQuery,
   requestIdField,
@@ -269,6 +273,8 @@ export type Metric = z.infer<typeof Metric>
 
 /** Whether an accepted beacon counts, or why it was rejected. */
 export const BeaconReason = z.union([AcceptCode, ReasonCode])
+/** Reasons of beacons, separated by commas. */
+export const BeaconReasons = codesText([...acceptCodes, ...ReasonCode.options], 'reasons such as BELOW_THRESHOLD')
 
 export const BeaconItem = assumedObject('A93', () => ({
   beacon_id: assumed(z.string().nullable(), 'A70', 'Idempotency key; null when a rejected body had none.'),
@@ -311,7 +317,15 @@ export const control = declareEndpoints({
       format: Format.optional().describe('Only this format.'),
       session_id: z.string().optional().describe('Only this session.'),
       client_id: z.string().optional().describe('Only this project.'),
+      reason: BeaconReasons.optional().describe(
+        'Only beacons with this reason_code, or one of several separated by commas: why they do not count, or why they were refused.',
+      ),
+      billed: BooleanText.optional().describe('Only beacons that production would bill, or only those it would not.'),
+      metric: Metric.optional().describe('Only beacons that count for this metric.'),
+      gross_cpm: PriceFilter.optional().describe('Only beacons of fills at this price per thousand.'),
+      currency: Currency.optional().describe('Only beacons of fills with a price in this currency.'),
       since: Since.optional().describe('Only beacons received since then.'),
+      until: Since.optional().describe('Only beacons received before then.'),
     })),
     response: page(BeaconItem),
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { declareEndpoints, publicApi, reading } from '../endpoint.ts'
+import { ReasonCode } from '../errors.ts'
 import {
   AssetToken,
   AuthoritativeConsent,
@@ -7,6 +8,7 @@ import {
   CampaignFilter,
   Currency,
   clientIdField,
+  codesText,
   EpochMs,
   Format,
   JobFilter,
@@ -22,6 +24,7 @@ import {
   promptField,
   RequestConsent,
   Since,
+  SlotFilter,
   SlotHint,
   SlotId,
   SlotStatus,
@@ -32,9 +35,10 @@ import {
   WaitMsQuery,
 } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, documented, observed, strictObject } from '../objects.ts'
-import { BeaconItem, Metric } from './beacons.ts'
+import { acceptCodes, BeaconItem, Metric } from './beacons.ts'
 import { DecodedConsentString } from './consent.ts'
 import { EvidenceEntry } from './evidence.ts'
+import { FillStep, funnelPlacements, PlacementFunnel } from './funnel.ts'
 
 const size = z.int().min(1)
 const url = z.string().max(2048)
@@ -318,36 +322,10 @@ export const PlacementDetail = assumedObject('A52', () => ({
 }))
 export type PlacementDetail = z.infer<typeof PlacementDetail>
 
-/** How many of the newest placements a funnel covers. */
-export const funnelPlacements = 1_000
-
-const steps = assumedFields('A93', () => ({
-  decided: z.int().describe('Fills of this format.'),
-  framed: z.int().describe('Fills whose frame was loaded.'),
-  rendered: z.int().describe('Fills with an accepted render beacon.'),
-  visible: z.int().describe('Fills that were viewable by the thresholds of their project.'),
-  billable: z.int().describe('Fills that production would bill.'),
-}))
-
-export const PlacementFunnel = assumedObject('A93', () => ({
-  placements: z.int().describe(`Placements that were counted, at most the newest ${funnelPlacements}.`),
-  is_complete: z.boolean().describe('True when there are no older placements.'),
-  pending: z.int().describe('Not decided yet, or never.'),
-  fills: z.int().describe('Filled.'),
-  no_fills: z.int().describe('Not filled.'),
-  no_fill_reasons: z
-    .array(
-      assumedObject('A31', () => ({
-        no_fill_reason: NoFillReasonCode.describe('Why.'),
-        count: z.int().describe('Placements.'),
-      })),
-    )
-    .describe('Most frequent first.'),
-  formats: z
-    .array(strictObject(() => ({ format: assumed(Format, 'A93', 'Format of the fill.'), ...steps() })))
-    .describe('How far the fills of each format got.'),
-}))
-export type PlacementFunnel = z.infer<typeof PlacementFunnel>
+const PlacementReasons = codesText(
+  [...NoFillReasonCode.options, ...acceptCodes, ...ReasonCode.options],
+  'reasons such as no_demand or BELOW_THRESHOLD',
+)
 
 export const control = declareEndpoints({
   'placements.funnel': {
@@ -375,6 +353,14 @@ export const control = declareEndpoints({
       campaign_id: CampaignFilter.optional().describe('Only fills by this campaign.'),
       format: Format.optional().describe('Only fills of this format.'),
       fill: BooleanText.optional().describe('Only fills, or only no-fills.'),
+      decided: BooleanText.optional().describe('Only decided placements, or only those that are not.'),
+      reason: PlacementReasons.optional().describe(
+        'Only placements that did not fill for this reason, or have a beacon with this reason_code; several are separated by commas.',
+      ),
+      billed: BooleanText.optional().describe('Only fills that production would bill, or only fills it would not.'),
+      reached: FillStep.optional().describe('Only fills that got this far.'),
+      missing: FillStep.optional().describe('Only fills that did not get this far: visible finds those never viewed.'),
+      from_slot_id: SlotFilter.optional().describe('Only this placement and newer ones.'),
       since: Since.optional().describe('Only placements created since then.'),
     })),
     response: page(PlacementItem),

@@ -195,8 +195,9 @@ test('playground: size, position and session of the form are sent, the surface a
     if (name === 'curl') expect(text).toBe(curlExport(call, target))
   }
   const surface = page.locator('.surface')
-  await surface.getByRole('textbox').fill('hiking boots')
-  await surface.getByRole('button', { name: 'Send' }).click()
+  expect(await surface.getByRole('button', { name: 'Send' }).count()).toBe(0)
+  await page.getByLabel('Prompt text').fill('hiking boots')
+  await form.getByRole('button', { name: 'Send', exact: true }).click()
   await expect.poll(async () => JSON.stringify(await sentBody())).toContain('[removed: 12 characters]')
   await page.getByRole('button', { name: 'Start over' }).click()
   await expect.poll(() => new URL(page.url()).search).toBe('')

@@ -20,14 +20,23 @@ import {
   type Table,
   timeColumn,
 } from '../../parts/DataTable.tsx'
-import { choiceOf, type Filter, ListPage, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
+import { Figure, type Filters, rowsOf } from '../../parts/Figures.tsx'
+import { choiceOf, type Filter, ListPage, onDemand, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
 import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip, dateAndTime, duration, Id, kindOf, lag, routeTo, StatusChip, Time } from '../../parts/Values.tsx'
 
+const rateOf = (name: string, color: string, verdict: string): Rate => ({
+  name,
+  color,
+  isCounted: ({ type }) => type === `beacon.${verdict}`,
+  list: 'beacons',
+  filters: { verdict },
+})
+
 const rates: readonly Rate[] = [
-  { name: 'Accepted', color: '--good', isCounted: ({ type }) => type === 'beacon.accepted' },
-  { name: 'Duplicate', color: '--warn', isCounted: ({ type }) => type === 'beacon.duplicate' },
-  { name: 'Rejected', color: '--bad', isCounted: ({ type }) => type === 'beacon.rejected' },
+  rateOf('Accepted', '--good', 'accepted'),
+  rateOf('Duplicate', '--warn', 'duplicate'),
+  rateOf('Rejected', '--bad', 'rejected'),
 ]
 
 const events = ['render', 'visible', 'click', 'play_started', 'play_completed', 'completion', 'heartbeat']
@@ -37,8 +46,18 @@ const filters: readonly Filter[] = [
   choiceOf('verdict', 'Verdict', ['accepted', 'duplicate', 'rejected']),
   choiceOf('event', 'Event', events),
   choiceOf('format', 'Format', ['banner', 'clip', 'native']),
+  choiceOf('reason', 'Reason', Object.keys(acceptMeanings)),
+  choiceOf('billed', 'Billed', [
+    ['true', 'yes'],
+    ['false', 'no'],
+  ]),
   projectFilter,
   sinceFilter,
+  onDemand('metric', 'Metric'),
+  onDemand('gross_cpm', 'Price CPM'),
+  onDemand('currency', 'Currency'),
+  onDemand('session_id', 'Session'),
+  onDemand('until', 'Until'),
 ]
 
 export function BeaconsPage() {
@@ -56,10 +75,10 @@ export function BeaconsPage() {
           A page sends them when it shows a frame: open the demo host, or <code>svc beacons send</code>.
         </Empty>
       }
-      above={({ client_id, since }) => (
+      above={({ client_id, since, session_id }) => (
         <>
           <LastMinute rates={rates} />
-          <FormatFunnel query={{ client_id, since, session_id: search.state.data?.session_id }} />
+          <FormatFunnel query={{ client_id, since, session_id: session_id ?? search.state.data?.session_id }} />
         </>
       )}
     >
@@ -105,12 +124,19 @@ interface FunnelQuery {
 function FormatFunnel({ query }: { query: FunnelQuery }) {
   const { state } = useResource('placements.funnel', { query }, isAffected)
   if (state.status !== 'ready' || state.data.fills === 0) return null
-  const { formats, placements, is_complete } = state.data
+  const { formats, placements, is_complete, oldest_slot_id } = state.data
+  const counted = { ...query, from_slot_id: is_complete ? null : oldest_slot_id }
+  const filtersOf = (step: (typeof steps)[number], format: string): Filters => ({
+    ...counted,
+    format,
+    reached: step === 'decided' ? null : step,
+  })
   return (
     <>
       <p className="label soft funnel-range">
         {!is_complete && 'Newest '}
-        {placements.toLocaleString('en')} {placements === 1 ? 'placement' : 'placements'}
+        <Figure count={placements} list="placements" filters={counted} />{' '}
+        {placements === 1 ? 'placement' : 'placements'}
         {query.client_id !== undefined && ` in ${query.client_id}`}
         {query.session_id !== undefined && ` in session ${query.session_id}`}
         {query.since !== undefined && ` in the last ${query.since}`}
@@ -123,7 +149,8 @@ function FormatFunnel({ query }: { query: FunnelQuery }) {
             <h2 className="bar spread">
               {format.format}
               <span className="faint tiny">
-                {format.decided.toLocaleString('en')} {format.decided === 1 ? 'fill' : 'fills'}
+                <Figure count={format.decided} list="placements" filters={filtersOf('decided', format.format)} />{' '}
+                {format.decided === 1 ? 'fill' : 'fills'}
               </span>
             </h2>
             <dl>
@@ -135,7 +162,9 @@ function FormatFunnel({ query }: { query: FunnelQuery }) {
                       <span className="funnel-bar" style={{ width: `${(100 * format[step]) / format.decided}%` }} />
                     )}
                   </dd>
-                  <dd className="number">{format[step].toLocaleString('en')}</dd>
+                  <dd className="number">
+                    <Figure count={format[step]} list="placements" filters={filtersOf(step, format.format)} />
+                  </dd>
                 </div>
               ))}
             </dl>
@@ -179,7 +208,13 @@ const columns: readonly Column<BeaconItem>[] = [
     width: '84px',
     isNumber: true,
     cell: ({ occurred_at_ms, received_at_ms }) =>
-      occurred_at_ms === null ? null : lag(received_at_ms - occurred_at_ms),
+      occurred_at_ms === null ? null : received_at_ms < occurred_at_ms ? (
+        <span title="The beacon states a time after its arrival: the clock of its page is ahead of the sandbox clock.">
+          {lag(received_at_ms - occurred_at_ms)}
+        </span>
+      ) : (
+        lag(received_at_ms - occurred_at_ms)
+      ),
   },
   timeColumn('received_at_ms'),
 ]
@@ -235,7 +270,9 @@ export function VerdictChips({ beacon: { verdict, reason_code, would_bill, metri
     <>
       <Chip>{verdict}</Chip>
       {reason_code !== 'OK' && reason_code !== 'DUPLICATE' && (
-        <Chip tone={verdict === 'rejected' ? 'bad' : 'warn'}>{reason_code}</Chip>
+        <Link className="chip-link" href={rowsOf('beacons', { reason: reason_code })}>
+          <Chip tone={verdict === 'rejected' ? 'bad' : 'warn'}>{reason_code}</Chip>
+        </Link>
       )}
       {would_bill && <Chip tone="money">{`bills ${metric ?? ''}`}</Chip>}
     </>

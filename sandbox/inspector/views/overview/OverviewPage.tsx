@@ -10,18 +10,33 @@ import { type Resource, useResource } from '../../data/resource.ts'
 import { LastMinute, type Rate } from '../../parts/Chart.tsx'
 import { CodeTabs, type CodeVariant } from '../../parts/Code.tsx'
 import { SelectField } from '../../parts/Fields.tsx'
+import { TotalsPanel } from '../../parts/Figures.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip, CopyButton, dateAndTime, duration, Id, Time } from '../../parts/Values.tsx'
 
 const rates: readonly Rate[] = [
-  { name: 'Placements', color: '--good', isCounted: ({ type }) => type === 'placement.decided' },
+  {
+    name: 'Decisions',
+    color: '--good',
+    isCounted: ({ type }) => type === 'placement.decided',
+    list: 'placements',
+    filters: { decided: 'true' },
+  },
   {
     name: 'Beacons',
     color: '--focus',
-    isCounted: ({ type }) => type === 'beacon.accepted' || type === 'beacon.duplicate',
+    isCounted: ({ type }) => type.startsWith('beacon.'),
+    list: 'beacons',
+    filters: {},
   },
-  { name: 'Rejected', color: '--bad', isCounted: ({ type }) => type === 'beacon.rejected' },
+  {
+    name: 'Rejected',
+    color: '--bad',
+    isCounted: ({ type }) => type === 'beacon.rejected',
+    list: 'beacons',
+    filters: { verdict: 'rejected' },
+  },
 ]
 
 const changesInfo = new Set(['clock.changed', 'sandbox.reset', 'sandbox.restored'])
@@ -56,7 +71,13 @@ export function OverviewPage() {
       <div className="columns">
         <div className="column">
           <LastMinute rates={rates} />
-          <Totals />
+          <TotalsPanel
+            actions={
+              <Link className="link" href="/billing">
+                Billing
+              </Link>
+            }
+          />
           <Panel
             title="First placement"
             lead="Run it in a terminal: the placement appears below and under Placements at once."
@@ -237,69 +258,6 @@ function outcomeOf({ type, data }: SandboxEvent): string | null {
   if (type === 'placement.decided') return data.fill === true ? 'fill' : 'no_fill'
   if (type.startsWith('beacon.')) return typeof data.verdict === 'string' ? data.verdict : null
   return typeof data.lifecycle_state === 'string' ? data.lifecycle_state : null
-}
-
-const isAffected = ({ type }: SandboxEvent) => type === 'placement.decided' || type.startsWith('beacon.')
-
-/** How many placements there are, how they ended, and what production would have billed. */
-function Totals() {
-  const funnel = useResource('placements.funnel', {}, isAffected)
-  const billing = useResource('billing.report', {}, isAffected)
-  return (
-    <Panel
-      title="Totals"
-      actions={
-        <Link className="link" href="/billing">
-          Billing
-        </Link>
-      }
-    >
-      <Shown resource={funnel}>
-        {({ placements, is_complete, fills, no_fills, pending, no_fill_reasons }) => {
-          // Billing counts all placements, the funnel at most the newest 1,000.
-          const ofAll = is_complete ? '' : ' (all)'
-          return (
-            <>
-              <dl className="figures">
-                <Total name={is_complete ? 'Placements' : 'Newest placements'} value={placements} />
-                <Total name="Fills" value={fills} />
-                <Total name="No-fills" value={no_fills} />
-                {pending > 0 && <Total name="Pending" value={pending} />}
-                {billing.state.status === 'ready' && (
-                  <>
-                    <Total
-                      name={`Billed${ofAll}`}
-                      value={billing.state.data.totals.reduce((sum, { count }) => sum + count, 0)}
-                    />
-                    <Total name={`Did not count${ofAll}`} value={billing.state.data.not_counted.count} />
-                  </>
-                )}
-              </dl>
-              {no_fill_reasons.length > 0 && (
-                <ul className="bar wrapping reasons-line">
-                  {no_fill_reasons.map(({ no_fill_reason, count }) => (
-                    <li key={no_fill_reason} className="bar">
-                      <Chip tone="warn">{no_fill_reason}</Chip>
-                      <span className="soft">{count.toLocaleString('en')}</span>
-                    </li>
-                  ))}
-                </ul>
-              )}
-            </>
-          )
-        }}
-      </Shown>
-    </Panel>
-  )
-}
-
-function Total({ name, value }: { name: string; value: number }) {
-  return (
-    <div>
-      <dt className="soft">{name}</dt>
-      <dd>{value.toLocaleString('en')}</dd>
-    </div>
-  )
 }
 
 /** Returns the environment of a project for five stacks. */

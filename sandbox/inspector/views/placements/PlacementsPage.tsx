@@ -1,5 +1,8 @@
 /** Every slot of the sandbox, newest first; also the slots of one job, campaign or session. */
 import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { acceptMeanings } from '../../../../src/contract/error-codes.ts'
+import { noFillReasons } from '../../../../src/contract/no-fill.ts'
 import type { PlacementItem } from '../../../../src/contract/resources/placements.ts'
 import { listOf, useResource } from '../../data/resource.ts'
 import {
@@ -11,11 +14,15 @@ import {
   type Table,
   timeColumn,
 } from '../../parts/DataTable.tsx'
-import { choiceOf, type Filter, ListPage, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
+import { rowsOf, TotalsPanel } from '../../parts/Figures.tsx'
+import { choiceOf, type Filter, ListPage, onDemand, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
 import { Empty, Page, Shown, TabSet } from '../../parts/Page.tsx'
 import { Chip, kindOf, routeTo } from '../../parts/Values.tsx'
 import { BeaconTable } from '../beacons/Beacons.tsx'
 import { ConsentTable } from '../records/ConsentPage.tsx'
+
+/** How far a fill may get. */
+const fillSteps = ['framed', 'rendered', 'visible', 'billable']
 
 const filters: readonly Filter[] = [
   {
@@ -31,7 +38,17 @@ const filters: readonly Filter[] = [
     ['false', 'no-fills'],
   ]),
   choiceOf('format', 'Format', ['banner', 'clip', 'native']),
+  choiceOf('billed', 'Billed', [
+    ['true', 'yes'],
+    ['false', 'no'],
+  ]),
+  choiceOf('missing', 'Never', fillSteps),
+  choiceOf('reason', 'Reason', [...Object.keys(noFillReasons), ...Object.keys(acceptMeanings)]),
   sinceFilter,
+  onDemand('reached', 'Reached'),
+  onDemand('decided', 'Decided'),
+  onDemand('session_id', 'Session'),
+  onDemand('from_slot_id', 'From slot'),
 ]
 
 export function PlacementsPage() {
@@ -102,7 +119,11 @@ const columns: readonly Column<PlacementItem>[] = [
     cell: (item) => (
       <span className="bar">
         <Chip>{outcomeOf(item)}</Chip>
-        <Chip tone="warn">{item.no_fill_reason}</Chip>
+        {item.no_fill_reason !== null && (
+          <Link className="chip-link" href={rowsOf('placements', { reason: item.no_fill_reason })}>
+            <Chip tone="warn">{item.no_fill_reason}</Chip>
+          </Link>
+        )}
       </span>
     ),
   },
@@ -135,10 +156,20 @@ const table: Table<PlacementItem> = {
   isAffected: ({ type }) => type === 'placement.decided' || type === 'job.created',
 }
 
+/** By how far they got, placements come and go with their frames and beacons. */
+const judgedTable: Table<PlacementItem> = {
+  ...table,
+  isAffected: (event) => table.isAffected(event) || event.type === 'frame.loaded' || event.type.startsWith('beacon.'),
+}
+
+function isJudged(query: object): boolean {
+  return ['billed', 'missing', 'reached', 'reason'].some((name) => name in query)
+}
+
 /** A list of placements by a query of placements.list. A slot_id shows only that one. */
 function PlacementTable(props: Omit<LiveTableProps<PlacementItem>, 'table'>) {
   const { slot_id } = props.query
-  if (slot_id === undefined) return <LiveTable table={table} {...props} />
+  if (slot_id === undefined) return <LiveTable table={isJudged(props.query) ? judgedTable : table} {...props} />
   return <OnePlacement slot_id={slot_id} empty={props.empty} />
 }
 
@@ -156,6 +187,7 @@ export function SessionPage({ id }: { id: string }) {
   const query = { session_id: id }
   return (
     <Page title={id} copies="session_id" lead="A session, in every project that has one with this name" isFull>
+      <TotalsPanel query={query} />
       <TabSet
         label="Of this session"
         className="full-tabs"

@@ -1,10 +1,12 @@
 /** The billing report: totals, by day, by format and price, and the beacons that did not count. */
 import { useEffect, useState } from 'react'
+import { Link } from 'wouter'
 import type { BillingReport } from '../../../../src/contract/resources/billing.ts'
 import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chart } from '../../parts/Chart.tsx'
+import { Figure, type Filters, notCountedFilters, ReasonFigure, rowsOf } from '../../parts/Figures.tsx'
 import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/ListPage.tsx'
 import { Empty, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip } from '../../parts/Values.tsx'
@@ -38,10 +40,11 @@ export function BillingPage() {
             </Empty>
           ) : (
             <div className="column">
-              <Totals report={data} />
+              <Totals report={data} values={values} />
+              <Fills values={values} />
               {clock.data !== null && <Days values={values} report={data} now_ms={clock.data.now_ms} />}
-              <Lines report={data} />
-              <NotCounted report={data} />
+              <Lines report={data} values={values} />
+              <NotCounted report={data} values={values} />
             </div>
           )
         }
@@ -54,7 +57,13 @@ function money(amount: number, currency: string): string {
   return `${amount.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 6 })} ${currency}`
 }
 
-function Totals({ report: { totals, not_counted } }: { report: BillingReport }) {
+interface ReportProps {
+  report: BillingReport
+  values: Filters
+}
+
+function Totals({ report, values }: ReportProps) {
+  const { totals, not_counted } = report
   return (
     <div className="totals">
       {totals.map(({ client_id, billing_model, currency, count, amount, publisher_amount }) => (
@@ -65,21 +74,69 @@ function Totals({ report: { totals, not_counted } }: { report: BillingReport }) 
           </h2>
           <p className="figure">{money(amount, currency)}</p>
           <p className="soft">
-            {count.toLocaleString('en')} billed, {money(publisher_amount, currency)} to the publisher
+            <Figure count={count} list="beacons" filters={{ ...values, client_id, currency, billed: 'true' }} /> billed,{' '}
+            {money(publisher_amount, currency)} to the publisher
           </p>
         </section>
       ))}
       <section className="panel" aria-label="Did not count">
         <h2>Did not count</h2>
-        <p className="figure">{not_counted.count.toLocaleString('en')}</p>
+        <p className="figure">
+          <Figure count={not_counted.count} list="beacons" filters={{ ...values, ...notCountedFilters(report) }} />
+        </p>
         <p className="soft">beacons, accepted, repeated or rejected</p>
         <p className="bar wrapping">
-          {not_counted.reasons.slice(0, 3).map(({ reason_code, count }) => (
-            <Chip key={reason_code} tone="warn">{`${reason_code} ${count.toLocaleString('en')}`}</Chip>
+          {not_counted.reasons.slice(0, 3).map(({ reason_code: reason, count }) => (
+            <span key={reason} className="bar">
+              <ReasonFigure reason={reason} count={count} list="beacons" filters={{ ...values, reason }} />
+            </span>
           ))}
         </p>
       </section>
     </div>
+  )
+}
+
+const isFunnelAffected = ({ type }: SandboxEvent) =>
+  isAffected({ type } as SandboxEvent) || type === 'placement.decided'
+
+/** The commonest cause first: a fill that nobody saw has no beacon that could say why it is not billed. */
+function Fills({ values }: { values: Filters }) {
+  const { client_id, session_id, since } = values
+  const query = Object.fromEntries(Object.entries({ client_id, session_id, since }).filter(([, value]) => value))
+  const { state } = useResource('placements.funnel', { query }, isFunnelAffected)
+  if (state.status !== 'ready' || state.data.fills === 0) return null
+  const { fills, formats, is_complete, oldest_slot_id } = state.data
+  const counted = { ...query, from_slot_id: is_complete ? null : oldest_slot_id }
+  const without = (step: 'rendered' | 'visible' | 'billable') =>
+    fills - formats.reduce((sum, format) => sum + format[step], 0)
+  const causes = [
+    ['Not billed', without('billable'), { billed: 'false' }],
+    ['Never viewed', without('visible'), { missing: 'visible' }],
+    ['Without a render beacon', without('rendered'), { missing: 'rendered' }],
+  ] as const
+  return (
+    <Panel
+      title="Fills that bill nothing"
+      lead={is_complete ? 'By placement; a fill that was never viewed is in both counts.' : 'Of the newest placements.'}
+    >
+      <dl className="figures">
+        <div>
+          <dt className="soft">Fills</dt>
+          <dd>
+            <Figure count={fills} list="placements" filters={{ ...counted, fill: 'true' }} />
+          </dd>
+        </div>
+        {causes.map(([name, count, filters]) => (
+          <div key={name}>
+            <dt className="soft">{name}</dt>
+            <dd>
+              <Figure count={count} list="placements" filters={{ ...counted, ...filters }} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
   )
 }
 
@@ -146,7 +203,7 @@ function Days({ values, report, now_ms }: DaysProps) {
   )
 }
 
-function Lines({ report: { lines } }: { report: BillingReport }) {
+function Lines({ report: { lines }, values }: ReportProps) {
   return (
     <Panel title="By format and price">
       {lines.length === 0 ? (
@@ -180,7 +237,9 @@ function Lines({ report: { lines } }: { report: BillingReport }) {
                       {line.is_billed && <Chip tone="money">billed</Chip>}
                     </span>
                   </td>
-                  <td className="number">{line.count.toLocaleString('en')}</td>
+                  <td className="number">
+                    <Figure count={line.count} list="beacons" filters={{ ...values, ...filtersOfLine(line) }} />
+                  </td>
                   <td className="number">{line.gross_cpm.toFixed(2)}</td>
                   <td className="number">{line.is_billed ? money(line.amount, line.currency) : '–'}</td>
                   <td className="number">{line.is_billed ? money(line.publisher_amount, line.currency) : '–'}</td>
@@ -194,7 +253,11 @@ function Lines({ report: { lines } }: { report: BillingReport }) {
   )
 }
 
-function NotCounted({ report: { not_counted } }: { report: BillingReport }) {
+function filtersOfLine({ client_id, format, metric, gross_cpm, currency }: BillingReport['lines'][number]): Filters {
+  return { client_id, format, metric, gross_cpm: String(gross_cpm), currency }
+}
+
+function NotCounted({ report: { not_counted }, values }: ReportProps) {
   const { count, reasons, beacons } = not_counted
   if (count === 0) return null
   const most = Math.max(...reasons.map((reason) => reason.count))
@@ -204,11 +267,15 @@ function NotCounted({ report: { not_counted } }: { report: BillingReport }) {
         <ul className="reasons">
           {reasons.map((reason) => (
             <li key={reason.reason_code}>
-              <Chip tone="warn">{reason.reason_code}</Chip>
+              <Link className="chip-link" href={rowsOf('beacons', { ...values, reason: reason.reason_code })}>
+                <Chip tone="warn">{reason.reason_code}</Chip>
+              </Link>
               <span className="funnel-track">
                 <span className="funnel-bar" style={{ width: `${(100 * reason.count) / most}%` }} />
               </span>
-              <span className="number">{reason.count.toLocaleString('en')}</span>
+              <span className="number">
+                <Figure count={reason.count} list="beacons" filters={{ ...values, reason: reason.reason_code }} />
+              </span>
             </li>
           ))}
         </ul>

@@ -36,7 +36,7 @@ const filters: readonly Filter[] = [
     ['1h', '1 hour'],
     ['1d', '1 day'],
   ]),
-  choiceOf('foreign', 'Pages', [['true', 'that no project allows']]),
+  choiceOf('foreign', 'Sent by', [['true', 'pages that no project allows']]),
   {
     name: 'reason',
     label: 'Reason code',
