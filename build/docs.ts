@@ -55,9 +55,25 @@ export async function buildDocs(outDir: string): Promise<void> {
   const [colours] = /:root \{[\s\S]*?\n\}\n/.exec(readFileSync(demoStyle, 'utf8')) ?? []
   if (colours === undefined)
     throw new Error('The styles of the demo have no :root, whose colours the documentation uses.')
-  write('docs.css', `${colours}${readFileSync(join(site, 'docs.css'), 'utf8')}`)
+  write('docs.css', `${withPlainColours(colours)}${readFileSync(join(site, 'docs.css'), 'utf8')}`)
   const script = join(site, 'docs.ts')
   write('docs.js', (await transformWithOxc(readFileSync(script, 'utf8'), script)).code)
+}
+
+/** Puts colours before those of `light-dark()` that every browser has. */
+function withPlainColours(colours: string): string {
+  const pairs = [...colours.matchAll(/(--[\w-]+): light-dark\(([^,]+), ([^)]+)\);/g)]
+  const rule = (selector: string, scheme: 'light' | 'dark') =>
+    `${selector} {\n  color-scheme: ${scheme};\n${pairs.map(([, name, light, dark]) => `  ${name}: ${scheme === 'light' ? light : dark};\n`).join('')}}\n`
+  const others = [...colours.matchAll(/^ {2}(--[\w-]+): (?!light-dark).*;$/gm)].map(([line]) => line).join('\n')
+  return [
+    `:root {\n${others}\n}\n`,
+    rule(':root', 'light'),
+    `@media (prefers-color-scheme: dark) {\n${rule(':root', 'dark')}}\n`,
+    rule(':root[data-theme="light"]', 'light'),
+    rule(':root[data-theme="dark"]', 'dark'),
+    `@supports (color: light-dark(#000, #fff)) {\n${colours}}\n`,
+  ].join('')
 }
 
 const missing = `<h1>Page not found</h1><p>Search above, or go to the <a href="${docsPath}">contents</a>.</p>`

@@ -74,3 +74,23 @@ function inkRows(
   }
   return { first: Math.min(...found), last: Math.max(...found) }
 }
+
+test('the controls of the demo stand beside their names, and its header has its height', async () => {
+  const context = await stage.browser.newContext({ viewport: { width: 1_280, height: 800 } })
+  const page = await context.newPage()
+  await page.goto(`${stage.sandbox.url}/_sandbox/demo`)
+  await page.waitForFunction(() => document.querySelectorAll('.choice').length > 0)
+  const rows = await page.evaluate(() =>
+    [...document.querySelectorAll('.choice')].map((choice) => {
+      const [legend, segments] = [...choice.children].map((child) => child.getBoundingClientRect())
+      return { beside: legend!.right <= segments!.left && legend!.top < segments!.bottom, width: segments!.width > 200 }
+    }),
+  )
+  expect(new Set(rows.map((row) => JSON.stringify(row)))).toEqual(new Set(['{"beside":true,"width":true}']))
+  const header = await page.evaluate(() => {
+    const bar = document.querySelector('.window-bar')!
+    return bar.getBoundingClientRect().height >= bar.scrollHeight
+  })
+  expect(header).toBe(true)
+  await context.close()
+})

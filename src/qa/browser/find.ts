@@ -15,7 +15,7 @@ export interface BrowserPlaces {
   cwd: string
 }
 
-export interface FoundBrowser {
+interface FoundBrowser {
   /** Its program file, or the package that contains it. */
   path: string
   /** Resolves with its program file, which a package unpacks first. */

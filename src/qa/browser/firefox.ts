@@ -11,7 +11,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserType, LaunchOptions } from 'playwright-core'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
-import type { Launched, Preference } from './launch.ts'
+import type { Launched, Limit } from './launch.ts'
+
+/** Playwright sets no reduced motion by WebDriver BiDi, and reads no bodies of requests. */
+const always: Limit[] = ['reduced_motion', 'request_bodies']
 
 /** Commands without which a page is still a page. */
 const dispensable = new Set(['emulation.setMediaFeaturesOverride'])
@@ -30,7 +33,7 @@ export async function launchFirefox(firefox: BrowserType, options: LaunchOptions
   // Windows has no scripts that start a program in their place.
   if (process.platform === 'win32' || executablePath === undefined) {
     const browser = await launch(executablePath)
-    return { browser, process: { kill: () => browser.close() }, cannot: ['reduced_motion'] }
+    return { browser, process: { kill: () => browser.close() }, cannot: always }
   }
   const relay = await openRelay()
   const folder = mkdtempSync(join(tmpdir(), 'svc-firefox-'))
@@ -41,7 +44,7 @@ export async function launchFirefox(firefox: BrowserType, options: LaunchOptions
     browser.on('disconnected', () => relay.close())
     // Shows which commands are missing.
     await (await browser.newContext()).close()
-    const cannot: Preference[] = relay.lacks().size > 0 ? ['dark', 'reduced_motion'] : ['reduced_motion']
+    const cannot: Limit[] = relay.lacks().size > 0 ? ['dark', ...always] : always
     return { browser, process: { kill: () => browser.close() }, cannot }
   } catch (error) {
     relay.close()

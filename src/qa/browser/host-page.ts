@@ -18,6 +18,8 @@ import type { Open } from './schema.ts'
 export interface HostPageOptions extends Omit<Open, 'of' | 'set' | 'unset' | 'turn' | 'publishable_key' | 'endpoint'> {
   origin: string
   base_url: string
+  /** Whether the page itself notes its beacons, in a browser that does not show what it sends. */
+  notes_beacons?: boolean
 }
 
 /** A request of the page to the service. */
@@ -77,6 +79,7 @@ export async function openHostPage(browser: Browser, options: HostPageOptions): 
     await context.route((url) => url.origin === origin, serveWith(options, host.served))
     watch(context, new URL(base_url).origin, origin, host)
     const page = await context.newPage()
+    if (options.notes_beacons === true) await page.addInitScript(noteBeacons, `${base_url}/v1/beacons`)
     page.on('console', (message) => {
       if (message.type() === 'error') host.console_errors.push(message.text())
       if (message.type() === 'warning') host.console_warnings.push(message.text())
@@ -195,12 +198,13 @@ export interface RendererWindow {
 export async function observe(host: HostPage): Promise<Json> {
   const { page, requests } = host
   const seen = await page.evaluate(observeInPage)
-  const { events } = seen
+  const { noted, ...shown } = seen
+  const { events } = shown
   const beacons = events.filter(({ type }) => type === 'beacon')
   const codesOf = (type: string, field: string) =>
     events.filter((event) => event.type === type).map((event) => event[field])
   return {
-    ...seen,
+    ...shown,
     slot_id: events.findLast(({ slot_id }) => typeof slot_id === 'string')?.slot_id ?? null,
     events: events.map(({ type }) => type),
     log: events,
@@ -211,7 +215,7 @@ export async function observe(host: HostPage): Promise<Json> {
     counted: beacons
       .filter(({ accepted, event }) => accepted === true && event !== 'heartbeat')
       .map(({ event }) => event),
-    tries: triesOf(requests),
+    tries: noted === null ? triesOf(requests) : triesOf(noted),
     requests: requests.map(({ method, path, status }) => ({ method, path, status })),
     served: [...host.served],
     console_errors: [...host.console_errors],
@@ -221,7 +225,7 @@ export async function observe(host: HostPage): Promise<Json> {
 }
 
 /** Returns the statuses of the beacons of each event, try by try; 0 where no response came. */
-function triesOf(requests: HostPage['requests']): Record<string, number[]> {
+function triesOf(requests: readonly Pick<PageRequest, 'event' | 'status'>[]): Record<string, number[]> {
   const tries: Record<string, number[]> = {}
   for (const { event, status } of requests) {
     if (event === null) continue
@@ -229,6 +233,26 @@ function triesOf(requests: HostPage['requests']): Record<string, number[]> {
     tries[event].push(status)
   }
   return tries
+}
+
+/** Runs before the page's own scripts: notes each beacon with the status of its response. */
+function noteBeacons(url: string): void {
+  const noted: Pick<PageRequest, 'event' | 'status'>[] = []
+  Object.defineProperty(window, Symbol.for('svc.beacons'), { value: noted })
+  const send = window.fetch
+  window.fetch = async (input, init) => {
+    const isBeacon = init?.method === 'POST' && String(input) === url
+    if (!isBeacon) return send(input, init)
+    const { event = null } = JSON.parse(String(init.body)) as { event?: string }
+    const entry = { event, status: 0 }
+    try {
+      const response = await send(input, init)
+      entry.status = response.status
+      return response
+    } finally {
+      noted.push(entry)
+    }
+  }
 }
 
 /** Runs in the page. */
@@ -247,7 +271,12 @@ function observeInPage() {
   }
   const isShown = (element: HTMLElement) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
   const state = renderer?.state()
+  const beacons = Symbol.for('svc.beacons')
   return {
+    noted:
+      beacons in window
+        ? (window as unknown as Record<symbol, Pick<PageRequest, 'event' | 'status'>[]>)[beacons]!
+        : null,
     events: renderer?.getEvents() ?? [],
     turn: state?.turns.at(-1)?.state ?? null,
     occupied: state?.occupied ?? 0,

@@ -10,8 +10,8 @@ import { webkitPrograms } from './find.ts'
 export interface BrowserHost {
   /** What it is, for verdicts: `Firefox 153.7.0`. */
   readonly name: string
-  /** The preferences of a user that it cannot show a page with. */
-  readonly cannot: readonly Preference[]
+  /** What svc cannot do in it. */
+  readonly cannot: readonly Limit[]
   /** Resolves with the browser, or with a new one when the last has ended. Throws QaError. */
   get(): Promise<Browser>
   /** Kills a browser that hangs and starts another. */
@@ -22,6 +22,8 @@ export interface BrowserHost {
 
 /** A preference of the user that a page may be opened with. */
 export type Preference = 'dark' | 'reduced_motion'
+/** `request_bodies`: it does not show what a page sends. */
+export type Limit = Preference | 'request_bodies'
 
 export interface BrowserOptions {
   /** Default: chromium. */
@@ -42,8 +44,8 @@ const endsWithin_ms = 5_000
 export interface Launched {
   browser: Browser
   process: Pick<BrowserServer, 'kill'>
-  /** What it cannot emulate. */
-  cannot: readonly Preference[]
+  /** What the driver cannot do with it. */
+  cannot: readonly Limit[]
 }
 
 /**

@@ -39,7 +39,12 @@ export const browser = stepKind({
       const { of, set, unset, turn } = options
       await pages.get(state)?.close()
       const opened = await target.browser!.get()
-      const host = await openHostPage(opened, { ...options, origin: state.origin, base_url: target.base_url })
+      const host = await openHostPage(opened, {
+        ...options,
+        origin: state.origin,
+        base_url: target.base_url,
+        notes_beacons: target.browser!.cannot.includes('request_bodies'),
+      })
       pages.set(state, host)
       state.onEnd(async () => {
         if (!(await host.close())) await target.browser!.replace(opened)

@@ -12,7 +12,7 @@ import { type Area, pictureOf } from './picture.ts'
 import { type Fulfilment, openProxy, type PageProxy, type SeenRequest } from './proxy.ts'
 import { openWindow, screenSize, WebDriverError, type WebDriverSession, type WebKitPrograms } from './webdriver.ts'
 
-export interface WebKitOptions {
+interface WebKitOptions {
   programs: WebKitPrograms
   /** Host names that pages may reach beside loopback. */
   reachable: readonly string[] | 'anything'

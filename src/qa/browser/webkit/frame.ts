@@ -167,7 +167,7 @@ export class WebKitFrame {
 }
 
 /** An element that has been found. */
-export class WebKitElement {
+class WebKitElement {
   readonly #frame: WebKitFrame
   readonly #reference: ElementReference
 
@@ -182,7 +182,7 @@ export class WebKitElement {
 }
 
 /** Elements by a selector, looked up at each use. */
-export class WebKitLocator {
+class WebKitLocator {
   readonly #window: WindowOfFrame
   readonly #frame: WebKitFrame
   readonly #query: DeepQuery

@@ -29,7 +29,7 @@ export interface SeenRequest {
   failure(): { errorText: string } | null
 }
 
-export interface SeenResponse {
+interface SeenResponse {
   url(): string
   status(): number
   headers(): Record<string, string>
@@ -45,7 +45,7 @@ export interface Fulfilment {
   body?: string
 }
 
-export interface ProxyOptions {
+interface ProxyOptions {
   /** Host names that may be reached beside loopback. */
   reachable: readonly string[] | 'anything'
   onRequest(request: SeenRequest): void

@@ -18,7 +18,7 @@ export interface WebKitPrograms {
   screen: string | null
 }
 
-export interface WindowOptions {
+interface WindowOptions {
   programs: WebKitPrograms
   /** Port of the proxy on this machine through which every request goes. */
   proxy_port: number
