@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { type Endpoint, isControlPlane } from '../../src/contract/endpoint.ts'
 import {
   ApiError,
   explainIssues,
@@ -93,17 +93,22 @@ function parse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseRe
 /**
  * Returns a body as its schema parses it. A field in the wrong place is refused, with the right place in the error,
  * unless an old client sent it. Other unknown fields are ignored with a warning where the endpoint says so (A14, C02).
+ * Null in an optional field of the API is the field left out, with a warning (A101).
  * @throws ApiError 400
  */
 export function validateBody(
   endpoint: Endpoint,
-  json: unknown,
+  sent: unknown,
   { is_old_client, warnings }: Pick<Context, 'is_old_client' | 'warnings'>,
 ): unknown {
-  const schema = endpoint.branch?.(json) ?? endpoint.body!
-  if (endpoint.misplaced === undefined) return validate(schema, json)
-  const result = parse(schema, json)
+  const schema = (is_old_client ? endpoint.old_client_body : undefined) ?? endpoint.branch?.(sent) ?? endpoint.body!
+  const first = parse(schema, sent)
+  if (first.success) return first.data
+  const json = isControlPlane(endpoint) ? sent : withoutNulls(schema, sent)
+  if (json !== sent) warnings.push('null_as_absent')
+  const result = json === sent ? first : parse(schema, json)
   if (result.success) return result.data
+  if (endpoint.misplaced === undefined) return validate(schema, json)
   const unknown = explainIssues(result.error.issues).fields.filter(({ isUnknown }) => isUnknown)
   const { places, ignoresOthers } = endpoint.misplaced(json)
   const misplaced = unknown.filter(({ at }) => at.length === 1 && Object.hasOwn(places, String(at[0])))
@@ -118,9 +123,47 @@ export function validateBody(
   return validate(schema, json)
 }
 
+/** Returns a value without the optional fields that are null and may not be; the same value when there are none. */
+function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return withoutNulls(schema.unwrap(), value)
+  if (schema instanceof z.ZodUnion) {
+    return schema.options.reduce((rest: unknown, option) => withoutNulls(option, rest), value)
+  }
+  if (Array.isArray(value)) {
+    if (!(schema instanceof z.ZodArray)) return value
+    const items = value.map((item: unknown) => withoutNulls(schema.element, item))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  if (!(schema instanceof z.ZodObject)) return value
+  const { catchall } = schema.def
+  const others = catchall === undefined || catchall instanceof z.ZodNever ? null : catchall
+  const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
+    const field = Object.hasOwn(schema.shape, name) ? (schema.shape[name] as z.ZodType) : null
+    if (inner !== null) return [[name, field === null ? inner : withoutNulls(field, inner)]]
+    const type = field ?? others
+    const mayBeAbsent = type !== null && (field === null || field._zod.optin === 'optional')
+    return mayBeAbsent && !(type as z.ZodType).safeParse(null).success ? [] : [[name, inner]]
+  })
+  const isSame =
+    entries.length === Object.keys(value).length &&
+    entries.every(([name, inner]) => inner === (value as Record<string, unknown>)[name])
+  return isSame ? value : Object.fromEntries(entries)
+}
+
 function remove(value: unknown, at: readonly PropertyKey[]): void {
   const parent = at.slice(0, -1).reduce((inner, name) => (inner as Record<PropertyKey, unknown>)[name], value)
   delete (parent as Record<PropertyKey, unknown>)[at.at(-1)!]
+}
+
+/** Refuses a known parameter that the query has more than once, which no endpoint allows. @throws ApiError 400 */
+export function refuseRepeated(query: Readonly<Record<string, unknown>>, { shape }: z.ZodObject): void {
+  const fields = Object.entries(query).flatMap(([path, values]) =>
+    Array.isArray(values) && Object.hasOwn(shape, path)
+      ? [{ path, message: `is given ${values.length} times`, expected: 'one value' }]
+      : [],
+  )
+  if (fields.length > 0) throw new ApiError('schema_invalid', { fields })
 }
 
 /** Refuses every query parameter: for endpoints that have none (A14). @throws ApiError 400 that lists them */

@@ -23,6 +23,7 @@ import {
   parseJson,
   readBody,
   refuseQuery,
+  refuseRepeated,
   refuseSecretNames,
   refuseSecrets,
   refuseSecretValues,
@@ -249,7 +250,7 @@ async function callEndpoint(
   if (entering !== undefined) await entering
   try {
     checkContentType(request)
-    if (id === 'browser.activate') await checkActivationHeader(services, exchange)
+    if (isActivation(id)) await checkActivationHeader(services, exchange)
     if (endpoint.credentials.length > 0) {
       const caller = findCaller(services, exchange, endpoint)
       context.caller = caller instanceof Promise ? await caller : caller
@@ -258,7 +259,7 @@ async function callEndpoint(
     }
     const parsing = parseInput(services, id, endpoint, exchange)
     const input = parsing instanceof Promise ? await parsing : parsing
-    if (id === 'browser.activate') await takeActivation(services, rates, context, input.body as Activation)
+    if (isActivation(id)) await takeActivation(services, rates, context, input.body as Activation)
     // Only now: a refused body may contain anything, and is kept like one that cannot be parsed.
     exchange.journal_body = input.journal_body
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
@@ -269,6 +270,10 @@ async function callEndpoint(
   const response = successResponse(endpoint.status, exchange, output)
   if (context.origin !== null) await addCors(services, exchange, response)
   return response
+}
+
+function isActivation(id: ServedId): boolean {
+  return id === 'browser.activate' || id === 'browser.activation'
 }
 
 const jsonType = /^application\/json\s*(;|$)/i
@@ -333,6 +338,7 @@ function parseInput(
     refuseSecretsInUrl(endpoint, request)
     const params = endpoint.params === undefined ? {} : validate(endpoint.params, request.params)
     if (endpoint.query === undefined) refuseQuery(request.query)
+    else refuseRepeated(request.query, endpoint.query)
     const query = endpoint.query === undefined ? {} : validate(endpoint.query, { ...request.query })
     if (endpoint.body === undefined) return { params, query, body: undefined, journal_body: null }
     const isEmptyAllowed = endpoint.stability === 'sandbox' && request.body.length === 0

@@ -22,11 +22,13 @@ export {
   AuthoritativeConsent,
   Category,
   ClientId,
+  ConsentDecision,
   ConsentId,
   ConsentMechanism,
   ConsentState,
   ContractVersion,
   Currency,
+  consentDecisions,
   consentMechanisms,
   consentStates,
   Domain,
@@ -50,6 +52,7 @@ export {
   PromptText,
   Publisher,
   Purpose,
+  Purposes,
   positions,
   RequestConsent,
   RequestId,
@@ -89,12 +92,9 @@ export { BillingLine, BillingReport } from './resources/billing.ts'
 export { ActivationRequest, ActivationResult } from './resources/browser.ts'
 export { CallbackItem, CallbackStatus } from './resources/callbacks.ts'
 export {
-  ConsentDecision,
   ConsentItem,
   ConsentRequest,
   ConsentStored,
-  consentDecisions,
-  Purposes,
 } from './resources/consent.ts'
 export { EventType, eventTypes, SandboxEvent } from './resources/events.ts'
 export {
@@ -116,17 +116,9 @@ export {
   ScenarioItem,
 } from './resources/faults.ts'
 export {
-  BrandSafety,
   BrowserJobRequest,
-  CallbackUrl,
-  Delivery,
-  DeliveryMode,
   JobAccepted,
-  JobPrompt,
-  JobPromptObject,
   JobRequest,
-  SlotConfig,
-  Verification,
 } from './resources/jobs.ts'
 export {
   BillingVerdict,
@@ -176,3 +168,4 @@ export {
   RequestMatch,
 } from './resources/requests.ts'
 export { Integrity, SandboxClock, SandboxInfo, Snapshot, SnapshotName } from './resources/sandbox.ts'
+export { BrandSafety, CallbackUrl, Delivery, DeliveryMode, SlotConfig, Verification } from './variant-fields.ts'
