@@ -18,6 +18,7 @@ import { isObject, type Json, valueAt, withoutValue } from '../../src/foundation
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
 import type { Context } from '../operations/context.ts'
 import { accept, refused } from './acceptor.ts'
+import type { Request } from './exchange.ts'
 
 /** Bodies nest at most this deep; the contract's own shapes need six levels. */
 const deepest = 64
@@ -69,9 +70,7 @@ export function parseJson(body: Buffer): { json: unknown; text: string } {
   }
   const value = readJson(text)
   const hasEscapes = text.includes('\\u')
-  if (hasEscapes && hasLoneSurrogate(text, value)) {
-    throw new ApiError('json_malformed', { message: 'A string in the body contains half a surrogate pair.' })
-  }
+  if (hasEscapes) refuseUnstorable(value, [])
   if (hasEscapes || text.includes('__proto__')) refuseProto(value, [])
   return { json: value, text }
 }
@@ -267,9 +266,38 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Text that is not Unicode has no canonical JSON, so no evidence could be made from it. */
-function hasLoneSurrogate(text: string, value: unknown): boolean {
-  return /\\u[dD][89a-fA-F]/.test(text) && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(value))
+/**
+ * Refuses text that a store could not keep as it was sent: U+0000, which PostgreSQL has no place for, and half a surrogate
+ * pair, which has no canonical JSON. Both can be sent only as an escape (A103).
+ */
+function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
+  if (typeof value === 'string') {
+    if (!isUnstorable(value)) return
+    throw new ApiError('schema_invalid', { fields: [withoutSecrets(unstorable(path))] })
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, inner] of Object.entries(value)) {
+    refuseUnstorable(name, [...path, name])
+    refuseUnstorable(inner, [...path, name])
+  }
+}
+
+function isUnstorable(text: string): boolean {
+  return text.includes('\0') || !text.isWellFormed()
+}
+
+function unstorable(path: readonly PropertyKey[]): LocatedFieldError {
+  const message = 'contains a control character (U+0000) or half a surrogate pair'
+  return { ...unknownField(path), message, expected: 'text that every store can keep (A103)' }
+}
+
+/** The same in the path and query of a request. @throws ApiError 400 */
+export function refuseUnstorableUrl({ url, params, query }: Pick<Request, 'url' | 'params' | 'query'>): void {
+  if (!url.includes('%00')) return
+  const fields = Object.entries({ ...query, ...params })
+    .filter(([name, value]) => [name, value].flat().some((text) => text !== undefined && isUnstorable(text)))
+    .map(([name]) => withoutSecrets(unstorable([name])))
+  if (fields.length > 0) throw new ApiError('schema_invalid', { fields: fields.slice(0, mostFields) })
 }
 
 /** Objects lose a property of this name when they are copied: two different bodies would become the same. */

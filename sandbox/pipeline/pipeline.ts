@@ -27,6 +27,7 @@ import {
   refuseSecretNames,
   refuseSecrets,
   refuseSecretValues,
+  refuseUnstorableUrl,
   tooLarge,
   validate,
   validateBody,
@@ -104,6 +105,7 @@ export async function respondTo(
       await checkControlPlane(request, [services.url, services.base_url], pipeline.guard, services.access, found ?? {})
     }
     const route = found ?? preflightRoute(pipeline, request)
+    refuseUnstorableUrl(request)
     if (route.body_limit_bytes !== undefined) request.body = await bodyOf(request, route.body_limit_bytes)
     if (!services.faults.isEmpty && isFaultable(route)) await meetFault(services, request)
     exchange = openExchange(services, request)
@@ -124,11 +126,20 @@ export async function respondTo(
   if (audited_as !== undefined) await noteAction(services, audited_as, request, response)
   // Before it leaves: a client that has its response finds the exchange in the journal.
   if (pipeline.isJournalOn && isOfApi(request, response)) {
-    const isApart = mayBeForeign(exchange) && (await isForeign(services, exchange))
-    record(services, exchange, response, isApart ? 'foreign' : 'journal')
+    await recordSafely(services, exchange, response)
   }
   if (request.fault !== null) response = await applyFault(services, exchange, response)
   return { exchange, response }
+}
+
+/** The request has taken effect: a failure of the journal is reported, and never costs the response. */
+async function recordSafely(services: Services, exchange: Exchange, response: Response): Promise<void> {
+  try {
+    const isApart = mayBeForeign(exchange) && (await isForeign(services, exchange))
+    record(services, exchange, response, isApart ? 'foreign' : 'journal')
+  } catch (error) {
+    services.report(new Error(`request ${exchange.context.request_id} is not in the journal`, { cause: error }))
+  }
 }
 
 /** The page of the inspector in place of JSON: of an endpoint that has one too, and for an unknown address. */

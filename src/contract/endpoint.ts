@@ -164,7 +164,7 @@ const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes:
   [(endpoint) => endpoint.body !== undefined && !isControlPlane(endpoint), ['body_empty']],
   [(endpoint) => isQueryChecked(endpoint), ['secret_in_field', 'field_unknown']],
   [
-    (endpoint) => hasRules(endpoint.params) || (isQueryChecked(endpoint) && hasFields(endpoint.query)),
+    (endpoint) => endpoint.params !== undefined || (isQueryChecked(endpoint) && hasFields(endpoint.query)),
     ['schema_invalid'],
   ],
   [({ is_constant }) => is_constant !== true, ['storage_unavailable']],
@@ -203,15 +203,6 @@ function isQueryChecked({ query, response, status }: Endpoint): boolean {
 
 function hasBody({ body, body_media_type }: Endpoint): boolean {
   return body !== undefined || body_media_type !== undefined
-}
-
-/** Whether a path parameter can be invalid: most accept any text. */
-function hasRules(params: z.ZodObject | undefined): boolean {
-  return Object.values(params?.shape ?? {}).some((schema) => !isAnyText(schema))
-}
-
-function isAnyText(schema: z.core.$ZodType): boolean {
-  return schema instanceof z.ZodString && (schema.def.checks ?? []).length === 0
 }
 
 /** A query field can be sent twice, which no endpoint allows. */

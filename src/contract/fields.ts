@@ -231,8 +231,10 @@ export const Purposes = z
   })
   .catchall(z.boolean())
 
+export const ConsentSource = z.enum(consentSources)
+
 export const sourceField = observed(
-  z.enum(consentSources).optional(),
+  ConsentSource.optional(),
   'A66',
   'Consent mechanism, kept as sent; svc_consent stays itself in the snapshot, the others are wrapper_cmp.',
 )

@@ -1,7 +1,7 @@
 /** What clients of the reference service send, and the sandbox takes as that service does (A01, A34, A66, A70, A101). */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { oldClientHeader } from '../../src/contract/endpoint.ts'
+import { type Endpoint, oldClientHeader } from '../../src/contract/endpoint.ts'
 import type { ErrorBody } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
 import { sourceOf } from '../../src/contract/objects.ts'
@@ -320,3 +320,78 @@ describe('errors that are true', () => {
     }
   })
 })
+
+describe('names from outside', () => {
+  test('a header or parameter that is named like a member of every object changes nothing, and is in the journal', async () => {
+    await using on = await stage()
+    for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf']) {
+      const { headers } = await on.api.accept('placements.create', {
+        as: key,
+        headers: { [name]: 'a b' },
+        body: asked(),
+      })
+      const { items } = (await on.api.accept('requests.list', { query: { limit: 1 } })).body
+      expect(items.map((item) => item.request_id)).toEqual([headers['x-request-id']])
+      for (const path of [`/v1/decisions/slot_0?${name}=1`, `/v1/${name}`]) {
+        expect((await on.api.send('GET', path, { as: key })).status).toBeGreaterThanOrEqual(400)
+      }
+      const body = JSON.stringify(asked()).replace('{', `{${JSON.stringify(name)}:1,`)
+      expect((await on.api.refuse('placements.create', { as: key, raw: body })).body.reason_code).toBe('field_unknown')
+    }
+  })
+})
+
+describe('text that not every store can keep', () => {
+  test('is refused in every string field of every endpoint, in its path and query, and the chain stays whole', async () => {
+    await using on = await stage()
+    const { asset_token } = await fill(on.api)
+    const token = asset_token
+    for (const endpoint of Object.values<Endpoint>(contract)) {
+      if (endpoint.status === 101 || endpoint.body_media_type !== undefined) continue
+      // Their bodies are those of the siblings that take a secret key.
+      if (endpoint.credentials.length > 0 && !endpoint.credentials.includes('secret_key')) continue
+      const path = endpoint.path.replace(/\{\w+\}/g, 'x')
+      for (const name of stringFields(endpoint.query)) {
+        const sent = await on.api.send(endpoint.method, `${path}?${name.at(-1)}=a%00b`, { as: key })
+        expect([endpoint.id, name, sent.status]).toEqual([endpoint.id, name, 400])
+      }
+      if (endpoint.path.includes('{') && endpoint.method === 'GET') {
+        const at = endpoint.path.replace(/\{\w+\}/g, 'a%00b')
+        expect([endpoint.id, (await on.api.send('GET', at, { as: key })).status]).toEqual([endpoint.id, 400])
+      }
+      for (const at of stringFields(endpoint.body)) {
+        for (const text of ['a\u0000b', 'a\ud800b']) {
+          on.clock.advance(1_000)
+          const body = at.reduceRight<unknown>((inner, name) => (name === '*' ? [inner] : { [name]: inner }), text)
+          const sent = await on.api.send(endpoint.method, path, { as: key, body })
+          expect([endpoint.id, at, sent.status, sent.text]).toEqual([
+            endpoint.id,
+            at,
+            400,
+            expect.stringContaining('schema_invalid'),
+          ])
+        }
+      }
+    }
+    const free = [{ metadata: { 'a\u0000': 1 } }, { metadata: { a: ['\u0000'] } }]
+    for (const more of free) {
+      const body = beacon(on.clock, { asset_token: token }, 'render', more)
+      expect((await on.api.refuse('beacons.send', { as: key, body })).body.reason_code).toBe('schema_invalid')
+    }
+    expect((await on.api.accept('evidence.verify', {})).body.ok).toBe(true)
+  })
+})
+
+/** The places of the text fields of a schema, through objects, lists and unions. */
+function stringFields(schema: z.core.$ZodType | undefined): string[][] {
+  const { def } = (schema?._zod ?? { def: {} }) as { def: Record<string, unknown> }
+  const within = [def.innerType, def.in, def.out, ...((def.options as unknown[]) ?? [])].filter(
+    (inner) => inner !== undefined,
+  )
+  if (within.length > 0) return within.flatMap((inner) => stringFields(inner as z.ZodType))
+  if (def.type === 'string') return [[]]
+  if (def.type === 'array') return stringFields(def.element as z.ZodType).map((at) => ['*', ...at])
+  if (def.type !== 'object') return []
+  const shape = def.shape as Record<string, z.ZodType>
+  return Object.entries(shape).flatMap(([name, field]) => stringFields(field).map((at) => [name, ...at]))
+}
