@@ -25,6 +25,7 @@ export {
   ConsentDecision,
   ConsentId,
   ConsentMechanism,
+  ConsentSource,
   ConsentState,
   ContractVersion,
   Currency,
@@ -168,4 +169,12 @@ export {
   RequestMatch,
 } from './resources/requests.ts'
 export { Integrity, SandboxClock, SandboxInfo, Snapshot, SnapshotName } from './resources/sandbox.ts'
-export { BrandSafety, CallbackUrl, Delivery, DeliveryMode, SlotConfig, Verification } from './variant-fields.ts'
+export {
+  BrandSafety,
+  CallbackUrl,
+  Delivery,
+  DeliveryMode,
+  SlotConfig,
+  VariantContext,
+  Verification,
+} from './variant-fields.ts'

@@ -71,6 +71,8 @@ export const contextFields = () => ({
   device: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
 })
 
+export const VariantContext = strictObject(contextFields)
+
 /** How a client proves that it runs on a device, for a human. */
 export const Verification = looseObject(() => ({
   device: observed(Opaque.optional(), 'A34', 'Accepted and journalled.'),
@@ -92,7 +94,7 @@ export const targetingFields = (choice: string) => ({
 
 /** Fields that public clients send flat, mapped to the canonical fields on receipt (A34). */
 export const variantFields = once(() => ({
-  context: observed(strictObject(contextFields).optional(), 'A34', 'Context in the variant form.'),
+  context: observed(VariantContext.optional(), 'A34', 'Context in the variant form.'),
   chat_session_id: observed(SessionId.optional(), 'A34', 'As session_id.'),
   model_id: observed(text.optional(), 'A34', 'Accepted and journalled.'),
   predicted_latency_ms: observed(
