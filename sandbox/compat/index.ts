@@ -11,6 +11,7 @@ import { type BeaconRequest, canonicalEvent, Measurements } from '../../src/cont
 import type { FillDecision, PlacementResponse } from '../../src/contract/resources/placements.ts'
 import { fillPath } from '../../src/foundation/http.ts'
 import { receiveBeacon } from '../operations/beacons.ts'
+import { activateBrowser } from '../operations/browser.ts'
 import { type Context, callerOf, type Operation, type Services } from '../operations/context.ts'
 import { expiredReason, getDecision, placementResponse, slotOfCaller } from '../operations/decisions.ts'
 import { createJob } from '../operations/jobs.ts'
@@ -110,6 +111,7 @@ type SocketEndpointId = { [Id in CompatEndpointId]: Contract[Id]['status'] exten
 export type CompatOperationId = Exclude<CompatEndpointId, SocketEndpointId>
 
 export const compatOperations: Readonly<Record<CompatOperationId, CompatOperation>> = {
+  'browser.activation': activateBrowser,
   'generation.report': reportGeneration,
   'wrapper.job': createJob,
   'wrapper.decision': getLegacyDecision,

@@ -68,9 +68,11 @@ export function resolveConsent(
   now_ms: number,
 ): ConsentResolution {
   if (sent !== undefined) {
-    const { semantic_targeting, prompt_shared, consent_source, ...extras } = sent
-    const source = sourceOfRequest(consent_source)
-    return revise(settings, { purposes: { semantic_targeting, prompt_shared }, source, extras }, stored, now_ms)
+    const { semantic_targeting, prompt_shared, consent_source, source, purposes = {}, decision, ...extras } = sent
+    const mechanism = consent_source === undefined ? mechanismOf(source ?? 'wrapper_cmp') : mechanismOf(consent_source)
+    const flags = defined({ semantic_targeting, prompt_shared })
+    const words = { source, purposes: { ...purposes, ...flags }, decision, extras }
+    return revise(settings, sentConsent(words, mechanism), stored, now_ms)
   }
   const isCurrent = stored !== null && now_ms < stored.expires_at_ms
   const snapshot = stored === null ? withoutConsent(settings, now_ms) : snapshotOf(stored, now_ms)
@@ -79,10 +81,39 @@ export function resolveConsent(
 
 /**
  * `none` is stored unchanged; `svc_consent`, or any other `<name>_consent`, is the project's own mechanism (A63, C02).
+ * Every other source is `wrapper_cmp` (A66).
  */
-function sourceOfRequest(consent_source: string | undefined): string {
-  if (consent_source === 'none') return 'none'
-  return consent_source?.endsWith('_consent') ? 'svc_consent' : 'wrapper_cmp'
+function mechanismOf(source: string): string {
+  if (source === 'none') return 'none'
+  return source.endsWith('_consent') ? 'svc_consent' : 'wrapper_cmp'
+}
+
+/** Consent in the words of its senders, which a request for ads and POST /v1/consent share. */
+interface ConsentWords extends Pick<ConsentRequest, 'source' | 'decision'> {
+  purposes: Readonly<Record<string, boolean | undefined>> | undefined
+  extras: Record<string, unknown>
+}
+
+/** Returns a consent as the rules read it. A source that the mechanism does not name is kept beside it. */
+function sentConsent({ source, purposes = {}, decision, extras }: ConsentWords, mechanism: string): SentConsent {
+  const { semantic_targeting, prompt_shared, ...others } = purposes
+  const kept = source === mechanism ? undefined : source
+  return {
+    purposes: { ...impliedPurposes(decision), ...defined({ semantic_targeting, prompt_shared }) },
+    source: mechanism,
+    extras: { ...others, ...extras, ...(kept === undefined ? {} : { source: kept }) },
+    decision,
+  }
+}
+
+/** The purposes that a decision means unless they are sent (A66). */
+function impliedPurposes(decision: ConsentRequest['decision']): SentConsent['purposes'] {
+  if (decision === 'personalized') return { semantic_targeting: true, prompt_shared: true }
+  return decision === 'basic' ? { semantic_targeting: false } : {}
+}
+
+function defined<Values extends object>(values: Values): Partial<Values> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<Values>
 }
 
 /** Returns the consent that POST /v1/consent stores (A66). */
@@ -92,16 +123,10 @@ export function resolveSentConsent(
   stored: ConsentRecord | null,
   now_ms: number,
 ): ConsentResolution {
-  const { decision, expires_at_ms, gdpr_applies, tcf_string, gpp_string } = request
-  const { semantic_targeting, prompt_shared, ...others } = request.purposes ?? {}
-  const sent = {
-    purposes: { semantic_targeting, prompt_shared },
-    source: request.source ?? 'svc_consent',
-    extras: { ...others, gdpr_applies, tcf_string, gpp_string },
-    decision,
-    expires_at_ms,
-  }
-  return revise(settings, sent, stored, now_ms)
+  const { source, purposes, decision, expires_at_ms, gdpr_applies, tcf_string, gpp_string } = request
+  const words = { source, purposes, decision, extras: { gdpr_applies, tcf_string, gpp_string } }
+  const sent = sentConsent(words, mechanismOf(source ?? 'svc_consent'))
+  return revise(settings, { ...sent, expires_at_ms }, stored, now_ms)
 }
 
 /**
@@ -164,15 +189,15 @@ function revise(
   stored: ConsentRecord | null,
   now_ms: number,
 ): ConsentResolution {
-  const isRefused = sent.decision === 'denied' || sent.decision === 'withdrawn'
+  const { decision } = sent
+  const isRefused = decision === 'denied' || decision === 'withdrawn'
   const kept = isRefused || stored === null || now_ms >= stored.expires_at_ms ? null : stored
   const purposeOf = (name: Purpose) => sent.purposes[name] ?? kept?.[name] ?? false
   const purposes = {
     semantic_targeting: purposeOf('semantic_targeting'),
     prompt_shared: purposeOf('prompt_shared'),
   }
-  const isGranted = settings.required_purposes.every((purpose) => purposes[purpose])
-  const state = isRefused ? sent.decision! : isGranted ? 'granted' : 'denied'
+  const state = isRefused ? decision : isGrant(settings, decision, purposes) ? 'granted' : 'denied'
   const renews =
     stored?.state === state &&
     stored.source === sent.source &&
@@ -196,6 +221,17 @@ function revise(
     keepsPurposes: purposeNames.some((name) => sent.purposes[name] === undefined && purposes[name]),
     isMissing: false,
   }
+}
+
+/** Whether a consent that is not refused is a grant: by its decision, or by the purposes that the project requires. */
+function isGrant(
+  { required_purposes }: ConsentSettings,
+  decision: ConsentRequest['decision'],
+  purposes: Record<Purpose, boolean>,
+): boolean {
+  if (decision === 'personalized' || decision === 'basic') return true
+  if (decision === 'custom') return required_purposes.length === 0 || required_purposes.some((name) => purposes[name])
+  return required_purposes.every((purpose) => purposes[purpose])
 }
 
 const purposeNames: readonly Purpose[] = ['semantic_targeting', 'prompt_shared']

@@ -18,6 +18,7 @@ import {
   projectFilter,
   type Services,
   sinceOf,
+  warnOfPersonalSession,
 } from './context.ts'
 
 /** Attempts to write when other requests change the same consent. */
@@ -27,6 +28,7 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
   const { project } = callerOf(context)
   if (body.client_id !== project.client_id) throw new ApiError('project_mismatch')
   context.subject.session_id = body.session_id
+  warnOfPersonalSession(context, body.session_id)
   checkEnd(body.expires_at_ms, context.now_ms)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const stored = await services.store.latestConsent(project.id, body.session_id)

@@ -19,22 +19,26 @@ import {
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { limits } from '../../src/contract/limits.ts'
-import {
-  type BrowserJobRequest,
-  type DeliveryMode,
-  isBrowserBranch,
-  type JobRequest,
-  variantFieldNames,
-} from '../../src/contract/resources/jobs.ts'
+import { type BrowserJobRequest, isBrowserBranch, type JobRequest } from '../../src/contract/resources/jobs.ts'
 import type { PlacementRequest } from '../../src/contract/resources/placements.ts'
 import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
+import { type DeliveryMode, variantFieldNames } from '../../src/contract/variant-fields.ts'
 import { hasUsdRate } from '../domain/catalogue.ts'
 import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
 import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '../runtime/decisions.ts'
 import type { JobFacts, JobRow, NewSlot } from '../store/store.ts'
 import { acceptCallback } from './callbacks.ts'
 import { consentWrite } from './consent.ts'
-import { addWarning, type Caller, type Context, callerOf, defined, type Operation, type Services } from './context.ts'
+import {
+  addWarning,
+  type Caller,
+  type Context,
+  callerOf,
+  defined,
+  type Operation,
+  type Services,
+  warnOfPersonalSession,
+} from './context.ts'
 
 /** Attempts to create a job while its session changes its consent or reaches its caps. */
 const attempts = 32
@@ -108,6 +112,7 @@ export async function openJob(
     await acceptCallback(services, context, intake.callback_url, intake.pathOf('callback_url'))
   }
   context.subject.session_id = intake.session_id
+  warnOfPersonalSession(context, intake.session_id)
   warnOfCategories(context, intake.overrides)
   warnOfCurrency(context, intake.overrides)
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -209,25 +214,9 @@ interface JobIntake {
 
 type CheckedField = 'slots_requested' | 'allowed_formats' | 'native_template_id' | 'callback_url'
 
-export function intakeOfPlacement(body: PlacementRequest): JobIntake {
-  const { topic, text } = readPrompt(body.prompt)
-  return {
-    client_id: body.client_id,
-    session_id: body.session_id,
-    job_type: body.job_type,
-    slots_requested: body.slots_requested ?? 1,
-    topic,
-    text,
-    consent: body.consent,
-    needsConsent: true,
-    hint: body.slot_hint ?? {},
-    overrides: body.overrides ?? {},
-    country: null,
-    test_forced: body.test_outcome === 'no_fill',
-    callback_url: null,
-    predicted_latency_ms: null,
-    pathOf: (field) => (field === 'slots_requested' ? field : `overrides.${field}`),
-  }
+export function intakeOfPlacement(services: Services, context: Context, body: PlacementRequest): JobIntake {
+  const { wait_ms: _, test_outcome, ...job } = body
+  return { ...intakeOfJob(services, context, job), needsConsent: true, test_forced: test_outcome === 'no_fill' }
 }
 
 /** Canonical fields take precedence over their flat variants. */

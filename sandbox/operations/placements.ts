@@ -38,7 +38,7 @@ import { intakeOfPlacement, openJob } from './jobs.ts'
 
 export const createPlacement: Operation<Contract['placements.create']> = async (services, context, { body, query }) => {
   const wait_ms = waitOf(context, query.wait_ms, body.wait_ms, limits.wait_ms.placements_default)
-  const { job, slots } = await openJob(services, context, intakeOfPlacement(body))
+  const { job, slots } = await openJob(services, context, intakeOfPlacement(services, context, body))
   if (slots.length > 1) context.headers['x-sandbox-slot-ids'] = slots.map(({ id }) => encodeId('slot', id)).join(', ')
   const first = slots[0]!
   const slot: SlotRow = {

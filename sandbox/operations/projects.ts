@@ -34,7 +34,7 @@ export const getProjectConfig: Operation<Contract['projects.config']> = async (s
     client_id: project.client_id,
     mode,
     enabled: settings.enabled,
-    defaults: { ...settings.defaults, decision_delivery: 'polling' },
+    defaults: { ...settings.defaults, formats: settings.defaults.allowed_formats, decision_delivery: 'polling' },
     disclosure: { label_text: settings.label_text, label_required: settings.label_required },
     consent: { ...settings.consent, required: requiresConsent(settings.consent) },
     viewability: { ...settings.viewability, billing_model: settings.billing_model },

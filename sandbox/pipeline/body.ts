@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { type Endpoint, isControlPlane } from '../../src/contract/endpoint.ts'
 import {
   ApiError,
   explainIssues,
@@ -18,6 +18,7 @@ import { isObject, type Json, valueAt, withoutValue } from '../../src/foundation
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
 import type { Context } from '../operations/context.ts'
 import { accept, refused } from './acceptor.ts'
+import type { Request } from './exchange.ts'
 
 /** Bodies nest at most this deep; the contract's own shapes need six levels. */
 const deepest = 64
@@ -69,9 +70,7 @@ export function parseJson(body: Buffer): { json: unknown; text: string } {
   }
   const value = readJson(text)
   const hasEscapes = text.includes('\\u')
-  if (hasEscapes && hasLoneSurrogate(text, value)) {
-    throw new ApiError('json_malformed', { message: 'A string in the body contains half a surrogate pair.' })
-  }
+  if (hasEscapes) refuseUnstorable(value, [])
   if (hasEscapes || text.includes('__proto__')) refuseProto(value, [])
   return { json: value, text }
 }
@@ -93,17 +92,22 @@ function parse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseRe
 /**
  * Returns a body as its schema parses it. A field in the wrong place is refused, with the right place in the error,
  * unless an old client sent it. Other unknown fields are ignored with a warning where the endpoint says so (A14, C02).
+ * Null in an optional field of the API is the field left out, with a warning (A101).
  * @throws ApiError 400
  */
 export function validateBody(
   endpoint: Endpoint,
-  json: unknown,
+  sent: unknown,
   { is_old_client, warnings }: Pick<Context, 'is_old_client' | 'warnings'>,
 ): unknown {
-  const schema = endpoint.branch?.(json) ?? endpoint.body!
-  if (endpoint.misplaced === undefined) return validate(schema, json)
-  const result = parse(schema, json)
+  const schema = (is_old_client ? endpoint.old_client_body : undefined) ?? endpoint.branch?.(sent) ?? endpoint.body!
+  const first = parse(schema, sent)
+  if (first.success) return first.data
+  const json = isControlPlane(endpoint) ? sent : withoutNulls(schema, sent)
+  if (json !== sent) warnings.push('null_as_absent')
+  const result = json === sent ? first : parse(schema, json)
   if (result.success) return result.data
+  if (endpoint.misplaced === undefined) return validate(schema, json)
   const unknown = explainIssues(result.error.issues).fields.filter(({ isUnknown }) => isUnknown)
   const { places, ignoresOthers } = endpoint.misplaced(json)
   const misplaced = unknown.filter(({ at }) => at.length === 1 && Object.hasOwn(places, String(at[0])))
@@ -118,9 +122,47 @@ export function validateBody(
   return validate(schema, json)
 }
 
+/** Returns a value without the optional fields that are null and may not be; the same value when there are none. */
+function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return withoutNulls(schema.unwrap(), value)
+  if (schema instanceof z.ZodUnion) {
+    return schema.options.reduce((rest: unknown, option) => withoutNulls(option, rest), value)
+  }
+  if (Array.isArray(value)) {
+    if (!(schema instanceof z.ZodArray)) return value
+    const items = value.map((item: unknown) => withoutNulls(schema.element, item))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  if (!(schema instanceof z.ZodObject)) return value
+  const { catchall } = schema.def
+  const others = catchall === undefined || catchall instanceof z.ZodNever ? null : catchall
+  const entries = Object.entries(value).flatMap(([name, inner]): [string, unknown][] => {
+    const field = Object.hasOwn(schema.shape, name) ? (schema.shape[name] as z.ZodType) : null
+    if (inner !== null) return [[name, field === null ? inner : withoutNulls(field, inner)]]
+    const type = field ?? others
+    const mayBeAbsent = type !== null && (field === null || field._zod.optin === 'optional')
+    return mayBeAbsent && !(type as z.ZodType).safeParse(null).success ? [] : [[name, inner]]
+  })
+  const isSame =
+    entries.length === Object.keys(value).length &&
+    entries.every(([name, inner]) => inner === (value as Record<string, unknown>)[name])
+  return isSame ? value : Object.fromEntries(entries)
+}
+
 function remove(value: unknown, at: readonly PropertyKey[]): void {
   const parent = at.slice(0, -1).reduce((inner, name) => (inner as Record<PropertyKey, unknown>)[name], value)
   delete (parent as Record<PropertyKey, unknown>)[at.at(-1)!]
+}
+
+/** Refuses a known parameter that the query has more than once, which no endpoint allows. @throws ApiError 400 */
+export function refuseRepeated(query: Readonly<Record<string, unknown>>, { shape }: z.ZodObject): void {
+  const fields = Object.entries(query).flatMap(([path, values]) =>
+    Array.isArray(values) && Object.hasOwn(shape, path)
+      ? [{ path, message: `is given ${values.length} times`, expected: 'one value' }]
+      : [],
+  )
+  if (fields.length > 0) throw new ApiError('schema_invalid', { fields })
 }
 
 /** Refuses every query parameter: for endpoints that have none (A14). @throws ApiError 400 that lists them */
@@ -224,9 +266,38 @@ function readJson(text: string): unknown {
   }
 }
 
-/** Text that is not Unicode has no canonical JSON, so no evidence could be made from it. */
-function hasLoneSurrogate(text: string, value: unknown): boolean {
-  return /\\u[dD][89a-fA-F]/.test(text) && /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(value))
+/**
+ * Refuses text that a store could not keep as it was sent: U+0000, which PostgreSQL has no place for, and half a surrogate
+ * pair, which has no canonical JSON. Both can be sent only as an escape (A103).
+ */
+function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
+  if (typeof value === 'string') {
+    if (!isUnstorable(value)) return
+    throw new ApiError('schema_invalid', { fields: [withoutSecrets(unstorable(path))] })
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, inner] of Object.entries(value)) {
+    refuseUnstorable(name, [...path, name])
+    refuseUnstorable(inner, [...path, name])
+  }
+}
+
+function isUnstorable(text: string): boolean {
+  return text.includes('\0') || !text.isWellFormed()
+}
+
+function unstorable(path: readonly PropertyKey[]): LocatedFieldError {
+  const message = 'contains a control character (U+0000) or half a surrogate pair'
+  return { ...unknownField(path), message, expected: 'text that every store can keep (A103)' }
+}
+
+/** The same in the path and query of a request. @throws ApiError 400 */
+export function refuseUnstorableUrl({ url, params, query }: Pick<Request, 'url' | 'params' | 'query'>): void {
+  if (!url.includes('%00')) return
+  const fields = Object.entries({ ...query, ...params })
+    .filter(([name, value]) => [name, value].flat().some((text) => text !== undefined && isUnstorable(text)))
+    .map(([name]) => withoutSecrets(unstorable([name])))
+  if (fields.length > 0) throw new ApiError('schema_invalid', { fields: fields.slice(0, mostFields) })
 }
 
 /** Objects lose a property of this name when they are copied: two different bodies would become the same. */

@@ -21,10 +21,15 @@ import { type Exchange, headerOf, type Request, type Response } from './exchange
 export function findCaller(services: Services, exchange: Exchange, endpoint: Endpoint): Soon<Caller> {
   const { request } = exchange
   if (request.identity !== null) return restoreCaller(services, exchange, endpoint, request.identity)
-  const text = bearerOf(request.headers.authorization)
+  const text = bearerOf(request)
   if (text.startsWith('pk_'))
     throw new ApiError('key_class', { message: 'A publishable key is not a bearer credential.' })
-  if (text.startsWith('ast_')) throw new ApiError('token_in_wrong_place')
+  if (text.startsWith('ast_')) {
+    throw new ApiError('key_class', {
+      message: 'An asset token is not a bearer credential.',
+      hint: 'Send it in the body or the path. The Authorization header carries a secret key or an activation token.',
+    })
+  }
   const kind = bearerKinds.find(({ prefix }) => text.startsWith(prefix))
   if (kind === undefined) {
     throw new ApiError('key_unknown', {
@@ -71,8 +76,11 @@ async function restoreCaller(
   return { credential, project: key.project, mode: key.mode, key_id, slot_id, only_event: null }
 }
 
-function bearerOf(authorization: string | undefined): string {
-  if (authorization === undefined || authorization.trim() === '') throw new ApiError('credential_missing')
+function bearerOf(request: Request): string {
+  const { authorization } = request.headers
+  if (authorization === undefined || authorization.trim() === '') {
+    throw new ApiError(hasActivationToken(request) ? 'token_in_wrong_place' : 'credential_missing')
+  }
   const match = /^Bearer +(\S+) *$/i.exec(authorization)
   if (match === null) {
     throw new ApiError('credential_missing', {
@@ -80,6 +88,12 @@ function bearerOf(authorization: string | undefined): string {
     })
   }
   return match[1]!
+}
+
+/** Whether an activation token is in the query, the body or another header, instead of where it belongs. */
+function hasActivationToken({ url, headers, body }: Request): boolean {
+  const values = Object.values(headers).map(String)
+  return [url, ...values, body.toString('utf8')].some((text) => /\bat_[0-7][0-9a-z]{10}_/.test(text))
 }
 
 /**
@@ -231,7 +245,8 @@ function isPublic({ strict }: Services, { path }: Request): boolean {
 
 /** Whether any page may read the response: its key is in the body, and the developer must see why it is refused. */
 function isActivation({ path }: Request, origin: string): boolean {
-  return path === contract['browser.activate'].path && serializeOrigin(origin) !== null
+  const isRight = path === contract['browser.activate'].path || path === contract['browser.activation'].path
+  return isRight && serializeOrigin(origin) !== null
 }
 
 /** Whether a request is a preflight. */

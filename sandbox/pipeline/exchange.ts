@@ -178,6 +178,7 @@ export function successResponse(status: number, { context, request }: Exchange, 
 /** The error body of the contract (A10), without any secret that a message repeats (A12). */
 export function errorResponse({ base_url }: Services, context: ResponseContext, error: ApiError): Response {
   const headers = responseHeaders(context)
+  if (error.status === 401) headers['www-authenticate'] = 'Bearer'
   Object.assign(headers, error.headers)
   if (error.retry_after_s !== undefined) headers['retry-after'] = String(error.retry_after_s)
   return {

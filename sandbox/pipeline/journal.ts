@@ -102,7 +102,8 @@ function isSame(one: readonly string[], other: readonly string[]): boolean {
 }
 
 function journalHeaders(headers: IncomingHttpHeaders): string {
-  const kept: Record<string, string> = {}
+  // Any name may be sent, such as __proto__ and constructor.
+  const kept: Record<string, string> = Object.create(null)
   for (const name in headers) {
     const value = headers[name]
     if (value === undefined) continue
@@ -116,7 +117,7 @@ function journalHeaders(headers: IncomingHttpHeaders): string {
 /** Returns a header's value if it looks like one: if it might be prose, only the length is kept. */
 function keptValue(name: string, value: string): string {
   if (name === 'referer') return originOfUrl(value) ?? removed(value)
-  const isKept = (valuePatterns[name] ?? (name.startsWith('sec-ch-') ? clientHint : undefined))?.test(value)
+  const isKept = (valuePatterns.get(name) ?? (name.startsWith('sec-ch-') ? clientHint : undefined))?.test(value)
   return isKept === true || hasNoProse(value) ? value : removed(value)
 }
 
@@ -124,12 +125,14 @@ const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/
 const clientHint = /^(?:"[^"]{0,64}"(?:;v="[\d.]{1,32}")?(?:, ?)?){1,16}$/
 
 /** Patterns for values that contain words. */
-const valuePatterns: Readonly<Record<string, RegExp>> = {
-  // Products with a version, comments in parentheses, and the word that mobile browsers add.
-  'user-agent': /^[\w.+-]{1,64}\/[^\s()]{1,64}(?: (?:\([^()]{1,256}\)|[\w.+-]{1,64}\/[^\s()]{1,64}|Mobile)){0,24}$/,
-  'if-modified-since': httpDate,
-  date: httpDate,
-}
+const valuePatterns: ReadonlyMap<string, RegExp> = new Map(
+  Object.entries({
+    // Products with a version, comments in parentheses, and the word that mobile browsers add.
+    'user-agent': /^[\w.+-]{1,64}\/[^\s()]{1,64}(?: (?:\([^()]{1,256}\)|[\w.+-]{1,64}\/[^\s()]{1,64}|Mobile)){0,24}$/,
+    'if-modified-since': httpDate,
+    date: httpDate,
+  }),
+)
 
 /** Lists and parameters have spaces only after commas and semicolons. */
 function hasNoProse(value: string): boolean {

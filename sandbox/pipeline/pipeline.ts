@@ -23,9 +23,11 @@ import {
   parseJson,
   readBody,
   refuseQuery,
+  refuseRepeated,
   refuseSecretNames,
   refuseSecrets,
   refuseSecretValues,
+  refuseUnstorableUrl,
   tooLarge,
   validate,
   validateBody,
@@ -104,6 +106,7 @@ export async function respondTo(
       await checkControlPlane(request, [services.url, services.base_url], pipeline.guard, services.access, found ?? {})
     }
     const route = found ?? preflightRoute(pipeline, request)
+    refuseUnstorableUrl(request)
     if (route.body_limit_bytes !== undefined) request.body = await bodyOf(request, route.body_limit_bytes)
     if (!services.faults.isEmpty && isFaultable(route)) await meetFault(services, request)
     exchange = openExchange(services, request)
@@ -124,11 +127,20 @@ export async function respondTo(
   if (audited_as !== undefined) await noteAction(services, audited_as, request, response)
   // Before it leaves: a client that has its response finds the exchange in the journal.
   if (pipeline.isJournalOn && isOfApi(request, response)) {
-    const isApart = mayBeForeign(exchange) && (await isForeign(services, exchange))
-    record(services, exchange, response, isApart ? 'foreign' : 'journal')
+    await recordSafely(services, exchange, response)
   }
   if (request.fault !== null) response = await applyFault(services, exchange, response)
   return { exchange, response: readableInFrame(request, response) }
+}
+
+/** The request has taken effect: a failure of the journal is reported, and never costs the response. */
+async function recordSafely(services: Services, exchange: Exchange, response: Response): Promise<void> {
+  try {
+    const isApart = mayBeForeign(exchange) && (await isForeign(services, exchange))
+    record(services, exchange, response, isApart ? 'foreign' : 'journal')
+  } catch (error) {
+    services.report(new Error(`request ${exchange.context.request_id} is not in the journal`, { cause: error }))
+  }
 }
 
 /** The page of the inspector in place of JSON: of an endpoint that has one too, and for an unknown address. */
@@ -250,7 +262,7 @@ async function callEndpoint(
   if (entering !== undefined) await entering
   try {
     checkContentType(request)
-    if (id === 'browser.activate') await checkActivationHeader(services, exchange)
+    if (isActivation(id)) await checkActivationHeader(services, exchange)
     if (endpoint.credentials.length > 0) {
       const caller = findCaller(services, exchange, endpoint)
       context.caller = caller instanceof Promise ? await caller : caller
@@ -259,7 +271,7 @@ async function callEndpoint(
     }
     const parsing = parseInput(services, id, endpoint, exchange)
     const input = parsing instanceof Promise ? await parsing : parsing
-    if (id === 'browser.activate') await takeActivation(services, rates, context, input.body as Activation)
+    if (isActivation(id)) await takeActivation(services, rates, context, input.body as Activation)
     // Only now: a refused body may contain anything, and is kept like one that cannot be parsed.
     exchange.journal_body = input.journal_body
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
@@ -270,6 +282,10 @@ async function callEndpoint(
   const response = successResponse(endpoint.status, exchange, output)
   if (context.origin !== null) await addCors(services, exchange, response)
   return response
+}
+
+function isActivation(id: ServedId): boolean {
+  return id === 'browser.activate' || id === 'browser.activation'
 }
 
 const jsonType = /^application\/json\s*(;|$)/i
@@ -334,6 +350,7 @@ function parseInput(
     refuseSecretsInUrl(endpoint, request)
     const params = endpoint.params === undefined ? {} : validate(endpoint.params, request.params)
     if (endpoint.query === undefined) refuseQuery(request.query)
+    else refuseRepeated(request.query, endpoint.query)
     const query = endpoint.query === undefined ? {} : validate(endpoint.query, { ...request.query })
     if (endpoint.body === undefined) return { params, query, body: undefined, journal_body: null }
     const isEmptyAllowed = endpoint.stability === 'sandbox' && request.body.length === 0

@@ -6,6 +6,7 @@ import { parse } from 'node:querystring'
 import { includesRole, type Role } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { withoutQuery } from '../../src/foundation/http.ts'
+import { nearestName } from '../../src/foundation/nearest-name.ts'
 import type { Access, TokenHolder } from '../runtime/access.ts'
 import { headerOf, type Request, type Route } from './exchange.ts'
 
@@ -29,6 +30,7 @@ const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 export function createRoutes(): Routes {
   const tree = createRouteTree()
+  const paths = new Set<string>()
   const routeAt = (method: string, url: string) => {
     const found = tree.find(method, url)
     return found === null || found === 'malformed' ? null : found.route
@@ -39,7 +41,10 @@ export function createRoutes(): Routes {
   }
   return {
     add(...routes) {
-      for (const route of routes) tree.add(route)
+      for (const route of routes) {
+        tree.add(route)
+        paths.add(route.path)
+      }
     },
     find(request) {
       const found = tree.find(request.method, request.url)
@@ -62,9 +67,33 @@ export function createRoutes(): Routes {
       if (near !== null) return `Send it to ${near}: with single slashes and no trailing slash.`
       // A base URL that ends in the version, as with other services.
       const rest = path.startsWith('/v1/') ? pathAt(path.slice('/v1'.length)) : null
-      return rest === null ? null : `Leave /v1 out of the base URL, and send it to ${rest}.`
+      if (rest !== null) return `Leave /v1 out of the base URL, and send it to ${rest}.`
+      const meant = pathMeant(path, paths)
+      return meant === null ? null : `Did you mean ${meant}?`
     },
   }
+}
+
+const longestCompared = 200
+
+/** Returns the path that a mistyped one was probably meant for, /v1 left out included, or null. */
+function pathMeant(path: string, paths: ReadonlySet<string>): string | null {
+  if (path.length > longestCompared) return null
+  const spellings = path.startsWith('/v1/') || path.startsWith('/_') ? [path] : [path, `/v1${path}`]
+  for (const known of paths)
+    if (spellings.some((spelling) => isNear(spelling.split('/'), known.split('/')))) return known
+  return null
+}
+
+/** Whether all parts are those of a path, but for typing errors in the fixed ones. */
+function isNear(parts: readonly string[], known: readonly string[]): boolean {
+  return (
+    parts.length === known.length &&
+    known.every((part, at) => {
+      if (part.startsWith('{')) return parts[at] !== ''
+      return part === parts[at] || (part.length > 3 && nearestName(parts[at]!, [part]) !== null)
+    })
+  )
 }
 
 const strictly = {

@@ -7,7 +7,8 @@ import { declareEndpoints, type EndpointEntry, publicApi } from './endpoint.ts'
 import { ContractVersion, Currency, Format, Opaque, slotIdParam, WaitMsQuery } from './fields.ts'
 import { limits } from './limits.ts'
 import { looseObject, observed, strictObject } from './objects.ts'
-import { BeaconResult, v1 as beacons } from './resources/beacons.ts'
+import { BeaconResult, v1 as beacons, OldBeaconId } from './resources/beacons.ts'
+import { v1 as browser } from './resources/browser.ts'
 import { v1 as jobs } from './resources/jobs.ts'
 import { Constraints, DecisionMetadata } from './resources/placements.ts'
 
@@ -191,11 +192,7 @@ export const legacyBeaconTypes = [
 
 export const LegacyBeacon = strictObject(() => ({
   contract_version: observed(ContractVersion.optional(), 'C06', 'csl_wrapper_beacon/v1.'),
-  beacon_id: observed(
-    z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces'),
-    'C06',
-    'Idempotency key, on this route and on POST /v1/beacons.',
-  ),
+  beacon_id: observed(OldBeaconId, 'C06', 'Idempotency key, on this route and on POST /v1/beacons.'),
   asset_token: observed(z.string().min(1).max(256), 'C06', 'Token of the fill.'),
   beacon_type: observed(z.enum(legacyBeaconTypes), 'C06', 'What happened; stored as the canonical event.'),
   occurred_at_ms_client: observed(
@@ -221,7 +218,24 @@ const beacon = {
   errors: sent.errors,
 } as const
 
+const activation = browser['browser.activate']
+
 export const endpoints = declareEndpoints({
+  'browser.activation': {
+    ...onBrowser('/v1/browser/activate'),
+    method: activation.method,
+    path: '/public/browser/v1/activate',
+    summary: 'Exchange a publishable key for an activation token, as an old browser client',
+    description: 'The same as POST /v1/browser/activate, which replaces it.',
+    credentials: activation.credentials,
+    rate: activation.rate,
+    body: activation.body,
+    credential_fields: activation.credential_fields,
+    request_headers: activation.request_headers,
+    response: activation.response,
+    response_headers: [...activation.response_headers, 'deprecation', 'link'],
+    errors: activation.errors,
+  },
   'wrapper.job': {
     ...onWrapper('/v1/jobs'),
     method: job.method,

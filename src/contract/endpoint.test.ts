@@ -20,7 +20,7 @@ describe('causes of failure follow from the declaration', () => {
 
   test.each<[EndpointId, string[]]>([
     ['decisions.get', ['json_malformed', 'body_empty', 'content_type_unsupported', 'payload_too_large']],
-    ['projects.config', ['json_malformed', 'body_empty', 'project_mismatch', 'schema_invalid']],
+    ['projects.config', ['json_malformed', 'body_empty', 'project_mismatch']],
     ['browser.activate', ['activation_token_expired', 'token_in_wrong_place']],
     ['beacons.send', ['project_mismatch', 'not_found']],
     ['clock.freeze', ['body_empty', 'credential_missing', 'rate_limited', 'injected_fault']],

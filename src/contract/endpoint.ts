@@ -43,6 +43,8 @@ export interface EndpointEntry {
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
+  /** The body of an old client (C08), where it may differ. */
+  readonly old_client_body?: z.ZodType
   /**
    * Top-level fields of the body where a key or token belongs, or has its own error. In any other field, and in any
    * query, a secret key, an activation token or a beacon token is a 400 (A94). An asset token belongs in `asset_token`.
@@ -162,7 +164,7 @@ const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes:
   [(endpoint) => endpoint.body !== undefined && !isControlPlane(endpoint), ['body_empty']],
   [(endpoint) => isQueryChecked(endpoint), ['secret_in_field', 'field_unknown']],
   [
-    (endpoint) => hasRules(endpoint.params) || (isQueryChecked(endpoint) && hasFields(endpoint.query)),
+    (endpoint) => endpoint.params !== undefined || (isQueryChecked(endpoint) && hasFields(endpoint.query)),
     ['schema_invalid'],
   ],
   [({ is_constant }) => is_constant !== true, ['storage_unavailable']],
@@ -203,15 +205,6 @@ function hasBody({ body, body_media_type }: Endpoint): boolean {
   return body !== undefined || body_media_type !== undefined
 }
 
-/** Whether a path parameter can be invalid: most accept any text. */
-function hasRules(params: z.ZodObject | undefined): boolean {
-  return Object.values(params?.shape ?? {}).some((schema) => !isAnyText(schema))
-}
-
-function isAnyText(schema: z.core.$ZodType): boolean {
-  return schema instanceof z.ZodString && (schema.def.checks ?? []).length === 0
-}
-
 /** A query field can be sent twice, which no endpoint allows. */
 function hasFields(query: z.ZodObject | undefined): boolean {
   return Object.keys(query?.shape ?? {}).length > 0
@@ -241,6 +234,7 @@ export const responseHeaders = {
   'retry-after': header('documented', 'A20', 'Seconds to wait before the next attempt, at least 1.', 'integer'),
   ratelimit: header('assumed', 'A20', 'The remaining quota of the key, and when it is full again.'),
   'ratelimit-policy': header('assumed', 'A20', 'The rate limit of the key: burst and window.'),
+  'www-authenticate': header('assumed', 'A101', 'Bearer, on 401: the scheme of the Authorization header.'),
   allow: header('assumed', 'A11', 'The methods that the path supports, on 405.'),
   upgrade: header('observed', 'C04', 'websocket, on 426: the protocol that requests for this path must upgrade to.'),
   etag: header('assumed', 'A80', 'Changes with the content. A request with it as If-None-Match gets a 304.'),
@@ -265,7 +259,7 @@ export const responseHeaders = {
     'assumed',
     'A22',
     // Those of warnings.ts, which is not loaded for this.
-    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, consent_purposes_kept, fields_ignored, topic_cut, category_unknown, currency_without_rate, callback_ignored, client_id_from_key, secret_key_in_browser, asset_token_removed.',
+    'Sandbox only. What the sandbox tolerated: wait_ms_clamped, wait_ms_conflict, prompt_text_discarded, consent_purposes_kept, fields_ignored, topic_cut, category_unknown, currency_without_rate, callback_ignored, client_id_from_key, secret_key_in_browser, asset_token_removed, null_as_absent, session_id_personal.',
   ),
   'x-sandbox-slot-ids': header(
     'assumed',
@@ -289,6 +283,7 @@ export type ResponseHeader = keyof typeof responseHeaders
 
 /** Headers of a failure, other than x-request-id, by status. */
 export const failureHeaders = {
+  401: ['www-authenticate'],
   405: ['allow'],
   426: ['upgrade'],
   429: ['retry-after', 'ratelimit', 'ratelimit-policy'],

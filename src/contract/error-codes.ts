@@ -232,8 +232,8 @@ export const reasonCodes = {
       'Get a new one with POST .../decision-ticket, from the same origin, and open one socket with it within 60 seconds.',
     ],
     token_in_wrong_place: [
-      'An asset token was sent as a credential.',
-      'The asset token belongs in the body or the path. The Authorization header carries a secret key or an activation token.',
+      'An activation token is in the query, the body or another header.',
+      'Send it in the Authorization header: Bearer, a space and the token.',
     ],
   }),
   ...causes('forbidden', {

@@ -22,11 +22,14 @@ export {
   AuthoritativeConsent,
   Category,
   ClientId,
+  ConsentDecision,
   ConsentId,
   ConsentMechanism,
+  ConsentSource,
   ConsentState,
   ContractVersion,
   Currency,
+  consentDecisions,
   consentMechanisms,
   consentStates,
   Domain,
@@ -50,6 +53,7 @@ export {
   PromptText,
   Publisher,
   Purpose,
+  Purposes,
   positions,
   RequestConsent,
   RequestId,
@@ -89,12 +93,9 @@ export { BillingLine, BillingReport } from './resources/billing.ts'
 export { ActivationRequest, ActivationResult } from './resources/browser.ts'
 export { CallbackItem, CallbackStatus } from './resources/callbacks.ts'
 export {
-  ConsentDecision,
   ConsentItem,
   ConsentRequest,
   ConsentStored,
-  consentDecisions,
-  Purposes,
 } from './resources/consent.ts'
 export { EventType, eventTypes, SandboxEvent } from './resources/events.ts'
 export {
@@ -116,17 +117,9 @@ export {
   ScenarioItem,
 } from './resources/faults.ts'
 export {
-  BrandSafety,
   BrowserJobRequest,
-  CallbackUrl,
-  Delivery,
-  DeliveryMode,
   JobAccepted,
-  JobPrompt,
-  JobPromptObject,
   JobRequest,
-  SlotConfig,
-  Verification,
 } from './resources/jobs.ts'
 export {
   BillingVerdict,
@@ -176,3 +169,12 @@ export {
   RequestMatch,
 } from './resources/requests.ts'
 export { Integrity, SandboxClock, SandboxInfo, Snapshot, SnapshotName } from './resources/sandbox.ts'
+export {
+  BrandSafety,
+  CallbackUrl,
+  Delivery,
+  DeliveryMode,
+  SlotConfig,
+  VariantContext,
+  Verification,
+} from './variant-fields.ts'

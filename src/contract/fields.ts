@@ -39,10 +39,14 @@ export const NoFillReasonCode = z.enum(Object.keys(noFillReasons) as [NoFillReas
 
 /** `proj_` and a name (A01). */
 export const ClientId = z.string().regex(/^proj_[a-z0-9_-]{1,64}$/, 'must be proj_ and a name, such as proj_demo')
-/** Chosen by the caller, 1 to 128 characters (A01). */
-export const SessionId = z
-  .string()
-  .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 characters of A-Z, a-z, 0-9 and . _ : -')
+/** Returns the schema of any text of `least` to `most` characters in one line, without control characters. */
+export function plainText(least: number, most: number, decision: string) {
+  // As text: Biome refuses control characters in a literal, and every JSON Schema validator reads \\x.
+  const form = new RegExp(`^[^\\x00-\\x1f\\x7f-\\x9f]{${least},${most}}$`, 'u')
+  return z.string().regex(form, `must be ${least} to ${most} characters without control characters (${decision})`)
+}
+/** Chosen by the caller: any text of 1 to 256 characters without control characters (A01). */
+export const SessionId = plainText(1, 256, 'A01')
 
 /** The pattern of an identifier that the service creates (A01). */
 const idPattern = (prefix: IdPrefix) => ({ pattern: `^${prefix}_[0-9a-hjkmnp-tv-z]{11}$` })
@@ -78,6 +82,7 @@ export const PromptObject = strictObject(() => ({
     'Raw prompt text. Processed only when consent.prompt_shared is true; otherwise dropped on receipt.',
     'A50',
   ),
+  token_count_estimate: observed(z.number().min(0).optional(), 'C02', 'Accepted and journalled.'),
 }))
 /** A prompt as an object, preferred, or as a string, which is text. */
 export const promptError = 'an object { topic, text } or a string, the text of the last message; no list of messages'
@@ -205,6 +210,45 @@ export const Overrides = strictObject(() => ({
 }))
 export type Overrides = z.infer<typeof Overrides>
 
+/** Where consent comes from, in the words of its senders. All but `svc_consent` are `wrapper_cmp` in a snapshot (A66). */
+export const consentSources = [
+  'wrapper_cmp',
+  'svc_consent',
+  'publisher',
+  'publisher_custom',
+  'cmp',
+  'server_sync',
+] as const
+export const consentDecisions = ['granted', 'denied', 'withdrawn', 'personalized', 'basic', 'custom'] as const
+export const ConsentDecision = z.enum(consentDecisions)
+export type ConsentDecision = z.infer<typeof ConsentDecision>
+
+/** Two purposes are acted on; other boolean purposes are accepted and stored (A66). */
+export const Purposes = z
+  .object({
+    semantic_targeting: observed(z.boolean().optional(), 'A66', 'Whether the topic may take part in matching.'),
+    prompt_shared: observed(z.boolean().optional(), 'A66', 'Whether prompt text may be processed.'),
+  })
+  .catchall(z.boolean())
+
+export const ConsentSource = z.enum(consentSources)
+
+export const sourceField = observed(
+  ConsentSource.optional(),
+  'A66',
+  'Consent mechanism, kept as sent; svc_consent stays itself in the snapshot, the others are wrapper_cmp.',
+)
+export const purposesField = observed(
+  Purposes.optional(),
+  'A66',
+  'The purposes consented to. One that is absent keeps its stored value (A61).',
+)
+export const decisionField = observed(
+  ConsentDecision.optional(),
+  'A66',
+  'Derived from purposes when absent. personalized grants both purposes, basic neither targeting, custom what purposes say.',
+)
+
 const consentString = z.string().max(4096)
 export const RequestConsent = strictObject(() => ({
   semantic_targeting: documented(
@@ -219,6 +263,9 @@ export const RequestConsent = strictObject(() => ({
   ),
   gdpr_applies: documented(z.boolean().optional(), 'Whether the GDPR applies.'),
   consent_source: documented(shortText.optional(), "Names the consent mechanism; svc_consent is the project's own."),
+  source: sourceField,
+  purposes: purposesField,
+  decision: decisionField,
   session_persistence: observed(z.boolean().optional(), 'A61', 'Accepted and stored as a flag.'),
   cross_session_persistence: observed(z.boolean().optional(), 'A61', 'Accepted and stored as a flag.'),
   tcf_consent_string: observed(consentString.optional(), 'A61', 'IAB TCF string, stored unchanged.'),
@@ -251,7 +298,8 @@ export type AuthoritativeConsent = z.infer<typeof AuthoritativeConsent>
 export function queryNumber<Schema extends z.ZodType<number, number>>(schema: Schema) {
   return z.preprocess((value: number, context) => {
     const text = String(value)
-    if (/^-?\d{1,15}$/.test(text)) return Number(text)
+    // A longer one is not exact, and too large for every limit.
+    if (/^-?\d{1,400}$/.test(text)) return Number(text)
     context.issues.push({ code: 'custom', message: 'a whole number in decimal digits, such as 50', input: value })
     return z.NEVER
   }, schema)

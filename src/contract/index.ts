@@ -23,6 +23,7 @@ import * as projects from './resources/projects.ts'
 import * as render from './resources/render.ts'
 import * as requests from './resources/requests.ts'
 import * as sandbox from './resources/sandbox.ts'
+import * as variants from './variant-fields.ts'
 
 /** The public API, in the order of its document. */
 const v1Files = [placements, jobs, browser, beacons, consent, projects, render] as const
@@ -67,7 +68,7 @@ let names: Map<unknown, string> | null = null
  * variants of a body have these names. The query form of a value is named after the value.
  */
 export function schemaName(schema: unknown): string | null {
-  names ??= new Map([errors, fields, ...v1Files, oldClients, ...controlFiles].flatMap(namedSchemas))
+  names ??= new Map([errors, fields, variants, ...v1Files, oldClients, ...controlFiles].flatMap(namedSchemas))
   return names.get(schema) ?? null
 }
 

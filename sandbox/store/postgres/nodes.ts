@@ -8,7 +8,7 @@ import { SandboxError } from '../../sandbox-error.ts'
 import type { StoreChange } from '../store.ts'
 import type { Batch } from './batch.ts'
 import { type Head, headColumns } from './head.ts'
-import { type Database, flushText, type Link } from './open.ts'
+import { type Database, flushText, identifier, type Link } from './open.ts'
 
 export interface Nodes {
   /** The number of this node, from 0. */
@@ -136,7 +136,7 @@ export async function joinNodes(
       if (slots === '*') events.onChange({ kind: 'resumed' })
       else if (slots !== '-') events.onChange({ kind: 'decided', slot_ids: slots.split(',').map(Number) })
     })
-    await link.script(`LISTEN "${database.schema}"`)
+    await link.script(`LISTEN ${identifier(database.schema)}`)
     const head = await readState()
     await flush()
     isLive = true

@@ -16,6 +16,11 @@ interface DatabaseOptions {
   report: (error: unknown) => void
 }
 
+/** Returns a name as SQL has it, whatever characters it has: the only way to put a name into a statement. */
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
 export type Value = string | number | boolean | null | Uint8Array | readonly number[] | readonly string[]
 
 /** One connection, whose statements are pipelined. */
@@ -112,7 +117,7 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
     application_name: 'svc',
     connectionTimeoutMillis: connectTimeout_ms,
     query_timeout: statementTimeout_ms + 5_000,
-    options: `${ownOptions} -c search_path="${schema}" -c statement_timeout=${statementTimeout_ms} -c lock_timeout=${lockTimeout_ms} -c idle_in_transaction_session_timeout=${idleInTransactionTimeout_ms} -c client_min_messages=warning`,
+    options: `${ownOptions} -c search_path=${identifier(schema)} -c statement_timeout=${statementTimeout_ms} -c lock_timeout=${lockTimeout_ms} -c idle_in_transaction_session_timeout=${idleInTransactionTimeout_ms} -c client_min_messages=warning`,
     types: { getTypeParser: (oid: number, format?: 'text' | 'binary') => parserOf(pg.types, oid, format) },
   }
   const open = new Set<Link>()

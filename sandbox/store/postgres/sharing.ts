@@ -14,7 +14,7 @@ import {
 } from '../nodes.ts'
 import { isPresent } from './migrations.ts'
 import { expiry, type Nodes } from './nodes.ts'
-import { type Database, type Link, storageError, type Value } from './open.ts'
+import { type Database, identifier, type Link, storageError, type Value } from './open.ts'
 
 /** No namespace can have this schema: its name would begin with `_`. */
 const teamSchema = 'svc__team'
@@ -181,16 +181,20 @@ export function sharingMethods(
     return Math.round((before_ms + systemNow()) / 2 - row!.now_ms)
   }
 
-  /** The schemas of all namespaces of the database. */
+  /** The schemas of all namespaces of the database that belong to this role: anybody may create others that look alike. */
   const schemas = async (): Promise<string[]> => {
     const rows = await run<{ name: string }>(
-      "SELECT table_schema AS name FROM information_schema.tables WHERE table_name = 'svc_schema' ORDER BY 1",
+      `SELECT n.nspname AS name FROM pg_namespace n
+       WHERE pg_has_role(current_user, n.nspowner, 'USAGE') AND 2 = (
+         SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname IN ('svc_schema', 'node')
+           AND c.relkind = 'r' AND pg_has_role(current_user, c.relowner, 'USAGE')
+       ) ORDER BY 1`,
     )
-    return rows.map(({ name }) => name)
+    return rows.map(({ name }) => name).filter((name) => ownSchema.test(name))
   }
 
-  const aliveIn = (name: string) =>
-    `SELECT '${name}' AS schema, count(*) AS nodes FROM "${name}".node WHERE seen_at > now() - ${expiry}`
+  const aliveIn = (name: string, index = 0) =>
+    `SELECT $${index + 1}::text AS schema, count(*) AS nodes FROM ${identifier(name)}.node WHERE seen_at > now() - ${expiry}`
 
   return {
     namespace: namespaceOf(schema),
@@ -219,15 +223,16 @@ export function sharingMethods(
       })
     },
     async namespaces() {
-      const rows = await run<{ schema: string; nodes: number }>((await schemas()).map(aliveIn).join(' UNION ALL '))
+      const names = await schemas()
+      const rows = await run<{ schema: string; nodes: number }>(names.map(aliveIn).join(' UNION ALL '), names)
       return rows.map(({ schema: of, nodes: count }) => ({ name: namespaceOf(of), nodes: count })).sort(byName)
     },
     async deleteNamespace(name) {
       const doomed = schemaOf(name)
       if (!(await schemas()).includes(doomed)) return 'missing'
-      const [alive] = await run<{ nodes: number }>(aliveIn(doomed))
+      const [alive] = await run<{ nodes: number }>(aliveIn(doomed), [doomed])
       if (alive!.nodes > 0) return 'in_use'
-      await run(`DROP SCHEMA IF EXISTS "${doomed}" CASCADE`)
+      await run(`DROP SCHEMA IF EXISTS ${identifier(doomed)} CASCADE`)
       return 'deleted'
     },
     async takeRates(takes) {
@@ -269,6 +274,9 @@ export function sharingMethods(
     },
   }
 }
+
+/** The names that `--namespace` permits, and the default. */
+const ownSchema = /^svc(?:_[a-z0-9_-]{1,63})?$/
 
 function namespaceOf(schema: string): string {
   return schema === 'svc' ? defaultNamespace : schema.slice('svc_'.length)

@@ -15,6 +15,7 @@ import {
   PriceFilter,
   page,
   pageQuery,
+  plainText,
   requestIdField,
   Since,
   SlotFilter,
@@ -113,12 +114,14 @@ const Rfc3339 = z.stringFormat('date-time', new RegExp(rfc3339), {
   message: 'must be an RFC 3339 time, such as 2026-01-31T12:00:00.000Z',
 })
 
-const beaconFields = () => ({
-  beacon_id: observed(
-    z.string().regex(/^[A-Za-z0-9._:-]{8,128}$/, 'must be 8 to 128 characters of A-Z, a-z, 0-9 and . _ : -'),
-    'A70',
-    'Idempotency key: repeat it only to retry the same beacon.',
-  ),
+const BeaconId = z
+  .string()
+  .regex(/^[A-Za-z0-9._:-]{8,128}$/, 'must be 8 to 128 characters of A-Z, a-z, 0-9 and . _ : -')
+/** Of a client that its version header names, on every route (A70). */
+export const OldBeaconId = plainText(1, 128, 'A70')
+
+const beaconFields = (beacon_id: typeof BeaconId) => ({
+  beacon_id: observed(beacon_id, 'A70', 'Idempotency key: repeat it only to retry the same beacon.'),
   asset_token: documented(AssetToken.min(1).max(256), 'Token of the fill.', 'A70'),
   event: observed(
     BeaconEventInput,
@@ -147,7 +150,12 @@ const beaconFields = () => ({
 /** Generators turn this into a type that requires one of the two times. */
 const oneTime = ['occurred_at', 'occurred_at_ms'].map((name) => ({ required: [name], properties: { [name]: {} } }))
 
-export const BeaconRequest = withKeywords(strictObject(beaconFields), { allOf: [{ anyOf: oneTime }] })
+export const BeaconRequest = withKeywords(
+  strictObject(() => beaconFields(BeaconId)),
+  { allOf: [{ anyOf: oneTime }] },
+)
+/** The same body from an old client. */
+export const OldBeaconRequest = strictObject(() => beaconFields(OldBeaconId))
 export type BeaconRequest = z.infer<typeof BeaconRequest>
 
 export const BeaconResult = strictObject(() => ({
@@ -241,6 +249,7 @@ export const v1 = declareEndpoints({
     rate: 'beacons',
     body_limit_bytes: limits.beacon_body_bytes,
     body: BeaconRequest,
+    old_client_body: OldBeaconRequest,
     response: BeaconResult,
     response_headers: ['x-sandbox-warning', 'x-sandbox-would-bill'],
     errors: [

@@ -5,47 +5,26 @@ import {
   ClientId,
   ConsentId,
   ConsentState,
+  decisionField,
   EpochMs,
   page,
   pageQuery,
+  purposesField,
   requestIdField,
   SessionId,
   Since,
+  sourceField,
 } from '../fields.ts'
 import { assumed, assumedObject, observed, strictObject } from '../objects.ts'
 
-export const consentDecisions = ['granted', 'denied', 'withdrawn'] as const
-export const ConsentDecision = z.enum(consentDecisions)
-export type ConsentDecision = z.infer<typeof ConsentDecision>
-
 const consentString = z.string().max(4096)
-
-/** Two purposes are acted on; other boolean purposes are accepted and stored (A66). */
-export const Purposes = z
-  .object({
-    semantic_targeting: observed(z.boolean().optional(), 'A66', 'Whether the topic may take part in matching.'),
-    prompt_shared: observed(z.boolean().optional(), 'A66', 'Whether prompt text may be processed.'),
-  })
-  .catchall(z.boolean())
 
 export const ConsentRequest = strictObject(() => ({
   client_id: observed(ClientId, 'A66', 'Project ID.'),
   session_id: observed(SessionId, 'A66', 'Session that the consent is for.'),
-  source: observed(
-    z.enum(['wrapper_cmp', 'svc_consent']).optional(),
-    'A63',
-    'Consent mechanism; svc_consent when absent.',
-  ),
-  purposes: observed(
-    Purposes.optional(),
-    'A66',
-    'The purposes consented to. One that is absent keeps its stored value (A61).',
-  ),
-  decision: assumed(
-    ConsentDecision.optional(),
-    'A66',
-    'granted, denied or withdrawn; derived from purposes when absent.',
-  ),
+  source: sourceField,
+  purposes: purposesField,
+  decision: decisionField,
   gdpr_applies: observed(z.boolean().optional(), 'A66', 'Whether the GDPR applies.'),
   tcf_string: observed(consentString.optional(), 'A66', 'IAB TCF string, stored unchanged.'),
   gpp_string: observed(consentString.optional(), 'A66', 'IAB GPP string, stored unchanged.'),

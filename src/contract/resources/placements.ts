@@ -35,6 +35,7 @@ import {
   WaitMsQuery,
 } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, documented, observed, strictObject } from '../objects.ts'
+import { localeField, variantFields } from '../variant-fields.ts'
 import { acceptCodes, BeaconItem, Metric } from './beacons.ts'
 import { DecodedConsentString } from './consent.ts'
 import { EvidenceEntry } from './evidence.ts'
@@ -201,6 +202,8 @@ export const PlacementRequest = strictObject(() => ({
     'Number of slots of the job, 1 to 4; the response is the first.',
     'A37',
   ),
+  locale: localeField,
+  ...variantFields(),
 }))
 export type PlacementRequest = z.infer<typeof PlacementRequest>
 
@@ -230,6 +233,8 @@ export const v1 = declareEndpoints({
       'slots_requested_out_of_range',
       'consent_required',
       'test_outcome_requires_test_key',
+      'callback_url_refused',
+      'callback_key_missing',
     ],
   },
 })

@@ -63,6 +63,7 @@ export const ProjectConfig = assumedObject('A80', () => ({
   defaults: observed(
     assumedObject('A80', () => ({
       ...placementDefaults(),
+      formats: observed(z.array(Format), 'A80', 'The same list as allowed_formats.'),
       decision_delivery: z.literal('polling').describe('How decisions are delivered.'),
     })),
     'A80',

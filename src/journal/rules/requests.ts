@@ -12,7 +12,7 @@ import {
   Measurements,
   secondsBelow,
 } from '../../contract/resources/beacons.ts'
-import { variantFieldNames } from '../../contract/resources/jobs.ts'
+import { variantFieldNames } from '../../contract/variant-fields.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
 import { isObject, valueAt } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
