@@ -90,7 +90,7 @@ export function frameProblemPage(
 
 const problemScript = `document.body.hidden=parent!==window
 addEventListener('message',function(e){
-if(e.source===parent&&e.data&&e.data.t==='sp:init'&&e.ports[0])e.ports[0].postMessage({t:'error',code:JSON.parse(document.getElementById('settings').textContent).code})
+if(e.data&&e.data.t==='sp:init'&&e.ports[0])e.ports[0].postMessage({t:'error',code:JSON.parse(document.getElementById('settings').textContent).code})
 })`
 
 /**

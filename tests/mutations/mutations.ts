@@ -638,7 +638,7 @@ const others: Mutation[] = [
     noticed_by: 'renderer/a banner is painted below',
     wrong: 'The ad label is shown below the ad.',
     file: 'sandbox/renderer/host/mount.ts',
-    from: "    display: 'block',\n    width: '100%',",
+    from: "    display: 'grid',\n    width: '100%',",
     to: "    display: 'flex',\n    'flex-direction': 'column-reverse',\n    width: '100%',",
   },
   {

@@ -55,15 +55,23 @@ function start(settings: FrameSettings): void {
   })
 }
 
-/** Calls `listener` on the host's first message, from the parent window only, with its port and nonce. */
+/**
+ * Calls `listener` on the host's first message, with its port and nonce. It comes from a window around this one: a page may show
+ * an ad in a frame of its own. Every origin around the frame is one that the project allows (frame-ancestors).
+ */
 function onInit(listener: (port: MessagePort, nonce: string) => void): void {
   const onMessage = ({ source, ports: [port], data }: MessageEvent): void => {
     const { t, v, nonce } = (data ?? {}) as Record<string, unknown>
-    if (source !== parent || t !== 'sp:init' || v !== 1 || typeof nonce !== 'string' || !port) return
+    if (!isAround(source) || t !== 'sp:init' || v !== 1 || typeof nonce !== 'string' || !port) return
     removeEventListener('message', onMessage)
     listener(port, nonce)
   }
   addEventListener('message', onMessage)
+}
+
+function isAround(source: unknown): boolean {
+  for (let at: Window = window; at !== at.parent; at = at.parent) if (at.parent === source) return true
+  return false
 }
 
 /** Returns the server time now: the time written into the document plus the document's age. */

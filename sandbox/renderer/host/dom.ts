@@ -51,9 +51,9 @@ export function whenActivated(start: () => void): void {
   } else start()
 }
 
-/** Removes what copies of a page, or an ad that has left with its target, have left in an element. */
-export function removeCopies(around: ParentNode): void {
-  for (const copy of around.querySelectorAll('[data-sp-placement]')) {
+/** Removes what copies of a page, or ads that have left with their target, have left in an element: of all ads, or of one mount. */
+export function removeCopies(around: ParentNode, instance_id?: string): void {
+  for (const copy of around.querySelectorAll(`[data-sp-placement${instance_id ? `="${instance_id}"` : ''}]`)) {
     if (!copy.shadowRoot?.hasChildNodes()) copy.remove()
   }
 }

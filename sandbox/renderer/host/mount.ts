@@ -111,6 +111,18 @@ function openDelivery(context: MountContext, options: MountOptions): Delivery {
   return delivery
 }
 
+let ownSheet: CSSStyleSheet | undefined
+
+/** Keeps the ::before and ::after of the page's style sheets away from an ad. Browsers before 2023 cannot, and show them. */
+function keepMarksOut(root: ShadowRoot): void {
+  if (!('adoptedStyleSheets' in root)) return
+  if (!ownSheet) {
+    ownSheet = new CSSStyleSheet()
+    ownSheet.replaceSync(':host::before,:host::after{content:none!important}')
+  }
+  root.adoptedStyleSheets = [ownSheet]
+}
+
 export function mountPlacement(context: MountContext, options: MountOptions): Mount {
   const { clock, consents, events, violations } = context
   const { target, placement, consent, session_id, slot_id } = options
@@ -146,7 +158,10 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     const isGone = reason === 'target_removed' && frame.element.parentNode === root
     frame.element.remove()
     if (isGone) root.replaceChildren()
-    else wrapper.remove()
+    else {
+      wrapper.remove()
+      removeCopies(document, instance_id)
+    }
     emit('cleared', { reason })
     options.onCleared?.(outcome, reason)
     if (isGone && options.onReturned) context.whenAttached(wrapper, options.onReturned)
@@ -259,7 +274,8 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
   const isDoubtful = consents.problem(consent, session_id) !== null
   setStyles(wrapper, {
     all: 'initial',
-    display: 'block',
+    // Not a block: the ::first-letter and ::first-line of the page would reach into it.
+    display: 'grid',
     width: '100%',
     'max-width': `${render.width}px`,
     font: '12px/1.5 system-ui, sans-serif',
@@ -267,6 +283,7 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     'color-scheme': 'inherit',
   })
   const root = wrapper.attachShadow({ mode: 'open' })
+  keepMarksOut(root)
   root.append(frame.element)
   const names = [render.label_text, render.sponsor_name] as const
   const label = keepLabel(frame.element, names, () => fail('label_removed'))
