@@ -9,6 +9,11 @@ import { isObject } from '../../src/foundation/json.ts'
 
 type MediaType = Placement['render']['media_type']
 
+/** Frame to host, by window message, when its script runs: the host may initialise it. */
+export interface Hello {
+  t: 'sp:hello'
+}
+
 /** Host to frame, by window message, with the frame's port. */
 export interface Init {
   t: 'sp:init'

@@ -1,5 +1,5 @@
 /** frame.js: runs inside the hosted frame, shows one creative and reports it to the host page over a port. */
-import type { FrameMessage, FrameSettings, HostMessage, MediaState } from '../messages.ts'
+import type { FrameMessage, FrameSettings, Hello, HostMessage, MediaState } from '../messages.ts'
 
 const find = <T extends Element>(selector: string): T | null => document.querySelector<T>(selector)
 
@@ -53,6 +53,7 @@ function start(settings: FrameSettings): void {
     if (settings.media_type === 'native') card = fitCard(creative, (height) => send({ t: 'resize', height }))
     Promise.all([outcome, card?.fitted]).then(([message]) => send(message))
   })
+  parent.postMessage({ t: 'sp:hello' } satisfies Hello, '*')
 }
 
 /**

@@ -2,7 +2,8 @@
  * The one iframe of a placement, with the port to its document.
  *
  * `load` fires even when a policy has blocked the document, so only messages with the nonce count: `ready` within 3 s
- * of loading, `rendered` within 5 s of mounting. After a second load the document is no longer ours.
+ * of loading and 5 s of mounting; then the creative may take 15 s, on a slow link. After a second load the document is no longer
+ * ours.
  */
 import type { Placement } from '../../../src/contract/resources/placements.ts'
 import { createFloodCheck, type FrameMessage, type HostMessage, type Init, readFrameMessage } from '../messages.ts'
@@ -12,14 +13,15 @@ import type { ErrorCode } from './events.ts'
 type Timer = ReturnType<typeof setTimeout>
 
 const ready_timeout_ms = 3_000
-const rendered_timeout_ms = 5_000
+const mounted_timeout_ms = 5_000
+const creative_timeout_ms = 15_000
 
 /** Opens a frame that loads when it is put into the document, or when a prerendered page is shown. */
 export function openFrame(
   render: Placement['render'],
   instance_id: string,
   onMessage: (message: FrameMessage) => void,
-  onFailure: (code: ErrorCode) => void,
+  onFailure: (code: ErrorCode, details?: { message: string }) => void,
 ) {
   const element = drawFrame(render)
   const nonce = newId('')
@@ -27,8 +29,10 @@ export function openFrame(
   let port: MessagePort | undefined
   let readyTimer: Timer | undefined
   let renderedTimer: Timer | undefined
+  let isLoaded = false
+  let isReady = false
   let isClosed = false
-  const timeOut = (): void => onFailure('render_timeout')
+  const timeOut = (): void => onFailure('render_timeout', { message: 'the frame has not started' })
 
   const receive = ({ data }: MessageEvent): void => {
     if (isFlood(performance.now())) {
@@ -37,26 +41,42 @@ export function openFrame(
     }
     const message = readFrameMessage(data, nonce)
     if (!message) return
-    if (message.t === 'ready') clearTimeout(readyTimer)
+    if (message.t === 'ready') {
+      isReady = true
+      clearTimeout(readyTimer)
+      clearTimeout(renderedTimer)
+      const onSlow = (): void => onFailure('render_timeout', { message: 'the creative has not loaded' })
+      renderedTimer = setTimeout(onSlow, creative_timeout_ms)
+    }
     if (message.t === 'rendered') clearTimeout(renderedTimer)
     onMessage(message)
   }
-  const onLoad = (): void => {
-    if (port) {
-      onFailure('frame_reloaded')
-      return
-    }
+  const initialise = (): void => {
+    if (port) return
     const channel = new MessageChannel()
     port = channel.port1
     port.onmessage = receive
-    readyTimer = setTimeout(timeOut, ready_timeout_ms)
     const init: Init = { t: 'sp:init', v: 1, nonce, instance_id }
     element.contentWindow?.postMessage(init, '*', [channel.port2])
   }
+  // Its script runs before its media have loaded, which `load` waits for.
+  const onHello = ({ source, data }: MessageEvent): void => {
+    if (source && source === element.contentWindow && data?.t === 'sp:hello') initialise()
+  }
+  const onLoad = (): void => {
+    if (isLoaded) {
+      onFailure('frame_reloaded')
+      return
+    }
+    isLoaded = true
+    initialise()
+    if (!isReady) readyTimer = setTimeout(timeOut, ready_timeout_ms)
+  }
   whenActivated(() => {
     if (isClosed) return
-    renderedTimer = setTimeout(timeOut, rendered_timeout_ms)
+    renderedTimer = setTimeout(timeOut, mounted_timeout_ms)
     element.onload = onLoad
+    addEventListener('message', onHello)
     element.src = render.frame_url
   })
 
@@ -69,6 +89,7 @@ export function openFrame(
       clearTimeout(readyTimer)
       clearTimeout(renderedTimer)
       element.onload = null
+      removeEventListener('message', onHello)
       port?.postMessage({ t: 'teardown' } satisfies HostMessage)
       port?.close()
     },

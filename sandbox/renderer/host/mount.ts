@@ -289,7 +289,9 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
   const label = keepLabel(frame.element, names, () => fail('label_removed'))
   target.append(wrapper)
   // Follows the page's color-scheme where it declares one; elsewhere the frame follows the system.
-  if (getComputedStyle(target).colorScheme !== 'normal') setStyles(frame.element, { 'color-scheme': 'inherit' })
+  const meta = document.querySelector<HTMLMetaElement>('meta[name="color-scheme"]')?.content
+  const scheme = getComputedStyle(target).colorScheme !== 'normal' ? 'inherit' : meta
+  if (scheme) setStyles(frame.element, { 'color-scheme': scheme })
 
   const expiry = watchExpiry(consent.expires_at_ms, clock.now, () => block('consent_expired'))
   if (!isDoubtful) expiry.rearm()
