@@ -263,7 +263,7 @@ export function rulesOfDoctor(): Set<string> {
 
 /** What a report of doctor is based on, apart from this computer and the sandbox. */
 export interface LookedAt {
-  /** Requests of an integration. */
+  /** Requests of an integration, and callbacks to it. */
   requests: number
   /** Requests to the API that svc itself sent, which are left out. */
   own_requests: number
@@ -274,7 +274,7 @@ export interface LookedAt {
 /** Returns how much of an integration a report is based on. */
 export function lookedAt({ journal, served }: Pick<Gathered, 'journal' | 'served'>): LookedAt {
   return {
-    requests: journal?.exchanges.length ?? 0,
+    requests: journal === null ? 0 : journal.exchanges.length + journal.callbacks.length,
     own_requests: journal?.own_requests ?? 0,
     files: served.reduce((sum, { files }) => sum + files, 0),
   }
@@ -293,7 +293,7 @@ export function diagnose({ machine, sandbox, journal, served }: Gathered): Diagn
     ...Object.values(sandbox === null ? {} : sandboxRules).flatMap((rule) =>
       results(ofSandbox, rule.id, runRule(rule, sandbox!)),
     ),
-    ...(observed === null || observed.exchanges.length === 0
+    ...(observed === null || observed.exchanges.length + observed.callbacks.length === 0
       ? results(ofJournal, 'journal', [nothingSeen(sandbox, machine, journal)])
       : checks.flatMap((check) => results(ofJournal, check.name, runCheck(check, observed)))),
     ...served.flatMap((files) => [

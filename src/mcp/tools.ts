@@ -206,7 +206,8 @@ function ownTools() {
         if (endpoint === undefined) return endpoints.map(({ fields: _, ...rest }) => rest)
         const { fields, ...facts } = endpoints.find(({ id }) => id === endpoint)!
         const wanted = fields.filter((field) => where === undefined || field.where === where)
-        const parts = [...Map.groupBy(wanted, (field) => field.where)]
+        const partOf = ({ where, variant }: ListedField) => (variant === null ? where : `${where} of ${variant}`)
+        const parts = [...Map.groupBy(wanted, partOf)]
         return { ...facts, fields: Object.fromEntries(parts.map(([part, own]) => [part, own.map(describeListed)])) }
       },
     },
@@ -305,17 +306,7 @@ function ownTools() {
 }
 
 /** Returns a field as one line. As objects, the fields of the larger endpoints do not fit into a result. */
-function describeListed({
-  path,
-  variant,
-  type,
-  required,
-  provenance,
-  decision,
-  limits,
-  values,
-  description,
-}: ListedField) {
+function describeListed({ path, type, required, provenance, decision, limits, values, description }: ListedField) {
   const facts = [
     type,
     required ? 'required' : 'optional',
@@ -323,7 +314,7 @@ function describeListed({
     ...(limits === null ? [] : [limits]),
     ...(values === null ? [] : [`one of ${values.join(' | ')}`]),
   ]
-  return `${path}${variant === null ? '' : ` of ${variant}`}: ${facts.join(', ')}. ${description}`
+  return `${path}: ${facts.join(', ')}. ${description}`
 }
 
 const workers = 2

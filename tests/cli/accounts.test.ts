@@ -113,9 +113,9 @@ describe('svc consent', () => {
       authoritative_consent: { lifecycle_state: 'withdrawn', revision: 2 },
     })
     expect((await cli.svc('consent show --session-id s9')).stdout).toBe(`\
-when                      session  revision  current  state      topic  prompt  source
-2026-01-31T12:00:00.000Z  s9              2  yes      withdrawn  no     no      svc_consent
-2026-01-31T12:00:00.000Z  s9              1  no       granted    yes    no      svc_consent
+when                      session  revision  current  state      topic  prompt  source       strings
+2026-01-31T12:00:00.000Z  s9              2  yes      withdrawn  no     no      svc_consent  -
+2026-01-31T12:00:00.000Z  s9              1  no       granted    yes    no      svc_consent  -
 `)
     const conflict = await cli.svc('consent withdraw --session-id s9 --expected-revision 1')
     expect(conflict.stderr).toContain('consent_revision_conflict')

@@ -67,7 +67,8 @@ describe('beyond loopback', () => {
     // A phone would resolve the name to this computer.
     const { pathname, search, host } = new URL(address)
     expect(await statusAt(`${url}${pathname}${search}`, host)).toBe(200)
-    expect(await statusAt(`${url}${pathname}`, host)).toBe(403)
+    expect(await statusAt(`${url}${pathname}/settings${search}`, host)).toBe(200)
+    expect(await statusAt(`${url}${pathname}/settings`, host)).toBe(403)
     expect(await statusAt(`${url}${pathname}${search}`, 'evil.example')).toBe(421)
   })
 

@@ -197,7 +197,7 @@ describe('svc config validate', () => {
     writeFileSync(profiles, '{"profiles":{"a":{"origin":"nowhere"}}}')
     expect(await run('config validate')).toMatchObject({
       code: 2,
-      stdout: `wrong  ${profiles}\n  profiles.a.origin: must be an origin, such as http://localhost:3000\n`,
+      stdout: `wrong  ${profiles}\n  profiles.a.origin: must be an origin, such as http://localhost:3000 or capacitor://localhost\n`,
     })
     writeFileSync(profiles, '{"current":"b","profiles":{"a":{}}}')
     expect(await run('config validate')).toMatchObject({

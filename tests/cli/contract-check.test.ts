@@ -82,7 +82,7 @@ test('our own sandbox is as documented, and every endpoint is looked at', async 
     'browser.activate   ok             5  6/6         -         -',
     'beacons.send       ok             8  -           5/5       2/2',
     'consent.set        ok             2  8/8         3/3       1/1',
-    'projects.config    ok             2  -           3/3       35/35',
+    'projects.config    ok             2  -           4/4       35/35',
     'render.script      ok             1  -           -         -',
     'render.frame       ok             1  -           -         -',
     '',

@@ -80,6 +80,7 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
 const judgesWhatItMakes: Readonly<Record<string, string>> = {
   'sandbox integrity': 'the database, which is there',
   trigger: 'the turns that it plays',
+  'qa hosts': 'the page under each condition: where nothing is seen, its ad does not show (qa-hosts.test.ts)',
   'callbacks resend': 'the callback that it sends; there is none to send otherwise',
 }
 
@@ -109,6 +110,7 @@ test('no other module ends a command with exit code 5', () => {
     'contract',
     'doctor',
     'evidence',
+    'qa/hosts',
     'qa/index',
     'qa/observe',
     'requests/match',

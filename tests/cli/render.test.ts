@@ -58,6 +58,7 @@ test('svc open prints the address of the inspector, and of the page of anything 
   const { code, stdout, stderr } = await cli.svc(`open ${slot_id} -o json`)
   expect({ code, stdout: JSON.parse(stdout) }).toEqual({ code: 0, stdout: { url: address, opened: false } })
   expect(stderr).toBe(`Not opened, this is not a terminal: ${address}\n`)
+  await cli.svc('placements create --session-id sess/1 -q')
   for (const [id, path] of [
     ['proj_demo', 'projects/proj_demo'],
     ['proj_demo~12', 'id/proj_demo~12'],

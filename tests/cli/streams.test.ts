@@ -46,7 +46,11 @@ describe('-o json', () => {
         if (example === wholeRun || example.includes('-o json')) continue
         if (ofSharedStore.test(example)) continue
         // It judges what the other examples sent: a frame without a beacon is a problem after some seconds.
-        if (path === 'doctor') await cli.svc('sandbox reset')
+        if (path === 'doctor') {
+          await cli.svc('sandbox reset')
+          const headers = { authorization: 'Bearer sk_test_sandbox_demo', 'user-agent': 'app' }
+          await fetch(`${cli.sandbox.url}/v1/projects/proj_demo/config`, { headers })
+        }
         await cli.svc('placements create --format banner -q')
         if (path.startsWith('callbacks')) await cli.svc(`jobs create --callback-url ${hook.url} -q`)
         const { stdout, stderr, code } = await cli.svc(asJson(example), { cwd })
