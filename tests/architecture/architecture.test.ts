@@ -140,6 +140,7 @@ describe('files', () => {
   test('names are kebab-case, components PascalCase, and say something', () => {
     expect(everything.flatMap(badNames)).toEqual([])
     expect(everything.flatMap(unquotedIdentifiers)).toEqual([])
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the source of a template
     const quoted = 'const sql = `SELECT 1 FROM "${name}".node`'
     expect(unquotedIdentifiers(parse('sandbox/store/postgres/a.ts', quoted))).toHaveLength(1)
     for (const path of ['src/cli/Flags.ts', 'src/cli/exitCodes.ts', 'src/cli/utils.ts', 'src/helpers/a.ts']) {
