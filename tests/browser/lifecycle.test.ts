@@ -563,7 +563,7 @@ describe.concurrent('turns of one page', () => {
       })
       renderPlacement({ target: '#slot', response: replacement! })
     }, responses)
-    expect(await host.shown()).toEqual(one_ad)
+    await until(() => host.shown(), one_ad)
     await host.page.evaluate(() => window.SponsoredPlacement!.clearPlacement({ target: '#slot' }))
     expect(await host.shown()).toEqual(nothing)
   })
