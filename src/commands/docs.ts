@@ -37,7 +37,7 @@ export const docs: Command = {
     const opened = await openPage(session, url)
     out.data({ topic, title, url, opened }, (style) => [
       url,
-      ...(opened ? [] : ['', ...styledLines(readTexts()[topic]!, style)]),
+      ...(opened || out.quiet ? [] : ['', ...styledLines(readTexts()[topic]!, style)]),
     ])
     return 0
   },

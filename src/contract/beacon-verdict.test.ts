@@ -39,12 +39,13 @@ test('a clip needs 50 % for 2000 ms, regardless of its area', () => {
 
 test('the hint about a view below the threshold names the default thresholds', () => {
   const { ratio, duration_ms, large_ratio, large_area_px2, clip_ratio, clip_duration_ms } = thresholds
+  const hint = acceptHints.BELOW_THRESHOLD.replace(/(?<=\d) (?=\d{3})/, '')
   for (const text of [
     `${ratio * 100} % has been in view for ${duration_ms} ms`,
-    `${large_ratio * 100} % from ${large_area_px2} px2`,
+    `${large_ratio * 100} % of an ad of ${large_area_px2} px2`,
     `a clip ${clip_ratio * 100} % for ${clip_duration_ms} ms`,
   ])
-    expect(acceptHints.BELOW_THRESHOLD).toContain(text)
+    expect(hint).toContain(text)
   expect(acceptHints.TOO_SMALL).toContain(`at least ${limits.viewable_side_px} px wide and high`)
 })
 

@@ -17,6 +17,7 @@ import * as consent from './resources/consent.ts'
 import * as events from './resources/events.ts'
 import * as evidence from './resources/evidence.ts'
 import * as faults from './resources/faults.ts'
+import * as funnel from './resources/funnel.ts'
 import * as jobs from './resources/jobs.ts'
 import * as placements from './resources/placements.ts'
 import * as projects from './resources/projects.ts'
@@ -68,7 +69,7 @@ let names: Map<unknown, string> | null = null
  * variants of a body have these names. The query form of a value is named after the value.
  */
 export function schemaName(schema: unknown): string | null {
-  names ??= new Map([errors, fields, variants, ...v1Files, oldClients, ...controlFiles].flatMap(namedSchemas))
+  names ??= new Map([errors, fields, variants, funnel, ...v1Files, oldClients, ...controlFiles].flatMap(namedSchemas))
   return names.get(schema) ?? null
 }
 

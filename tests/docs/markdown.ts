@@ -18,6 +18,7 @@ import { root } from '../cli/process.ts'
 /** Why a block cannot be run by a test. */
 export const unrunReasons = {
   browser: 'opens a page of the reader in a browser',
+  install: 'installs packages as root',
   docker: 'needs a container engine and an image from a registry',
   postgres: 'needs a PostgreSQL',
   registry: 'installs from a registry',

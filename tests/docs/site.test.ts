@@ -70,7 +70,7 @@ test('svc docs prints the address of a page of the running sandbox', async () =>
   await using cli = await startTestCli()
   const { url } = cli.sandbox
   const opened = await cli.svc('docs errors')
-  expect(opened.stdout).toBe(`${url}/_sandbox/docs/errors\n`)
+  expect(opened.stdout.startsWith(`${url}/_sandbox/docs/errors\n\nErrors\n`)).toBe(true)
   expect(opened.stderr).toContain('Not opened, this is not a terminal')
   expect((await cli.svc('docs -q')).stdout).toBe(`${url}/_sandbox/docs/\n`)
   const json = JSON.parse((await cli.svc('docs key_class -o json')).stdout) as object

@@ -135,7 +135,7 @@ test('a page that was opened with a token acts with that token', async () => {
   await using on = await team()
   const dash = await on.create('dash')
   const token = dash.headers['x-sandbox-token']
-  const page = await on.api.send('GET', `/_sandbox/demo?token=${token}`, {
+  const page = await on.api.send('GET', `/_sandbox/demo/settings?token=${token}`, {
     headers: { host: '192.168.1.5:4010', 'sec-fetch-site': 'none' },
   })
   expect([page.text.includes(token), page.text.includes(on.sandbox.admin_token)]).toEqual([true, false])

@@ -85,8 +85,14 @@ describe('beyond loopback the control plane', () => {
     ])
     expect((await on.api.refuse('sandbox.info')).body.reason_code).toBe('origin_refused')
     expect((await on.api.refuse('sandbox.reset')).body.reason_code).toBe('origin_refused')
-    expect((await on.api.send('GET', '/_sandbox/demo')).status).toBe(403)
-    for (const path of ['/_sandbox/livez', '/_sandbox/readyz', '/_sandbox/docs/', '/_sandbox/docs/errors/not_found']) {
+    expect((await on.api.send('GET', '/_sandbox/demo/settings')).status).toBe(403)
+    for (const path of [
+      '/_sandbox/demo',
+      '/_sandbox/livez',
+      '/_sandbox/readyz',
+      '/_sandbox/docs/',
+      '/_sandbox/docs/errors/not_found',
+    ]) {
       for (const token of ['', `?token=${admin_token}`, '?token=sbx_guess']) {
         expect([path, token, (await on.api.send('GET', `${path}${token}`)).status]).toEqual([path, token, 200])
       }
@@ -107,7 +113,7 @@ describe('beyond loopback the control plane', () => {
       expect([path, (await on.api.send('GET', `/_sandbox/${path}${query}`, { headers })).status]).toEqual([path, 200])
       expect([path, (await on.api.send('GET', `/_sandbox/${path}`, { headers })).status]).toEqual([path, 403])
     }
-    const demo = await on.api.send('GET', `/_sandbox/demo${query}`, { headers })
+    const demo = await on.api.send('GET', `/_sandbox/demo/settings${query}`, { headers })
     expect([demo.status, demo.text.includes(on.sandbox.admin_token)]).toEqual([200, true])
     expect((await on.api.send('GET', '/_sandbox/info?token=sbx_guess', { headers })).status).toBe(403)
     expect((await on.api.send('POST', `/_sandbox/reset${query}`)).status).toBe(403)

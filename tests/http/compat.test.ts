@@ -69,7 +69,7 @@ describe('1. CORS', () => {
     const body = { publishable_key: publishable }
     const refused = await on.api.refuse('browser.activate', { origin: stranger, headers: old, body })
     expect([refused.status, refused.headers['access-control-allow-origin']]).toEqual([403, stranger])
-    for (const from of ['null', 'file://', 'chrome-extension://abc']) {
+    for (const from of ['null', 'file://', 'ftp://abc']) {
       expect((await on.api.send('OPTIONS', '/v1/browser/activate', asked(from))).status).toBe(403)
     }
   })

@@ -13,6 +13,7 @@ describe('the config of a project', () => {
       enabled: true,
       defaults: {
         allowed_formats: ['banner', 'clip', 'native'],
+        formats: ['banner', 'clip', 'native'],
         native_template_id: 'card',
         timing: 'during',
         position: 'inline',

@@ -858,6 +858,7 @@ describe('the funnel', () => {
     expect(await funnel()).toEqual({
       placements: 3,
       is_complete: true,
+      oldest_slot_id: filled.slot_id,
       pending: 0,
       fills: 2,
       no_fills: 1,

@@ -114,7 +114,7 @@ const Rfc3339 = z.stringFormat('date-time', new RegExp(rfc3339), {
   message: 'must be an RFC 3339 time, such as 2026-01-31T12:00:00.000Z',
 })
 
-const BeaconId = z
+export const BeaconId = z
   .string()
   .regex(/^[A-Za-z0-9._:-]{8,128}$/, 'must be 8 to 128 characters of A-Z, a-z, 0-9 and . _ : -')
 /** Of a client that its version header names, on every route (A70). */

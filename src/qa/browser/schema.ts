@@ -7,6 +7,7 @@ export const rendererEvents = [
   'turn:started',
   'turn:finished',
   'turn:cancelled',
+  'turn:expired',
   'decision',
   'no_fill',
   'blocked',
