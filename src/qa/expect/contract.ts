@@ -156,7 +156,7 @@ const errorFields: Readonly<Record<string, Provenance>> = Object.fromEntries(
 
 function headerDifferences(endpoint: Endpoint, { status, headers }: SeenResponse): Difference[] {
   const byFailure = (failureHeaders as Partial<Record<number, readonly ResponseHeader[]>>)[status] ?? []
-  const bySuccess = endpoint.response_headers?.filter((name) => !name.startsWith('x-sandbox-')) ?? []
+  const bySuccess = endpoint.response_headers?.filter((name) => !isConditional(name)) ?? []
   const named = status < 400 ? bySuccess : byFailure
   const missing = (['x-request-id', ...named] as const).filter((name) => headers[name] === undefined)
   const retry = headers['retry-after']
@@ -166,6 +166,11 @@ function headerDifferences(endpoint: Endpoint, { status, headers }: SeenResponse
     ...missing.map(missingHeader),
     ...(isRetryRight ? [] : [difference('documented', 'header retry-after', 'seconds from 1, or a date', retry)]),
   ]
+}
+
+/** Whether a response may lack a header: what the sandbox adds, and the encoding, which a client has to accept. */
+function isConditional(name: ResponseHeader): boolean {
+  return name.startsWith('x-sandbox-') || name === 'content-encoding'
 }
 
 function missingHeader(name: ResponseHeader): Difference {
