@@ -1,6 +1,6 @@
 /**
- * Compresses render.js, which every page with an ad loads: as .br and .gz beside it, at the highest quality. The other files
- * that pages load would make the package larger by a tenth; the sandbox compresses them when they are first requested.
+ * Compresses render.js and mounts.js, which every page with an ad loads: as .br and .gz beside them, at the highest quality. The
+ * other files that pages load would make the package larger by a tenth; the sandbox compresses them when they are first requested.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,9 +8,11 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
 export async function compressRenderer(dist: string): Promise<void> {
-  const path = join(dist, 'renderer/render.js')
-  const bytes = await readFile(path)
-  const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
-  await writeFile(`${path}.br`, await promisify(brotliCompress)(bytes, { params }))
-  await writeFile(`${path}.gz`, await promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }))
+  for (const name of ['render.js', 'mounts.js']) {
+    const path = join(dist, 'renderer', name)
+    const bytes = await readFile(path)
+    const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
+    await writeFile(`${path}.br`, await promisify(brotliCompress)(bytes, { params }))
+    await writeFile(`${path}.gz`, await promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }))
+  }
 }

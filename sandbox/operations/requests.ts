@@ -4,6 +4,7 @@ import { type Endpoint, oldClientHeader, type Parsed } from '../../src/contract/
 import { ApiError } from '../../src/contract/errors.ts'
 import { decodeId, encodeId } from '../../src/contract/ids.ts'
 import { type Contract, compat } from '../../src/contract/index.ts'
+import { isJournaled } from '../../src/contract/own-requests.ts'
 import type {
   FailedCondition,
   ListedRequest,
@@ -121,6 +122,7 @@ export const nearestRequests: Operation<Contract['requests.nearest']> = async (s
 export const replayRequest: Operation<Contract['requests.replay']> = async (services, context, { params, body }) => {
   const row = await findExchange(services, params.request_id)
   if (!row.path.startsWith('/')) throw sentByUs(row)
+  if (!isJournaled(row.path, row.status)) throw beyondApi()
   const { request, not_restored } = await restoreRequest(services, row, body)
   // The new request takes the drain lock itself: inside it, a reset that waits for this one would wait for both.
   const request_id = await services.drainLock.runOutside(() => services.resend(request, context.signal()))
@@ -130,6 +132,14 @@ export const replayRequest: Operation<Contract['requests.replay']> = async (serv
     not_restored,
     exchange: await requestDetail(services, await findExchange(services, request_id)),
   }
+}
+
+/** Only an import could have put it there. */
+function beyondApi(): ApiError {
+  return new ApiError('replay_incomplete', {
+    message: 'Nothing was sent: this is not a request to the API.',
+    hint: 'Only requests to /v1/ and to the paths of old clients can be sent again.',
+  })
 }
 
 /** Callbacks are in the journal too, but they were sent, not received. */

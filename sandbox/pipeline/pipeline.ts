@@ -163,7 +163,10 @@ function isOfApi({ method, path, headers }: Request, { status }: Response): bool
   return status === 404 && isCall && !path.startsWith('/_sandbox')
 }
 
-/** Takes a request of the journal through all steps again. Returns the request_id of the new exchange. */
+/**
+ * Takes a request of the journal through all steps again. Returns the request_id of the new exchange.
+ * @throws ApiError 404 for a path beyond the API: the control plane is for its clients alone
+ */
 export async function replay(
   pipeline: Pipeline,
   { replayed, identity, method, path, headers, body }: RestoredRequest,
@@ -178,7 +181,17 @@ export async function replay(
     identity,
     signal: () => signal,
   })
+  if (leadsBeyondApi(pipeline, { ...request })) throw new ApiError('not_found')
   return (await respondTo(pipeline, request)).exchange.context.request_id
+}
+
+function leadsBeyondApi({ routes }: Pipeline, request: Request): boolean {
+  try {
+    const route = routes.find(request)
+    return route !== null && !/^\/(v1|public)\//.test(route.path)
+  } catch {
+    return false
+  }
 }
 
 /**

@@ -33,7 +33,7 @@ const unchecked = {
     const isError = isObject(body) && typeof body.error === 'string' && typeof body.message === 'string'
     return isError ? (body as unknown as ErrorBody) : null
   },
-  describeOther: (text: string) => `: ${text.slice(0, 200)}`,
+  describeOther: (text: string, status: number) => (status < 400 ? ', a redirect' : `: ${text.slice(0, 200)}`),
 }
 
 /** Responses are not compared with the contract, and pages have no event stream. */

@@ -1,4 +1,9 @@
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { expect, test, vi } from 'vitest'
+import { createClient as createPageClient } from './browser.ts'
 import { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
 import type { Fetch, FetchInit } from './exchange.ts'
 import { createClient } from './index.ts'
@@ -175,6 +180,87 @@ test('a response that is not a stream of events is a ContractError', async () =>
     differences: ['content-type: expected text/event-stream, received text/html'],
   })
 })
+
+test('a redirect is an error and takes nothing elsewhere, unless it is chosen', async () => {
+  const received: string[] = []
+  await using other = await serving((incoming, outgoing) => {
+    received.push(`${incoming.method} ${incoming.headers['x-sandbox-token']}`)
+    outgoing.end('{"ok":true}')
+  })
+  for (const status of [301, 302, 303, 307, 308]) {
+    await using service = await serving((_, outgoing) => outgoing.writeHead(status, { location: other.url }).end())
+    const options = { base_url: service.url, headers: { 'x-sandbox-token': 'sbx_1' }, validate: false }
+    await expect(createClient(options).health.live()).rejects.toMatchObject({
+      status,
+      message: `GET /_sandbox/livez responded with ${status}, a redirect to ${other.url}. It was not followed.`,
+    })
+    await expect(createClient({ ...options, retries: 0 }).createJob(body)).rejects.toMatchObject({ status })
+    const socket = createClient({ ...options, onError: () => {} })
+    expect(await socket.getDecision('slot_00000000001', { push: true, wait_ms: 0, timeout_ms: 1 })).toBe(null)
+    await expect(createClient(options).events.stream().next()).rejects.toMatchObject({ status })
+    const inPage = createPageClient({ ...options, validate: undefined })
+    await expect(inPage.projects.config({ params: { client_id: 'proj_demo' } })).rejects.toMatchObject({ status })
+    expect(received).toEqual([])
+    expect(await createClient({ ...options, redirect: 'follow' }).health.live()).toEqual({ ok: true })
+    expect(received.splice(0)).toEqual(['GET sbx_1'])
+  }
+})
+
+test('a response is read up to 64 MiB, unpacked, and a smaller limit can be chosen', async () => {
+  const bomb = gzipSync(Buffer.alloc(70 * 2 ** 20, ' '))
+  await using service = await serving((incoming, outgoing) => {
+    const status = incoming.url === '/_sandbox/readyz' ? 503 : 200
+    outgoing.writeHead(status, { 'content-encoding': 'gzip' }).end(incoming.method === 'GET' ? bomb : gzipSync('{}'))
+  })
+  const tooLarge = { name: 'ContractError', differences: ['more than 67108864 bytes'] }
+  const { health } = createClient({ base_url: service.url })
+  await expect(health.live()).rejects.toMatchObject({ ...tooLarge, status: 200 })
+  await expect(health.ready()).rejects.toMatchObject({ ...tooLarge, status: 503 })
+  const params = { slot_id: 'slot_00000000001' }
+  await expect(createPageClient({ base_url: service.url }).decisions.get({ params })).rejects.toMatchObject(tooLarge)
+  const small = createClient({ base_url: service.url, max_bytes: 1_000, validate: false })
+  await expect(small.decisions.get({ params })).rejects.toMatchObject({
+    differences: ['more than 1000 bytes'],
+  })
+  expect(await small.jobs.create({ body })).toEqual({})
+  const endless = streamOf(Array.from({ length: 3 }, () => new Uint8Array(2 ** 19).fill(32)))
+  const fetch: Fetch = async () => new Response(endless, { headers: { 'content-type': 'text/event-stream' } })
+  const events = createClient({ base_url: service.url, fetch }).events.stream()
+  await expect(events.next()).rejects.toMatchObject({ name: 'ContractError', differences: ['an event does not end'] })
+})
+
+test('a body that stalls ends with the time limit, which is 30 s unless another is chosen', async () => {
+  await using service = await serving((_, outgoing) => outgoing.write('{"ok":'))
+  const client = createClient({ base_url: service.url, timeout_ms: 300 })
+  await expect(client.health.live()).rejects.toMatchObject({ name: 'UnreachableError', timed_out: true })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const calls = [createClient, createPageClient].map((create) => {
+      const fetch: Fetch = (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      const call = create({ base_url: service.url, fetch }).projects.config({ params: { client_id: 'p' } })
+      return call.catch((error: Error) => error.message)
+    })
+    await vi.advanceTimersByTimeAsync(30_000)
+    const late = `${service.url} did not respond within 30000 ms.`
+    expect(await Promise.all(calls)).toEqual([late, late])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+async function serving(respond: RequestListener): Promise<{ url: string } & AsyncDisposable> {
+  const server = createServer(respond).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
 
 function respondingWith(body: unknown, status = 200, headers: Record<string, string> = {}) {
   const sent: { url: string; init: FetchInit }[] = []

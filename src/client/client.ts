@@ -18,6 +18,7 @@ import {
   mediaTypeOf,
   type openStream,
   type RawResponse,
+  type Redirect,
   type ResponseMeta,
   readToEnd,
   type Sender,
@@ -33,8 +34,15 @@ export interface ClientOptions extends Sender {
   base_url: string
   /** Any fetch with the parameters `(url, init)`. Default: the global one. */
   fetch?: Fetch | undefined
-  /** Time limit of a response, milliseconds. Default 30 000. */
+  /** Time limit of a response, milliseconds; Infinity for none. Default 30 000. */
   timeout_ms?: number | undefined
+  /** Most bytes of a response, unpacked; a larger one is a ContractError. Default 67 108 864 (64 MiB). */
+  max_bytes?: number | undefined
+  /**
+   * `manual` makes a redirect an error. `follow` follows it, and sends headers and body to wherever it leads. Default
+   * manual: no service of the contract sends one.
+   */
+  redirect?: Redirect | undefined
   /** Whether responses are compared with the contract, or a function that decides. Default true. */
   validate?: Validation | ((response: RawResponse, endpoint: EndpointId) => Validation) | undefined
 }
@@ -45,6 +53,8 @@ export interface KnownContract<Ids extends EndpointId = EndpointId> {
   schemas(): Schemas | Promise<Schemas>
   /** Reads responses piece by piece; left out when no endpoint has such a response. */
   stream?: typeof openStream
+  /** Whether the response of an endpoint is read piece by piece. */
+  isStream?: (endpoint: SentEndpoint) => boolean
 }
 
 export type Schemas = typeof import('./response.ts')
@@ -114,12 +124,12 @@ type Validation = boolean | 'report'
 /** Creates a client, as createClient does, from the contract in its own form. */
 export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, options: ClientOptions): Client<Ids> {
   const { endpoints, schemas } = known
-  const { fetch = globalFetch, timeout_ms = 30_000, validate = true, ...sender } = options
-  const transport: Transport = { fetch, base_url: sender.base_url, timeout_ms }
+  const { fetch = globalFetch, timeout_ms = 30_000, validate = true } = options
+  const transport: Transport = { ...options, fetch, timeout_ms }
 
   async function call(id: Ids, input: CallInput, { signal, keepalive }: CallOptions = {}) {
     const endpoint = endpoints[id]
-    const request = buildRequest(endpoint, input, sender)
+    const request = buildRequest(endpoint, input, options)
     const sent = keepalive === true ? { ...request, keepalive } : request
     const response = await exchange(
       input.body instanceof Blob ? unlimited(transport) : transport,
@@ -142,7 +152,7 @@ export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, opti
     return known.stream!({
       transport,
       endpoint,
-      request: buildRequest(endpoint, input, sender),
+      request: buildRequest(endpoint, input, options),
       signal,
       onOpen,
       schemas,
@@ -165,7 +175,7 @@ export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, opti
     })
   }
 
-  const isStreamed = (id: Ids) => known.stream !== undefined && isStream(endpoints[id])
+  const isStreamed = (id: Ids) => known.isStream?.(endpoints[id])
   const ids = (Object.keys(endpoints) as Ids[]).filter((id) => endpoints[id].status !== 101)
   const withResponse = methods(
     ids,
@@ -185,11 +195,6 @@ export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, opti
     withResponse: withResponse as unknown as MetaMethods<Ids>,
     call,
   }
-}
-
-/** Whether a response is read piece by piece: events, and files that are not text. */
-function isStream(endpoint: SentEndpoint): boolean {
-  return ['text/event-stream', 'application/gzip'].includes(mediaTypeOf(endpoint) ?? '')
 }
 
 /**
@@ -230,12 +235,7 @@ function readMeta({ status, headers }: RawResponse): ResponseMeta {
 }
 
 function list(header: string | null): string[] {
-  return header === null
-    ? []
-    : header
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== '')
+  return (header ?? '').split(/[\s,]+/).filter((item) => item !== '')
 }
 
 /**

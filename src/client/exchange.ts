@@ -99,15 +99,19 @@ export interface FetchInit {
   headers: Record<string, string>
   body?: string | FileBody
   keepalive?: boolean
+  /** `manual` returns a redirect as the response. */
+  redirect: Redirect
   signal: AbortSignal
 }
+
+/** A redirect would take headers and body, with the key in them, to a service that nobody named. */
+export type Redirect = 'manual' | 'follow'
 
 export interface FetchResponse {
   readonly status: number
   readonly ok: boolean
   readonly headers: { get(name: string): string | null }
   readonly body: { getReader(): ByteReader } | null
-  text(): Promise<string>
 }
 
 export interface ByteReader {
@@ -120,7 +124,14 @@ export interface Transport {
   base_url: string
   /** Time limit of a response, milliseconds; of a stream, until its head has arrived. Infinity for none. */
   timeout_ms: number
+  /** Most bytes of a response that is read as a whole, unpacked. Default 64 MiB. */
+  max_bytes?: number | undefined
+  /** Default manual. */
+  redirect?: Redirect | undefined
 }
+
+/** No response of the contract that is read as a whole comes close to this. */
+const defaultMaxResponse_bytes = 64 * 2 ** 20
 
 /** The state of a sandbox can be gigabytes: sending or copying it takes as long as it takes. */
 export function unlimited(transport: Transport): Transport {
@@ -153,31 +164,32 @@ export interface ResponseMeta {
 }
 
 /** The fetch of Node or the browser, looked up on each call. */
-export const globalFetch = (
-  url: string,
-  init: FetchInit,
-  redirect: RequestRedirect = 'follow',
-): Promise<FetchResponse> => fetch(url, { ...init, redirect } as RequestInit)
+export const globalFetch = (url: string, init: FetchInit): Promise<FetchResponse> => fetch(url, init as RequestInit)
 
-/** Sends a request and passes its response to `read` under the same time limit. Throws UnreachableError. */
+/**
+ * Sends a request and passes its response to `read` under the same time limit. Throws UnreachableError, and ContractError
+ * for a response that is too large.
+ */
 export async function exchange<T>(
   transport: Transport,
   request: HttpRequest,
   signal: AbortSignal | undefined,
-  read: (response: FetchResponse) => Promise<T>,
+  read: (response: FetchResponse, transport: Transport) => Promise<T>,
 ): Promise<T> {
   const timeout = new AbortController()
-  const expire = () => timeout.abort(new DOMException('The time ran out.', 'TimeoutError'))
+  const expire = () => timeout.abort(new DOMException('', 'TimeoutError'))
   const timer = Number.isFinite(transport.timeout_ms) ? setTimeout(expire, transport.timeout_ms) : undefined
   const { url, ...init } = request
   try {
     const response = await transport.fetch(url, {
       ...init,
+      redirect: transport.redirect ?? 'manual',
       signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
     })
-    return await read(response)
+    return await read(response, transport)
   } catch (error) {
     if (signal?.aborted === true) throw signal.reason
+    if (error instanceof ContractError) throw error
     throw new UnreachableError(
       transport.base_url,
       transport.timeout_ms,
@@ -196,9 +208,26 @@ export function fetchRaw(request: HttpRequest, base_url: string, signal: AbortSi
   return exchange({ fetch: globalFetch, base_url, timeout_ms: rawTimeout_ms }, request, signal, readToEnd)
 }
 
-export async function readToEnd(response: FetchResponse): Promise<RawResponse> {
-  const { status, ok, headers } = response
-  return { status, ok, request_id: headers.get('x-request-id'), headers, text: await response.text() }
+/** Reads a response as text. Throws ContractError as soon as it is larger than the limit. */
+export async function readToEnd(
+  { status, ok, headers, body }: FetchResponse,
+  { max_bytes = defaultMaxResponse_bytes }: Pick<Transport, 'max_bytes'> = {},
+): Promise<RawResponse> {
+  const request_id = headers.get('x-request-id')
+  const reader = body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for (;;) {
+    const value = (await reader?.read())?.value
+    if (value === undefined) return { status, ok, request_id, headers, text }
+    text += decoder.decode(value, { stream: true })
+    bytes += value.length
+    if (bytes > max_bytes) {
+      reader?.cancel().catch(() => {})
+      throw new ContractError('this', status, [`more than ${max_bytes} bytes`], request_id)
+    }
+  }
 }
 
 /** Reads a body piece by piece. Cancels it when the caller stops early. */
@@ -235,7 +264,8 @@ export async function* openStream({ transport, endpoint, request, signal, onOpen
   const isFile = expected === 'application/gzip'
   const opened = await exchange(isFile ? unlimited(transport) : transport, request, signal, async (response) => {
     const type = response.headers.get('content-type')
-    if (!response.ok || (!isFile && !type?.startsWith(`${expected}`))) return { other: await readToEnd(response), type }
+    if (!response.ok || (!isFile && !type?.startsWith(`${expected}`)))
+      return { other: await readToEnd(response, transport), type }
     return { reader: response.body?.getReader() }
   })
   if (opened.other?.ok === true) {
@@ -246,4 +276,10 @@ export async function* openStream({ transport, endpoint, request, signal, onOpen
   onOpen?.()
   if (opened.reader === undefined) return
   yield* isFile ? readBytes(opened.reader) : (await schemas()).readEvents(opened.reader)
+}
+
+/** The parts of a client that read responses piece by piece: events, and files that are not text. */
+export const streaming = {
+  stream: openStream,
+  isStream: (endpoint: SentEndpoint) => ['text/event-stream', 'application/gzip'].includes(mediaTypeOf(endpoint) ?? ''),
 }

@@ -1,7 +1,7 @@
 /** The typed client for Node and browsers, with the types of the contract that an integration needs. */
 import { contract } from '../contract/index.ts'
 import { clientOf, type Client as TypedClient } from './client.ts'
-import { openStream } from './exchange.ts'
+import { streaming } from './exchange.ts'
 import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
 import * as schemas from './response.ts'
 
@@ -67,4 +67,4 @@ export function createClient(options: IntegrationOptions): Client | SilentClient
   return integrate<keyof typeof contract>(clientOf(known, options), options)
 }
 
-const known = { endpoints: contract, schemas: () => schemas, stream: openStream }
+const known = { endpoints: contract, schemas: () => schemas, ...streaming }

@@ -209,16 +209,28 @@ describe('retries', () => {
     await new Promise((resolve) => dropping.close(resolve))
   })
 
+  test('a beacon is sent four times in all: after a half, one and two seconds', async () => {
+    const at: number[] = []
+    const fetch = async () => {
+      at.push(performance.now())
+      return new Response('{}', { status: 503 })
+    }
+    const client = createClient({ base_url: 'http://service', fetch })
+    await expect(client.sendBeacon({ asset_token: 'ast_x', event: 'render' })).rejects.toMatchObject({ status: 503 })
+    const pauses = at.slice(1).map((time, index) => time - at[index]!)
+    expect(pauses.map((pause, index) => pause > 500 * 2 ** index - 5)).toEqual([true, true, true])
+  })
+
   test('pauses grow up to two seconds, and differ', () => {
-    for (const [count, most] of [
-      [0, 250],
-      [1, 375],
-      [2, 562.5],
+    for (const [count, least] of [
+      [0, 500],
+      [1, 1_000],
+      [2, 2_000],
       [20, 2_000],
     ] as const) {
       const pauses = Array.from({ length: 50 }, () => backoff(count))
-      expect(Math.max(...pauses)).toBeLessThanOrEqual(most)
-      expect(Math.min(...pauses)).toBeGreaterThanOrEqual(most * 0.75)
+      expect(Math.min(...pauses)).toBeGreaterThanOrEqual(least)
+      expect(Math.max(...pauses)).toBeLessThanOrEqual(least * 1.25)
       expect(new Set(pauses).size).toBeGreaterThan(1)
     }
   })

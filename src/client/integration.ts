@@ -175,13 +175,13 @@ const ticketEndpoint: SentEndpoint = {
 
 /** Resolves to a ticket for a socket; null when the service does not issue one. */
 async function ticketOf(
-  { fetch = globalFetch as Fetch, timeout_ms = 5_000, ...sender }: ClientOptions,
+  options: ClientOptions,
   params: { surface: string; slot_id: string },
   signal: AbortSignal | undefined,
 ): Promise<string | null> {
-  const transport = { fetch, base_url: sender.base_url, timeout_ms }
-  const request = buildRequest(ticketEndpoint, { params }, sender)
-  const { ok, text } = await exchange(transport, request, signal, readToEnd)
+  const { fetch = globalFetch as Fetch, timeout_ms = 5_000 } = options
+  const request = buildRequest(ticketEndpoint, { params }, options)
+  const { ok, text } = await exchange({ ...options, fetch, timeout_ms }, request, signal, readToEnd)
   if (!ok) return null
   const { ticket } = JSON.parse(text) as { ticket?: unknown }
   return typeof ticket === 'string' ? ticket : null
@@ -258,13 +258,13 @@ async function announced(
 type Repetition = 'repeatable' | 'once'
 
 interface RetryOptions {
-  /** Attempts after the first. Default 2; 0 turns retries off. */
+  /** Attempts after the first. Default 3; 0 turns retries off. */
   retries?: number | undefined
   /** The longest pause to wait for, milliseconds; a longer Retry-After is an immediate error. Default 10 000. */
   max_pause_ms?: number | undefined
 }
 
-const first_ms = 250
+const first_ms = 500
 const longest_ms = 2_000
 
 /**
@@ -276,7 +276,7 @@ const longest_ms = 2_000
 async function withRetries<T>(
   attempt: () => Promise<T>,
   repetition: Repetition,
-  { retries = 2, max_pause_ms = 10_000 }: RetryOptions,
+  { retries = 3, max_pause_ms = 10_000 }: RetryOptions,
   signal: AbortSignal | undefined,
 ): Promise<T> {
   for (let count = 0; ; count++) {
@@ -290,10 +290,10 @@ async function withRetries<T>(
   }
 }
 
-/** Returns the pause before an attempt, milliseconds: 250, 375, 563 and so on up to 2000, less a quarter at random. */
+/** Returns the pause before an attempt, milliseconds: 500, 1000, then 2000, and up to a quarter more at random. */
 export function backoff(count: number): number {
   const [dice = 0] = crypto.getRandomValues(new Uint32Array(1))
-  return Math.min(longest_ms, first_ms * 1.5 ** count) * (1 - dice / 2 ** 34)
+  return Math.min(longest_ms, first_ms * 2 ** count) * (1 + dice / 2 ** 34)
 }
 
 /** Resolves after a time. Rejects with the reason of the signal if it is aborted first. */

@@ -59,6 +59,9 @@ export function describeOther(text: string, status: number, location: string | n
 /** The parts of a page that are not shown. One that does not end takes the rest: no text is searched twice. */
 const unseen = /<!--.*?(?:-->|$)|<(head|script|style|template)\b.*?(?:<\/\1>|(?=<body)|$)/gis
 
+/** Events are small: this is a stream that never ends one. */
+const longestEvent = 2 ** 20
+
 /** Reads server-sent events to the end of the stream. Skips comments and events that do not match the contract. */
 export async function* readEvents(reader: ByteReader): AsyncGenerator<SandboxEvent, void, undefined> {
   const decoder = new TextDecoder()
@@ -66,6 +69,7 @@ export async function* readEvents(reader: ByteReader): AsyncGenerator<SandboxEve
   for await (const bytes of readBytes(reader)) {
     const blocks = (rest + decoder.decode(bytes, { stream: true })).replaceAll('\r\n', '\n').split('\n\n')
     rest = blocks.pop() ?? ''
+    if (rest.length > longestEvent) throw new ContractError('events.stream', 200, ['an event does not end'], null)
     for (const block of blocks) {
       const event = parseEvent(block)
       if (event !== null) yield event

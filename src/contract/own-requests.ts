@@ -24,6 +24,27 @@ export function isOwnRequest(headers: Readonly<Record<string, string>>): boolean
 }
 
 /**
+ * Whether a sandbox writes a row with this path and status into its journal: a request to the API or to a path of old
+ * clients, a call that missed both, or a callback, whose path is its URL. Imported rows may have any: no other is kept,
+ * and none is sent again.
+ */
+export function isJournaled(path: string, status: number): boolean {
+  if (!path.startsWith('/')) return /^https?:\/\//.test(path)
+  const [, first = '', ...rest] = decodedParts(path)
+  if (first === 'v1' || first === 'public') return rest.length > 0
+  return status === 404 && !first.startsWith('_sandbox')
+}
+
+/** Returns the parts of a path as routes compare them; none for a path that cannot be decoded. */
+function decodedParts(path: string): string[] {
+  try {
+    return path.split(/[?#]/, 1)[0]!.split('/').map(decodeURIComponent)
+  } catch {
+    return []
+  }
+}
+
+/**
  * Identifies the requests of `svc contract check`: their User-Agent, and the prefix of their session and beacon ids,
  * which are known beyond the journal.
  */

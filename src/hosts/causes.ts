@@ -135,9 +135,10 @@ function blockedByFilter({ sighting: { requests } }: Parameters<Finder>[0]): Cau
   }
 }
 
-function hiddenByFilter({ sighting: { hidden_by, was_shown } }: Parameters<Finder>[0]): Cause | null {
+function hiddenByFilter({ sighting: { hidden_by } }: Parameters<Finder>[0]): Cause | null {
+  // A blocker may hide the slot a moment after the ad has been shown.
   const rule = hidden_by[0]
-  if (rule === undefined || was_shown) return null
+  if (rule === undefined) return null
   return {
     why: `The filter ##${rule} hides the slot.`,
     missing: `another id or class in place of ${rule}: one that does not name an ad`,

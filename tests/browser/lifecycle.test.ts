@@ -555,6 +555,7 @@ describe.concurrent('turns of one page', () => {
     await using host = await open()
     const responses = await Promise.all([host.place(banner), host.place(banner)])
     await host.show(banner)
+    await host.waitForEvent('rendered')
     await host.page.evaluate(([again, replacement]) => {
       const { on, renderPlacement } = window.SponsoredPlacement!
       const off = on('cleared', () => {
@@ -563,7 +564,7 @@ describe.concurrent('turns of one page', () => {
       })
       renderPlacement({ target: '#slot', response: replacement! })
     }, responses)
-    expect(await host.shown()).toEqual(one_ad)
+    await until(() => host.shown(), one_ad)
     await host.page.evaluate(() => window.SponsoredPlacement!.clearPlacement({ target: '#slot' }))
     expect(await host.shown()).toEqual(nothing)
   })

@@ -264,7 +264,7 @@ registerHooks({ resolve: (name, context, next) => {
       'not_applicable: Line 6 (browser) needs a browser: add --browser.',
       'not_applicable: Line 11 (browser) needs a browser: add --browser.',
     ])
-    expect(code).toBe(0)
+    expect(code).toBe(5)
   })
 })
 

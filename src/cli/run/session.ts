@@ -11,8 +11,8 @@ import {
   type FetchResponse,
   type FileBody,
   globalFetch,
-  openStream,
   type RawResponse,
+  streaming,
 } from '../../client/exchange.ts'
 import type { EndpointId } from '../../contract/index.ts'
 import { parseJson } from '../../foundation/json.ts'
@@ -223,7 +223,7 @@ export async function isSandboxAt(host: Pick<Host, 'env'>, base_url: string): Pr
   )
 }
 
-const known = { endpoints, schemas: () => import('../../client/response.ts'), stream: openStream }
+const known = { endpoints, schemas: () => import('../../client/response.ts'), ...streaming }
 
 /** A response as received, in case a command cannot work with it. */
 interface Received {
@@ -269,7 +269,7 @@ export function httpFetch(env: Readonly<Record<string, string | undefined>>): Fe
   return (url, init) => {
     const { body } = init
     const headers = { 'user-agent': `${commandLineAgent}${version}`, ...init.headers }
-    if (!url.startsWith('http:') || env.NODE_USE_ENV_PROXY) return globalFetch(url, { ...init, headers }, 'manual')
+    if (!url.startsWith('http:') || env.NODE_USE_ENV_PROXY) return globalFetch(url, { ...init, headers })
     return new Promise((resolve, reject) => {
       const size = typeof body === 'object' ? { 'content-length': String(body.size) } : {}
       const sent = request(url, { ...init, headers: { ...size, ...headers } }, (incoming) => {
@@ -309,9 +309,6 @@ async function drained(sent: ClientRequest): Promise<void> {
   }
 }
 
-/** No response of the contract that is read as a whole comes close to this. */
-const longestText_bytes = 64 * 2 ** 20
-
 function responseOf(incoming: IncomingMessage, status: number, signal: AbortSignal): FetchResponse {
   const pieces: AsyncIterator<Buffer, undefined> = incoming[Symbol.asyncIterator]()
   const read = async () => {
@@ -325,16 +322,5 @@ function responseOf(incoming: IncomingMessage, status: number, signal: AbortSign
     ok: status >= 200 && status < 300,
     headers: { get: (name) => incoming.headers[name]?.toString() ?? null },
     body: { getReader: () => ({ read, cancel: async () => void incoming.destroy() }) },
-    async text() {
-      const body: Uint8Array[] = []
-      let length = 0
-      for (let piece = await read(); !piece.done; piece = await read()) {
-        length += piece.value!.length
-        if (length > longestText_bytes)
-          throw new Error(`the response is longer than ${longestText_bytes / 2 ** 20} MiB`)
-        body.push(piece.value!)
-      }
-      return Buffer.concat(body).toString('utf8')
-    },
   }
 }

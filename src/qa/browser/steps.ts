@@ -231,10 +231,14 @@ async function mount({ page }: HostPage, { state }: StepContext, { of, ...change
     throw new Error(`There is no response named ${of} to mount: an earlier step must have as: ${of}.`)
   }
   await page.evaluate(
-    ({ response, session_id }) => {
+    async ({ response, session_id }) => {
       const { SponsoredPlacement: renderer } = window as RendererWindow
       if (renderer === undefined) throw new Error('The page has no SponsoredPlacement: render.js did not load.')
-      renderer.renderPlacement({ target: '#slot', response, session_id })
+      const isMounted = renderer.renderPlacement({ target: '#slot', response, session_id }) !== null
+      // The first ad of a page waits for the second part of render.js.
+      const isOver = () =>
+        document.querySelector('#slot [data-sp-placement]') !== null || renderer.state().occupied === 0
+      while (isMounted && !isOver()) await new Promise((resolve) => setTimeout(resolve, 10))
     },
     { response: changedBody(body, changes) as object, session_id: state.session },
   )

@@ -154,11 +154,10 @@ const errorFields: Readonly<Record<string, Provenance>> = Object.fromEntries(
   Object.entries(ErrorBody.shape).map(([name, field]) => [name, field.meta()?.provenance ?? 'assumed']),
 )
 
-/** A client that accepts no encoding gets none, so content-encoding may be missing. */
 function headerDifferences(endpoint: Endpoint, { status, headers }: SeenResponse): Difference[] {
   const byFailure = (failureHeaders as Partial<Record<number, readonly ResponseHeader[]>>)[status] ?? []
-  const bySuccess = endpoint.response_headers?.filter((name) => !name.startsWith('x-sandbox-')) ?? []
-  const named = (status < 400 ? bySuccess : byFailure).filter((name) => name !== 'content-encoding')
+  const bySuccess = endpoint.response_headers?.filter((name) => !isConditional(name)) ?? []
+  const named = status < 400 ? bySuccess : byFailure
   const missing = (['x-request-id', ...named] as const).filter((name) => headers[name] === undefined)
   const retry = headers['retry-after']
   // At least 1 (A20), or a date.
@@ -167,6 +166,11 @@ function headerDifferences(endpoint: Endpoint, { status, headers }: SeenResponse
     ...missing.map(missingHeader),
     ...(isRetryRight ? [] : [difference('documented', 'header retry-after', 'seconds from 1, or a date', retry)]),
   ]
+}
+
+/** Whether a response may lack a header: what the sandbox adds, and the encoding, which a client has to accept. */
+function isConditional(name: ResponseHeader): boolean {
+  return name.startsWith('x-sandbox-') || name === 'content-encoding'
 }
 
 function missingHeader(name: ResponseHeader): Difference {

@@ -24,6 +24,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { limits } from '../../../../src/contract/limits.ts'
+import { isJournaled } from '../../../../src/contract/own-requests.ts'
 import { createFolder } from '../../../../src/foundation/file-system.ts'
 import { SandboxError } from '../../../sandbox-error.ts'
 import {
@@ -254,6 +255,7 @@ async function openReceived(path: string, receiver: Receiver): Promise<ReceivedS
     const { db: migrated, close } = openDatabase(path, receiver.pid)
     const isSame = schemaOf(migrated) === ownSchema(receiver.pid)
     const problem = isSame ? stateProblem(migrated, false) : 'it has other tables than a sandbox'
+    if (problem === null) removeOtherRequests(migrated)
     close()
     const rowProblem = problem ?? (await findRowProblem(path))
     if (rowProblem !== null) return invalid(rowProblem)
@@ -275,6 +277,14 @@ async function openReceived(path: string, receiver: Receiver): Promise<ReceivedS
       await remove(receiver.folder)
     },
   }
+}
+
+/** Removes the journal rows that no sandbox writes: they could be sent again. */
+function removeOtherRequests(db: Database.Database): void {
+  db.function('is_journaled', { deterministic: true, directOnly: true }, (path: unknown, status: unknown) =>
+    Number(isJournaled(String(path), Number(status))),
+  )
+  db.exec('DELETE FROM exchange WHERE NOT is_journaled(path, status)')
 }
 
 /** The declarations that a database of this version has. */
