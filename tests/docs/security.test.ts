@@ -14,7 +14,7 @@ const rows = readFileSync(join(root, 'SECURITY.md'), 'utf8')
 
 test('every line of SECURITY.md names a test, and there is one in each part', () => {
   expect(rows.length).toBeGreaterThan(15)
-  for (const { line, file } of rows) expect(file, line).toMatch(/^tests\/.+\.test\.ts$/)
+  for (const { line, file } of rows) expect(file, line).toMatch(/^(tests|src|sandbox)\/.+\.test\.ts$/)
 })
 
 test.each(rows)('$title', ({ file, title }) => {

@@ -24,7 +24,7 @@ test('the events are those that docs/renderer.md lists', () => {
 })
 
 /** Errors of a page, a browser or a network that no suite can make: tests/browser/codes.test.ts provokes them. */
-const beyondSuites = ['engine_unsupported', 'origin_opaque', 'csp_blocked', 'script_incomplete']
+const beyondSuites = ['engine_unsupported', 'origin_opaque', 'script_incomplete']
 
 test('the suites provoke every error and every block that docs/renderer.md lists', () => {
   const read = (file: string) => readFileSync(join(import.meta.dirname, '../../..', file), 'utf8')
