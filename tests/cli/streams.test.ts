@@ -19,7 +19,7 @@ import { exampleFolder, noon, startTestCli, type TestCli, temporaryDirectory } f
 const endless = new Set(['start', 'stream', 'tail', 'logs', 'observe', 'listen'])
 /** Every suite takes a while: tests/cli/qa.test.ts runs them. */
 const wholeRun = 'qa run --fresh'
-const short: Readonly<Record<string, string>> = { 'qa run': 'qa run formats' }
+const short: Readonly<Record<string, string>> = { 'qa run': 'qa run formats', 'qa hosts': 'qa hosts --list' }
 /** Exit codes of commands that end by themselves; 1 would be a bug. */
 const known = Object.values(exitCodes).flatMap(({ exit_code }) => (exit_code === 1 ? [] : [exit_code]))
 

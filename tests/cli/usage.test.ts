@@ -311,7 +311,7 @@ describe('a usage error', () => {
     [
       'consent set --session-id s --decision grantd',
       "Option '--decision <choice>' argument 'grantd' is invalid.",
-      'Did you mean granted? Allowed choices are granted, denied, withdrawn.',
+      'Did you mean granted? Allowed choices are granted, denied, withdrawn, personalized, basic, custom.',
     ],
     [
       'placements create --expect format=bannr',
