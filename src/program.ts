@@ -5,7 +5,7 @@
 import type { Command, LazyCommand, Noun } from './cli/run/command.ts'
 import { commandName, type Host, version } from './cli/run/host.ts'
 
-export const sections = ['Sandbox', 'API v1', 'Look inside', 'Set up'] as const
+export const sections = ['Sandbox', 'API v1', 'Look inside', 'Team', 'Set up'] as const
 type Section = (typeof sections)[number]
 
 interface CommandEntry extends LazyCommand {
@@ -28,9 +28,9 @@ export const commands: readonly CommandEntry[] = [
   entry('consent', 'API v1', 'store, withdraw, show', () => import('./commands/consent.ts')),
   entry('projects', 'API v1', 'settings, runtime config', () => import('./commands/projects.ts')),
   entry('keys', 'Sandbox', 'list, create, revoke', () => import('./commands/projects.ts')),
-  entry('tokens', 'Sandbox', 'access for a team', () => import('./commands/tokens.ts')),
-  entry('audit', 'Sandbox', 'who changed what', () => import('./commands/tokens.ts')),
-  entry('namespaces', 'Sandbox', 'of a shared store', () => import('./commands/tokens.ts')),
+  entry('tokens', 'Team', 'access for a team', () => import('./commands/tokens.ts')),
+  entry('audit', 'Team', 'who changed what', () => import('./commands/tokens.ts')),
+  entry('namespaces', 'Team', 'of a shared store', () => import('./commands/tokens.ts')),
   entry('open', 'Sandbox', 'the inspector, in a browser', () => import('./commands/docs.ts')),
   entry('beacons', 'API v1', 'send and list beacons', () => import('./commands/beacons.ts')),
   entry('trigger', 'API v1', 'play a whole turn', () => import('./commands/trigger/index.ts')),
@@ -43,7 +43,7 @@ export const commands: readonly CommandEntry[] = [
   entry('contract', 'Look inside', 'show it, check a service', () => import('./commands/contract.ts')),
   entry('openapi', 'Look inside', 'the OpenAPI document', () => import('./commands/contract.ts')),
   entry('docs', 'Look inside', 'guides, reference, codes', () => import('./commands/docs.ts')),
-  entry('doctor', 'Look inside', 'find problems', () => import('./commands/doctor.ts')),
+  entry('doctor', 'Look inside', 'judge an integration', () => import('./commands/doctor.ts')),
   entry('qa', 'Look inside', 'scripted QA: run, list', () => import('./commands/qa/index.ts')),
   entry('mcp', 'Set up', 'tools for coding agents', () => import('./commands/sandbox/mcp.ts')),
   entry('init', 'Set up', 'a project from a template', async () => ({
