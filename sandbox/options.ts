@@ -60,6 +60,11 @@ export interface SandboxOptions {
   /** Serves only the API document: no aliases of old clients, and nothing that contradicts the document. Default false. */
   strict?: boolean
   /**
+   * Whether the keys of the seed, which anyone can read in the documentation, serve clients on other computers too.
+   * Default false. Clients on this computer can always use them.
+   */
+  allow_known_keys?: boolean
+  /**
    * Whether the control plane of a shared store demands a token of clients on this computer too. Default true; false is
    * for tests with a database to themselves.
    */
