@@ -48,6 +48,10 @@ describe('a public URL', () => {
     ['ftp://host', 'is not an origin'],
     ['host:4010', 'is not an origin'],
     ['http://user@host', 'is not an origin'],
+    ['http://*', 'is not an origin'],
+    ['https://*.example.com', 'is not an origin'],
+    ["http://a;script-src'self'", 'is not an origin'],
+    ['http://ci:hunter2@host', 'The public URL http://ci:***@host is not an origin.'],
   ])('%s is refused', async (wrong, problem) => {
     await expect(startSandbox({ public_url: wrong })).rejects.toThrow(problem)
   })
