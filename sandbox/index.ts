@@ -156,7 +156,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   let loading: Promise<CallbackNetwork> | undefined
   const network = () => {
     loading ??= import('./pipeline/callback-network.ts').then(({ createCallbackNetwork }) => {
-      return createCallbackNetwork(() => port)
+      return createCallbackNetwork({ own_port: () => port, isPublic: address.isPublic })
     })
     return loading
   }
@@ -187,6 +187,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     warnings,
     strict: options.strict ?? false,
     isDraining: false,
+    localKeys: new Set(
+      address.isPublic && options.allow_known_keys !== true ? seeded.flatMap(({ keys }) => Object.values(keys)) : [],
+    ),
     resend: (request, signal) => server.replay(request, signal),
     clearRates: rates.clear,
     report,

@@ -11,6 +11,7 @@ import type { Scenario } from '../src/contract/resources/faults.ts'
 import type { Latency, ProjectSettings } from '../src/contract/resources/projects.ts'
 import { isLoopback } from '../src/foundation/http.ts'
 import { nearestName } from '../src/foundation/nearest-name.ts'
+import { shownCommand } from '../src/foundation/redaction.ts'
 import { MarketData } from './domain/catalogue.ts'
 import { parseRateLimit, type RateLimit } from './pipeline/rates.ts'
 import { defaultHost } from './pipeline/server.ts'
@@ -59,6 +60,11 @@ export interface SandboxOptions {
   event_limit?: number
   /** Serves only the API document: no aliases of old clients, and nothing that contradicts the document. Default false. */
   strict?: boolean
+  /**
+   * Whether the keys of the seed, which anyone can read in the documentation, serve clients on other computers too.
+   * Default false. Clients on this computer can always use them.
+   */
+  allow_known_keys?: boolean
   /**
    * Whether the control plane of a shared store demands a token of clients on this computer too. Default true; false is
    * for tests with a database to themselves.
@@ -271,18 +277,20 @@ function readAddress({ host, public_url, allowed_hosts = [], tls }: AddressOptio
 
 function readPublicUrl(text: string, isTls: boolean): string {
   const url = URL.parse(text)
-  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href
+  // A host of other characters means something else where origins are listed: `*` is every host in a policy.
+  const isHost = url !== null && /^([a-z0-9._-]+|\[[\da-f:.]+\])$/.test(url.hostname)
+  const isOrigin = isHost && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href
   if (!isOrigin) {
     throw new SandboxError(
       'option_invalid',
-      `The public URL ${text} is not an origin.`,
+      `The public URL ${shownCommand([text])} is not an origin.`,
       'Give only scheme, host and port, such as http://192.168.1.5:4010.',
     )
   }
   if (isTls && url.protocol === 'http:') {
     throw new SandboxError(
       'option_invalid',
-      `The public URL ${text} is http, and the sandbox serves https.`,
+      `The public URL ${url.origin} is http, and the sandbox serves https.`,
       `Give https://${url.host}, or start without TLS.`,
     )
   }

@@ -43,6 +43,8 @@ export interface Services extends DecisionServices {
   /** Whether the sandbox is about to stop, so a load balancer sends it no more requests. */
   isDraining: boolean
   /** Sends a restored request to the sandbox itself, and resolves to the request_id of the new exchange. */
+  /** The texts of keys that only clients on this computer may use: everyone knows them. */
+  localKeys: ReadonlySet<string>
   resend(request: RestoredRequest, signal: AbortSignal): Promise<string>
   /** Refills every rate bucket. */
   clearRates(): Promise<void>

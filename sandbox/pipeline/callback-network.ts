@@ -26,12 +26,20 @@ interface Address {
   family: number
 }
 
-/** `own_port`: the loopback port of the sandbox itself, where nothing takes a callback. */
-export function createCallbackNetwork(own_port: () => number): CallbackNetwork {
+interface NetworkOptions {
+  /** The loopback port of the sandbox itself, where nothing takes a callback. */
+  own_port(): number
+  /** Whether clients on other computers can reach the sandbox: none of them reaches this computer's loopback by it. */
+  isPublic: boolean
+}
+
+export function createCallbackNetwork({ own_port, isPublic }: NetworkOptions): CallbackNetwork {
   const check = (target: CallbackTarget, addresses: readonly Address[]): string | null => {
     for (const { address } of addresses) {
       const problem = addressProblem(target, address)
       if (problem !== null) return problem
+      if (isPublic && addressKind(address) === 'loopback')
+        return 'goes to loopback, and this sandbox can be reached from other computers'
       if (target.port === own_port() && addressKind(address) === 'loopback') return 'goes to the sandbox itself'
     }
     return null

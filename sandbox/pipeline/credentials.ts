@@ -8,6 +8,7 @@ import { ApiError } from '../../src/contract/errors.ts'
 import { parseToken } from '../../src/contract/ids.ts'
 import { contract } from '../../src/contract/index.ts'
 import { originOfUrl, serializeOrigin } from '../../src/contract/origins.ts'
+import { isLoopback } from '../../src/foundation/http.ts'
 import { andThen, type Soon } from '../../src/foundation/soon.ts'
 import { allowsOrigin, type Caller, isBeaconOpen, type Services } from '../operations/context.ts'
 import type { Identity } from '../runtime/replay.ts'
@@ -40,7 +41,7 @@ export function findCaller(services: Services, exchange: Exchange, endpoint: End
   const { credential, elsewhere } = kind
   if (!endpoint.credentials.includes(credential)) throw new ApiError('key_class', { message: elsewhere })
   if (credential !== 'secret_key') return callerOfToken(services, exchange, credential, text)
-  return andThen(findSecretKey(services, text), (key) => callerOfKey(exchange, key))
+  return andThen(findSecretKey(services, exchange.request, text), (key) => callerOfKey(exchange, key))
 }
 
 /** The prefix tells the class of a credential, so one of the wrong class needs no lookup (A02). */
@@ -113,7 +114,7 @@ export async function checkActivationHeader(services: Services, exchange: Exchan
     })
   }
   if (origin === undefined || !credential.startsWith('sk_')) return
-  callerOfKey(exchange, await findSecretKey(services, credential))
+  callerOfKey(exchange, await findSecretKey(services, exchange.request, credential))
 }
 
 /** A client sends the same key with every request: the digests of a few are cached. */
@@ -129,7 +130,25 @@ function digestOf({ sha256 }: Services['platform'], text: string): Uint8Array {
   return digest
 }
 
-function findSecretKey({ store, platform }: Services, text: string): Soon<KeyRow> {
+/**
+ * @throws ApiError 401 for a key of the seed that another computer sends, unless the sandbox allows it. A request over a
+ * tunnel or a proxy comes from this computer, but names another host or the client it is forwarded for.
+ */
+export function checkLocalKey({ localKeys }: Services, { incoming, headers }: Request, text: string): void {
+  if (localKeys.size === 0 || !localKeys.has(text) || incoming === null) return
+  const from = incoming.socket.remoteAddress?.replace(/^::ffff:/, '') ?? ''
+  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => headers[name] !== undefined)
+  const host = URL.parse(`http://${headers.host}`)?.hostname ?? ''
+  if (isLoopback(from) && isLoopback(host) && !isForwarded) return
+  throw new ApiError('key_unknown', {
+    message: 'This well-known key works only from the computer of the sandbox, which other computers can reach.',
+    hint: 'Create a key: svc keys create. Or let anyone use the well-known keys: svc start --allow-known-keys.',
+  })
+}
+
+function findSecretKey(services: Services, request: Request, text: string): Soon<KeyRow> {
+  checkLocalKey(services, request, text)
+  const { store, platform } = services
   return andThen(store.findKey(digestOf(platform, text)), (key) => {
     if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
     return key

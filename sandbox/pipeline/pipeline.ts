@@ -35,6 +35,7 @@ import {
 import {
   addCors,
   checkActivationHeader,
+  checkLocalKey,
   findCaller,
   isForeign,
   isPreflight,
@@ -284,6 +285,7 @@ async function callEndpoint(
     }
     const parsing = parseInput(services, id, endpoint, exchange)
     const input = parsing instanceof Promise ? await parsing : parsing
+    if (isActivation(id)) checkLocalKey(services, request, (input.body as Activation).publishable_key)
     if (isActivation(id)) await takeActivation(services, rates, context, input.body as Activation)
     // Only now: a refused body may contain anything, and is kept like one that cannot be parsed.
     exchange.journal_body = input.journal_body

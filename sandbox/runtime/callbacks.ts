@@ -66,8 +66,10 @@ const signatureHeader = 'x-csl-signature'
 
 /** How long to wait before the second and the third attempt, real milliseconds. */
 const waits_ms = [500, 1_500] as const
-/** Requests at a time. */
-const mostSending = 16
+/** Requests at a time: in all, of one project, and to one receiver. A slow receiver delays only its own callbacks. */
+const mostSending = 64
+const mostOfProject = 32
+const mostToReceiver = 4
 /** Keys whose texts are kept. The oldest goes first. */
 const mostKeys = 256
 /** Slots whose decision is expected from other nodes. */
@@ -87,6 +89,9 @@ interface Delivery {
   attempt: number
   message: string | null
   generation: number
+  project_id: number
+  /** The origin of its URL. */
+  receiver: string
 }
 
 export function createCallbacks(services: CallbackServices): Callbacks {
@@ -97,6 +102,8 @@ export function createCallbacks(services: CallbackServices): Callbacks {
   const strays = new Map<number, number>()
   const keys = new Map<number, string>()
   const queue: Delivery[] = []
+  /** How many requests are under way, by the id of a project and by receiver. */
+  const busy = new Map<number | string, number>()
   const sending = new Set<Promise<void>>()
   const retries = new Set<NodeJS.Timeout>()
   const stopped = new AbortController()
@@ -109,13 +116,39 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     pump()
   }
 
+  /** Queues the first attempt, with the share that it counts to. */
+  const begin = async (slot_id: number): Promise<void> => {
+    const generation = store.stateGeneration().count
+    const row = await store.findCallback(slot_id)
+    if (row === null || isFinished(row)) return
+    const receiver = URL.parse(row.url)?.origin ?? row.url
+    enqueue({ slot_id, attempt: 1, message: null, generation, project_id: row.project_id, receiver })
+  }
+
+  const mayStart = ({ project_id, receiver }: Delivery) =>
+    (busy.get(receiver) ?? 0) < mostToReceiver && (busy.get(project_id) ?? 0) < mostOfProject
+
+  const count = ({ project_id, receiver }: Delivery, change: 1 | -1) => {
+    for (const share of [project_id, receiver]) {
+      const left = (busy.get(share) ?? 0) + change
+      if (left === 0) busy.delete(share)
+      else busy.set(share, left)
+    }
+  }
+
   const pump = () => {
-    while (sending.size < mostSending) {
-      const delivery = queue.shift()
-      if (delivery === undefined) return
+    for (let at = 0; at < queue.length && sending.size < mostSending; ) {
+      const delivery = queue[at]!
+      if (!mayStart(delivery)) {
+        at++
+        continue
+      }
+      queue.splice(at, 1)
+      count(delivery, 1)
       const done = attempt(delivery)
         .catch(services.report)
         .finally(() => {
+          count(delivery, -1)
           sending.delete(done)
           pump()
         })
@@ -219,7 +252,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
       keys.set(key_id, text)
     },
     deliver(slot_id) {
-      enqueue({ slot_id, attempt: 1, message: null, generation: store.stateGeneration().count })
+      begin(slot_id).catch(services.report)
     },
     expect(slot_id) {
       if (shared === null) return

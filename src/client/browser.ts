@@ -1,5 +1,5 @@
 /**
- * The client for pages: at most 5 kB over gzip. It has only the public API, and returns responses as received, without
+ * The client for pages: at most 5 kB gzipped. It has only the public API, and returns responses as received, without
  * comparing them with the contract. Bundlers choose it by the `browser` condition.
  */
 import type { ErrorBody } from '../contract/errors.ts'

@@ -220,7 +220,7 @@ export const reasonCodes = {
   }),
   ...causes('unauthorized', {
     credential_missing: ['No credential was sent.', 'Send Authorization: Bearer <secret key or activation token>.'],
-    key_unknown: ['The key is unknown.', 'Use a key of this sandbox: svc start prints them, svc keys list shows them.'],
+    key_unknown: ['The key is unknown.', 'Use a key that svc start printed, or create one: svc keys create.'],
     key_revoked: ['The key has been revoked.', 'Create a new one.'],
     activation_token_invalid: ['The activation token is not valid.', 'Activate again with POST /v1/browser/activate.'],
     activation_token_expired: [

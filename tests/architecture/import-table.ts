@@ -40,7 +40,8 @@ export const importTable: readonly ImportRule[] = [
     path: 'src/qa',
     modules: [...base, 'src/cli/output'],
     types: ['src/cli/settings/settings.ts'],
-    packages: ['yaml', 'zod', 'playwright-core', 'pixelmatch', 'pngjs', 'diff'],
+    // ws: the relay to Firefox.
+    packages: ['yaml', 'zod', 'playwright-core', 'pixelmatch', 'pngjs', 'diff', 'ws'],
     builtins: 'all',
   },
   {

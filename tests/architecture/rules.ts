@@ -101,6 +101,10 @@ const senderNames = new Set(['createClient', 'clientOf', 'fetchRaw', 'exchange',
 
 /** Each takes permitted keys by its type, or sends none. */
 const keylessSenders = new Set([
+  // The drivers of browsers on this computer, and the requests of their pages.
+  'src/qa/browser/firefox.ts',
+  'src/qa/browser/webkit/proxy.ts',
+  'src/qa/browser/webkit/webdriver.ts',
   // Receives callbacks and forwards them as they came: it sends no key.
   'src/commands/callbacks.ts',
   // Certificates only: no connection.

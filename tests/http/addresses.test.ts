@@ -5,7 +5,7 @@ import { Agent, request as send, WebSocket } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { SandboxError, startSandbox } from '../../sandbox/index.ts'
 import { LegacyDecision } from '../../src/contract/compat.ts'
-import { activate, asked, fill, key, stage } from './stage.ts'
+import { activate, asked, fill, key, liveKey, publishable, stage } from './stage.ts'
 
 const public_url = 'http://192.168.1.5:4010'
 const named = { public_url, allowed_hosts: ['Sandbox', 'fe80::1'] }
@@ -48,6 +48,10 @@ describe('a public URL', () => {
     ['ftp://host', 'is not an origin'],
     ['host:4010', 'is not an origin'],
     ['http://user@host', 'is not an origin'],
+    ['http://*', 'is not an origin'],
+    ['https://*.example.com', 'is not an origin'],
+    ["http://a;script-src'self'", 'is not an origin'],
+    ['http://ci:hunter2@host', 'The public URL http://ci:***@host is not an origin.'],
   ])('%s is refused', async (wrong, problem) => {
     await expect(startSandbox({ public_url: wrong })).rejects.toThrow(problem)
   })
@@ -131,6 +135,44 @@ describe('beyond loopback the control plane', () => {
       token: on.sandbox.admin_token,
       is_public: true,
     })
+  })
+
+  test('a well-known key serves this computer alone, unless --allow-known-keys lets others use it', async () => {
+    const elsewhere = [
+      { host: '192.168.1.5:4010' },
+      { 'x-forwarded-for': '203.0.113.9' },
+      { forwarded: 'for=203.0.113.9' },
+      { via: '1.1 proxy' },
+    ]
+    const callback_url = 'http://127.0.0.1:9/'
+    for (const allow_known_keys of [false, true]) {
+      await using on = await stage({ ...named, allow_known_keys })
+      const statusesOf = async (headers: Record<string, string>) => {
+        const calls = [key, liveKey].map((as) => on.api.send('POST', '/v1/placements', { as, headers, body: asked() }))
+        const activation = { headers, origin: public_url, body: { publishable_key: publishable } }
+        const paths = ['/v1/browser/activate', '/public/browser/v1/activate']
+        const activations = paths.map((path) => on.api.send('POST', path, activation))
+        return (await Promise.all([...calls, ...activations])).map(({ status }) => status)
+      }
+      const served = await statusesOf({})
+      expect(served.slice(0, 3)).toEqual([200, 200, 200])
+      for (const headers of elsewhere) {
+        expect(await statusesOf(headers)).toEqual(allow_known_keys ? served : served.map(() => 401))
+      }
+      const token = { 'x-sandbox-token': on.sandbox.admin_token }
+      const created = await on.api.send('POST', '/_sandbox/projects/proj_demo/keys', {
+        headers: token,
+        body: { class: 'secret', mode: 'test' },
+      })
+      const { key: own } = created.body as { key: string }
+      const call = { as: own, headers: elsewhere[0]!, body: asked() }
+      expect((await on.api.send('POST', '/v1/placements', call)).status).toBe(200)
+      // Whoever holds a key cannot make this sandbox POST to its own loopback.
+      const { body } = await on.api.refuse('jobs.create', { as: own, body: { job_type: 'chat', callback_url } })
+      expect(body.message).toBe(
+        'The callback URL goes to loopback, and this sandbox can be reached from other computers.',
+      )
+    }
   })
 
   test('on loopback alone a token in the query is an unknown parameter', async () => {

@@ -130,6 +130,22 @@ describe('a callback', () => {
     expect(target.received).toEqual([])
   })
 
+  test('waits for no other receiver, however many callbacks of a slow one are due', async () => {
+    await using on = await stage({ rate_limit: 'off' })
+    await using slow = await openTcp()
+    await using hook = await receiver()
+    for (let count = 0; count < 40; count++) {
+      await job(on, `http://127.0.0.1:${slow.port}/${count}`, { slots_requested: 4 })
+    }
+    await slow.connected
+    const started = performance.now()
+    const [slot_id] = await job(on, hook.url)
+    await callback(on, slot_id!, 'delivered')
+    // An attempt at the slow receiver ends after 5 s.
+    expect(performance.now() - started).toBeLessThan(4_000)
+    expect(slow.connections()).toBe(4)
+  })
+
   test('to a receiver that never responds does not keep the sandbox from stopping', async () => {
     await using silent = await openTcp()
     const on = await stage()
@@ -142,13 +158,20 @@ describe('a callback', () => {
 })
 
 /** Accepts connections, and says nothing. */
-async function openTcp(): Promise<{ port: number; connected: Promise<unknown> } & AsyncDisposable> {
-  const server = createTcpServer((socket) => socket.on('error', () => {}).resume())
+async function openTcp(): Promise<
+  { port: number; connected: Promise<unknown>; connections(): number } & AsyncDisposable
+> {
+  let connections = 0
+  const server = createTcpServer((socket) => {
+    connections++
+    socket.on('error', () => {}).resume()
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
     connected: once(server, 'connection'),
+    connections: () => connections,
     async [Symbol.asyncDispose]() {
       server.close()
       await once(server, 'close')

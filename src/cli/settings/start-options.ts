@@ -107,6 +107,12 @@ const table = {
     flag: '--scenario <name>',
     description: 'a scenario of the catalogue: svc sandbox scenario list',
   },
+  allow_known_keys: {
+    schema: z.boolean(),
+    flag: '--allow-known-keys',
+    description: 'let other computers use the well-known keys, which protect nothing',
+    env: 'SVC_ALLOW_KNOWN_KEYS',
+  },
   strict: {
     schema: z.boolean(),
     flag: '--strict',

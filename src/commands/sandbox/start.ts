@@ -256,6 +256,7 @@ function sandboxOptions(
   certificate: Certificate | null,
 ): SandboxOptions {
   const { public_url, allowed_host, seed, rate_limit, decision_latency, scenario, journal_limit, strict } = options
+  const { allow_known_keys } = options
   return {
     port,
     ...(options.host === undefined ? {} : { host: options.host }),
@@ -271,6 +272,7 @@ function sandboxOptions(
     ...(decision_latency === undefined ? {} : { decision_latency_ms: decision_latency }),
     ...(scenario === undefined ? {} : { scenario }),
     ...(strict === undefined ? {} : { strict }),
+    ...(allow_known_keys === undefined ? {} : { allow_known_keys }),
     ...(journal_limit === undefined ? {} : { journal_limit }),
   }
 }

@@ -1,4 +1,6 @@
-/** The engines that pages can be opened in. */
+/** The engines that pages can be opened in, and what a started one is. */
+import type { Browser, BrowserServer } from 'playwright-core'
+
 export const engines = ['chromium', 'firefox', 'webkit'] as const
 export type Engine = (typeof engines)[number]
 
@@ -14,4 +16,17 @@ export const engineNames: Readonly<Record<Engine, string>> = {
   chromium: 'Chrome or Chromium',
   firefox: 'Firefox',
   webkit: 'WebKitWebDriver with its MiniBrowser',
+}
+
+/** A preference of the user that a page may be opened with. */
+export type Preference = 'dark' | 'reduced_motion'
+/** `request_bodies`: it does not show what a page sends. */
+export type Limit = Preference | 'request_bodies'
+
+/** A browser and its process, which can be killed when the browser no longer responds. */
+export interface Launched {
+  browser: Browser
+  process: Pick<BrowserServer, 'kill'>
+  /** What the driver cannot do with it. */
+  cannot: readonly Limit[]
 }

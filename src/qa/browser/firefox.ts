@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserType, LaunchOptions } from 'playwright-core'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
-import type { Launched, Limit } from './launch.ts'
+import type { Launched, Limit } from './engines.ts'
 
 /** Playwright sets no reduced motion by WebDriver BiDi, and reads no bodies of requests. */
 const always: Limit[] = ['reduced_motion', 'request_bodies']

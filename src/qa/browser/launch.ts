@@ -1,9 +1,9 @@
 /** The browser of a run: starting it, starting it again. Chromium and Firefox are driven by playwright-core. */
 import { homedir } from 'node:os'
 import { stripVTControlCharacters } from 'node:util'
-import type { Browser, BrowserServer, LaunchOptions } from 'playwright-core'
+import type { Browser, LaunchOptions } from 'playwright-core'
 import { QaError } from '../result.ts'
-import { type Engine, engineNames, installHints } from './engines.ts'
+import { type Engine, engineNames, installHints, type Launched, type Limit } from './engines.ts'
 import { webkitPrograms } from './find.ts'
 
 /** The browser of a run. Pages of all cases share it, each in a context of its own. */
@@ -20,11 +20,6 @@ export interface BrowserHost {
   close(): Promise<void>
 }
 
-/** A preference of the user that a page may be opened with. */
-export type Preference = 'dark' | 'reduced_motion'
-/** `request_bodies`: it does not show what a page sends. */
-export type Limit = Preference | 'request_bodies'
-
 export interface BrowserOptions {
   /** Default: chromium. */
   engine?: Engine
@@ -39,14 +34,6 @@ export interface BrowserOptions {
 /** How long it may take to start, and to end, milliseconds. */
 const startsWithin_ms = 30_000
 const endsWithin_ms = 5_000
-
-/** A browser and its process, which can be killed when the browser no longer responds. */
-export interface Launched {
-  browser: Browser
-  process: Pick<BrowserServer, 'kill'>
-  /** What the driver cannot do with it. */
-  cannot: readonly Limit[]
-}
 
 /**
  * Starts the browser, without a window, and starts it again when it has crashed or hangs.

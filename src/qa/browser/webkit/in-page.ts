@@ -76,9 +76,10 @@ export function keepConsole(): void {
   const keep = (type: string, text: string, stack = ''): void => {
     if (list.length < 1_000) list.push({ type, text, stack })
   }
+  const { console: page } = window
   for (const name of ['error', 'warn', 'log', 'info', 'debug'] as const) {
-    const own = console[name].bind(console)
-    console[name] = (...values: unknown[]) => {
+    const own = page[name].bind(page)
+    page[name] = (...values: unknown[]) => {
       keep(name === 'warn' ? 'warning' : name, values.map(String).join(' '), new Error(name).stack)
       own(...values)
     }

@@ -2,7 +2,7 @@
  * The proxy between a window of WebKit and the network: WebDriver shows no requests, and can neither answer one nor run code
  * before a page's own. Requests over https pass through unread.
  */
-import { randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -272,7 +272,7 @@ function withScripts(
   const policy = name === undefined ? '' : headers[name]!
   const isIsolated = /(^|[;,])\s*sandbox\b/.test(policy)
   if (scripts.length === 0 || isIsolated) return { headers, body: html }
-  const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? randomUUID()
+  const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? randomBytes(16).toString('base64url')
   const inlined = scripts.map(
     (script) => `<script nonce="${nonce}">${script.replace(/<\/(script)/gi, '<\\/$1')}</script>`,
   )

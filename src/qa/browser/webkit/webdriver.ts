@@ -61,17 +61,18 @@ export async function openWindow(options: WindowOptions): Promise<WebDriverSessi
   writeSettings(folder, options)
   const screen = programs.screen === null ? null : await openScreen(programs.screen, folder)
   const port = await freePort()
-  const child = spawn(programs.driver, [`--port=${port}`], {
+  const variables = {
+    ...(screen !== null && { DISPLAY: screen.display, GDK_BACKEND: 'x11' }),
+    XDG_CONFIG_HOME: folder,
+    GTK_THEME: color_scheme === 'dark' ? 'Adwaita:dark' : 'Adwaita',
+    NO_AT_BRIDGE: '1',
+  }
+  // By env, which adds to the environment of this process; WebKitWebDriver runs where env is.
+  const assignments = Object.entries(variables).map(([name, value]) => `${name}=${value}`)
+  const child = spawn('env', [...assignments, programs.driver, `--port=${port}`], {
     // A group of its own: the windows end with their driver.
     detached: true,
     stdio: 'ignore',
-    env: {
-      ...process.env,
-      ...(screen !== null && { DISPLAY: screen.display, GDK_BACKEND: 'x11' }),
-      XDG_CONFIG_HOME: folder,
-      GTK_THEME: color_scheme === 'dark' ? 'Adwaita:dark' : 'Adwaita',
-      NO_AT_BRIDGE: '1',
-    },
   })
   const end = async () => {
     await stop(child)
