@@ -396,6 +396,21 @@ describe.concurrent('a dwell', () => {
     })
   })
 
+  test('in a box that cuts the ad off is measured by hit tests where the browser has no IntersectionObserver v2', async () => {
+    await using host = await stage.open({
+      html: '<div style="height:200px;overflow:auto"><div id="slot"></div></div>',
+      before: (page) =>
+        page.addInitScript(() => Reflect.deleteProperty(IntersectionObserverEntry.prototype, 'isVisible')),
+    })
+    await host.show(kinds.banner.place)
+    await host.waitForEvent('beacon', { event: 'visible', accepted: true })
+    const visible = (await beaconsSent(host)).find(({ event }) => event === 'visible')
+    expect(visible?.measurements).toMatchObject({
+      visibility_check: 'hit_test',
+      visible_ratio: expect.closeTo(0.69, 1),
+    })
+  })
+
   test('cannot be measured without IntersectionObserver: an error, and never a visible beacon', async () => {
     await using host = await stage.open({
       html: '<div id="around"><div id="slot"></div></div>',

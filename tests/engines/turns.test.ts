@@ -63,17 +63,17 @@ describe.concurrent('a placement', () => {
     expect((await host.ledger()).filter((line) => line.startsWith('click'))).toHaveLength(1)
   })
 
-  test('of a clip plays muted to its end; its start and its completion count', async () => {
+  test('of a clip plays muted to its end; its start and its end are reported', async () => {
     await using host = await stage.open({ before: withPatience })
     await host.show({ format: 'clip', max_width: 320, max_height: 180 })
     await host.waitForEvent('play_started')
     await host.waitForEvent('play_completed')
-    await host.waitForEvent('beacon', { event: 'completion', accepted: true })
+    await host.waitForEvent('beacon', { event: 'play_completed', accepted: true })
     const events = (await host.recorded()).filter(({ verdict }) => verdict === 'accepted').map(({ event }) => event)
     expect(events.filter((event) => event !== 'heartbeat').toSorted()).toEqual([
-      'complete',
+      'play_completed',
+      'play_started',
       'render',
-      'start',
       'visible',
     ])
   })

@@ -2,7 +2,7 @@
 import type { Measurements } from '../../../src/contract/resources/beacons.ts'
 import type { FrameMessage } from '../messages.ts'
 import { isPageVisible } from './dom.ts'
-import { type Visibility, watchVisibility } from './visibility.ts'
+import { type Area, type Visibility, watchVisibility } from './visibility.ts'
 
 interface ViewabilityOptions {
   frame: HTMLElement
@@ -24,6 +24,7 @@ interface ViewabilityOptions {
  */
 export function watchViewability({ frame, isClip, declared, isCounting, onRatioChange, onViewed }: ViewabilityOptions) {
   let ratio = 0
+  let area: Area = { x: 0, y: 0, width: 0, height: 0 }
   let seen: Visibility = { share: 1, check: 'none' }
   let dwell = noDwell
   let timer: ReturnType<typeof setInterval> | undefined
@@ -32,8 +33,9 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
 
   /** Reads every entry: a moment out of view between two checks ends the dwell. */
   const read = (entries: readonly IntersectionObserverEntry[]): void => {
-    for (const { intersectionRatio } of entries) {
+    for (const { intersectionRatio, intersectionRect: part, boundingClientRect: whole } of entries) {
       ratio = intersectionRatio
+      area = { x: part.x - whole.x, y: part.y - whole.y, width: part.width, height: part.height }
       if (ratio < needed().ratio) dwell = noDwell
     }
   }
@@ -66,7 +68,7 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
   const isInView = (): boolean => {
     const min_ratio = needed().ratio
     if (!isCandidate() || ratio < min_ratio) return false
-    seen = visibility.read()
+    seen = visibility.read(area)
     return ratio * seen.share >= min_ratio
   }
 

@@ -13,7 +13,7 @@ import { flatParent, hostOf } from './dom.ts'
 type VisibilityCheck = NonNullable<Measurements['visibility_check']>
 
 export interface Visibility {
-  /** Part of the ad that can be seen, of the part that is in the viewport: 0 to 1. 1 where it cannot be known. */
+  /** Part of the ad that can be seen, of the part that is in view: 0 to 1. 1 where it cannot be known. */
   share: number
   check: VisibilityCheck
 }
@@ -25,9 +25,17 @@ const max_blur_px = 4
 /** Points of the hit test in each direction. */
 const grid = 5
 
+/** The part of an ad that nothing around it cuts off: from its upper left corner, CSS pixels. */
+export interface Area {
+  x: number
+  y: number
+  width: number
+  height: number
+}
+
 interface VisibilityWatch {
-  /** Returns what holds now. */
-  read(): Visibility
+  /** Returns what holds now for the part of the ad that is in view. */
+  read(area: Area): Visibility
   close(): void
 }
 
@@ -43,14 +51,14 @@ export function watchVisibility(frame: HTMLElement): VisibilityWatch {
     observer.observe(frame)
   }
   return {
-    read: () => {
+    read: (area) => {
       const faded = readEffects(frame)
       if (faded === 'hidden') return { share: 0, check: 'hit_test' }
       if (faded === 'unknown') return { share: 1, check: 'none' }
       if (isConfirmed) return { share: 1, check: 'observer_v2' }
       // What lies over a frame of another origin around this one is known to the observer alone.
       if (window !== top && !canReadTop()) return { share: 1, check: 'none' }
-      const share = uncoveredShare(frame)
+      const share = uncoveredShare(frame, area)
       const isDenied = isConfirmed === false && faded === 'none' && share === 1
       return { share: isDenied && isPaintedOver(frame) ? 0 : share, check: 'hit_test' }
     },
@@ -98,12 +106,10 @@ function readEffects(element: Element): 'none' | 'some' | 'hidden' | 'unknown' {
   return found
 }
 
-/** Returns the share of points of the ad's part in the viewport on which nothing is drawn above it. */
-function uncoveredShare(frame: Element): number {
-  const { innerWidth, innerHeight } = frame.ownerDocument.defaultView ?? window
-  const { left, right, top, bottom } = frame.getBoundingClientRect()
-  const [x0, y0] = [Math.max(left, 0), Math.max(top, 0)]
-  const [width, height] = [Math.min(right, innerWidth) - x0, Math.min(bottom, innerHeight) - y0]
+/** Returns the share of points of the ad's part in view on which nothing is drawn above it. */
+function uncoveredShare(frame: Element, area: Area): number {
+  const { left, top } = frame.getBoundingClientRect()
+  const [x0, y0, width, height] = [left + area.x, top + area.y, area.width, area.height]
   let seen = 0
   for (let n = 0; n < grid * grid; n += 1) {
     const x = x0 + (width * ((n % grid) + 0.5)) / grid
