@@ -24,6 +24,9 @@ export interface Asset {
   encoded?: (coding: Coding) => Promise<Buffer>
 }
 
+/** Where the build has put the browser scripts. */
+const renderer = 'dist/renderer'
+
 export interface Assets {
   renderScript(): Promise<Asset>
   /** The part of render.js that it loads to show ads. */
@@ -80,8 +83,8 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
       throw error
     })
   return {
-    renderScript: () => load('dist/renderer/render.js'),
-    renderPart: async (file) => (file === 'mounts.js' ? load('dist/renderer/mounts.js') : null),
+    renderScript: () => load(`${renderer}/render.js`),
+    renderPart: async (file) => (file === 'mounts.js' ? load(`${renderer}/mounts.js`) : null),
     frameScript: async () => (await load('dist/renderer/frame.js')).body.toString('utf8'),
     creative: async (file) => (creatives.has(file) ? load(`fixtures/creatives/${file}`) : null),
     async testAsset(format, query) {

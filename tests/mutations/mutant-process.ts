@@ -47,7 +47,7 @@ async function servedFrom(edit: Mutation, to: string): Promise<Mutation> {
   return {
     ...edit,
     file: 'sandbox/pipeline/media.ts',
-    from: "load('dist/renderer/render.js')",
-    to: `load(${JSON.stringify(join(relative(root, to), 'render.js'))})`,
+    from: "const renderer = 'dist/renderer'",
+    to: `const renderer = ${JSON.stringify(relative(root, to))}`,
   }
 }

@@ -229,7 +229,9 @@ export function cases(asset_token: string, every: number): Map<number, Case> {
  * that are stored and not acted on. A prompt that a caller puts there is there; a new field with text is added on purpose.
  */
 const keptFields = new Set([
-  ...['topic', 'model_id', 'locale', 'generation_id', 'render_instance_id', 'label_text', 'asset_token', 'session_id'],
+  ...['topic', 'model_id', 'locale', 'generation_id', 'render_instance_id', 'label_text', 'asset_token'],
+  // Any text, as the document says; and the ids of old clients.
+  ...['session_id', 'chat_session_id', 'beacon_id'],
   ...['tcf_consent_string', 'tcf_string', 'us_privacy', 'gpp_string', 'consent_source', 'callback_url'],
   ...['app_name', 'app_domain', 'app_bundle', 'categories', 'blocked_categories', 'preferred_partner_id'],
   ...['ssp_partner_id', 'candidate_partner_ids', 'slot_id', 'error', 'key'],

@@ -26,31 +26,50 @@ type BeaconQueue = ReturnType<typeof openBeaconQueue>
 /** Opens what all beacons of a page share: their number, and the end of their waits. */
 export function openBeaconQueue() {
   let waking = new AbortController()
-  const queue = {
-    count: 0,
-    /** The page is being left: what is sent now must outlive it. */
-    isLeaving: false,
+  let listening = new AbortController()
+  let count = 0
+  let isLeaving = false
+
+  /** Ends the waits that the service has not asked for. */
+  const flush = (): void => {
+    waking.abort()
+    waking = new AbortController()
+  }
+  const listen = (): void => {
+    listening = new AbortController()
+    const { signal } = listening
+    addEventListener('online', flush, { signal })
+    const leave = (): void => {
+      isLeaving = true
+      flush()
+    }
+    addEventListener('pagehide', leave, { signal })
+    const comeBack = (): void => {
+      isLeaving = false
+    }
+    addEventListener('pageshow', comeBack, { signal })
+    const flushHidden = (): void => {
+      if (!isPageVisible()) flush()
+    }
+    document.addEventListener('visibilitychange', flushHidden, { signal })
+  }
+  return {
+    isFull: (): boolean => count >= max_queued,
+    /** Whether the page is being left: what is sent now must outlive it. */
+    isLeaving: (): boolean => isLeaving,
     /** Waits between attempts. What was sent while the page was left is not sent at once again: it has probably arrived. */
     wait: (ms: number, isOrdered: boolean): Promise<void> =>
-      pause(ms, isOrdered || queue.isLeaving ? undefined : waking.signal),
-    /** Ends the waits that the service has not asked for. */
-    flush: (): void => {
-      waking.abort()
-      waking = new AbortController()
+      pause(ms, isOrdered || isLeaving ? undefined : waking.signal),
+    /** Watches the page until every delivery has ended. */
+    add: (delivery: Promise<void>): void => {
+      count += 1
+      if (count === 1) listen()
+      void delivery.then(() => {
+        count -= 1
+        if (count === 0) listening.abort()
+      })
     },
   }
-  addEventListener('online', queue.flush)
-  addEventListener('pagehide', () => {
-    queue.isLeaving = true
-    queue.flush()
-  })
-  addEventListener('pageshow', () => {
-    queue.isLeaving = false
-  })
-  document.addEventListener('visibilitychange', () => {
-    if (!isPageVisible()) queue.flush()
-  })
-  return queue
 }
 
 interface DeliveryOptions {
@@ -84,7 +103,7 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
       const tokens = options.tokens().filter((token) => token)
       const token = tokens[refused] ?? tokens[0]
       if (!token) return onResult(event, false, 'credential_missing')
-      const keepalive = queue.isLeaving || !isPageVisible() || attempts % 2 === 1
+      const keepalive = queue.isLeaving() || !isPageVisible() || attempts % 2 === 1
       const request = requestJson(`${options.base_url}/v1/beacons`, { body: beacon, token, keepalive })
       const response = await request.catch(() => null)
       const verdict = readVerdict(response)
@@ -119,13 +138,8 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
       ...(turn_id !== undefined && { metadata: { turn_id } }),
     }
     sent.add(beacon_id)
-    if (queue.count >= max_queued) onResult(event, false, 'queue_full')
-    else {
-      queue.count += 1
-      void deliver(beacon).then(() => {
-        queue.count -= 1
-      })
-    }
+    if (queue.isFull()) onResult(event, false, 'queue_full')
+    else queue.add(deliver(beacon))
     return true
   }
 }

@@ -38,16 +38,15 @@ function openDeliveries() {
  */
 function openAttachments() {
   const waiting = new WeakMap<Element, () => void>()
-  let observer: ResizeObserver | undefined
+  const observer = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (!target.isConnected) continue
+      observer.unobserve(target)
+      waiting.get(target)?.()
+      waiting.delete(target)
+    }
+  })
   return (element: Element, listener: () => void): void => {
-    observer ??= new ResizeObserver((entries) => {
-      for (const { target } of entries) {
-        if (!target.isConnected) continue
-        observer!.unobserve(target)
-        waiting.get(target)?.()
-        waiting.delete(target)
-      }
-    })
     waiting.set(element, listener)
     observer.observe(element)
   }

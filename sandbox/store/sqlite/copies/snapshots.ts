@@ -22,6 +22,7 @@ import {
 import { copyFile as copyBytes, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { limits } from '../../../../src/contract/limits.ts'
 import { isJournaled } from '../../../../src/contract/own-requests.ts'
@@ -255,7 +256,7 @@ async function openReceived(path: string, receiver: Receiver): Promise<ReceivedS
     const { db: migrated, close } = openDatabase(path, receiver.pid)
     const isSame = schemaOf(migrated) === ownSchema(receiver.pid)
     const problem = isSame ? stateProblem(migrated, false) : 'it has other tables than a sandbox'
-    if (problem === null) removeOtherRequests(migrated)
+    if (problem === null) await removeOtherRequests(migrated)
     close()
     const rowProblem = problem ?? (await findRowProblem(path))
     if (rowProblem !== null) return invalid(rowProblem)
@@ -279,12 +280,29 @@ async function openReceived(path: string, receiver: Receiver): Promise<ReceivedS
   }
 }
 
+/** Rows of the journal that are read before other requests get a turn. */
+const journalRowsAtOnce = 20_000
+
 /** Removes the journal rows that no sandbox writes: they could be sent again. */
-function removeOtherRequests(db: Database.Database): void {
+async function removeOtherRequests(db: Database.Database): Promise<void> {
   db.function('is_journaled', { deterministic: true, directOnly: true }, (path: unknown, status: unknown) =>
     Number(isJournaled(String(path), Number(status))),
   )
-  db.exec('DELETE FROM exchange WHERE NOT is_journaled(path, status)')
+  const findLast = db.prepare<[number], { last: number | null }>(
+    `SELECT max(id) AS last FROM (SELECT id FROM exchange WHERE id > ? ORDER BY id LIMIT ${journalRowsAtOnce})`,
+  )
+  // Nearly all rows are requests to the API: those need no function.
+  const removeBetween = db.prepare<[number, number]>(
+    `DELETE FROM exchange WHERE id > ? AND id <= ?
+    AND NOT (path GLOB '/v1/*' OR path GLOB '/public/*') AND NOT is_journaled(path, status)`,
+  )
+  for (let read = -1; ; ) {
+    const last = findLast.get(read)?.last ?? null
+    if (last === null) return
+    removeBetween.run(read, last)
+    read = last
+    await setImmediate()
+  }
 }
 
 /** The declarations that a database of this version has. */
