@@ -594,7 +594,7 @@ const others: Mutation[] = [
     wrong: 'Every frame sends its beacons under the same beacon_id.',
     file: 'sandbox/renderer/host/beacons.ts',
     from: "const beacon_id = `${instance_id}:${event}${count === undefined ? '' : `:${count}`}`",
-    to: 'const beacon_id = `${event}:once`',
+    to: 'const beacon_id = `${event}`',
   },
   {
     about: 'renderer',

@@ -35,8 +35,9 @@ function start(settings: FrameSettings): void {
   )
   let card: Card | undefined
   // A copy of the ad, by a carousel or a page cache, has a frame that nobody initialises: it shows nothing.
+  // The inspector's preview, without a token for beacons, is shown as it is.
   const { classList } = document.documentElement
-  classList.add('waiting')
+  classList.toggle('waiting', settings.beacon_token !== null)
   onInit((port, nonce) => {
     classList.remove('waiting')
     post = (message) => port.postMessage(message)

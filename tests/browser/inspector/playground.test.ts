@@ -88,7 +88,7 @@ test('a scenario is used with the send; a decision that is late is polled', asyn
 test('a refusal shows its cause, and what cannot be sent is said before', async () => {
   await using inspector = await openStaged()
   const { page, go } = inspector
-  await go('/playground?session=no%20spaces')
+  await go('/playground?session=a%01b')
   await page.locator('form').getByRole('button', send).first().click()
   await page.getByText('Refused with 400.').waitFor()
   await page.locator('.playground-result').getByText('"schema_invalid"').waitFor()
