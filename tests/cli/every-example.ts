@@ -31,7 +31,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 export const ofSharedStore = /--store postgres:|^namespaces delete|^sandbox migrate/
 
 /** The commands that go on until they are interrupted. */
-const endless = /^(start|events stream|beacons tail|requests tail|callbacks listen|qa observe$)/
+const endless = /^(start|events stream|beacons tail|requests tail|callbacks listen|qa observe( -o \w+)?$)/
 
 export async function everyExample(): Promise<Example[]> {
   const all = (await loadAll(commands)).flatMap(({ command, path }) =>
