@@ -177,24 +177,46 @@ export async function openListStage({ entry, node_modules }: Options): Promise<L
       scrollAway,
       scrollBack,
       roundTrips: async () => {
-        await scrollBack()
-        const heights: (number | undefined)[] = []
-        for (let trip = 1; trip <= 3; trip++) {
-          await scrollAway()
-          await scrollBack()
-          heights.push((await rowHeights()).at(-1))
-          // The first time it leaves before it was seen.
-          if (trip === 1) await waitUntil(async () => (await ledger()).some((line) => line.startsWith('visible')))
+        try {
+          await roundTrips()
+        } catch (problem) {
+          const events = await page.evaluate(() => window.SponsoredPlacement?.getEvents())
+          const boxes = await page.evaluate(() =>
+            [document.querySelector('.messages'), ...window.findAll('iframe')].map((e) =>
+              JSON.stringify(e?.getBoundingClientRect()),
+            ),
+          )
+          const seen = JSON.stringify(
+            events?.map(({ at_ms: _at, turn_id: _turn, instance_id: _ri, ...event }) => event),
+          )
+          throw new Error(
+            `${String(problem)}; ${boxes}; asked: ${asked}; events: ${seen}; console: ${console_lines.join('; ')}`,
+          )
         }
-        expect(await ledger()).toEqual(['render OK', 'visible OK +viewable_impression'])
-        const { items } = await stage.client.placements.list({ query: { session_id: await session(), limit: 50 } })
-        expect(items.length).toBe(1)
-        expect(asked).toEqual(['POST '])
-        // An answer may still be arriving on the first one.
-        expect(heights[2]).toBe(heights[1])
       },
       problems: () => console_lines.filter((line) => /^(error|warning|pageerror)/.test(line)),
       [Symbol.asyncDispose]: () => context.close(),
+    }
+    async function roundTrips() {
+      await scrollBack()
+      const heights: (number | undefined)[] = []
+      for (let trip = 1; trip <= 3; trip++) {
+        await scrollAway()
+        await scrollBack()
+        heights.push((await rowHeights()).at(-1))
+        // The first time it leaves before it was seen. A list that measures its rows late moves what it shows.
+        if (trip === 1)
+          await waitUntil(async () => {
+            await scrollTo('bottom')
+            return (await ledger()).some((line) => line.startsWith('visible'))
+          })
+      }
+      expect(await ledger()).toEqual(['render OK', 'visible OK +viewable_impression'])
+      const { items } = await stage.client.placements.list({ query: { session_id: await session(), limit: 50 } })
+      expect(items.length).toBe(1)
+      expect(asked).toEqual(['POST '])
+      // An answer may still be arriving on the first one.
+      expect(heights[2]).toBe(heights[1])
     }
   }
 
