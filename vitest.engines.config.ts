@@ -18,7 +18,6 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 90_000,
     expect: { poll: { timeout: 30_000 } },
-    // One browser a project, for all of its files; a second one beside it would take its time from it.
     isolate: false,
     maxWorkers: 2,
     projects: installed.map((engine) => ({

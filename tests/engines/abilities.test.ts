@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openStage, type Stage } from '../browser/stage.ts'
-import { engineUnderTest } from './engines.ts'
+import { closeEngine, engineUnderTest } from './engines.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/guides/browsers.md'), 'utf8')
 const columns: Readonly<Record<string, number>> = { chromium: 2, firefox: 3, webkit: 4 }
@@ -25,6 +25,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await stage?.[Symbol.asyncDispose]()
+  await closeEngine()
 })
 
 test('the engine has what the page says', async () => {

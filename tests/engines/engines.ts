@@ -14,11 +14,18 @@ export async function installedEngines(): Promise<Engine[]> {
 
 let shared: Promise<BrowserHost> | undefined
 
-/** Returns the browser of this project, the same one for all of its files. It ends with the worker. */
+/** Returns the browser of this project, which a file closes when its tests are done. */
 export function engineUnderTest(): Promise<BrowserHost> {
   const engine = process.env.SVC_ENGINE as Engine
   shared ??= findEngine(engine, places).then(async (found) =>
     openBrowserHost({ engine, path: await found!.program(), reachable: [] }),
   )
   return shared
+}
+
+/** Firefox outlives the process that started it, unless it is closed. */
+export async function closeEngine(): Promise<void> {
+  const open = shared
+  shared = undefined
+  await (await open)?.close()
 }

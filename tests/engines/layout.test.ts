@@ -2,7 +2,7 @@
 import { PNG } from 'pngjs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Host, openStage, type Stage, withPatience } from '../browser/stage.ts'
-import { engineUnderTest } from './engines.ts'
+import { closeEngine, engineUnderTest } from './engines.ts'
 
 let stage: Stage
 beforeAll(async () => {
@@ -10,6 +10,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await stage?.[Symbol.asyncDispose]()
+  await closeEngine()
 })
 
 const slots = [

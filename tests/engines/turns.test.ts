@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Host, openStage, type PlaceOptions, type Stage, withPatience } from '../browser/stage.ts'
 import { isWrong, measurePage } from '../browser/viewability-pages.ts'
-import { engineUnderTest } from './engines.ts'
+import { closeEngine, engineUnderTest } from './engines.ts'
 
 // Most of their time they wait, each for its own page.
 vi.setConfig({ maxConcurrency: 3 })
@@ -13,6 +13,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await stage?.[Symbol.asyncDispose]()
+  await closeEngine()
 })
 
 const shown: Record<string, PlaceOptions> = {
