@@ -72,6 +72,29 @@ export const effects: Kind = {
       ],
     },
     {
+      name: 'jumping',
+      cases: [
+        {
+          id: 'jumping',
+          does: 'A script scrolls it between two places, each with more than half of it in view, and announces each.',
+          happens: billed,
+          html: within(
+            'height:250px;width:310px;overflow:auto',
+            '<p style="margin:0;height:300px"></p><div class="slot"></div><p style="margin:0;height:300px"></p>',
+          ),
+          // What listens to the event looks before the browser has reported what is in view now.
+          script: `start()
+const box = slot.parentElement
+setInterval(() => {
+  section.places = (section.places ?? 0) + 1
+  box.scrollTop = section.places % 2 ? 265 : 428
+  document.dispatchEvent(new Event('visibilitychange'))
+}, 300)`,
+          phases: [shownOnce],
+        },
+      ],
+    },
+    {
       name: 'effects-2',
       cases: [
         hidden(
