@@ -20,6 +20,6 @@ ${rows.join('')}`
 }
 
 function rowOf({ does, happens, differs }: PageCase): string {
-  const outcomes = testedEngines.map((engine) => differs?.[engine] ?? 'yes')
+  const outcomes = testedEngines.map((engine) => differs?.[engine]?.happens ?? 'yes')
   return `| ${[does, happens, ...outcomes].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`
 }

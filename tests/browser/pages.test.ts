@@ -5,16 +5,17 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { manualClock } from '../../sandbox/index.ts'
 import { pixelsOf } from '../../src/qa/browser/screenshot.ts'
-import type { Driver } from './pages/case.ts'
+import { type Driver, selectEngine } from './pages/case.ts'
 import { kinds } from './pages/index.ts'
 import { openPageHost, type PageHost } from './pages/page-host.ts'
+import { createDriver } from './pages/playwright-driver.ts'
 import { runPage } from './pages/run.ts'
 import { openStage, type Stage } from './stage.ts'
 
 // Most of their time they wait, each for its own page.
 vi.setConfig({ maxConcurrency: 6 })
 
-const pages = kinds.flatMap((kind) => kind.pages)
+const pages = kinds.flatMap((kind) => kind.pages).map((page) => selectEngine(page, 'chromium'))
 
 let stage: Stage
 let host: PageHost
@@ -23,22 +24,7 @@ let driver: Driver
 beforeAll(async () => {
   stage = await openStage()
   host = await openPageHost(stage.sandbox, stage.client, pages)
-  driver = {
-    engine: 'chromium',
-    async open(url) {
-      const context = await stage.browser.newContext({ viewport: { width: 1380, height: 920 } })
-      const page = await context.newPage()
-      await page.goto(url, { waitUntil: 'domcontentloaded' })
-      return {
-        call: (name, given) =>
-          page.evaluate(
-            ({ name, given }) => (window as unknown as Record<string, (...all: unknown[]) => unknown>)[name]!(...given),
-            { name, given: [...given] },
-          ),
-        close: () => context.close(),
-      }
-    },
-  }
+  driver = createDriver('chromium', stage.browser)
 })
 afterAll(async () => {
   await host?.[Symbol.asyncDispose]()

@@ -590,11 +590,11 @@ const others: Mutation[] = [
   {
     about: 'renderer',
     name: 'beacon_id_without_instance',
-    noticed_by: 'renderer/a banner is painted below',
+    noticed_by: 'renderer/fills in two slots have different',
     wrong: 'Every frame sends its beacons under the same beacon_id.',
     file: 'sandbox/renderer/host/beacons.ts',
     from: "const beacon_id = `${instance_id}:${event}${count === undefined ? '' : `:${count}`}`",
-    to: 'const beacon_id = `${event}`',
+    to: 'const beacon_id = `${event}:once`',
   },
   {
     about: 'renderer',

@@ -2,7 +2,7 @@
 import type { Measurements } from '../../../src/contract/resources/beacons.ts'
 import type { FrameMessage } from '../messages.ts'
 import { isPageVisible } from './dom.ts'
-import { type Area, type Visibility, watchVisibility } from './visibility.ts'
+import { type Visibility, watchVisibility } from './visibility.ts'
 
 interface ViewabilityOptions {
   frame: HTMLElement
@@ -24,7 +24,7 @@ interface ViewabilityOptions {
  */
 export function watchViewability({ frame, isClip, declared, isCounting, onRatioChange, onViewed }: ViewabilityOptions) {
   let ratio = 0
-  let area: Area = { x: 0, y: 0, width: 0, height: 0 }
+  let last: IntersectionObserverEntry | undefined
   let seen: Visibility = { share: 1, check: 'none' }
   let dwell = noDwell
   let timer: ReturnType<typeof setInterval> | undefined
@@ -33,9 +33,8 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
 
   /** Reads every entry: a moment out of view between two checks ends the dwell. */
   const read = (entries: readonly IntersectionObserverEntry[]): void => {
-    for (const { intersectionRatio, intersectionRect: part, boundingClientRect: whole } of entries) {
-      ratio = intersectionRatio
-      area = { x: part.x - whole.x, y: part.y - whole.y, width: part.width, height: part.height }
+    for (last of entries) {
+      ratio = last.intersectionRatio
       if (ratio < needed().ratio) dwell = noDwell
     }
   }
@@ -68,14 +67,25 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
   const isInView = (): boolean => {
     const min_ratio = needed().ratio
     if (!isCandidate() || ratio < min_ratio) return false
-    seen = visibility.read(area)
+    seen = visibility.read(last!)
     return ratio * seen.share >= min_ratio
+  }
+  /** Whether the frame has moved since the last entry: its part in view is another one, so hit tests on it may fail. */
+  const hasMoved = (): boolean => {
+    const { x, y } = frame.getBoundingClientRect()
+    const whole = last!.boundingClientRect
+    return (x - whole.x) ** 2 + (y - whole.y) ** 2 > 1
   }
 
   function check(): void {
     if (isDone) return
     read(observer?.takeRecords() ?? [])
-    dwell = advance(dwell, performance.now(), isInView())
+    const isSeen = isInView()
+    if (!isSeen && ratio > 0 && hasMoved()) {
+      // Observed again, it gets an entry, which decides.
+      observer!.unobserve(frame)
+      observer!.observe(frame)
+    } else dwell = advance(dwell, performance.now(), isSeen)
     if (dwell.ms >= needed().ms) finish()
     else if (isCandidate()) timer ??= setInterval(check, 100)
     else stop()

@@ -25,17 +25,9 @@ const max_blur_px = 4
 /** Points of the hit test in each direction. */
 const grid = 5
 
-/** The part of an ad that nothing around it cuts off: from its upper left corner, CSS pixels. */
-export interface Area {
-  x: number
-  y: number
-  width: number
-  height: number
-}
-
 interface VisibilityWatch {
-  /** Returns what holds now for the part of the ad that is in view. */
-  read(area: Area): Visibility
+  /** Returns what holds now for the part of the ad that is in view, by the last entry of its observer. */
+  read(last: IntersectionObserverEntry): Visibility
   close(): void
 }
 
@@ -43,7 +35,7 @@ interface VisibilityWatch {
 export function watchVisibility(frame: HTMLElement): VisibilityWatch {
   let isConfirmed: boolean | undefined
   let observer: IntersectionObserver | undefined
-  if (typeof IntersectionObserver === 'function' && 'isVisible' in IntersectionObserverEntry.prototype) {
+  if (typeof IntersectionObserver !== 'undefined' && 'isVisible' in IntersectionObserverEntry.prototype) {
     const options = { trackVisibility: true, delay: 100, threshold: [0, 0.3, 0.5, 1] }
     observer = new IntersectionObserver((entries) => {
       isConfirmed = (entries.at(-1) as { isVisible?: boolean }).isVisible
@@ -51,14 +43,14 @@ export function watchVisibility(frame: HTMLElement): VisibilityWatch {
     observer.observe(frame)
   }
   return {
-    read: (area) => {
+    read: (last) => {
       const faded = readEffects(frame)
       if (faded === 'hidden') return { share: 0, check: 'hit_test' }
       if (faded === 'unknown') return { share: 1, check: 'none' }
       if (isConfirmed) return { share: 1, check: 'observer_v2' }
       // What lies over a frame of another origin around this one is known to the observer alone.
       if (window !== top && !canReadTop()) return { share: 1, check: 'none' }
-      const share = uncoveredShare(frame, area)
+      const share = uncoveredShare(frame, last)
       const isDenied = isConfirmed === false && faded === 'none' && share === 1
       return { share: isDenied && isPaintedOver(frame) ? 0 : share, check: 'hit_test' }
     },
@@ -107,14 +99,16 @@ function readEffects(element: Element): 'none' | 'some' | 'hidden' | 'unknown' {
 }
 
 /** Returns the share of points of the ad's part in view on which nothing is drawn above it. */
-function uncoveredShare(frame: Element, area: Area): number {
-  const { left, top } = frame.getBoundingClientRect()
-  const [x0, y0, width, height] = [left + area.x, top + area.y, area.width, area.height]
+function uncoveredShare(
+  frame: Element,
+  { intersectionRect: part, boundingClientRect: whole }: IntersectionObserverEntry,
+): number {
+  const { x, y } = frame.getBoundingClientRect()
   let seen = 0
   for (let n = 0; n < grid * grid; n += 1) {
-    const x = x0 + (width * ((n % grid) + 0.5)) / grid
-    const y = y0 + (height * (Math.floor(n / grid) + 0.5)) / grid
-    if (isUncovered(frame, x, y)) seen += 1
+    const right = part.x - whole.x + (part.width * ((n % grid) + 0.5)) / grid
+    const down = part.y - whole.y + (part.height * (Math.floor(n / grid) + 0.5)) / grid
+    if (isUncovered(frame, x + right, y + down)) seen += 1
   }
   return seen / grid ** 2
 }

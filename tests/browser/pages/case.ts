@@ -5,8 +5,8 @@
 
 export type Engine = 'chromium' | 'firefox' | 'webkit'
 
-/** The engines in which a test runs this table. */
-export const testedEngines: readonly Engine[] = ['chromium']
+/** The engines in which a test runs this table: Chromium in tests/browser/pages.test.ts, the others in tests/engines. */
+export const testedEngines: readonly Engine[] = ['chromium', 'firefox', 'webkit']
 
 /** What the page, its backend and the service have seen of one case. Fields left out are not compared. */
 export interface Outcome {
@@ -58,8 +58,15 @@ export interface PageCase {
    */
   script?: string
   phases: readonly Phase[]
-  /** The engines in which it is different, and how: a sentence of the documentation. Their outcome is not compared. */
-  differs?: Partial<Record<Engine, string>>
+  /** The engines in which something else happens. */
+  differs?: Partial<Record<Engine, Difference>>
+}
+
+/** What happens instead in an engine. */
+interface Difference {
+  /** Sentences of the documentation: what happens, and why. */
+  happens: string
+  phases: readonly Phase[]
 }
 
 /** Cases that share a page, because they do not disturb each other. */
@@ -105,3 +112,8 @@ export const shownOnce = { placements: 1, beacons: seen, frames: 1, wrappers: 1,
 export const unseen = { placements: 1, beacons: ['render OK'], frames: 1 } as const satisfies Outcome
 /** Nothing is in the page. */
 export const empty = { frames: 0, wrappers: 0, labels: 0 } as const satisfies Outcome
+
+/** Returns a page as an engine is expected to show it. */
+export function selectEngine(page: PageOfCases, engine: Engine): PageOfCases {
+  return { ...page, cases: page.cases.map((each) => ({ ...each, ...each.differs?.[engine] })) }
+}

@@ -72,6 +72,29 @@ export const effects: Kind = {
       ],
     },
     {
+      name: 'jumping',
+      cases: [
+        {
+          id: 'jumping',
+          does: 'A script scrolls it between two places, each with more than half of it in view, and announces each.',
+          happens: billed,
+          html: within(
+            'height:250px;width:310px;overflow:auto',
+            '<p style="margin:0;height:300px"></p><div class="slot"></div><p style="margin:0;height:300px"></p>',
+          ),
+          // What listens to the event looks before the browser has reported what is in view now.
+          script: `start()
+const box = slot.parentElement
+setInterval(() => {
+  section.places = (section.places ?? 0) + 1
+  box.scrollTop = section.places % 2 ? 265 : 428
+  document.dispatchEvent(new Event('visibilitychange'))
+}, 300)`,
+          phases: [shownOnce],
+        },
+      ],
+    },
+    {
       name: 'effects-2',
       cases: [
         hidden(
@@ -118,13 +141,19 @@ const under = (cover: string) =>
 const over = 'position:absolute;inset:0;'
 
 /** A case in which something covers the ad and is then removed by `run`. */
-const uncovered = (id: string, does: string, html: string, run: string): PageCase => ({
+const uncovered = (id: string, does: string, html: string, run: string, more: Partial<PageCase> = {}): PageCase => ({
   id,
   does,
   happens: 'Not counted while it is covered, counted once when it can be seen.',
   html,
   phases: [unseen, { ...shownOnce, run }],
+  ...more,
 })
+
+const passedByHitTests = {
+  happens: 'Counted although it is covered: without Intersection Observer v2, such a layer is not noticed.',
+  phases: [shownOnce],
+}
 
 export const covers: Kind = {
   title: 'Covers',
@@ -143,6 +172,7 @@ export const covers: Kind = {
           'An opaque layer that lets clicks through lies over it, and is removed.',
           under(`<div class="cover" style="${over}background:#fff;pointer-events:none">Loading</div>`),
           `section.querySelector('.cover').remove()`,
+          { differs: { firefox: passedByHitTests, webkit: passedByHitTests } },
         ),
         uncovered(
           'under-a-header',
