@@ -15,6 +15,7 @@ import {
   unguardedWrites,
   unpermittedSenders,
   unquotedIdentifiers,
+  unresolvedPrograms,
   unusedExports,
 } from './rules.ts'
 import { parse, readSources } from './source.ts'
@@ -109,6 +110,22 @@ test('keys are sent by clients that take permitted ones only', () => {
     'const key = settings.secret_key as unknown as PermittedKey',
   ])
     expect(unpermittedSenders(parse('src/commands/a.ts', text)).length, text).toBeGreaterThan(0)
+})
+
+test('programs are started by startProgram only', () => {
+  expect(product.flatMap(unresolvedPrograms)).toEqual([])
+  for (const text of [
+    "import { spawn } from 'node:child_process'",
+    "import * as programs from 'child_process'",
+    "const { spawn } = await import('node:child_process')",
+    "process.getBuiltinModule('node:child_process').spawn('npm')",
+    "import spawn from 'cross-spawn'",
+    "import { startShellLine } from '../foundation/programs.ts'",
+  ])
+    expect(unresolvedPrograms(parse('src/commands/a.ts', text)).length, text).toBeGreaterThan(0)
+  expect(
+    unresolvedPrograms(parse('src/commands/a.ts', "import type { ChildProcess } from 'node:child_process'")),
+  ).toEqual([])
 })
 
 describe('files', () => {
