@@ -23,6 +23,7 @@ if (running[0] < needed[0] || (running[0] === needed[0] && running[1] < needed[1
   console.error('svc is not built yet: dist/svc.js is missing. Run: npm run build')
   process.exitCode = 1
 } else {
-  module.enableCompileCache()
+  // Deno has none.
+  module.enableCompileCache?.()
   import(require('node:url').pathToFileURL(bundle).href)
 }

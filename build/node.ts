@@ -198,7 +198,7 @@ const linearJq: Plugin = {
 
 /** Functions and classes of Node that few requests need: their modules are loaded when one is first called. */
 const lateFunctions: Record<string, RegExp> = {
-  'node:child_process': /^spawn(Sync)?$/,
+  'node:child_process': /^(spawn(Sync)?(, |$))+$/,
   'node:dns/promises': /^lookup$/,
   'node:worker_threads': /^Worker$/,
   'node:zlib': /^[a-zA-Z, ]+$/,

@@ -10,8 +10,9 @@ import { run } from './program.ts'
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /** Codes of a write to a pipe that nothing reads any more; EOF is the one on Windows. */
 const readerGone = ['EPIPE', 'ECONNRESET', 'EOF']
-/** Why a file does not contain everything that was written to it, by error code. */
+/** Why the output is not complete, by error code. */
 const fullReasons: Readonly<Record<string, string>> = {
+  EBADF: 'it is not open for writing',
   EDQUOT: 'your disk quota is used up',
   EFBIG: 'the file is too large',
   ENOSPC: 'the disk is full',
@@ -120,7 +121,7 @@ function onWriteError({ code = '' }: NodeJS.ErrnoException): void {
  */
 function hostStream(stream: NodeJS.WriteStream, fd: 1 | 2): HostStream {
   stream.on('error', () => {})
-  const isFile = stream.isTTY !== true && fstatSync(fd).isFile()
+  const isFile = stream.isTTY !== true && isRegularFile(fd)
   return {
     write: (text) => (isFile ? writeToFile(fd, text) : void stream.write(text)),
     is_terminal: stream.isTTY === true,
@@ -130,6 +131,16 @@ function hostStream(stream: NodeJS.WriteStream, fd: 1 | 2): HostStream {
     get rows() {
       return stream.rows
     },
+  }
+}
+
+/** Whether output goes to a file. A handle that is not valid, as a parent on Windows may give, is named once. */
+function isRegularFile(fd: 1 | 2): boolean {
+  try {
+    return fstatSync(fd).isFile()
+  } catch (error) {
+    if (fd === 1) onWriteError(error as NodeJS.ErrnoException)
+    return false
   }
 }
 

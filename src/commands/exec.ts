@@ -1,6 +1,6 @@
 /** `svc exec -- CMD...` runs a program against its own sandbox; `svc env` prints the SVC_* variables of the running one. */
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,6 +28,7 @@ import {
   writeLocator,
 } from '../cli/settings/state-directory.ts'
 import { pageOrigin } from '../contract/origins.ts'
+import { endTree, startProgram } from '../foundation/programs.ts'
 import { shownCommand } from '../foundation/redaction.ts'
 import { startOnFreePort } from './sandbox/start.ts'
 
@@ -49,7 +50,7 @@ export const exec: Command = {
   summary: 'Run a command against a fresh sandbox, and end both',
   details: [
     'Starts a sandbox in memory on a free port, sets SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY and SVC_ORIGIN, and runs the command after --. With TLS it sets NODE_EXTRA_CA_CERTS too, so that Node accepts the certificate.',
-    "The exit code is the command's own, or 128 + n when signal n ended it. SIGINT, SIGTERM and SIGHUP reach the command once; it is killed if it has not ended 5 s later. Processes that it leaves behind are ended too.",
+    "The exit code is the command's own, or 128 + n when signal n ended it. SIGINT, SIGTERM and SIGHUP reach the command once; it is killed if it has not ended 5 s later. Processes that it leaves behind are ended too, except on Windows.",
     'While it runs, svc sandbox ps lists its sandbox, and other commands use it when it is the only one. Inside another svc exec, or a command under svc qa observe, it joins the sandbox that is there; --isolated starts another.',
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the command, with its arguments')],
@@ -221,8 +222,12 @@ async function runProgram(
   use: (program: Pick<SandboxProgram, 'group' | 'exitCode'>) => Promise<number>,
 ): Promise<number> {
   if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
-  const group = startGroup(host, words, env)
-  if (forwards) interrupt.addEventListener('abort', () => group.end(interrupt.reason as Signal))
+  const group = await startGroup(host, words, env)
+  if (forwards) {
+    const end = () => group.end(interrupt.reason as Signal)
+    if (interrupt.aborted) end()
+    else interrupt.addEventListener('abort', end)
+  }
   let exit_code: number | null = null
   let isOver = false
   const over = (code: number | null) => {
@@ -278,8 +283,10 @@ const endTimeout_ms = 5_000
  * Another program in its own process group, so that it can be ended with everything it started.
  *
  * The group receives a signal once, and is killed if it has not ended in time. Anything the program leaves running is
- * ended too. When this process itself has to exit, it kills the group first. On Windows, which has no process groups,
- * all of this applies to the program only.
+ * ended too. When this process itself has to exit, it kills the group first.
+ *
+ * Windows has no process groups and no signals: there a Ctrl-C reaches every program of the console by itself, and only
+ * force ends one. What a program leaves behind when it has ended stays.
  */
 interface ProcessGroup {
   /** Resolves with the program's exit code when the whole group has ended: 128 + n after signal n. */
@@ -288,15 +295,28 @@ interface ProcessGroup {
   end(signal: Signal): void
 }
 
+/** Signals that the console of Windows has already sent to the program. */
+const consoleSignals: ReadonlySet<Signal | 'SIGKILL' | 0> = new Set<Signal>(['SIGINT', 'SIGHUP'])
+/** The exit code of a program of Windows that a Ctrl-C ended: STATUS_CONTROL_C_EXIT. */
+const endedByConsole = 0xc000013a
+
 /** Starts a program on this terminal. Throws CliError, or `ended` rejects with it, when it cannot be started. */
-function startGroup(host: Host, [command = '', ...args]: readonly string[], env: Host['env']): ProcessGroup {
+async function startGroup(host: Host, words: readonly string[], env: Host['env']): Promise<ProcessGroup> {
+  const [command = ''] = words
   const isGroup = host.platform !== 'win32'
-  const child = spawnOrThrow(
-    () => spawn(command, args, { cwd: host.cwd, env, stdio: 'inherit', detached: isGroup }),
-    command,
+  const child = await startProgram(words, { cwd: host.cwd, env, stdio: 'inherit', detached: isGroup }).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw startFailure(error, command)
+    },
   )
-  const id = child.pid === undefined ? null : isGroup ? -child.pid : child.pid
-  const send = (signal: Signal | 'SIGKILL' | 0) => id !== null && host.signal(id, signal)
+  const { pid } = child
+  const send = (signal: Signal | 'SIGKILL' | 0) => {
+    if (pid === undefined) return false
+    if (isGroup) return host.signal(-pid, signal)
+    const isRunning = child.exitCode === null && child.signalCode === null
+    if (isRunning && !consoleSignals.has(signal)) endTree(pid, env)
+    return isRunning
+  }
   const removeExitHandler = host.onExit(() => send('SIGKILL'))
   let deadline: NodeJS.Timeout | undefined
   const end = (signal: Signal) => {
@@ -318,19 +338,12 @@ function startGroup(host: Host, [command = '', ...args]: readonly string[], env:
   return { ended, end }
 }
 
-/** Some failures are thrown immediately; a missing program is an event later. */
-function spawnOrThrow(start: () => ChildProcess, command: string): ChildProcess {
-  try {
-    return start()
-  } catch (error) {
-    throw startFailure(error as NodeJS.ErrnoException, command)
-  }
-}
-
 function exitCode(child: ChildProcess, command: string): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(startFailure(error, command)))
-    child.once('exit', (code, signal) => resolve(code ?? codeOfSignal(signal as NodeJS.Signals)))
+    child.once('exit', (code, signal) => {
+      resolve(code === endedByConsole ? codeOfSignal('SIGINT') : (code ?? codeOfSignal(signal as NodeJS.Signals)))
+    })
   })
 }
 

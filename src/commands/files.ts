@@ -1,10 +1,11 @@
 /** Files that commands write, complete or not at all. */
 import { createWriteStream, existsSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { Option } from 'commander'
 import type { Session } from '../cli/run/command.ts'
 import { CliError, unwritable } from '../cli/run/errors.ts'
+import { renameOver } from '../foundation/file-system.ts'
 
 /** Lets a command replace an existing file. */
 export const forceOption = () => new Option('--force, --overwrite', 'replace an existing file')
@@ -28,7 +29,7 @@ export async function writeAtomically(
   try {
     await pipeline(chunks, createWriteStream(partial, { mode }), { signal })
     refuseExisting()
-    await rename(partial, path)
+    renameOver(partial, path)
   } catch (error) {
     await rm(partial, { force: true }).catch(() => undefined)
     const isOfFile = error instanceof Error && 'path' in error && error.path === partial

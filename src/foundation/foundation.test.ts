@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '../../tests/temporary.ts'
 import { formatDuration, measuredTime, parseDuration, parseSince, sinceMs } from './duration.ts'
-import { ownerOnly, replaceFile } from './file-system.ts'
+import { ownerOnly, renameOver, replaceFile } from './file-system.ts'
 import { escapeHtml } from './html.ts'
 import { curlCommand, fillPath, isLoopback, pathPattern, retryAfterMs, withoutQuery } from './http.ts'
 import {
@@ -25,6 +25,28 @@ import {
   shownCommand,
   withoutAssetTokens,
 } from './redaction.ts'
+
+test('a rename over a file that is open elsewhere is tried again, for a while; other failures are not', () => {
+  const rename = (codes: string[]) => {
+    let calls = 0
+    const once = () => {
+      const code = codes[calls++]
+      if (code !== undefined) throw Object.assign(new Error(code), { code })
+    }
+    const run = () => {
+      try {
+        renameOver('a', 'b', once)
+        return 'done'
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    return [run(), calls]
+  }
+  expect(rename(['EPERM', 'EBUSY', 'EPERM'])).toEqual(['done', 4])
+  expect(rename(Array.from({ length: 20 }, () => 'EBUSY'))).toEqual(['EBUSY', 10])
+  expect(rename(['EACCES'])).toEqual(['EACCES', 1])
+})
 
 test('a file is replaced as a whole; a failure keeps the old one and leaves nothing behind', () => {
   const directory = temporaryDirectory()

@@ -12,7 +12,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmdirSync,
   rmSync,
   statSync,
@@ -22,7 +21,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import validatePackageName from 'validate-npm-package-name'
-import { createFolder } from '../foundation/file-system.ts'
+import { createFolder, renameOver } from '../foundation/file-system.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
 
 /** The directory and name of a project. */
@@ -241,7 +240,7 @@ export async function writeProject(directory: string, files: readonly ProjectFil
       writeFileSync(target, await read(), { mode })
     }
     if (exists) moveInto(directory, next, join(temporary, 'old'), files)
-    else renameSync(next, directory)
+    else renameOver(next, directory)
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true })
     if (created !== undefined && created !== null) removeEmpty(dirname(directory), created)
@@ -290,10 +289,10 @@ function moveInto(directory: string, next: string, old: string, files: readonly 
       if (existsSync(target)) {
         const kept = join(old, path)
         createFolder(dirname(kept))
-        renameSync(target, kept)
-        undo.push(() => renameSync(kept, target))
+        renameOver(target, kept)
+        undo.push(() => renameOver(kept, target))
       }
-      renameSync(join(next, path), target)
+      renameOver(join(next, path), target)
       undo.push(() => rmSync(target))
     }
   } catch (error) {

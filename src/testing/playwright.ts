@@ -6,7 +6,7 @@
  * sandbox; or it is already running against the sandbox that SVC_BASE_URL names, as under `svc exec -- playwright test`.
  * Its origin is added to the allowed origins of the project.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import {
@@ -24,6 +24,7 @@ import type { Format } from '../contract/fields.ts'
 import { isOriginAllowed } from '../contract/origins.ts'
 import type { BeaconEvent } from '../contract/resources/beacons.ts'
 import type { PlacementDetail } from '../contract/resources/placements.ts'
+import { endTree, startShellLine } from '../foundation/programs.ts'
 import { describeReceived, haveAccepted, haveBilled, haveNoRejectedBeacons, type Verdict } from './expectations.ts'
 import { attachTestSandbox, type OpenTestSandbox, startTestSandbox, type TestSandboxOptions } from './open-sandbox.ts'
 import {
@@ -187,15 +188,14 @@ async function startApp(app: SandboxApp, env: Readonly<Record<string, string | u
   const port = String(await freePort())
   const url = address.replace('PORT', port)
   const isGrouped = process.platform !== 'win32'
-  const child = spawn(command, {
-    shell: true,
+  const child = startShellLine(command, {
     cwd,
     env: { ...env, PORT: port, ...app.env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: isGrouped,
   })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output = (output + text).slice(-outputKept)
     })
@@ -210,8 +210,8 @@ async function startApp(app: SandboxApp, env: Readonly<Record<string, string | u
       if (!(await eventually(async () => !isRunning(child), endTimeout_ms))) end(child, isGrouped, 'SIGKILL')
       await ended
     }
-    child.stdout.destroy()
-    child.stderr.destroy()
+    child.stdout?.destroy()
+    child.stderr?.destroy()
   }
   let isReady = false
   await eventually(async () => {
@@ -241,11 +241,12 @@ function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null
 }
 
-/** Ends a program and its child processes. */
+/** Ends a program and its child processes. On Windows only force ends a program. */
 function end(child: ChildProcess, isGrouped: boolean, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (child.pid === undefined) return
   try {
-    if (isGrouped) process.kill(-child.pid!, signal)
-    else child.kill(signal)
+    if (isGrouped) process.kill(-child.pid, signal)
+    else endTree(child.pid, process.env)
   } catch {
     // It has already exited.
   }

@@ -4,9 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { extname, join, normalize } from 'node:path'
 
-const root = join(import.meta.dirname, 'public')
 const types = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -34,12 +32,12 @@ const headers = {
 }
 
 const server = createServer(async ({ url }, response) => {
-  const path = normalize(new URL(url, 'http://page').pathname.replace(/\/$/, '/index.html'))
+  const path = new URL(url, 'http://page').pathname.replace(/\/$/, '/index.html')
   if (path === '/config.json') {
     return response.writeHead(200, { ...headers, 'content-type': 'application/json' }).end(config)
   }
-  const type = types[extname(path)]
-  const file = type === undefined ? null : await readFile(join(root, path)).catch(() => null)
+  const type = types[path.slice(path.lastIndexOf('.'))]
+  const file = type === undefined ? null : await readPublic(path)
   if (file === null) return response.writeHead(404, headers).end('Not found')
   response.writeHead(200, { ...headers, 'content-type': type }).end(file)
 })
@@ -47,6 +45,15 @@ server.on('error', ({ message }) => fail(`${message}. Set PORT to another one, s
 server.listen(Number(process.env.PORT ?? 3000), () => {
   console.log(`Hazelby is at http://localhost:${server.address().port}, with placements of ${base_url}`)
 })
+
+/** Returns a file of `public/`, or null. An address has no `..` left, and an escaped slash does not lead elsewhere. */
+async function readPublic(path) {
+  try {
+    return await readFile(new URL(`public${path}`, import.meta.url))
+  } catch {
+    return null
+  }
+}
 
 /** Everything in here is public: anyone who opens the page can read it. A secret key must never get this far. */
 function readSettings({ SVC_BASE_URL, SVC_PUBLISHABLE_KEY }) {

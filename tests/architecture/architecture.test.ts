@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { edited } from '../mutations/mutation.ts'
 import { mutations } from '../mutations/mutations.ts'
 import {
+  addressesAsPaths,
   anys,
   badNames,
   crowdedFolders,
@@ -10,15 +12,18 @@ import {
   importCircles,
   impurities,
   leftovers,
+  plainRenames,
   silencedTests,
   unexplainedLength,
   unguardedWrites,
   unpermittedSenders,
   unquotedIdentifiers,
+  unresolvedPrograms,
   unusedExports,
 } from './rules.ts'
 import { parse, readSources } from './source.ts'
 
+const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
 const product = readSources('src', 'sandbox')
 const everything = [...product, ...readSources('tests')]
 const tools = [...readSources('bench', 'build', 'docs'), parse('build.ts', read('build.ts'))]
@@ -109,6 +114,38 @@ test('keys are sent by clients that take permitted ones only', () => {
     'const key = settings.secret_key as unknown as PermittedKey',
   ])
     expect(unpermittedSenders(parse('src/commands/a.ts', text)).length, text).toBeGreaterThan(0)
+})
+
+test('programs are started by startProgram only', () => {
+  expect(product.flatMap(unresolvedPrograms)).toEqual([])
+  for (const text of [
+    "import { spawn } from 'node:child_process'",
+    "import * as programs from 'child_process'",
+    "const { spawn } = await import('node:child_process')",
+    "process.getBuiltinModule('node:child_process').spawn('npm')",
+    "import spawn from 'cross-spawn'",
+    "import { startShellLine } from '../foundation/programs.ts'",
+  ])
+    expect(unresolvedPrograms(parse('src/commands/a.ts', text)).length, text).toBeGreaterThan(0)
+  expect(
+    unresolvedPrograms(parse('src/commands/a.ts', "import type { ChildProcess } from 'node:child_process'")),
+  ).toEqual([])
+})
+
+test('a file is replaced by a rename that is tried again', () => {
+  expect(product.flatMap(plainRenames)).toEqual([])
+  for (const text of ["import { renameSync } from 'node:fs'", "import { rename as move } from 'node:fs/promises'"])
+    expect(plainRenames(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+})
+
+test('the path of an address never passes through node:path', () => {
+  const served = product.filter(({ path }) => path.startsWith('sandbox/pipeline/'))
+  const templates = globSync('templates/**/*.{js,mjs,ts,tsx}', { cwd: projectRoot, exclude: ['**/node_modules/**'] })
+  expect(templates).toContain('templates/browser-chat/server.js')
+  const files = [...served, ...templates.map((path) => parse(path.replaceAll('\\', '/'), read(path)))]
+  expect(files.flatMap(addressesAsPaths)).toEqual([])
+  const text = "import { normalize } from 'node:path'\nconst path = normalize(new URL(url, base).pathname)"
+  expect(addressesAsPaths(parse('templates/a/server.js', text))).toHaveLength(1)
 })
 
 describe('files', () => {

@@ -19,6 +19,11 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/main.ts', modules: ['src/program.ts', 'src/cli'], builtins: 'all' },
   { path: 'src/program.ts', modules: [...base, 'src/cli', 'src/commands'], packages: ['commander'], builtins: 'all' },
   { path: 'src/foundation/file-system.ts', builtins: ['node:fs', 'node:path'] },
+  {
+    path: 'src/foundation/programs.ts',
+    packages: ['cross-spawn'],
+    builtins: ['node:child_process', 'node:events'],
+  },
   { path: 'src/foundation/consent-strings.ts', packages: ['@iabgpp/cmpapi', '@iabtcf/core'], builtins: 'none' },
   { path: 'src/foundation', packages: ['jsonc-parser', 'string-width'], builtins: 'none' },
   { path: 'src/contract', modules: ['src/foundation'], packages: ['zod'], builtins: 'none' },

@@ -132,6 +132,51 @@ const keylessSenders = new Set([
 /** They pass every text through `oneLine` before ink draws it. */
 const drawnFiles = ['src/tail/TailScreen.tsx', 'src/commands/Select.tsx']
 
+/**
+ * Programs that are started past `startProgram`, which finds them on Windows too and keeps shells from reading their
+ * arguments; and shells elsewhere than where a user writes a line for one.
+ */
+export function unresolvedPrograms({ path, text, nodes, imports }: Source): string[] {
+  if (isTest(path) || path === programsFile || path === pagerFile) return []
+  const loaded = nodes.filter((node) => {
+    const name = node.type === 'CallExpression' ? (node.arguments as unknown[]).map(nameOf)[0] : null
+    return name !== null && startModule.test(name ?? '')
+  })
+  return [
+    ...imports
+      .filter(({ specifier, isTypeOnly }) => !isTypeOnly && startModule.test(specifier))
+      .map(({ specifier, line }) => `${path}:${line} starts programs by ${specifier}, not by ${programsFile}`),
+    ...loaded.map(({ start }) => `${path}:${lineOf(text, start)} starts programs past ${programsFile}`),
+    ...nodes
+      .filter((node) => node.type === 'ImportSpecifier' && nameOf(node.imported) === 'startShellLine')
+      .filter(() => path !== 'src/testing/playwright.ts')
+      .map(({ start }) => `${path}:${lineOf(text, start)} runs a shell, which reads arguments as its own syntax`),
+  ]
+}
+
+const programsFile = 'src/foundation/programs.ts'
+const startModule = /^((node:)?(child_process|cluster)|cross-spawn|execa)$/
+/** A pager is one line that its user wrote for a shell, run while the command waits. */
+const pagerFile = 'src/cli/output/output.ts'
+
+/** Renames that are not tried again where another process has the file open, as on Windows. */
+export function plainRenames({ path, text, nodes }: Source): string[] {
+  if (isTest(path) || path === 'src/foundation/file-system.ts') return []
+  return nodes
+    .filter((node) => node.type === 'ImportSpecifier' && /^rename(Sync)?$/.test(nameOf(node.imported) ?? ''))
+    .map(({ start }) => `${path}:${lineOf(text, start)} renames by itself; take renameOver`)
+}
+
+/** Files that read addresses and build paths of files: on Windows these have backslashes, which no address has. */
+export function addressesAsPaths({ path, text, nodes, imports }: Source): string[] {
+  const reads = nodes.find((node) => node.type === 'MemberExpression' && nameOf(node.property) === 'pathname')
+  const calls = imports.filter(({ specifier, isTypeOnly }) => !isTypeOnly && /^(node:)?path$/.test(specifier))
+  if (isTest(path) || reads === undefined) return []
+  return calls.map(({ line }) => {
+    return `${path}:${line} imports node:path, but line ${lineOf(text, reads.start)} reads an address`
+  })
+}
+
 /** Files over 400 lines, except tests, that do not begin with a comment saying why. */
 export function unexplainedLength({ path, text }: Source): string[] {
   const lines = text.split('\n').length - 1

@@ -6,6 +6,7 @@ import chromium from '@sparticuz/chromium'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type HostPageOptions, openHostPage } from '../../src/qa/browser/host-page.ts'
 import { type BrowserHost, openBrowserHost } from '../../src/qa/browser/launch.ts'
+import { computer } from '../computer.ts'
 
 let browsers: BrowserHost
 let asked: string[] = []
@@ -18,7 +19,7 @@ const service = createServer((request, response) => {
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
-  browsers = await openBrowserHost({ path: await chromium.executablePath(), reachable: [] })
+  browsers = await openBrowserHost({ path: await chromium.executablePath(), host: computer, reachable: [] })
 })
 afterAll(async () => {
   await browsers?.close()

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -22,6 +31,26 @@ test('svc --version is the version of the package, also after other flags', asyn
   ]) {
     expect(await spawnSvc(args, {}).ended).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   }
+})
+
+test('a runtime without a compile cache, such as Deno, starts it too', () => {
+  const without = "data:text/javascript,import module from 'node:module'; delete module.enableCompileCache"
+  const words = ['--import', without, join(root, 'bin/svc.js'), 'help', 'exit-codes']
+  const { status, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+})
+
+test('a standard output that cannot be written to is named', () => {
+  const file = join(temporaryDirectory(), 'read-only')
+  writeFileSync(file, '')
+  const fd = openSync(file, 'r')
+  const words = [join(root, 'bin/svc.js'), 'help', 'exit-codes']
+  const { status, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8', stdio: ['ignore', fd, 'pipe'] })
+  closeSync(fd)
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr: 'error: The output cannot be written: it is not open for writing.\n',
+  })
 })
 
 test('a current directory that was deleted is an error that says so', () => {

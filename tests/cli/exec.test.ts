@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Host } from '../../src/cli/run/host.ts'
+import type { Host, Signal } from '../../src/cli/run/host.ts'
 import { type Running, root, spawnSvc } from './process.ts'
 import { type Result, svc, temporaryDirectory } from './test-cli.ts'
 
@@ -38,6 +38,31 @@ const signal: Host['signal'] = (pid, name) => {
 }
 
 const node = (script: string) => ['--', process.execPath, '-e', script]
+
+/**
+ * `svc exec -- node FILE` by the rules of Windows, interrupted when the script has run: a console would send it the Ctrl-C
+ * too. `taskkill` is a program here as well.
+ */
+async function interruptOnWindows(name: Signal, script: string) {
+  const directory = temporaryDirectory()
+  const ready = join(directory, 'ready')
+  const killed = join(directory, 'killed')
+  writeFileSync(join(directory, 'taskkill'), `#!/bin/sh\necho "$@" >"${killed}"\nkill -9 "$2"\n`, { mode: 0o755 })
+  const onSignal: Host['onSignal'] = (handler) => {
+    const timer = setInterval(() => {
+      if (!existsSync(ready)) return
+      clearInterval(timer)
+      handler(name)
+    }, 20)
+    return () => clearInterval(timer)
+  }
+  const file = join(directory, 'program.cjs')
+  writeFileSync(file, `${script}\nrequire('node:fs').writeFileSync('${ready}', '')`)
+  const host: Partial<Host> = { platform: 'win32', signal, onSignal }
+  const env = { PATH: `${directory}:${PATH}`, SVC_HOME: directory }
+  const { code } = await svc(`exec -q -- ${process.execPath} ${file}`, { env, cwd: directory, host })
+  return { code, isKilled: existsSync(killed) }
+}
 
 describe.concurrent('what the command sees', () => {
   test('is a sandbox of its own, in the SVC_* variables and one line on stderr', async () => {
@@ -234,6 +259,21 @@ describe.concurrent('signals', () => {
     child.kill('SIGTERM')
     expect((await ended).code).toBe(137)
     await expect.poll(() => pids.filter(isRunning)).toEqual([])
+  })
+})
+
+describe.concurrent('on Windows', () => {
+  test.each(['SIGINT', 'SIGHUP'] as const)('%s leaves the command its clean-up', async (name) => {
+    const cleaning = 'setTimeout(() => process.exit(7), 600)'
+    expect(await interruptOnWindows(name, cleaning)).toEqual({ code: 7, isKilled: false })
+  })
+
+  test('a command that ignores a Ctrl-C is ended with what it started', async () => {
+    expect(await interruptOnWindows('SIGINT', 'setInterval(() => {}, 1000)')).toEqual({ code: 137, isKilled: true })
+  })
+
+  test('SIGTERM, which nothing there delivers, ends it at once', async () => {
+    expect(await interruptOnWindows('SIGTERM', 'setInterval(() => {}, 1000)')).toEqual({ code: 137, isKilled: true })
   })
 })
 

@@ -1,14 +1,12 @@
 /** The engines that the tests of this folder run in, each in a project of its own: those that are installed. */
-import { homedir } from 'node:os'
 import { type Engine, engines } from '../../src/qa/browser/engines.ts'
 import { findEngine } from '../../src/qa/browser/find.ts'
 import { type BrowserHost, openBrowserHost } from '../../src/qa/browser/launch.ts'
-
-const places = { platform: process.platform, env: process.env, home: homedir(), cwd: process.cwd() }
+import { computer } from '../computer.ts'
 
 /** Returns the engines that this computer has. */
 export async function installedEngines(): Promise<Engine[]> {
-  const found = await Promise.all(engines.map((engine) => findEngine(engine, places)))
+  const found = await Promise.all(engines.map((engine) => findEngine(engine, computer)))
   return engines.filter((_, index) => found[index] !== null)
 }
 
@@ -17,8 +15,8 @@ let shared: Promise<BrowserHost> | undefined
 /** Returns the browser of this project, which a file closes when its tests are done. */
 export function engineUnderTest(): Promise<BrowserHost> {
   const engine = process.env.SVC_ENGINE as Engine
-  shared ??= findEngine(engine, places).then(async (found) =>
-    openBrowserHost({ engine, path: await found!.program(), reachable: [] }),
+  shared ??= findEngine(engine, computer).then(async (found) =>
+    openBrowserHost({ engine, path: await found!.program(), host: computer, reachable: [] }),
   )
   return shared
 }

@@ -8,6 +8,7 @@ import { expand, needsBrowser, type PlannedCase } from '../../src/qa/run/plan.ts
 import { runPlan } from '../../src/qa/run/runner.ts'
 import { openTarget } from '../../src/qa/run/target.ts'
 import { builtinNames, loadSuites } from '../../src/qa/suite/builtin.ts'
+import { computer } from '../computer.ts'
 import type { Mutation } from './mutation.ts'
 
 export interface Sandbox {
@@ -88,6 +89,8 @@ export async function closeBrowser(): Promise<void> {
 }
 
 function sharedBrowser(): Promise<BrowserHost> {
-  browser ??= chromium.executablePath().then((path) => openBrowserHost({ path, reachable: ['127.0.0.1'] }))
+  browser ??= chromium
+    .executablePath()
+    .then((path) => openBrowserHost({ path, host: computer, reachable: ['127.0.0.1'] }))
   return browser
 }

@@ -18,12 +18,12 @@ import {
   openSync,
   readlinkSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
+import { renameOver } from '../../../src/foundation/file-system.ts'
 import { SandboxError } from '../../sandbox-error.ts'
 import { StorageError } from '../store.ts'
 import { applicationId, migrations } from './migrations.ts'
@@ -202,9 +202,11 @@ function refuseOtherName(path: string): void {
  * every lock of this process. It contains only numbers, in its first page: one write, which needs no journal file.
  */
 function lockFile(lockPath: string, pid: number): { lock: Database.Database; last: LastOwner } {
-  for (;;) {
-    const before = identityOf(lockPath)
-    const isOurs = () => before !== null && identityOf(lockPath) === before
+  for (let attempt = 1; attempt <= maxLockAttempts; attempt++) {
+    // Where a file system keeps no time of birth, the time of the last change stands for it, and our own write moves it.
+    const identify = attempt <= maxAttemptsByBirth ? identityOf : fileAt
+    const before = identify(lockPath)
+    const isOurs = () => before !== null && identify(lockPath) === before
     const lock = new Database(lockPath, { timeout: 0 })
     try {
       lock.exec('PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
@@ -222,7 +224,16 @@ function lockFile(lockPath: string, pid: number): { lock: Database.Database; las
     }
     lock.close()
   }
+  throw new SandboxError(
+    'database_in_use',
+    `${lockPath} cannot be held: something replaces it again and again.`,
+    'Does a program that synchronizes or cleans up files watch its folder? Give --db a file elsewhere.',
+  )
 }
+
+/** A lock file is replaced only by an owner that ends at this moment: more than a few in a row have another cause. */
+const maxAttemptsByBirth = 20
+const maxLockAttempts = 200
 
 /**
  * Returns the statements that leave an unclean end in the lock file; a file that merely could not be removed reports
@@ -337,7 +348,7 @@ function backUp(db: Database.Database, path: string, version: number): string {
   for (let count = 1; ; count++) {
     const name = `${path}.schema-${version}${count === 1 ? '' : `-${count}`}.bak`
     if (existsSync(name)) continue
-    renameSync(unfinished, name)
+    renameOver(unfinished, name)
     return name
   }
 }

@@ -6,10 +6,10 @@
  * pairs. `tls/NAMES.crt` is only the certificate, which clients trust.
  */
 import { X509Certificate } from 'node:crypto'
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
-import { createFolder, ownerOnly, replaceFile } from '../../foundation/file-system.ts'
+import { createFolder, ownerOnly, renameOver, replaceFile } from '../../foundation/file-system.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import { type Locator, stateFailure } from '../settings/state-directory.ts'
@@ -133,7 +133,7 @@ async function createPair(host: Host, file: string, names: readonly string[]) {
       rmSync(partial, { force: true })
       return others
     }
-    renameSync(partial, file)
+    renameOver(partial, file)
   }
   return pair
 }

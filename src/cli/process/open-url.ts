@@ -1,5 +1,6 @@
 /** Opens pages in your browser. */
-import { spawn } from 'node:child_process'
+import type { SpawnOptions } from 'node:child_process'
+import { startProgram } from '../../foundation/programs.ts'
 import type { Session } from '../run/command.ts'
 import type { Host } from '../run/host.ts'
 
@@ -9,13 +10,15 @@ const failureTimeout_ms = 1_000
 const displays = ['DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME', 'BROWSER']
 
 /** Opens a page in the browser. Resolves to false when there is none. */
-export function openUrl({ env, platform }: Pick<Host, 'env' | 'platform'>, url: string): Promise<boolean> {
+export async function openUrl({ env, platform }: Pick<Host, 'env' | 'platform'>, url: string): Promise<boolean> {
   const hasDisplay = platform === 'darwin' || platform === 'win32' || displays.some((name) => env[name])
-  if (!hasDisplay) return Promise.resolve(false)
-  const [command = '', ...args] =
+  if (!hasDisplay) return false
+  const opener =
     platform === 'darwin' ? ['open'] : platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open']
+  const options: SpawnOptions = { env: { ...env }, stdio: 'ignore', detached: true }
+  const child = await startProgram([...opener, url], options).catch(() => null)
+  if (child === null) return false
   return new Promise((resolve) => {
-    const child = spawn(command, [...args, url], { env: { ...env }, stdio: 'ignore', detached: true })
     const finish = (isOpen: boolean) => {
       clearTimeout(timer)
       resolve(isOpen)

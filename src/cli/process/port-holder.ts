@@ -1,16 +1,21 @@
-/** Who listens on a port: a running sandbox, or the process that /proc (Linux) or lsof (macOS) shows. */
-import { execFile } from 'node:child_process'
+/** Who listens on a port: a running sandbox, or the process that /proc (Linux), lsof (macOS) or netstat (Windows) shows. */
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { promisify } from 'node:util'
+import { readOutput } from '../../foundation/programs.ts'
 import type { Locator } from '../settings/state-directory.ts'
 
 /** Returns `another sandbox, pid 4711`, `pid 4711 (node)`, or `another program` when the system does not show it. */
 export async function portHolder(port: number, platform: string, sandboxes: readonly Locator[]): Promise<string> {
   const sandbox = sandboxes.find(({ url }) => new URL(url).port === String(port))
   if (sandbox !== undefined) return `another sandbox, pid ${sandbox.pid}`
-  const holder = platform === 'linux' ? await fromProc(port) : platform === 'darwin' ? await fromLsof(port) : null
-  return holder ?? 'another program'
+  const find = finders[platform]
+  return (await find?.(port)) ?? 'another program'
+}
+
+const finders: Readonly<Record<string, (port: number) => Promise<string | null> | string | null>> = {
+  linux: fromProc,
+  darwin: fromLsof,
+  win32: fromNetstat,
 }
 
 async function fromProc(port: number): Promise<string | null> {
@@ -42,10 +47,26 @@ async function listeningInodes(path: string, port: number): Promise<string[]> {
     .flatMap((columns) => columns[9] ?? [])
 }
 
-async function fromLsof(port: number): Promise<string | null> {
-  const { stdout } = await promisify(execFile)('lsof', ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc'], {
-    timeout: 2000,
-  }).catch(() => ({ stdout: '' }))
-  const pid = /^p(\d+)$/m.exec(stdout)?.[1]
-  return pid === undefined ? null : `pid ${pid} (${/^c(.+)$/m.exec(stdout)?.[1] ?? 'unknown'})`
+function fromLsof(port: number): string | null {
+  const text = readOutput(['lsof', '-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc'])
+  const pid = /^p(\d+)$/m.exec(text)?.[1]
+  return pid === undefined ? null : `pid ${pid} (${/^c(.+)$/m.exec(text)?.[1] ?? 'unknown'})`
+}
+
+/**
+ * Columns of netstat: protocol, local and remote address, state, process id. The state is in the language of the system;
+ * a socket that listens has no remote port.
+ */
+function fromNetstat(port: number): string | null {
+  const rows = readOutput(['netstat', '-a', '-n', '-o'])
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+  const holder = rows.find(
+    ([protocol, local, remote]) => protocol === 'TCP' && local?.endsWith(`:${port}`) && remote?.endsWith(':0'),
+  )
+  const pid = holder?.at(-1)
+  if (pid === undefined || !/^[1-9]\d*$/.test(pid)) return null
+  const [, program = 'unknown'] =
+    /^"([^"]+)"/m.exec(readOutput(['tasklist', '/fi', `PID eq ${pid}`, '/fo', 'csv', '/nh'])) ?? []
+  return `pid ${pid} (${program})`
 }

@@ -150,13 +150,13 @@ export async function browserProgram(
 
 /** Starts the browser, which may reach the host of the base URL only, unless `options` allow others. Throws CliError. */
 export async function startBrowser(
-  { settings }: Session,
+  { host, settings }: Session,
   path: string,
   options: Partial<BrowserOptions> = {},
 ): Promise<BrowserHost> {
   const { openBrowserHost } = await import('../../qa/browser/launch.ts')
   try {
-    return await openBrowserHost({ path, reachable: [new URL(settings.base_url).hostname], ...options })
+    return await openBrowserHost({ path, host, reachable: [new URL(settings.base_url).hostname], ...options })
   } catch (error) {
     throw qaFailure(error)
   }

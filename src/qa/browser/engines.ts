@@ -18,6 +18,17 @@ export const engineNames: Readonly<Record<Engine, string>> = {
   webkit: 'WebKitWebDriver with its MiniBrowser',
 }
 
+/** The computer that a browser runs on: the part of the command line's Host that concerns browsers. */
+export interface BrowserComputer {
+  platform: string
+  env: Readonly<Record<string, string | undefined>>
+  home: string
+  /** A project whose packages may have one. */
+  cwd: string
+  /** `length` random characters of a-z and 0-9. */
+  randomText(length: number): string
+}
+
 /** A preference of the user that a page may be opened with. */
 export type Preference = 'dark' | 'reduced_motion'
 /** `request_bodies`: it does not show what a page sends. */

@@ -3,17 +3,11 @@ import { globSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
-import type { Engine } from './engines.ts'
+import type { BrowserComputer, Engine } from './engines.ts'
 import type { WebKitPrograms } from './webkit/webdriver.ts'
 
 /** The computer that a browser is looked for on. */
-export interface BrowserPlaces {
-  platform: string
-  env: Readonly<Record<string, string | undefined>>
-  home: string
-  /** A project whose packages may have one. */
-  cwd: string
-}
+export type BrowserPlaces = Omit<BrowserComputer, 'randomText'>
 
 interface FoundBrowser {
   /** Its program file, or the package that contains it. */

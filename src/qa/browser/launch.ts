@@ -1,9 +1,8 @@
 /** The browser of a run: starting it, starting it again. Chromium and Firefox are driven by playwright-core. */
-import { homedir } from 'node:os'
 import { stripVTControlCharacters } from 'node:util'
 import type { Browser, LaunchOptions } from 'playwright-core'
 import { QaError } from '../result.ts'
-import { type Engine, engineNames, installHints, type Launched, type Limit } from './engines.ts'
+import { type BrowserComputer, type Engine, engineNames, installHints, type Launched, type Limit } from './engines.ts'
 import { webkitPrograms } from './find.ts'
 
 /** The browser of a run. Pages of all cases share it, each in a context of its own. */
@@ -25,6 +24,7 @@ export interface BrowserOptions {
   engine?: Engine
   /** Its program file. */
   path: string
+  host: BrowserComputer
   /** Host names that pages may reach beside loopback: that of the service. Any other does not resolve. */
   reachable: readonly string[] | 'anything'
   /** In a window that you can use. */
@@ -142,16 +142,15 @@ function onlyTo(hosts: readonly string[]): NonNullable<LaunchOptions['firefoxUse
   }
 }
 
-async function launchWebKit({ path, reachable, is_headed = false }: BrowserOptions): Promise<Launched> {
-  const { env, platform } = process
-  const programs = await webkitPrograms(path, { platform, env, home: homedir(), cwd: process.cwd() }, is_headed)
-  const isBlind = programs?.screen === null && env.DISPLAY === undefined
+async function launchWebKit({ path, host, reachable, is_headed = false }: BrowserOptions): Promise<Launched> {
+  const programs = await webkitPrograms(path, host, is_headed)
+  const isBlind = programs?.screen === null && host.env.DISPLAY === undefined
   if (programs === null || isBlind) {
     const what = programs === null ? 'MiniBrowser, which WebKitWebDriver opens,' : 'A display for WebKit: Xvfb'
     throw new QaError('browser_missing', `${what} was not found.`, installHints.webkit)
   }
   const { openWebKit } = await import('./webkit/browser.ts')
-  const { browser, kill } = await openWebKit({ programs, reachable })
+  const { browser, kill } = await openWebKit({ programs, host, reachable })
   return { browser, process: { kill }, cannot: [] }
 }
 

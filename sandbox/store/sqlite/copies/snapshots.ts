@@ -15,7 +15,6 @@ import {
   openSync,
   readdirSync,
   readSync,
-  renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
@@ -26,7 +25,7 @@ import { setImmediate } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { limits } from '../../../../src/contract/limits.ts'
 import { isJournaled } from '../../../../src/contract/own-requests.ts'
-import { createFolder } from '../../../../src/foundation/file-system.ts'
+import { createFolder, renameOver } from '../../../../src/foundation/file-system.ts'
 import { SandboxError } from '../../../sandbox-error.ts'
 import {
   type ReceivedState,
@@ -184,7 +183,7 @@ function snapshotFolder(
     moveTo(name: string, file: string, mayReplace: boolean): boolean {
       const to = pathOf(name)!
       if (!mayReplace && existsSync(to)) return false
-      renameSync(file, to)
+      renameOver(file, to)
       return true
     },
     list(): SnapshotRow[] {

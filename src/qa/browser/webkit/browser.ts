@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
 import { NotSupported } from '../../result.ts'
+import type { BrowserComputer } from '../engines.ts'
 import { type ConsoleEntry, WebKitFrame, type WindowOfFrame } from './frame.ts'
 import { keepConsole } from './in-page.ts'
 import { type Area, pictureOf } from './picture.ts'
@@ -14,6 +15,7 @@ import { openWindow, screenSize, WebDriverError, type WebDriverSession, type Web
 
 interface WebKitOptions {
   programs: WebKitPrograms
+  host: BrowserComputer
   /** Host names that pages may reach beside loopback. */
   reachable: readonly string[] | 'anything'
 }
@@ -30,7 +32,7 @@ type Handler = (route: { fulfill(response: Fulfilment): Promise<void> }, request
 /** Starts a screen for WebKit's windows, and resolves with the browser and what ends it at once. Throws Error. */
 export async function openWebKit({
   programs,
-  reachable,
+  ...options
 }: WebKitOptions): Promise<{ browser: Browser; kill(): Promise<void> }> {
   const contexts = new Set<Context>()
   let isConnected = true
@@ -39,11 +41,11 @@ export async function openWebKit({
     isConnected = false
     await Promise.all([...contexts].map((context) => context.close()))
   }
-  const open = async (options: ContextOptions = {}): Promise<Context> => {
-    const context = new Context(reachable)
+  const open = async (contextOptions: ContextOptions = {}): Promise<Context> => {
+    const context = new Context(options)
     contexts.add(context)
     context.on('close', () => contexts.delete(context))
-    version = await context.open(programs, options)
+    version = await context.open(programs, contextOptions)
     return context
   }
   // Shows at the start what is missing, and the version.
@@ -73,6 +75,7 @@ function limited<Value extends object>(value: Value, name: string): Value {
 }
 
 class Context {
+  readonly #host: BrowserComputer
   readonly #reachable: WebKitOptions['reachable']
   readonly #listeners = new Map<string, Set<Listener>>()
   #routes: { matches(url: URL): boolean; handler: Handler }[] = []
@@ -84,7 +87,8 @@ class Context {
   #landings: Promise<void> = Promise.resolve()
   #isClosed = false
 
-  constructor(reachable: WebKitOptions['reachable']) {
+  constructor({ host, reachable }: Pick<WebKitOptions, 'host' | 'reachable'>) {
+    this.#host = host
     this.#reachable = reachable
   }
 
@@ -103,6 +107,7 @@ class Context {
   async open(programs: WebKitPrograms, options: ContextOptions): Promise<string> {
     this.#proxy = await openProxy({
       reachable: this.#reachable,
+      newNonce: () => this.#host.randomText(24),
       onRequest: (request) => this.emit('request', request),
       onResponse: (response) => this.emit('response', response),
       onFailure: (request) => this.emit('requestfailed', request),
@@ -115,6 +120,7 @@ class Context {
     try {
       this.#session = await openWindow({
         programs,
+        env: this.#host.env,
         proxy_port: this.#proxy.port,
         color_scheme: options.colorScheme === 'dark' ? 'dark' : 'light',
         reduced_motion: options.reducedMotion === 'reduce',

@@ -2,7 +2,6 @@
  * The proxy between a window of WebKit and the network: WebDriver shows no requests, and can neither answer one nor run code
  * before a page's own. Requests over https pass through unread.
  */
-import { randomBytes } from 'node:crypto'
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -48,6 +47,8 @@ export interface Fulfilment {
 interface ProxyOptions {
   /** Host names that may be reached beside loopback. */
   reachable: readonly string[] | 'anything'
+  /** Returns what nobody can guess, for a policy of scripts. */
+  newNonce(): string
   onRequest(request: SeenRequest): void
   onResponse(response: SeenResponse): void
   onFailure(request: SeenRequest): void
@@ -113,7 +114,7 @@ export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
       const { status = 200, contentType, headers = {}, body = '' } = await route(request)
       const all = { ...(contentType === undefined ? {} : { 'content-type': contentType }), ...headers }
       respond(status, all, Promise.resolve(body))
-      const changed = withScripts(all, body, options.scripts())
+      const changed = withScripts(all, body, options)
       return void outgoing.writeHead(status, changed.headers).end(changed.body)
     }
     if (!isReachable(url.hostname)) return fail('the host cannot be reached from here')
@@ -136,8 +137,7 @@ export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
       const headers = flat(withoutHops(response.headers))
       const status = response.statusCode ?? 502
       const type = headers['content-type'] ?? ''
-      const scripts = options.scripts()
-      const isChanged = isDocument && type.includes('html') && scripts.length > 0
+      const isChanged = isDocument && type.includes('html') && options.scripts().length > 0
       const kept: Buffer[] = []
       let size = 0
       const text = Promise.withResolvers<string>()
@@ -153,7 +153,7 @@ export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
         const all = Buffer.concat(kept).toString()
         if (isChanged) {
           const { 'content-length': _, ...rest } = headers
-          const changed = withScripts(rest, all, scripts)
+          const changed = withScripts(rest, all, options)
           outgoing.writeHead(status, changed.headers).write(changed.body)
         }
         outgoing.end()
@@ -266,13 +266,14 @@ function flat(headers: IncomingHttpHeaders): Record<string, string> {
 function withScripts(
   headers: Record<string, string>,
   html: string,
-  scripts: readonly string[],
+  options: Pick<ProxyOptions, 'scripts' | 'newNonce'>,
 ): { headers: Record<string, string>; body: string } {
   const name = Object.keys(headers).find((each) => each.toLowerCase() === 'content-security-policy')
   const policy = name === undefined ? '' : headers[name]!
+  const scripts = options.scripts()
   const isIsolated = /(^|[;,])\s*sandbox\b/.test(policy)
   if (scripts.length === 0 || isIsolated) return { headers, body: html }
-  const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? randomBytes(16).toString('base64url')
+  const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? options.newNonce()
   const inlined = scripts.map(
     (script) => `<script nonce="${nonce}">${script.replace(/<\/(script)/gi, '<\\/$1')}</script>`,
   )

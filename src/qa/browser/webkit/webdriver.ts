@@ -1,5 +1,5 @@
 /** A session of WebKitWebDriver: a window of WebKitGTK's MiniBrowser, driven by the W3C's WebDriver protocol. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createFolder } from '../../../foundation/file-system.ts'
+import { startProgram } from '../../../foundation/programs.ts'
+import type { BrowserComputer } from '../engines.ts'
 
 /** Where the programs of WebKit are. */
 export interface WebKitPrograms {
@@ -20,6 +22,7 @@ export interface WebKitPrograms {
 
 interface WindowOptions {
   programs: WebKitPrograms
+  env: BrowserComputer['env']
   /** Port of the proxy on this machine through which every request goes. */
   proxy_port: number
   color_scheme: 'light' | 'dark'
@@ -59,25 +62,31 @@ export async function openWindow(options: WindowOptions): Promise<WebDriverSessi
   const { programs, proxy_port, color_scheme } = options
   const folder = mkdtempSync(join(tmpdir(), 'svc-webkit-'))
   writeSettings(folder, options)
-  const screen = programs.screen === null ? null : await openScreen(programs.screen, folder)
+  const screen = programs.screen === null ? null : await openScreen(programs.screen, folder, options.env)
+  const endScreen = async () => {
+    await screen?.end()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+  }
   const port = await freePort()
-  const variables = {
+  const env = {
+    ...options.env,
     ...(screen !== null && { DISPLAY: screen.display, GDK_BACKEND: 'x11' }),
     XDG_CONFIG_HOME: folder,
     GTK_THEME: color_scheme === 'dark' ? 'Adwaita:dark' : 'Adwaita',
     NO_AT_BRIDGE: '1',
   }
-  // By env, which adds to the environment of this process; WebKitWebDriver runs where env is.
-  const assignments = Object.entries(variables).map(([name, value]) => `${name}=${value}`)
-  const child = spawn('env', [...assignments, programs.driver, `--port=${port}`], {
+  const child = await startProgram([programs.driver, `--port=${port}`], {
+    env,
     // A group of its own: the windows end with their driver.
     detached: true,
     stdio: 'ignore',
+  }).catch(async (error: unknown) => {
+    await endScreen()
+    throw error
   })
   const end = async () => {
     await stop(child)
-    await screen?.end()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
+    await endScreen()
   }
   const base = `http://127.0.0.1:${port}`
   try {
@@ -125,9 +134,11 @@ interface Screen {
 export const screenSize = { width: 5_000, height: 2_400 }
 
 /** Starts a screen that nobody sees, for one window. Throws Error when it does not start. */
-async function openScreen(program: string, folder: string): Promise<Screen> {
+async function openScreen(program: string, folder: string, env: WindowOptions['env']): Promise<Screen> {
   const size = `${screenSize.width}x${screenSize.height}x24`
-  const child = spawn(program, ['-displayfd', '3', '-screen', '0', size, '-nolisten', 'tcp', '-fbdir', folder], {
+  const words = [program, '-displayfd', '3', '-screen', '0', size, '-nolisten', 'tcp', '-fbdir', folder]
+  const child = await startProgram(words, {
+    env,
     detached: true,
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
   })

@@ -1,0 +1,12 @@
+/** This computer, for what finds and starts browsers. */
+import { randomBytes } from 'node:crypto'
+import { homedir } from 'node:os'
+import type { BrowserComputer } from '../src/qa/browser/engines.ts'
+
+export const computer: BrowserComputer = {
+  platform: process.platform,
+  env: process.env,
+  home: homedir(),
+  cwd: process.cwd(),
+  randomText: (length) => randomBytes(length).toString('hex').slice(0, length),
+}
