@@ -15,6 +15,7 @@ import {
   unguardedWrites,
   unpermittedSenders,
   unquotedIdentifiers,
+  unreviewedPatterns,
   unusedExports,
 } from './rules.ts'
 import { parse, readSources } from './source.ts'
@@ -109,6 +110,12 @@ test('keys are sent by clients that take permitted ones only', () => {
     'const key = settings.secret_key as unknown as PermittedKey',
   ])
     expect(unpermittedSenders(parse('src/commands/a.ts', text)).length, text).toBeGreaterThan(0)
+})
+
+test('a regular expression that a user wrote runs where it can be ended', () => {
+  expect(product.flatMap(unreviewedPatterns)).toEqual([])
+  for (const text of ["new RegExp(text, 'u')", 'RegExp(text)'])
+    expect(unreviewedPatterns(parse('src/commands/a.ts', text)), text).toHaveLength(1)
 })
 
 describe('files', () => {
