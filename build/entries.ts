@@ -9,4 +9,5 @@ export const entries: Record<string, string> = {
   'playwright.js': 'src/testing/playwright.ts',
   'checkpoint-worker.js': 'sandbox/store/sqlite/checkpoint-worker.ts',
   'file-worker.js': 'sandbox/store/sqlite/file-worker.ts',
+  'lint-worker.js': 'src/mcp/lint-worker.ts',
 }

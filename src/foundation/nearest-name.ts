@@ -7,6 +7,8 @@ export function nearestName(wrong: string, names: readonly string[]): string | n
   let nearest: string | null = null
   let least = Math.max(1, Math.floor(wrong.length / 3)) + 1
   for (const name of names) {
+    // Each letter of the difference is a step: a name of a megabyte needs no comparison.
+    if (Math.abs(text.length - name.length) >= least) continue
     const steps = editSteps(text, name.toLowerCase())
     if (steps < least) {
       least = steps

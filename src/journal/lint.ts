@@ -19,7 +19,7 @@ interface LintFinding extends Place {
   fix: string
 }
 
-interface LintReport {
+export interface LintReport {
   kind: BeaconFile['kind']
   /** How many beacons were checked. */
   beacons: number

@@ -14,11 +14,11 @@ import { contractListing, type ListedField } from '../contract/listing.ts'
 import { BeaconRequest } from '../contract/resources/beacons.ts'
 import { PlacementRequest } from '../contract/resources/placements.ts'
 import { summaryOf } from '../journal/doctor.ts'
-import { lintBeacons } from '../journal/lint.ts'
 import { type CaseResult, QaError, totalsOf } from '../qa/result.ts'
 import { expand, needsBrowser } from '../qa/run/plan.ts'
 import { builtinNames, loadSuites } from '../qa/suite/builtin.ts'
 import type { SandboxAccess } from './access.ts'
+import { lintOnThread } from './lint-thread.ts'
 import { observeTool } from './observe-tool.ts'
 import { readTopic, readTopics } from './resources.ts'
 import type { Effect, Tool } from './tool.ts'
@@ -296,8 +296,9 @@ function ownTools() {
           .describe('When they are sent, Unix epoch milliseconds; finds those that are too old.'),
       }),
       narrower: 'Give fewer beacons.',
-      async call(access, { text, sent_at_ms = null }) {
-        const report = lintBeacons(String(text), { now_ms: access.now(), sent_at_ms: sent_at_ms as number | null })
+      async call(access, { text, sent_at_ms = null }, signal) {
+        const times = { now_ms: access.now(), sent_at_ms: sent_at_ms as number | null }
+        const report = await lintOnThread({ text: String(text), times }, signal)
         if (report.beacons > 0 || report.findings.length > 0) return report
         throw nothingChecked('There is no beacon in this text.', 'Give the bodies of POST /v1/beacons, or a HAR file.')
       },

@@ -9,7 +9,7 @@ import { isObject, type Json } from '../foundation/json.ts'
 export class QaError extends Error {
   override readonly name = 'QaError'
   /** Stable name of the cause. */
-  readonly code: `${'target' | 'browser' | 'reporter' | 'report'}_${string}`
+  readonly code: `${'target' | 'browser' | 'pattern' | 'reporter' | 'report'}_${string}`
   /** The fix, one sentence. */
   readonly hint: string
 

@@ -19,6 +19,7 @@ import {
   unpermittedSenders,
   unquotedIdentifiers,
   unresolvedPrograms,
+  unreviewedPatterns,
   unusedExports,
 } from './rules.ts'
 import { parse, readSources } from './source.ts'
@@ -146,6 +147,12 @@ test('the path of an address never passes through node:path', () => {
   expect(files.flatMap(addressesAsPaths)).toEqual([])
   const text = "import { normalize } from 'node:path'\nconst path = normalize(new URL(url, base).pathname)"
   expect(addressesAsPaths(parse('templates/a/server.js', text))).toHaveLength(1)
+})
+
+test('a regular expression that a user wrote runs where it can be ended', () => {
+  expect(product.flatMap(unreviewedPatterns)).toEqual([])
+  for (const text of ["new RegExp(text, 'u')", 'RegExp(text)'])
+    expect(unreviewedPatterns(parse('src/commands/a.ts', text)), text).toHaveLength(1)
 })
 
 describe('files', () => {

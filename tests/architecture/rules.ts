@@ -300,6 +300,40 @@ export function unquotedIdentifiers({ path, text }: Source): string[] {
   )
 }
 
+/** What may make a regular expression at run time, and why no text of a user can make it slow there. */
+const patternMakers: Readonly<Record<string, string>> = {
+  'src/qa/expect/pattern.ts': 'runs those of users, and ends them',
+  'src/qa/expect/expectations.ts': 'only compiles one, to report what is wrong with it',
+  'src/commands/qa/index.ts': 'only compiles one, to report what is wrong with it',
+  'src/qa/run/plan.ts': 'the name of an axis is a word',
+  'src/qa/report/html/page.ts': 'a secret, escaped',
+  'src/qa/suite/builtin.ts': 'a number of our own',
+  'src/cli/endpoint/input.ts': 'a pattern of the contract',
+  'src/cli/output/filter.ts': 'the name of a function, of word characters',
+  'src/foundation/http.ts': 'a path template of the contract, escaped',
+  'src/journal/facts/renderer-use.ts': 'names of our own',
+  'src/cli/output/terminal.ts': 'a random number of our own',
+  'src/cli/settings/settings.ts': 'a pattern of the contract',
+  'src/contract/fields.ts': 'a pattern of the contract',
+  'src/contract/resources/events.ts': 'a pattern of the contract',
+  'src/contract/resources/beacons.ts': 'a pattern of the contract',
+  'src/foundation/redaction.ts': 'a pattern of our own',
+  'src/mcp/server.ts': 'names of our own',
+  'sandbox/demo/canvases.ts': 'names of our own',
+  'sandbox/domain/catalogue.ts': 'a prefix of our own',
+}
+
+/** Regular expressions that are made at run time where nobody has said what of. Those of users can run for ever. */
+export function unreviewedPatterns({ path, text, nodes }: Source): string[] {
+  if (isTest(path) || Object.hasOwn(patternMakers, path)) return []
+  return nodes
+    .filter(({ type, callee }) => /^(New|Call)Expression$/.test(type) && nameOf(callee) === 'RegExp')
+    .map(
+      ({ start }) =>
+        `${path}:${lineOf(text, start)} if users write this pattern, run it with matchPattern(); else list it`,
+    )
+}
+
 /** Names that are not kebab-case (components: PascalCase), or that say nothing. */
 export function badNames({ path }: Source): string[] {
   const name = posix.basename(path)

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
+import { lintBeacons } from '../../src/journal/lint.ts'
 import { noon, startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()
@@ -305,4 +306,15 @@ test('a turn with two asset tokens is named at its newest beacon, and a view tha
   ])
   expect(await codes(lines({ ...render, ...turn }, second[0]))).toEqual(['turn-asked-again'])
   expect(await codes(lines({ ...render, ...turn }, { ...second[0], metadata: { turn_id: 'm2' } }))).toEqual([])
+})
+
+test.each([
+  ['unknown fields', `{${Array.from({ length: 60_000 }, (_, index) => `"a${index}":1`).join()}}`],
+  ['a name of a megabyte', `{"${'visible'.repeat(150_000)}":1}`],
+  ['no values', `[${','.repeat(600_000)}]`],
+  ['blanks before the end', `{"event":"render",${' '.repeat(600_000)}}`],
+  ['strings that do not end', `[${'"'.repeat(400_000)}`],
+])('the time for a large file grows with its size alone: %s', (_, text) => {
+  const { findings } = lintBeacons(text, { now_ms: 0, sent_at_ms: null })
+  expect(findings.length).toBeGreaterThan(0)
 })

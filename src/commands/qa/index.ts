@@ -41,7 +41,7 @@ interface RunFlags extends TargetFlags {
   bail?: number | true
   lastFailed?: true
   watch?: true
-  grep?: RegExp
+  grep?: string
   tag?: string[]
   notTag?: string[]
   repeat?: number
@@ -200,7 +200,13 @@ async function chosenCases(
     ...(flags.shard === undefined ? {} : { shard: flags.shard }),
     browser: names.length > 0 || again !== null || wantsBrowser(flags),
   }
-  const chosen = select(again === null ? all : all.filter(({ id }) => again.failed.includes(id)), selection)
+  const candidates = again === null ? all : all.filter(({ id }) => again.failed.includes(id))
+  let chosen: PlannedCase[]
+  try {
+    chosen = select(candidates, selection)
+  } catch (error) {
+    throw qaFailure(error)
+  }
   const skipped = all.filter(needsBrowser).length
   if (selection.browser !== true && skipped > 0) {
     session.out.note(`${skipped} cases need a browser; --browser runs them too.`)
@@ -209,9 +215,10 @@ async function chosenCases(
   throw new CliError('usage', 'no_case', 'No case matches these names and flags.', 'List the cases: svc qa list')
 }
 
-function pattern(text: string): RegExp {
+function pattern(text: string): string {
   try {
-    return new RegExp(text, 'iu')
+    new RegExp(text, 'iu')
+    return text
   } catch (error) {
     throw new InvalidArgumentError(`It must be a regular expression: ${(error as Error).message}`)
   }

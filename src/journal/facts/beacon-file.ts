@@ -207,9 +207,29 @@ function printable(text: string): string {
 
 /** Returns where the value at a path begins, or its name; without such a value, where its innermost parent begins. */
 function offsetAt(root: Node, path: readonly PropertyKey[], isName = false): number {
-  const whole = findNodeAtLocation(root, path as (string | number)[])
-  if (whole === undefined) return path.length === 0 ? root.offset : offsetAt(root, path.slice(0, -1))
-  return isName && whole.parent?.type === 'property' ? whole.parent.offset : whole.offset
+  let node = root
+  for (const [index, key] of path.entries()) {
+    const child = node.type === 'array' ? node.children?.[Number(key)] : propertiesIn(node).get(String(key))
+    if (child === undefined) return node.offset
+    if (isName && index === path.length - 1 && child.parent?.type === 'property') return child.parent.offset
+    node = child
+  }
+  return node.offset
+}
+
+const propertiesByNode = new WeakMap<Node, Map<string, Node>>()
+
+/** Returns the values of an object by name. Kept: an object of many unknown fields is asked for each of them. */
+function propertiesIn(node: Node): Map<string, Node> {
+  let properties = propertiesByNode.get(node)
+  if (properties === undefined) {
+    properties = new Map()
+    for (const { children: [name, value] = [] } of node.type === 'object' ? (node.children ?? []) : []) {
+      if (name !== undefined && value !== undefined && !properties.has(name.value)) properties.set(name.value, value)
+    }
+    propertiesByNode.set(node, properties)
+  }
+  return properties
 }
 
 /** Returns a function from offsets in a text to line and column. */

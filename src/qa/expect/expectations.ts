@@ -11,6 +11,7 @@ import { eventTypes } from '../../contract/resources/events.ts'
 import { isObject, type Json, valueAt, withoutValue } from '../../foundation/json.ts'
 import type { Check, StepResponse } from '../result.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
+import { matchPattern } from './pattern.ts'
 
 type Actual = Json | undefined
 
@@ -41,7 +42,7 @@ export const operators: Readonly<Record<string, Operator>> = {
       isVariable(operand) || (Array.isArray(operand) && operand.length === 2) ? null : 'takes [value, within]',
   },
   $matches: {
-    holds: (operand, actual) => typeof actual === 'string' && new RegExp(String(operand), 'u').test(actual),
+    holds: (operand, actual) => typeof actual === 'string' && matchPattern(String(operand), [actual])[0] === true,
     words: (operand) => `matching /${String(operand)}/`,
     problem: patternProblem,
   },

@@ -56,6 +56,16 @@ test('every operator is tried here both ways', () => {
   expect(names(failing)).toEqual(Object.keys(operators).filter((name) => name !== '$lte'))
 })
 
+test.each([
+  [{ $matches: '^(a+)+$' }],
+  [{ $not: { $matches: '^(a|a)*$' } }],
+  [{ $each: { $one_of: ['x', { $matches: '(?=(a+)+b)a' }] } }],
+  [{ $text: { $matches: '("?a*)*c' } }],
+])('%j is ended on a text that it would take for ever on', (expected) => {
+  const text = `${'a'.repeat(60)}!`
+  expect(() => matches(expected, '$each' in expected ? [text] : text)).toThrow(/took longer than 500 ms/)
+})
+
 test('operators are described in words, literals are unchanged', () => {
   expect(describeExpected({ $gt: 1, $lt: 3 })).toBe('greater than 1 and less than 3')
   expect(describeExpected({ $each: { $not: 'a' } })).toBe('a list in which each is not a')

@@ -1,5 +1,6 @@
 /** Which cases there are to run: every combination of each matrix, filtered, repeated and sharded. */
 import { isObject, type Json, valueAt } from '../../foundation/json.ts'
+import { matchPattern } from '../expect/pattern.ts'
 import { valueWords } from '../result.ts'
 import type { SharedState } from '../steps/step-kind.ts'
 import type { LoadedCase, LoadedStep, LoadedSuite } from '../suite/schema.ts'
@@ -22,8 +23,8 @@ export interface PlannedCase {
 }
 
 export interface Selection {
-  /** Only cases whose id matches. */
-  grep?: RegExp | undefined
+  /** Only cases whose id matches this regular expression, in any case. */
+  grep?: string | undefined
   /** Only cases with one of these tags. */
   tags?: readonly string[]
   /** No case with one of these tags. */
@@ -43,11 +44,13 @@ export function expand(suites: readonly LoadedSuite[]): PlannedCase[] {
   )
 }
 
-/** Returns the selected cases, in their order. */
+/** Returns the selected cases, in their order. Throws QaError when matching their ids takes too long. */
 export function select(cases: readonly PlannedCase[], selection: Selection): PlannedCase[] {
   const { grep, tags = [], not_tags = [], repeat = 1, shard } = selection
+  const ids = cases.map(({ id }) => id)
+  const isNamed = grep === undefined ? null : matchPattern(grep, ids, 'iu')
   const chosen = cases
-    .filter(({ id }) => grep === undefined || grep.test(id))
+    .filter((_, index) => isNamed === null || isNamed[index])
     .filter(({ loaded }) => tags.length === 0 || tags.some((tag) => loaded.tags.includes(tag)))
     .filter(({ loaded }) => !not_tags.some((tag) => loaded.tags.includes(tag)))
     .filter((each) => selection.browser === true || !needsBrowser(each))

@@ -6,7 +6,7 @@ import { contract, type EndpointId } from '../../contract/index.ts'
 import { isObject, type Json, valueAt } from '../../foundation/json.ts'
 import { redactSecrets } from '../../foundation/redaction.ts'
 import { check, type Expect, judge, matches, type PlaceOf } from '../expect/expectations.ts'
-import { type Check, NotSupported, type StepResponse, type StepResult } from '../result.ts'
+import { type Check, NotSupported, QaError, type StepResponse, type StepResult } from '../result.ts'
 import { type CommonFields, pause, type RequestFields, type StepData, type StepKind } from '../steps/step-kind.ts'
 import { type LoadedStep, stepSchema } from '../suite/schema.ts'
 import { durationMs, type Lookup, substitute, VariableError } from '../suite/variables.ts'
@@ -261,6 +261,7 @@ function expectsRateLimit(expect: Json | undefined): boolean {
 function reasonOf(error: unknown, signal: AbortSignal): string {
   const cause = signal.aborted && error === signal.reason && !(error instanceof Error) ? null : error
   if (cause === null) return sentence(`The run was interrupted by ${String(error)}`)
+  if (cause instanceof QaError) return `${sentence(cause.message)} ${cause.hint}`
   return cause instanceof Error ? sentence(cause.message) : String(cause)
 }
 

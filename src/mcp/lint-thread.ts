@@ -1,0 +1,60 @@
+/**
+ * Checks beacons that an agent sends on a thread: a sandbox that serves its tools goes on with its requests, and a text
+ * that takes too long is given up.
+ */
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { CliError } from '../cli/run/errors.ts'
+import type { Times } from '../journal/facts/beacon-file.ts'
+import type { LintReport } from '../journal/lint.ts'
+
+export interface LintWork {
+  text: string
+  times: Times
+}
+
+/** The report of a text, with its first findings. */
+export interface CheckedBeacons extends LintReport {
+  /** How many more findings there are. */
+  left_off?: number
+}
+
+/** Far more than the largest text takes, which is a second. */
+const max_lint_ms = 20_000
+const max_heap_mb = 512
+
+/** A path: the single binary finds its own files by path only. */
+const workerPath = join(import.meta.dirname, import.meta.url.endsWith('.ts') ? 'lint-worker.ts' : 'lint-worker.js')
+
+/** The calls of a batch wait for each other: together they would take every processor. */
+let last: Promise<unknown> = Promise.resolve()
+
+/** Returns the report of a text of beacons. Rejects with CliError when it takes too long, and when `signal` is aborted. */
+export function lintOnThread(work: LintWork, signal: AbortSignal, limit_ms = max_lint_ms): Promise<CheckedBeacons> {
+  const report = last.then(() => run(work, AbortSignal.any([signal, AbortSignal.timeout(limit_ms)])))
+  last = report.catch(() => {})
+  return report
+}
+
+async function run(workerData: LintWork, signal: AbortSignal): Promise<CheckedBeacons> {
+  const thread = new Worker(workerPath, {
+    workerData,
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: max_heap_mb },
+  })
+  const stop = () => void thread.terminate()
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  try {
+    return await new Promise<CheckedBeacons>((resolve, reject) => {
+      thread.once('message', resolve)
+      thread.once('error', reject)
+      thread.once('exit', () => reject(new Error('the thread ended before its work was done')))
+    })
+  } catch (error) {
+    if (!signal.aborted && (error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error
+    throw new CliError('usage', 'lint_too_long', 'This text takes too long to check.', 'Give fewer beacons.')
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
