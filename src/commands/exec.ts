@@ -273,6 +273,8 @@ function bundleOf({ path, cert }: Certificate, others: string | undefined): { pa
 
 /** How long a group may take to end after a signal. */
 const endTimeout_ms = 5_000
+/** How long killed processes are waited for. Where /proc does not tell, one that nobody reaps looks alive forever. */
+const killTimeout_ms = 1_000
 
 /**
  * Another program in its own process group, so that it can be ended with everything it started.
@@ -296,7 +298,8 @@ function startGroup(host: Host, [command = '', ...args]: readonly string[], env:
     command,
   )
   const id = child.pid === undefined ? null : isGroup ? -child.pid : child.pid
-  const send = (signal: Signal | 'SIGKILL' | 0) => id !== null && host.signal(id, signal)
+  const send = (signal: Signal | 'SIGKILL') => id !== null && host.signal(id, signal)
+  const isLeft = () => id !== null && host.isRunning(id)
   const removeExitHandler = host.onExit(() => send('SIGKILL'))
   let deadline: NodeJS.Timeout | undefined
   const end = (signal: Signal) => {
@@ -305,9 +308,10 @@ function startGroup(host: Host, [command = '', ...args]: readonly string[], env:
   }
   const ended = exitCode(child, command)
     .then(async (code) => {
-      if (isGroup && send(0)) {
+      if (isGroup && isLeft()) {
         end('SIGTERM')
-        while (send(0)) await sleep(20)
+        const limit = AbortSignal.timeout(endTimeout_ms + killTimeout_ms)
+        while (isLeft() && !limit.aborted) await sleep(20)
       }
       return code
     })
