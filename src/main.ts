@@ -2,8 +2,9 @@
  * The real Host. The only file in src/ that touches `process`. Modules of Node that few commands need are loaded by the
  * functions that need them, because `svc --help` must start quickly.
  */
-import { fstatSync, readFileSync, writeSync } from 'node:fs'
+import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { isGroupRunning, readProcess } from './cli/process/proc.ts'
 import type { Host, HostStream, Signal } from './cli/run/host.ts'
 import { run } from './program.ts'
 
@@ -92,8 +93,7 @@ const host: Host = {
     process.getBuiltinModule('node:v8').setFlagsFromString(`--invocation-count-for-turbofan=${callsUntilOptimized}`)
   },
   exitNow: (code) => process.exit(code),
-  // A process that has ended takes signals until its parent has read its exit code, which some never do.
-  isRunning: (pid) => sendSignal(pid, 0) && statusOf(pid)?.state !== 'Z',
+  isRunning,
   respondsAt: async (url) => (await import('./cli/run/session.ts')).isSandboxAt(host, url),
   parentOf,
   terminate: (pid) => sendSignal(pid, 'SIGTERM'),
@@ -187,24 +187,18 @@ function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
+/** A process that has ended takes signals until its parent has read its exit code, which some never do. */
+function isRunning(pid: number): boolean {
+  if (!sendSignal(pid, 0)) return false
+  return pid < 0 ? isGroupRunning(-pid, process.pid) !== false : readProcess(pid)?.is_zombie !== true
+}
+
 /** Returns the parent of a process. Only /proc knows the parent and the name of a process other than this one. */
 function parentOf(pid: number): { pid: number; name: string | null } | null {
-  const parent = pid === process.pid ? process.ppid : statusOf(pid)?.parent
+  const parent = pid === process.pid ? process.ppid : readProcess(pid)?.parent
   if (parent === undefined) return null
-  const status = statusOf(parent)
+  const status = readProcess(parent)
   if (status !== null) return { pid: parent, name: status.name }
   // On Windows the parent's id stays after it has ended.
   return sendSignal(parent, 0) ? { pid: parent, name: null } : null
-}
-
-/** Reads `/proc/<pid>/stat`, which is `pid (name) state parent ...`; the name may contain anything. */
-function statusOf(pid: number): { name: string; state: string; parent: number } | null {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const [, name, state, parent] = /^\d+ \((.*)\) (\S) (\d+)/s.exec(text) ?? []
-    if (name === undefined || state === undefined || parent === undefined) return null
-    return { name, state, parent: Number(parent) }
-  } catch {
-    return null
-  }
 }

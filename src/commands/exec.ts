@@ -278,6 +278,8 @@ function bundleOf({ path, cert }: Certificate, others: string | undefined): { pa
 
 /** How long a group may take to end after a signal. */
 const endTimeout_ms = 5_000
+/** How long killed processes are waited for. Where /proc does not tell, one that nobody reaps looks alive forever. */
+const killTimeout_ms = 1_000
 
 /**
  * Another program in its own process group, so that it can be ended with everything it started.
@@ -296,7 +298,7 @@ interface ProcessGroup {
 }
 
 /** Signals that the console of Windows has already sent to the program. */
-const consoleSignals: ReadonlySet<Signal | 'SIGKILL' | 0> = new Set<Signal>(['SIGINT', 'SIGHUP'])
+const consoleSignals: ReadonlySet<Signal | 'SIGKILL'> = new Set<Signal>(['SIGINT', 'SIGHUP'])
 /** The exit code of a program of Windows that a Ctrl-C ended: STATUS_CONTROL_C_EXIT. */
 const endedByConsole = 0xc000013a
 
@@ -310,13 +312,12 @@ async function startGroup(host: Host, words: readonly string[], env: Host['env']
     },
   )
   const { pid } = child
-  const send = (signal: Signal | 'SIGKILL' | 0) => {
-    if (pid === undefined) return false
-    if (isGroup) return host.signal(-pid, signal)
-    const isRunning = child.exitCode === null && child.signalCode === null
-    if (isRunning && !consoleSignals.has(signal)) endTree(pid, env)
-    return isRunning
+  const send = (signal: Signal | 'SIGKILL') => {
+    if (pid === undefined) return
+    if (isGroup) host.signal(-pid, signal)
+    else if (child.exitCode === null && child.signalCode === null && !consoleSignals.has(signal)) endTree(pid, env)
   }
+  const isLeft = () => pid !== undefined && host.isRunning(-pid)
   const removeExitHandler = host.onExit(() => send('SIGKILL'))
   let deadline: NodeJS.Timeout | undefined
   const end = (signal: Signal) => {
@@ -325,9 +326,10 @@ async function startGroup(host: Host, words: readonly string[], env: Host['env']
   }
   const ended = exitCode(child, command)
     .then(async (code) => {
-      if (isGroup && send(0)) {
+      if (isGroup && isLeft()) {
         end('SIGTERM')
-        while (send(0)) await sleep(20)
+        const limit = AbortSignal.timeout(endTimeout_ms + killTimeout_ms)
+        while (isLeft() && !limit.aborted) await sleep(20)
       }
       return code
     })

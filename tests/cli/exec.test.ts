@@ -4,6 +4,7 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Host, Signal } from '../../src/cli/run/host.ts'
+import { asPid1, asPid1WithOtherProc, hasPidNamespaces } from './pid-namespace.ts'
 import { type Running, root, spawnSvc } from './process.ts'
 import { type Result, svc, temporaryDirectory } from './test-cli.ts'
 
@@ -297,6 +298,33 @@ describe.concurrent('no orphan', () => {
     expect((await ended).code).toBe(130)
     clearInterval(again)
     await expect.poll(() => pids.filter(isRunning)).toEqual([])
+  })
+})
+
+/** Waiting forever for what nobody reaps would use up a CI job. */
+const endsWithin_ms = 30_000
+const namespaceTest = hasPidNamespaces ? test : null
+
+describe.concurrent('where PID 1 reaps nothing', () => {
+  const leaving = ['--', 'sh', '-c', 'sleep 1000 & exit 3']
+  const inNamespace = (words: readonly string[], prefix: readonly string[]) => {
+    const directory = temporaryDirectory()
+    const running = spawnSvc(words, { PATH, SVC_HOME: directory }, directory, prefix)
+    started.push(running)
+    return running.ended
+  }
+
+  namespaceTest?.('a killed process that stays a zombie has ended', { timeout: endsWithin_ms }, async () => {
+    const ended = await inNamespace(['exec', '-q', ...leaving], asPid1)
+    expect(ended).toEqual({ code: 3, stdout: '', stderr: '' })
+  })
+
+  namespaceTest?.('qa observe ends too', { timeout: endsWithin_ms }, async () => {
+    expect((await inNamespace(['qa', 'observe', ...leaving], asPid1)).code).toBe(3)
+  })
+
+  namespaceTest?.('it ends where /proc shows other processes', { timeout: endsWithin_ms }, async () => {
+    expect((await inNamespace(['exec', '-q', ...leaving], asPid1WithOtherProc)).code).toBe(3)
   })
 })
 

@@ -16,8 +16,15 @@ export interface Running {
   ended: Promise<Result>
 }
 
-export function spawnSvc(args: readonly string[], env: Record<string, string>, cwd?: string): Running {
-  const child = spawn(process.execPath, [bin, ...args], {
+/** Starts svc; `prefix` are the words of a program that runs it, such as `unshare`. */
+export function spawnSvc(
+  args: readonly string[],
+  env: Record<string, string>,
+  cwd?: string,
+  prefix: readonly string[] = [],
+): Running {
+  const [program = '', ...words] = [...prefix, process.execPath, bin, ...args]
+  const child = spawn(program, words, {
     env: { PATH: process.env.PATH, TMPDIR: tmpdir(), ...env },
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],

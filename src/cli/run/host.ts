@@ -35,7 +35,7 @@ export interface Host {
   optimizeSooner(): void
   /** Ends the process immediately. Only for the second Ctrl-C. */
   exitNow(code: number): void
-  /** Whether a process with this id is running. */
+  /** Whether a process, or a process group by its negative id, is running: one that has ended is not, reaped or not. */
   isRunning(pid: number): boolean
   /** Whether a sandbox responds at a URL, even one that another user started. */
   respondsAt(url: string): Promise<boolean>

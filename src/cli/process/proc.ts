@@ -1,0 +1,68 @@
+/**
+ * Processes as Linux shows them in /proc. Elsewhere, and where /proc belongs to another PID namespace than this process,
+ * everything here is null: then only signal 0 says whether a process is running.
+ */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+/** The fields of `/proc/<pid>/stat` that svc needs. */
+export interface ProcessStatus {
+  name: string
+  parent: number
+  /** Id of its process group. */
+  group: number
+  /** Has ended, but its parent has not read its exit code. A PID 1 that is not an init system may never do so. */
+  is_zombie: boolean
+  /** Clock ticks since the boot. With the id, this identifies a process: ids are reused. */
+  started: string
+}
+
+/** Returns the status of a process; null when there is none, or the system does not show it. */
+export function readProcess(pid: number): ProcessStatus | null {
+  const text = read(`/proc/${pid}/stat`)
+  // `pid (name) state parent group ... start`: the name may contain anything.
+  const [, name, rest] = /^\d+ \((.*)\) (.*)/s.exec(text ?? '') ?? []
+  const [state, parent, group, ...others] = rest?.split(' ') ?? []
+  const started = others[16]
+  if (name === undefined || started === undefined) return null
+  return { name, parent: Number(parent), group: Number(group), is_zombie: state === 'Z' || state === 'X', started }
+}
+
+/** Whether a process of a group is running, not just waiting to be reaped; null when the system does not show it. */
+export function isGroupRunning(group: number, own_pid: number): boolean | null {
+  if (!showsOwnNamespace(own_pid)) return null
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.some((pid) => {
+    const status = readProcess(Number(pid))
+    return status?.group === group && !status.is_zombie
+  })
+}
+
+/**
+ * Returns the boot and the PID namespace in which process ids of this process are valid; null when the system has no
+ * namespaces or does not show them. Each container has another.
+ */
+export function readPidScope(own_pid: number): string | null {
+  if (!showsOwnNamespace(own_pid)) return null
+  const namespace = link('/proc/self/ns/pid')
+  return namespace === null ? null : `${read('/proc/sys/kernel/random/boot_id')?.trim() ?? ''} ${namespace}`
+}
+
+function showsOwnNamespace(own_pid: number): boolean {
+  return link('/proc/self') === String(own_pid)
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return null
+  }
+}
+
+function link(path: string): string | null {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return null
+  }
+}
