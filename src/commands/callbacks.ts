@@ -59,7 +59,9 @@ const listen: Command = {
     'Responds with 200, or with 401 if the signature is wrong. With --forward-to it passes on the exact bytes and headers, and responds with the status that it gets back, or with 502: then the sandbox tries again, as production would.',
   ].join('\n\n'),
   options: [
-    new Option('--forward-to <url>', 'pass each callback on to this address of your program').argParser(forwardUrl),
+    new Option('--forward-to <url>', 'pass each callback on to this address of your program, or to its port').argParser(
+      forwardUrl,
+    ),
     new Option('--port <port>', 'port of 127.0.0.1 and ::1 to listen on; 0 for any free one')
       .argParser(portNumber)
       .default(defaultPort),
@@ -92,10 +94,13 @@ async function receiveAll(session: Session, options: CommandInput['options']): P
   throw signal.reason
 }
 
+/** Returns the address of a URL, of a host with a port, or of a port of this computer. */
 function forwardUrl(text: string): URL {
-  const url = URL.parse(/^[a-z]+:\/\//i.test(text) ? text : `http://${text}`)
+  // A number alone would be an IPv4 address: http://8930 is http://0.0.34.226.
+  const address = /^\d{1,5}$/.test(text) ? `localhost:${text}` : text
+  const url = URL.parse(/^[a-z]+:\/\//i.test(address) ? address : `http://${address}`)
   if (url?.protocol === 'http:' && url.hostname !== '') return url
-  throw new InvalidArgumentError('It must be an http URL, such as localhost:3000/hooks/decision.')
+  throw new InvalidArgumentError('It must be an http URL or a port, such as localhost:3000/hooks/decision.')
 }
 
 /** Returns the key in use, then the keys that the sandbox was started with. */

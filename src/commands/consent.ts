@@ -2,7 +2,7 @@ import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { consentStringText } from '../cli/output/placement-summary.ts'
 import { type Column, paintDim, paintWord } from '../cli/output/table.ts'
 import type { Command, Noun } from '../cli/run/command.ts'
-import type { ConsentItem } from '../contract/resources/consent.ts'
+import type { ConsentItem, ConsentRequest } from '../contract/resources/consent.ts'
 
 const columns: readonly Column[] = [
   { name: 'when', field: 'updated_at_ms', kind: 'time', paint: paintDim },
@@ -47,6 +47,10 @@ function withdraw(): Command {
     details: 'Placements decided under the earlier consent are no longer shown or counted.',
     examples: ['consent withdraw --session-id sess_1', 'consent withdraw --session-id sess_1 -o json'],
     defaults: () => ({ decision: 'withdrawn' }),
+    text: ({ authoritative_consent: { lifecycle_state, revision } }, _meta, _style, _session, { sent }) => [
+      `The consent of ${(sent.body as ConsentRequest).session_id} is ${lifecycle_state}, revision ${revision}.`,
+      'Placements decided under an earlier consent are no longer shown or counted.',
+    ],
   })
   const kept = options.filter(({ long }) => long === '--session-id' || long === '--expected-revision')
   return { ...command, summary: 'Withdraw the consent of a session', options: kept }

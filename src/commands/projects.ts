@@ -1,9 +1,13 @@
 import { Argument } from 'commander'
-import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
+import { callEndpoint, endpointCommand } from '../cli/endpoint/endpoint-command.ts'
 import { paintReason, paintWord } from '../cli/output/table.ts'
+import type { Style } from '../cli/output/terminal.ts'
+import { alignPairs, formatValue } from '../cli/output/text.ts'
 import type { Command, Noun, Session } from '../cli/run/command.ts'
 import { CliError, noSandboxFor } from '../cli/run/errors.ts'
 import { saveProject } from '../cli/settings/files.ts'
+import type { ProjectDetail } from '../contract/resources/projects.ts'
+import { isObject } from '../foundation/json.ts'
 
 export const projects: Noun = {
   summary: 'Read and change projects and their settings',
@@ -38,8 +42,40 @@ export const projects: Noun = {
         'projects update proj_other --billing-model cpc --set viewability.ratio=0.6 -o json',
       ],
       defaultParam: projectInUse,
+      before: async (session, { params }) => (await callEndpoint(session, 'projects.show', { params })).data,
+      text: (project, _meta, style, _session, { before }) => changeLines(project, before, style),
     }),
   ],
+}
+
+/** Returns the settings that differ from before, each with its earlier and its new value. */
+function changeLines(
+  { client_id, config_revision, settings }: ProjectDetail,
+  before: ProjectDetail | null,
+  style: Style,
+) {
+  const earlier = leafValues(before?.settings ?? {})
+  const rows = [...leafValues(settings)].filter(([path, value]) => earlier.get(path) !== value)
+  for (const path of earlier.keys()) if (!leafValues(settings).has(path)) rows.push([path, '-'])
+  if (rows.length === 0)
+    return [`Nothing changed: ${client_id} has these settings already, revision ${config_revision}.`]
+  return [
+    `Changed ${client_id}, revision ${config_revision}:`,
+    ...alignPairs(
+      rows.map(([path, value]) => [path, `${value}  (was ${earlier.get(path) ?? '-'})`]),
+      style,
+      '  ',
+    ),
+  ]
+}
+
+/** Returns the values of an object as text, by dotted path; a list is one value. */
+function leafValues(value: object, above = ''): Map<string, string> {
+  return new Map(
+    Object.entries(value).flatMap(([name, field]) =>
+      isObject(field) ? [...leafValues(field, `${above}${name}.`)] : [[above + name, formatValue(field)] as const],
+    ),
+  )
 }
 
 /** Returns the project of the settings. Throws CliError when there is none. */

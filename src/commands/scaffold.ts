@@ -1,6 +1,7 @@
 /** `svc init [template] [dir]`, short for `svc scaffold`: creates a project from a template. */
 import { join } from 'node:path'
 import { Argument, Option } from 'commander'
+import { isDumbTerminal } from '../cli/output/terminal.ts'
 import { alignPairs } from '../cli/output/text.ts'
 import type { Command, Session } from '../cli/run/command.ts'
 import { CliError } from '../cli/run/errors.ts'
@@ -106,8 +107,8 @@ function missing(what: string, code: string, command: string): CliError {
 }
 
 /** Whether the list can be drawn on the terminal. Otherwise a prompt asks for the template's number or name. */
-function hasArrowKeys({ host: { env, platform, stdout } }: Session): boolean {
-  return stdout.is_terminal && (env.TERM ?? (platform === 'win32' ? 'windows' : 'dumb')) !== 'dumb'
+function hasArrowKeys({ host }: Session): boolean {
+  return host.stdout.is_terminal && !isDumbTerminal(host)
 }
 
 async function selectTemplate({ signal }: Session): Promise<Template> {

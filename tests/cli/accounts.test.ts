@@ -78,6 +78,10 @@ proj_demo    yes      cpm_viewable  no              1  http://localhost:*, http:
       config_revision: 2,
       settings: { enabled: false, viewability: { ratio: 0.6 } },
     })
+    const changed = await cli.svc('projects update proj_other --set viewability.ratio=0.7 --enabled false')
+    expect(changed.stdout).toBe('Changed proj_other, revision 3:\n  viewability.ratio  0.7  (was 0.6)\n')
+    const same = await cli.svc('projects update proj_other --enabled false')
+    expect(same.stdout).toBe('Nothing changed: proj_other has these settings already, revision 3.\n')
     const wrong = await cli.svc('projects update proj_other --set viewability.ratio=6')
     expect([wrong.code, wrong.stdout]).toEqual([3, ''])
     expect(wrong.stderr).toContain('viewability.ratio')
@@ -125,5 +129,9 @@ when                      session  revision  current  state      topic  prompt  
       stderr: 'error: --session-id is missing.\nhint: Nothing was sent. Add --help to see what it takes.\n',
     })
     expect((await cli.svc('consent set --data {}')).code).toBe(3)
+    expect((await cli.svc('consent withdraw --session-id s10')).stdout).toBe(`\
+The consent of s10 is withdrawn, revision 1.
+Placements decided under an earlier consent are no longer shown or counted.
+`)
   })
 })

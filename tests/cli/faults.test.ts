@@ -27,6 +27,21 @@ test('faults add --times 1 fails one request, then it works; list shows the coun
   expect(items).toMatchObject([{ fault_id, times: 1, matched: 2, injected: 1 }])
 })
 
+test('add prints what was given, and no default', async () => {
+  const { stdout } = await cli.svc('sandbox faults add --path /v1/beacons --times 2 --status 503 --latency-ms 5')
+  const { items } = JSON.parse((await cli.svc('sandbox faults list -o json')).stdout) as {
+    items: { fault_id: string }[]
+  }
+  const id = items[0]!.fault_id
+  expect(stdout).toBe(`\
+Added ${id}, effect error. Remove it: svc sandbox faults remove ${id}
+  path     /v1/beacons
+  status   503
+  times    2
+  latency  5ms
+`)
+})
+
 test('every kind of fault has its flags', async () => {
   const flags =
     '--method POST --path /v1/never --key sk_live_ --session-id s --format clip --effect delay --served --latency-ms 5 --latency-max-ms 9 --rate 0.5 --seed 3 --after 2 --ttl-ms 1000'

@@ -57,6 +57,7 @@ test.each([
   ['-o json', `${long} -o json`, {}, undefined],
   ['a pipe', `${long} | cat`, {}, undefined],
   ['a dumb terminal', long, { TERM: 'dumb' }, undefined],
+  ['a terminal without TERM', long, { TERM: '' }, undefined],
 ])('no pager: %s', async (name, args, env, size) => {
   const file = join(cli.home, `not-paged-${name.replaceAll(' ', '-')}`)
   expect((await shown(args, { SVC_PAGER: `tee ${file}`, ...env }, size)).code).toBe('code 0')

@@ -102,3 +102,30 @@ test('what commands print leads on: a request to its slot, a start to its settin
     expect.arrayContaining(['rate limit       5/s', 'decisions take   400 ms', 'scenario         slow']),
   )
 })
+
+test('a flag for yes or no never takes the argument after it', async () => {
+  const { parseCommandLine } = await import('../../src/cli/run/command-line.ts')
+  const all = (await loadAll(commands)).filter(({ command }) => (command.arguments ?? []).length > 0)
+  const pairs = all.flatMap(({ path, command }) =>
+    (command.options ?? [])
+      .filter(({ flags }) => flags.includes('[true|false]'))
+      .map(({ long }) => ({ path, long: long! })),
+  )
+  expect(pairs.map(({ path, long }) => `${path} ${long}`)).toContain('sandbox snapshot save --replace')
+  for (const { path, long } of pairs) {
+    const parsed = await parseCommandLine(commands, [...path.split(' '), long, 'word'])
+    expect([path, long, parsed]).toMatchObject([path, long, { kind: 'command', input: { args: ['word'] } }])
+    const explicit = await parseCommandLine(commands, [...path.split(' '), long, 'false', 'word'])
+    expect([path, long, explicit]).toMatchObject([path, long, { kind: 'command', input: { args: ['word'] } }])
+  }
+})
+
+test('what svc prints as an address of this computer, --forward-to takes: a URL, a host with a port, a port', async () => {
+  const option = (await flags()).find(({ option }) => option.long === '--forward-to')!.option
+  for (const [text, address] of [
+    ['8930', 'http://localhost:8930/'],
+    ['localhost:8930', 'http://localhost:8930/'],
+    ['http://127.0.0.1:8930/hook', 'http://127.0.0.1:8930/hook'],
+  ] as const)
+    expect(String(read(option, text))).toBe(address)
+})

@@ -22,6 +22,14 @@ type EndpointCommand<Id extends EndpointId> = Details<Id> & List
 /** A list: its columns, and the note on how to add an item, printed when it is empty and not filtered. */
 type List = { columns: readonly Column[]; empty: string } | { columns?: undefined; empty?: undefined }
 
+/** What a text may say about the call itself, in addition to its response. */
+interface CompletedCall<Data> {
+  options: CommandInput['options']
+  sent: CallInput
+  /** What `before` resolved to; null without it. */
+  before: Data | null
+}
+
 interface Details<Id extends EndpointId> {
   /** The verb, when it differs from the endpoint's. */
   name?: string
@@ -48,8 +56,10 @@ interface Details<Id extends EndpointId> {
     meta: ResponseMeta,
     style: Style,
     session: Session,
-    options: CommandInput['options'],
+    call: CompletedCall<Response<Contract[Id]>>,
   ) => string[]
+  /** The state that the request is about to change, in the form of its response. */
+  before?: (session: Session, sent: CallInput) => Promise<Response<Contract[Id]>>
   /** Called with the response before it is printed. */
   after?: (session: Session, response: Response<Contract[Id]>, meta: ResponseMeta) => Promise<void>
   /** The exit code of a response; 0 when absent. */
@@ -93,13 +103,14 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
         // Reported before a missing argument that only a sandbox could supply: its last placement, its project.
         if (!hasService && fromPackage === undefined) throw noSandboxFor(session.settings)
         const sent = fromPackage ? {} : await (extra.input ?? inputOf)(session, input)
+        const before = (await extra.before?.(session, sent)) ?? null
         const { data, meta } = fromPackage
           ? { data: await fromPackage(), meta: noMeta }
           : await callEndpoint(session, id, sent)
         await extra.after?.(session, data, meta)
         if (extra.columns !== undefined && isPage(data)) {
           printPage(session, data, extra.columns, sent.query ?? {}, extra.empty)
-        } else printResponse(session, endpoint, extra, data, meta, input.options)
+        } else printResponse(session, endpoint, extra, data, meta, { options: input.options, sent, before })
         return extra.exitCode?.(data) ?? 0
       }),
   }
@@ -235,13 +246,13 @@ function printResponse<Id extends EndpointId>(
   { text }: EndpointCommand<Id>,
   data: Response<Contract[Id]>,
   meta: ResponseMeta,
-  options: CommandInput['options'],
+  call: CompletedCall<Response<Contract[Id]>>,
 ): void {
   const { out } = session
   // `text` reads fields that only a response in line with the contract is sure to have.
   const isAsAgreed = meta.differences.length === 0
   if (response.media_type !== undefined) out.document(String(data), response.media_type)
-  else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, meta, style, session, options))
+  else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, meta, style, session, call))
   else out.data(data, (style) => describeRecord(data, style))
 }
 

@@ -4,7 +4,17 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Failure } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
-import { jsonText, oneLine, ownControl, printable, type Style, streamText, styleOf, type View } from './terminal.ts'
+import {
+  isDumbTerminal,
+  jsonText,
+  oneLine,
+  ownControl,
+  printable,
+  type Style,
+  streamText,
+  styleOf,
+  type View,
+} from './terminal.ts'
 import { hangingLines, textWidth, wrap } from './text.ts'
 
 export interface OutputOptions {
@@ -271,9 +281,10 @@ const notFound = [127, 9009]
  * has to be printed: there is no terminal, the text fits the screen, no pager is wanted (SVC_PAGER or PAGER is empty or
  * cat), or it is not installed.
  */
-function showInPager({ stdout, env, platform }: Host, text: string): boolean {
+function showInPager(host: Host, text: string): boolean {
+  const { stdout, env, platform } = host
   const { is_terminal, rows, columns = 80 } = stdout
-  if (!is_terminal || env.TERM === 'dumb' || rows === undefined || rowsOf(text, columns) < rows) return false
+  if (!is_terminal || isDumbTerminal(host) || rows === undefined || rowsOf(text, columns) < rows) return false
   const isWindows = platform === 'win32'
   const command = (env.SVC_PAGER ?? env.PAGER ?? (isWindows ? 'more' : 'less')).trim()
   if (command === '' || command === 'cat') return false

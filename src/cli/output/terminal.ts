@@ -164,3 +164,8 @@ function isColored(stream: Host['stdout'], choice: ColorChoice, env: Host['env']
   if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false'
   return stream.is_terminal && env.TERM !== 'dumb'
 }
+
+/** Whether a terminal cannot move its cursor, such as one without TERM: there a pager waits for a key on every page. */
+export function isDumbTerminal({ env, platform }: Pick<Host, 'env' | 'platform'>): boolean {
+  return (env.TERM || (platform === 'win32' ? 'windows' : 'dumb')) === 'dumb'
+}

@@ -250,6 +250,8 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
       // commander applies the default of `--no-foo` before the hook, when it does not know the option yet.
       if (option.negate) commander.setOptionValue(option.attributeName(), true)
     }
+    const parseOptions = commander.parseOptions.bind(commander)
+    commander.parseOptions = (words) => parseOptions(withExplicitTrue(words, command))
     commander.action((...values: unknown[]) => {
       const options = values.at(-2) as CommandInput['options']
       if (command.passesThrough !== true) {
@@ -262,6 +264,16 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
       called = { command, input: { args: own, options, passthrough } }
     })
   }
+}
+
+/** Returns words in which a flag for yes or no, before an argument of the command, does not take it: `--replace NAME`. */
+function withExplicitTrue(words: readonly string[], { options = [], arguments: taken = [] }: Command): string[] {
+  const flags = options.filter(({ flags }) => flags.endsWith('[true|false]')).map(({ long }) => long)
+  return words.map((word, index) => {
+    const next = words[index + 1]
+    const isArgument = taken.length > 0 && next !== undefined && !/^(-|true$|false$)/i.test(next)
+    return flags.includes(word) && isArgument ? `${word}=true` : word
+  })
 }
 
 /** Returns the words that call a command, without `svc`. */

@@ -88,7 +88,7 @@ export const placements: Noun = {
         options: [new Option('--all', 'show each removed campaign')],
         tables: [offerColumns, ruleColumns, campaignColumns, beaconColumns],
         defaultParam: (session) => lastPlacement(session, 'slot_id'),
-        text: (detail, _meta, style, _session, { all }) => explanation(detail, style, all === true),
+        text: (detail, _meta, style, _session, { options }) => explanation(detail, style, options.all === true),
       }),
     ),
   ],

@@ -2,14 +2,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Argument } from 'commander'
-import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
+import { describeRecord, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { parseTime } from '../../cli/endpoint/input.ts'
 import { type Column, paintReason, paintStatus, paintWord } from '../../cli/output/table.ts'
 import type { Style } from '../../cli/output/terminal.ts'
 import { alignPairs, hangingLines, plural, timeText } from '../../cli/output/text.ts'
 import type { CommandGroup } from '../../cli/run/command.ts'
 import { CliError } from '../../cli/run/errors.ts'
-import type { Scenario } from '../../contract/resources/faults.ts'
+import type { FaultDraft, FaultRule, Scenario } from '../../contract/resources/faults.ts'
 import type { SandboxClock } from '../../contract/resources/sandbox.ts'
 import { formatDuration, parseSpan } from '../../foundation/duration.ts'
 import { packageRoot } from '../../scaffold/templates.ts'
@@ -30,6 +30,15 @@ function removed({ cleared }: { cleared: number }): string[] {
   return [cleared === 0 ? 'There were no rules to remove.' : `Removed ${plural(cleared, 'rule')}.`]
 }
 
+/** Returns the identifier and effect of a new rule, and the fields that were given: the others are defaults. */
+function addedLines({ fault_id, effect, ...rule }: FaultRule, given: FaultDraft, style: Style): string[] {
+  const fields = Object.entries(rule).filter(([name]) => name in given)
+  return [
+    `Added ${fault_id}, effect ${effect}. Remove it: svc sandbox faults remove ${fault_id}`,
+    ...describeRecord(Object.fromEntries(fields), style).map((line) => `  ${line}`),
+  ]
+}
+
 export const faults: CommandGroup = {
   name: 'faults',
   summary: 'Break requests on purpose, the same way in every run',
@@ -47,6 +56,7 @@ export const faults: CommandGroup = {
         'sandbox faults add --path /v1/never --times 2',
         'sandbox faults add --path /v1/never --effect drop --served -o json',
       ],
+      text: (rule, _meta, style, _session, { sent }) => addedLines(rule, sent.body as FaultDraft, style),
     }),
     endpointCommand('faults.list', {
       empty: 'No faults yet. Add one: svc sandbox faults add --path /v1/placements --times 2',
