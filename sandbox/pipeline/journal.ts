@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { reasonCodes } from '../../src/contract/errors.ts'
 import { originOfUrl } from '../../src/contract/origins.ts'
 import { isObject, parseJson } from '../../src/foundation/json.ts'
-import { redactSecrets } from '../../src/foundation/redaction.ts'
+import { redactSecrets, redactWithBase64 } from '../../src/foundation/redaction.ts'
 import { keyKind, type Services } from '../operations/context.ts'
 import type { ExchangeRow } from '../store/store.ts'
 import type { Exchange, Request, Response } from './exchange.ts'
@@ -74,7 +74,7 @@ function responseHeaders(headers: Response['headers']): string {
   const repeats = link !== undefined || headers['access-control-allow-origin'] !== undefined
   if (!repeats) return JSON.stringify(headers)
   const isPlain = link === undefined || /^<[\w.:/{}-]{1,256}>; rel=/.test(link)
-  return redactSecrets(JSON.stringify(isPlain ? headers : { ...headers, link: removed(link) }))
+  return redactWithBase64(JSON.stringify(isPlain ? headers : { ...headers, link: removed(link) }))
 }
 
 /** Only JSON is kept: a frame holds a beacon token, and files are large. */
@@ -111,7 +111,7 @@ function journalHeaders(headers: IncomingHttpHeaders): string {
     else if (hiddenHeaders.has(name)) kept[name] = 'redacted'
     else kept[plainText.test(name) ? name : '[name]'] = keptValue(name, Array.isArray(value) ? value.join(', ') : value)
   }
-  return redactSecrets(JSON.stringify(kept))
+  return redactWithBase64(JSON.stringify(kept))
 }
 
 /** Returns a header's value if it looks like one: if it might be prose, only the length is kept. */
@@ -172,9 +172,9 @@ export function journalPath(url: string): string {
   const at = url.indexOf('?')
   const path = url.slice(0, at < 0 ? longestPath : Math.min(at, longestPath))
   const kept = plainPath.test(path) ? path : path.split('/').map(plainSegment).join('/')
-  if (at < 0) return redactSecrets(kept)
+  if (at < 0) return redactWithBase64(kept)
   const pairs = url.slice(at + 1, longestPath).split('&')
-  return redactSecrets(`${kept}?${pairs.map(plainPair).join('&')}`)
+  return redactWithBase64(`${kept}?${pairs.map(plainPair).join('&')}`)
 }
 
 const plainPath = /^(?:\/[\w.:+~@$*!{}-]{0,128})+$/

@@ -89,6 +89,28 @@ function redactEncoded(text: string): string {
   return result === text ? text : redactPlain(result)
 }
 
+/** Base64 of ASCII letters, digits, `_` and `-`: it never has the characters 62 and 63, so no escape divides it. */
+const base64Run = /[A-Za-z0-9]{11,}/g
+/** The maximum number of nested base64 encodings that are undone. */
+const maxBase64Depth = 3
+
+/**
+ * Returns `text` like `redactSecrets`, and with every run of base64 removed that decodes to a key or token, such as the
+ * value of a header `X-Upstream-Auth: Basic ...`. For short texts: it decodes each run from four positions, because the
+ * characters before the encoding can belong to base64 too.
+ */
+export function redactWithBase64(text: string): string {
+  return redactSecrets(text).replace(base64Run, (run) => (holdsSecret(run, 1) ? '[redacted]' : run))
+}
+
+function holdsSecret(run: string, depth: number): boolean {
+  return [0, 1, 2, 3].some((offset) => {
+    const decoded = Buffer.from(run.slice(offset), 'base64').toString('latin1')
+    if (redactSecrets(decoded) !== decoded) return true
+    return depth < maxBase64Depth && (decoded.match(base64Run) ?? []).some((inner) => holdsSecret(inner, depth + 1))
+  })
+}
+
 /**
  * The password of a URL, after its user. It can contain the characters that would end it, so it goes up to the last `@`
  * of its word. In a URL of the web, digits before `/`, `?` or `#` are a port, unless an `@` comes before the next of
