@@ -215,7 +215,8 @@ describe('the chain', () => {
     let previous = genesis
     return entries.map((entry, index) => {
       previous = chainHash(previous, entry, sha256Hex)
-      return { seq: index + 1, entry, hash: previous }
+      const { at_ms } = consent
+      return { seq: index + 1, kind: 'consent' as const, at_ms, entry, hash: previous }
     })
   }
   const entry = (seq: number) => consentEntry({ ...consent, seq })
@@ -229,13 +230,13 @@ describe('the chain', () => {
   })
 
   test('is valid, and returns its head', () => {
-    expect(verifyChain(chain, sha256Hex)).toEqual({ ok: true, entries: 4, head: chain[3]?.hash })
-    expect(verifyChain([], sha256Hex)).toEqual({ ok: true, entries: 0, head: null })
+    expect(verifyChain('proj_demo', chain, sha256Hex)).toEqual({ ok: true, entries: 4, head: chain[3]?.hash })
+    expect(verifyChain('proj_demo', [], sha256Hex)).toEqual({ ok: true, entries: 0, head: null })
   })
 
   test('breaks where an entry was changed', () => {
     const changed = altered(1, { entry: chain[1]?.entry.replace('granted', 'denied') })
-    expect(verifyChain(changed, sha256Hex)).toEqual({
+    expect(verifyChain('proj_demo', changed, sha256Hex)).toEqual({
       ok: false,
       broken_at: 2,
       problem: 'The hash of entry 2 does not match: the entry, its hash, or the hash before it was changed.',
@@ -244,19 +245,19 @@ describe('the chain', () => {
   })
 
   test('breaks where an entry is missing, also at the start', () => {
-    expect(verifyChain(chain.toSpliced(2, 1), sha256Hex)).toEqual({
+    expect(verifyChain('proj_demo', chain.toSpliced(2, 1), sha256Hex)).toEqual({
       ok: false,
       broken_at: 3,
       problem: 'Entry 3 is missing: entry 4 is in its place.',
       entries: 2,
     })
-    expect(verifyChain(chain.slice(1), sha256Hex)).toMatchObject({ ok: false, broken_at: 1, entries: 0 })
+    expect(verifyChain('proj_demo', chain.slice(1), sha256Hex)).toMatchObject({ ok: false, broken_at: 1, entries: 0 })
   })
 
   test('breaks where two entries were swapped, even when renumbered', () => {
     const [first, second, third, fourth] = chain as [Link, Link, Link, Link]
     const swapped = [first, { ...third, seq: 2 }, { ...second, seq: 3 }, fourth]
-    expect(verifyChain(swapped, sha256Hex)).toMatchObject({ ok: false, broken_at: 2 })
+    expect(verifyChain('proj_demo', swapped, sha256Hex)).toMatchObject({ ok: false, broken_at: 2 })
   })
 
   test.each([
@@ -267,7 +268,45 @@ describe('the chain', () => {
     ['null', 'Entry 1 names no position as its position.'],
     [String.raw`{"a":"\ud800","seq":1}`, 'Entry 1 is not canonical JSON (RFC 8785).'],
   ])('does not hold with the entry %s, though its hash is right', (text, problem) => {
-    expect(verifyChain(chainOf([text]), sha256Hex)).toEqual({ ok: false, broken_at: 1, problem, entries: 0 })
+    expect(verifyChain('proj_demo', chainOf([text]), sha256Hex)).toEqual({
+      ok: false,
+      broken_at: 1,
+      problem,
+      entries: 0,
+    })
+  })
+
+  test.each([
+    ['kind', { kind: 'beacon' }],
+    ['at_ms', { at_ms: consent.at_ms + 1 }],
+  ])('breaks where the %s beside an entry differs from it', (name, change) => {
+    const problem = `Entry 2 states another ${name} than the one beside it.`
+    expect(verifyChain('proj_demo', altered(1, change), sha256Hex)).toMatchObject({ ok: false, broken_at: 2, problem })
+  })
+
+  test('of another project does not hold', () => {
+    const problem = 'Entry 1 states another client_id than the one beside it.'
+    expect(verifyChain('proj_other', chain, sha256Hex)).toMatchObject({ ok: false, broken_at: 1, problem })
+  })
+
+  test('has an entry in canonical form exactly where canonicalJson gives its text', () => {
+    // Names of digits have an order of their own in objects.
+    const name = fc.string({ unit: 'grapheme', maxLength: 8 }).map((text) => `_${text}`)
+    const scalar = fc.oneof(fc.string({ unit: 'binary' }), fc.double({ noNaN: true }), fc.boolean(), fc.constant(null))
+    fc.assert(
+      fc.property(fc.dictionary(name, scalar, { maxKeys: 4 }), fc.boolean(), (fields, isSorted) => {
+        const facts = { ...fields, ...{ seq: 1, at_ms: consent.at_ms, client_id: 'proj_demo', kind: 'consent' } }
+        let text = JSON.stringify(facts)
+        let canonical: string | null = null
+        try {
+          canonical = canonicalJson(JSON.parse(text))
+          if (isSorted) text = canonical
+        } catch (error) {
+          expect(error).toBeInstanceOf(TypeError)
+        }
+        expect(verifyChain('proj_demo', chainOf([text]), sha256Hex).ok).toBe(text === canonical)
+      }),
+    )
   })
 
   test('a change of any character is detected at its entry', () => {
@@ -277,7 +316,7 @@ describe('the chain', () => {
         const at = offset % entry.length
         const other = entry.charAt(at) === 'x' ? 'y' : 'x'
         const changed = altered(position, { entry: entry.slice(0, at) + other + entry.slice(at + 1) })
-        expect(verifyChain(changed, sha256Hex)).toMatchObject({ ok: false, broken_at: position + 1 })
+        expect(verifyChain('proj_demo', changed, sha256Hex)).toMatchObject({ ok: false, broken_at: position + 1 })
       }),
     )
   })

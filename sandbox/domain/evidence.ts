@@ -10,8 +10,8 @@ import canonicalize from 'canonicalize'
 import type { Format, Mode } from '../../src/contract/fields.ts'
 import type { NoFillReason } from '../../src/contract/no-fill.ts'
 import type { BeaconEvent } from '../../src/contract/resources/beacons.ts'
-import { genesis, linkProblem, type Sha256Hex } from '../../src/contract/resources/evidence.ts'
-import { isObject, type Json, parseJson } from '../../src/foundation/json.ts'
+import { type EvidenceEntry, entryProblem, genesis, type Sha256Hex } from '../../src/contract/resources/evidence.ts'
+import type { Json } from '../../src/foundation/json.ts'
 
 /**
  * Returns RFC 8785 canonical JSON.
@@ -136,47 +136,25 @@ type ChainVerification =
   | { ok: false; broken_at: number; problem: string; entries: number }
 
 /**
- * Verifies a chain from its first entry: positions from 1 without a gap, hashes, canonical form, and that each entry names
- * its own position. A long chain can be verified in parts: `start` is the end of the previous part. `entries` counts the
- * valid entries; `broken_at` is the position of the first invalid one.
+ * Verifies the chain of a project from its first entry: positions from 1 without a gap, hashes, canonical form, and that
+ * each entry names its own position, project, kind and time. A long chain can be verified in parts: `start` is the end of
+ * the previous part. `entries` counts the valid entries; `broken_at` is the position of the first invalid one.
  */
 export function verifyChain(
-  chain: Iterable<{ seq: number; entry: string; hash: string }>,
+  client_id: string,
+  chain: Iterable<EvidenceEntry>,
   sha256Hex: Sha256Hex,
   start: { entries: number; head: string } = { entries: 0, head: genesis },
 ): ChainVerification {
   let previous = start.head
   let { entries } = start
   for (const link of chain) {
-    const problem = problemOf(link, entries + 1, previous, sha256Hex)
+    const problem = entryProblem(link, client_id, entries + 1, previous, sha256Hex)
     if (problem !== null) return { ok: false, broken_at: entries + 1, problem, entries }
     previous = link.hash
     entries++
   }
   return { ok: true, entries, head: entries === 0 ? null : previous }
-}
-
-function problemOf(
-  { seq, entry, hash }: { seq: number; entry: string; hash: string },
-  expected: number,
-  previous: string,
-  sha256Hex: Sha256Hex,
-): string | null {
-  const broken = linkProblem({ seq, entry, hash }, expected, previous, sha256Hex)
-  if (broken !== null) return broken
-  const parsed = parseJson(entry)
-  if (parsed === undefined) return `Entry ${seq} is not JSON.`
-  if (!isCanonical(parsed, entry)) return `Entry ${seq} is not canonical JSON (RFC 8785).`
-  const named = isObject(parsed) ? parsed.seq : undefined
-  return named === seq ? null : `Entry ${seq} names ${named ?? 'no position'} as its position.`
-}
-
-function isCanonical(value: Json, entry: string): boolean {
-  try {
-    return canonicalJson(value) === entry
-  } catch {
-    return false
-  }
 }
 
 /** Two values that differ only in properties that JSON drops would have the same hash. Iterative: bodies nest deeply. */

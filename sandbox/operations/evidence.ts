@@ -119,7 +119,7 @@ async function verifyProject(services: VerifyServices, project: ProjectRow, veri
       const broken_at = entries + 1
       return { ...verified, broken_at, problem: `The entries from ${broken_at} to ${last} cannot be found.` }
     }
-    const result = verifyChain(rows, platform.sha256Hex, { entries, head: head ?? genesis })
+    const result = verifyChain(project.client_id, rows, platform.sha256Hex, { entries, head: head ?? genesis })
     const intact = result.ok ? rows : rows.slice(0, result.broken_at - entries - 1)
     const problems = await Promise.allSettled(intact.map((row) => rowProblem(services, row)))
     for (const [index, row] of intact.entries()) {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isObject, type JsonObject, parseJson } from '../../foundation/json.ts'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { EpochMs, page, pageQuery, queryNumber, Since, SlotFilter } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, strictObject } from '../objects.ts'
@@ -84,6 +85,42 @@ export function linkProblem(
   if (seq !== expected) return `Entry ${expected} is missing: entry ${seq} is in its place.`
   if (chainHash(previous, entry, sha256Hex) === hash) return null
   return `The hash of entry ${seq} does not match: the entry, its hash, or the hash before it was changed.`
+}
+
+/**
+ * Returns the problem of an entry at position `expected` of a project's chain, after the hash `previous`, or null when it
+ * holds: its hash, its canonical form, and that each field beside the entry states what the entry states. The sandbox and
+ * `svc evidence verify FILE` both decide by this.
+ */
+export function entryProblem(
+  link: EvidenceEntry,
+  client_id: string,
+  expected: number,
+  previous: string,
+  sha256Hex: Sha256Hex,
+): string | null {
+  const { seq, kind, at_ms, entry } = link
+  const broken = linkProblem(link, expected, previous, sha256Hex)
+  if (broken !== null) return broken
+  const parsed = parseJson(entry)
+  if (parsed === undefined) return `Entry ${seq} is not JSON.`
+  const facts = isObject(parsed) ? parsed : {}
+  if (isObject(parsed) && !isCanonical(parsed, entry)) return `Entry ${seq} is not canonical JSON (RFC 8785).`
+  if (facts.seq !== seq) return `Entry ${seq} names ${facts.seq ?? 'no position'} as its position.`
+  for (const [name, stated] of Object.entries({ client_id, kind, at_ms })) {
+    if (facts[name] !== stated) return `Entry ${seq} states another ${name} than the one beside it.`
+  }
+  return null
+}
+
+/** Whether the text of an entry is canonical. Entries are flat, so names in order and the numbers of JSON.stringify suffice. */
+function isCanonical(entry: JsonObject, text: string): boolean {
+  const names = Object.keys(entry)
+  if (names.some((name, index) => index > 0 && names[index - 1]! >= name)) return false
+  const isPlain = Object.values(entry).every((value) =>
+    typeof value === 'string' ? value.isWellFormed() : typeof value !== 'object' || value === null,
+  )
+  return isPlain && JSON.stringify(entry) === text
 }
 
 /** The facts of a chain that a checkpoint states. */
