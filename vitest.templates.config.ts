@@ -1,6 +1,6 @@
 /**
  * `npm run test:templates`: each template as a newcomer gets it, the package under each installer
- * and Node, and the single binary. Apart from `npm test`, since it installs from the registry.
+ * and Node, inside test runners and bundles, and the single binary. Apart from `npm test`, since it installs from the registry.
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
@@ -16,7 +16,7 @@ const slow = [
 
 export default defineConfig({
   test: {
-    include: ['tests/{binary,install,templates}/**/*.test.ts'],
+    include: ['tests/{binary,in-process,install,templates}/**/*.test.ts'],
     globalSetup: ['tests/install/tools.ts', 'tests/temporary-root.ts', 'tests/templates/installed.ts'],
     setupFiles: 'tests/setup.ts',
     testTimeout: 300_000,

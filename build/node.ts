@@ -63,6 +63,7 @@ export async function buildNode(outDir: string): Promise<void> {
       lazyStringWidth,
       lazyChildProcess,
       linearJq,
+      builtinRequire,
       plainBuiltins,
       noCircles,
       noForwarding,
@@ -233,6 +234,23 @@ const plainBuiltins: Plugin = {
       },
     )
     if (/^import .*"node:/m.test(plain)) throw new Error(`${fileName} imports a module of Node: see plain-builtins.`)
+    return plain
+  },
+}
+
+/**
+ * Lets bundled CommonJS modules require modules of Node without `createRequire(import.meta.url)`. Every entry evaluates
+ * it, the client too, and a bundler that writes CommonJS replaces `import.meta.url` with undefined.
+ */
+const builtinRequire: Plugin = {
+  name: 'builtin-require',
+  renderChunk(code) {
+    if (!code.includes('var __require =')) return null
+    const plain = code
+      .replace(/^import \{ createRequire \} from "node:module";$/m, '')
+      .replace(/^var __require = .*;$/m, 'var __require = (id) => globalThis.process.getBuiltinModule(id);')
+    if (plain.includes('createRequire'))
+      throw new Error('The runtime of the bundler requires in another way: see builtin-require.')
     return plain
   },
 }
