@@ -130,6 +130,7 @@ const keylessSenders = new Set([
   'src/commands/callbacks.ts',
   // Certificates only: no connection.
   'src/cli/process/certificate.ts',
+  'src/cli/process/trust.ts',
   // The two clients: their parameters are permitted keys.
   'src/cli/run/command.ts',
   'src/cli/run/session.ts',
