@@ -258,12 +258,13 @@ async function listAsExec(
   const home = stateDirectory(host)
   const isListed = (await runningSandboxes(home, host)).some((other) => other.pid === pid)
   if (isListed || stateProblem(home) !== null) return async () => {}
+  const pid_scope = host.pid_scope ?? undefined
   await writeLocator(home, {
-    ...{ url, inspector_url, database, pid, version, projects, command },
+    ...{ url, inspector_url, database, pid, pid_scope, version, projects, command },
     ...(certificate === null ? {} : { certificate: certificate.path }),
     started_at_ms: host.now(),
   })
-  return () => removeLocator(home, pid)
+  return () => removeLocator(home, { pid, pid_scope })
 }
 
 const loopbackNames = ['localhost', '127.0.0.1', '::1']

@@ -33,6 +33,16 @@ export function isGroupRunning(group: number, own_pid: number): boolean | null {
   })
 }
 
+/**
+ * Returns the boot and the PID namespace in which process ids of this process are valid; null when the system has no
+ * namespaces or does not show them. Each container has another.
+ */
+export function readPidScope(own_pid: number): string | null {
+  if (!showsOwnNamespace(own_pid)) return null
+  const namespace = link('/proc/self/ns/pid')
+  return namespace === null ? null : `${read('/proc/sys/kernel/random/boot_id')?.trim() ?? ''} ${namespace}`
+}
+
 function showsOwnNamespace(own_pid: number): boolean {
   return link('/proc/self') === String(own_pid)
 }
