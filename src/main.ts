@@ -4,7 +4,7 @@
  */
 import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isGroupRunning, readProcess } from './cli/process/proc.ts'
+import { isGroupRunning, readPidScope, readProcess } from './cli/process/proc.ts'
 import type { Host, HostStream, Signal } from './cli/run/host.ts'
 import { run } from './program.ts'
 
@@ -29,6 +29,9 @@ const letters = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /** The exit code for output cut off by a full disk: only this shows that a file is incomplete. */
 let incomplete: number | undefined
+
+/** Read when a sandbox is listed. */
+let pidScope: string | null | undefined
 
 /** Opened when something is printed there. */
 let stderr: HostStream | undefined
@@ -93,6 +96,10 @@ const host: Host = {
     process.getBuiltinModule('node:v8').setFlagsFromString(`--invocation-count-for-turbofan=${callsUntilOptimized}`)
   },
   exitNow: (code) => process.exit(code),
+  get pid_scope() {
+    pidScope ??= readPidScope(process.pid)
+    return pidScope
+  },
   isRunning,
   respondsAt: async (url) => (await import('./cli/run/session.ts')).isSandboxAt(host, url),
   parentOf,

@@ -48,7 +48,7 @@ interface ServerOptions extends PipelineOptions {
 interface SandboxServer {
   /**
    * Resolves with the port once it is bound; 0 picks a free one. Without a host it is 127.0.0.1, and ::1 where it
-   * exists: clients resolve `localhost` to either.
+   * exists: clients resolve `localhost` to either. Rejects with EADDRINUSE when the port of one of them is taken.
    */
   listen(host: string | undefined, port: number): Promise<number>
   /** Takes a request of the journal through the pipeline again. Returns the request_id of the new exchange. */
@@ -136,10 +136,15 @@ export function createServer(options: ServerOptions): SandboxServer {
 
   return {
     async listen(host, port) {
-      const bound = (await bind(host ?? defaultHost, port)).address() as AddressInfo
-      if (host === undefined) await bind('::1', bound.port).catch(() => {})
-      else if (host === 'localhost') await bindOthers(bound)
-      return bound.port
+      for (let attempts = 1; ; attempts++) {
+        try {
+          return await bindAll(host, port)
+        } catch (error) {
+          await Promise.all(servers.splice(0).map(stop))
+          // A free port of one address may be taken on the other.
+          if (port !== 0 || attempts === maxAttempts || !isTaken(error)) throw error
+        }
+      }
     },
     replay: (request, signal) => replay(pipeline, request, signal),
     async close() {
@@ -159,12 +164,33 @@ export function createServer(options: ServerOptions): SandboxServer {
     return createDecisionSockets({ services, messageOf, respondTo: (request) => respondTo(pipeline, request) })
   }
 
-  /** `localhost` may be an IPv4 and an IPv6 address: a client may try either. One that cannot be bound is left out. */
-  async function bindOthers({ address, port }: AddressInfo): Promise<void> {
-    const addresses = await lookup('localhost', { all: true }).catch(() => [])
-    const others = addresses.filter((other) => other.address !== address)
-    await Promise.allSettled(others.map((other) => bind(other.address, port)))
+  /** Binds the host, and what else `localhost` means to a client. Returns the port. */
+  async function bindAll(host: string | undefined, port: number): Promise<number> {
+    const bound = (await bind(host ?? defaultHost, port)).address() as AddressInfo
+    for (const address of await otherAddresses(host, bound.address)) {
+      await bind(address, bound.port).catch((error) => {
+        // Another program there would get the requests to `localhost`, with the key. An address that cannot be bound
+        // is not there.
+        if (isTaken(error)) throw error
+      })
+    }
+    return bound.port
   }
+}
+
+/** How often a free port is looked for. */
+const maxAttempts = 10
+
+function isTaken(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+}
+
+/** Returns the addresses besides the bound one that clients may try for `localhost`. */
+async function otherAddresses(host: string | undefined, bound: string): Promise<string[]> {
+  if (host === undefined || host === '0.0.0.0') return ['::1']
+  if (host !== 'localhost') return []
+  const addresses = await lookup('localhost', { all: true }).catch(() => [])
+  return addresses.map(({ address }) => address).filter((address) => address !== bound)
 }
 
 /** Loads the module only where it is needed. */

@@ -200,14 +200,6 @@ export async function exchange<T>(
   }
 }
 
-/** Longest wait for a raw response, milliseconds: longer than any wait_ms. */
-const rawTimeout_ms = 30_000
-
-/** Sends a request and returns its response without comparing it with the contract. Throws UnreachableError. */
-export function fetchRaw(request: HttpRequest, base_url: string, signal: AbortSignal): Promise<RawResponse> {
-  return exchange({ fetch: globalFetch, base_url, timeout_ms: rawTimeout_ms }, request, signal, readToEnd)
-}
-
 /** Reads a response as text. Throws ContractError as soon as it is larger than the limit. */
 export async function readToEnd(
   { status, ok, headers, body }: FetchResponse,

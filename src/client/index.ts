@@ -3,6 +3,7 @@ import { contract } from '../contract/index.ts'
 import { clientOf, type Client as TypedClient } from './client.ts'
 import { streaming } from './exchange.ts'
 import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
+import { nodeFetch } from './node-fetch.ts'
 import * as schemas from './response.ts'
 
 export type { ErrorBody, ErrorCode, ReasonCode } from '../contract/errors.ts'
@@ -64,7 +65,8 @@ export type SilentClient = TypedClient & IntegrationMethods<null>
 export function createClient(options: SilentOptions): SilentClient
 export function createClient(options: IntegrationOptions & { onError?: undefined }): Client
 export function createClient(options: IntegrationOptions): Client | SilentClient {
-  return integrate<keyof typeof contract>(clientOf(known, options), options)
+  const sending = { ...options, fetch: options.fetch ?? nodeFetch }
+  return integrate<keyof typeof contract>(clientOf(known, sending), sending)
 }
 
 const known = { endpoints: contract, schemas: () => schemas, ...streaming }

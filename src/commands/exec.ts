@@ -1,13 +1,11 @@
 /** `svc exec -- CMD...` runs a program against its own sandbox; `svc env` prints the SVC_* variables of the running one. */
 
 import type { ChildProcess } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { constants, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { flagValues } from '../cli/endpoint/input.ts'
-import type { Certificate } from '../cli/process/certificate.ts'
+import type { TrustedBundles } from '../cli/process/trust.ts'
 import type { Command, Session } from '../cli/run/command.ts'
 import { CliError, noSandboxFor } from '../cli/run/errors.ts'
 import type { Host, Signal } from '../cli/run/host.ts'
@@ -49,7 +47,7 @@ export const exec: Command = {
   name: 'exec',
   summary: 'Run a command against a fresh sandbox, and end both',
   details: [
-    'Starts a sandbox in memory on a free port, sets SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY and SVC_ORIGIN, and runs the command after --. With TLS it sets NODE_EXTRA_CA_CERTS too, so that Node accepts the certificate.',
+    'Starts a sandbox in memory on a free port, sets SVC_BASE_URL, SVC_CLIENT_ID, SVC_SECRET_KEY, SVC_PUBLISHABLE_KEY and SVC_ORIGIN, and runs the command after --. It adds loopback to NO_PROXY and no_proxy. With TLS it sets the variables of Node, curl, Python, Ruby and Go that make them accept the certificate beside their own.',
     "The exit code is the command's own, or 128 + n when signal n ended it. SIGINT, SIGTERM and SIGHUP reach the command once; it is killed if it has not ended 5 s later. Processes that it leaves behind are ended too, except on Windows.",
     'While it runs, svc sandbox ps lists its sandbox, and other commands use it when it is the only one. Inside another svc exec, or a command under svc qa observe, it joins the sandbox that is there; --isolated starts another.',
   ].join('\n\n'),
@@ -192,15 +190,24 @@ export async function runWithSandbox(
   const { host, out } = session
   const given = mergeStartOptions(options, startEnvironment(host.env, startOptions))
   const { sandbox, certificate } = await startOnFreePort(session, { ...given, port: 0, ephemeral: true })
-  const bundle = certificate === null ? null : bundleOf(certificate, host.env.NODE_EXTRA_CA_CERTS)
-  const unlist = await listAsExec(session, { sandbox, certificate }, shownCommand(words))
+  let bundles: TrustedBundles | null = null
+  let unlist = async () => {}
   try {
+    if (certificate !== null) {
+      const { trustForPrograms } = await import('../cli/process/trust.ts')
+      bundles = await trustForPrograms(certificate, host.env)
+      for (const note of bundles.notes) out.note(`warning: ${note}`)
+    }
+    unlist = await listAsExec(session, { sandbox, certificate }, shownCommand(words))
     out.note(`sandbox ${sandbox.url} for ${shownCommand(words)}`)
     if (namesInspector) out.note(`inspector ${sandbox.inspector_url}`)
     if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
     const origin = pageOrigin(sandbox.projects[0]?.allowed_origins ?? []) ?? null
-    const trusted = bundle === null ? null : { certificate: bundle.path }
-    const variables = environmentOf({ base_url: sandbox.url, ...sandbox.keys, origin, sandbox: trusted })
+    const variables = {
+      ...environmentOf({ base_url: sandbox.url, ...sandbox.keys, origin, sandbox: null }),
+      ...bundles?.variables,
+      ...withoutProxy(host.env),
+    }
     const env = { ...host.env, ...variables, [surroundingVariable]: sandbox.url }
     const secret_key = keyOfStarted(sandbox)
     return await runProgram(host, words, env, { interrupt, forwards }, (program) =>
@@ -209,7 +216,7 @@ export async function runWithSandbox(
   } finally {
     await sandbox.close()
     await unlist()
-    bundle?.remove()
+    bundles?.remove()
   }
 }
 
@@ -256,24 +263,24 @@ async function listAsExec(
   const home = stateDirectory(host)
   const isListed = (await runningSandboxes(home, host)).some((other) => other.pid === pid)
   if (isListed || stateProblem(home) !== null) return async () => {}
+  const pid_scope = host.pid_scope ?? undefined
   await writeLocator(home, {
-    ...{ url, inspector_url, database, pid, version, projects, command },
+    ...{ url, inspector_url, database, pid, pid_scope, version, projects, command },
     ...(certificate === null ? {} : { certificate: certificate.path }),
     started_at_ms: host.now(),
   })
-  return () => removeLocator(home, pid)
+  return () => removeLocator(home, { pid, pid_scope })
 }
 
-/**
- * A file with a certificate and those of the NODE_EXTRA_CA_CERTS file that it replaces, because Node reads only one
- * file.
- */
-function bundleOf({ path, cert }: Certificate, others: string | undefined): { path: string; remove(): void } {
-  if (!others || !existsSync(others)) return { path, remove() {} }
-  const folder = mkdtempSync(join(tmpdir(), 'svc-exec-'))
-  const file = join(folder, 'certificates.pem')
-  writeFileSync(file, `${readFileSync(others, 'utf8').trimEnd()}\n${cert}`, { mode: 0o600 })
-  return { path: file, remove: () => rmSync(folder, { recursive: true, force: true }) }
+const loopbackNames = ['localhost', '127.0.0.1', '::1']
+
+/** Returns the variables that keep programs in any language from sending loopback to a proxy, with what they had. */
+function withoutProxy(env: Host['env']): Record<string, string> {
+  const add = (value = '') => {
+    const names = value.split(/[\s,]+/).filter((name) => name !== '')
+    return [...names, ...loopbackNames.filter((name) => !names.includes(name) && !names.includes('*'))].join(',')
+  }
+  return { NO_PROXY: add(env.NO_PROXY ?? env.no_proxy), no_proxy: add(env.no_proxy ?? env.NO_PROXY) }
 }
 
 /** How long a group may take to end after a signal. */

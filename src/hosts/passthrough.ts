@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { agentFor } from '../client/node-fetch.ts'
 import { isObject } from '../foundation/json.ts'
 
 /** A request of the page or of a frame in it. */
@@ -110,6 +111,7 @@ async function pass(
   const upstream = httpRequest(url, {
     method: request.method,
     headers: requestHeaders(request, options),
+    agent: agentFor(url),
     timeout: timeout_ms,
   })
   upstream.on('error', () => response.destroy())

@@ -20,6 +20,7 @@ import {
   type TestType,
   expect as unextended,
 } from '@playwright/test'
+import { fetchText } from '../client/node-fetch.ts'
 import type { Format } from '../contract/fields.ts'
 import { isOriginAllowed } from '../contract/origins.ts'
 import type { BeaconEvent } from '../contract/resources/beacons.ts'
@@ -228,11 +229,8 @@ async function startApp(app: SandboxApp, env: Readonly<Record<string, string | u
 
 /** Any response will do: an app may have no page at `/`. */
 async function responds(url: string): Promise<boolean> {
-  return fetch(url, { redirect: 'manual' }).then(
-    async (response) => {
-      await response.body?.cancel()
-      return true
-    },
+  return fetchText(url, { redirect: 'manual' }).then(
+    () => true,
     () => false,
   )
 }

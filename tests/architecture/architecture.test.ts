@@ -13,6 +13,7 @@ import {
   impurities,
   leftovers,
   plainRenames,
+  proxiedFetches,
   silencedTests,
   unexplainedLength,
   unguardedWrites,
@@ -197,6 +198,11 @@ describe('files', () => {
 })
 
 describe('code', () => {
+  test('no request of Node to loopback can take a proxy', () => {
+    expect(product.flatMap(proxiedFetches)).toEqual([])
+    expect(proxiedFetches(parse('src/qa/a.ts', "await fetch('http://localhost')"))).toHaveLength(1)
+  })
+
   test('what only its own file uses is not exported', () => {
     expect(unusedExports(product, [...everything, ...tools])).toEqual([])
     const a = parse('src/cli/a.ts', 'export const b = 1, c = 2\nexport function d() {}\nexport interface E {}')

@@ -35,6 +35,12 @@ export const importTable: readonly ImportRule[] = [
     builtins: ['node:buffer'],
   },
   {
+    path: 'src/client/node-fetch.ts',
+    modules: ['src/foundation', 'src/client'],
+    // Types only: it looks the modules up when they are needed.
+    builtins: ['node:buffer', 'node:http'],
+  },
+  {
     path: 'src/cli',
     modules: base,
     packages: ['handlebars', 'jq-wasm/dist/build/jq.js', 'commander', 'chalk', 'string-width', 'zod', 'selfsigned'],

@@ -70,6 +70,17 @@ export function unguardedWrites({ path, text, nodes, imports }: Source): string[
   ]
 }
 
+/** Calls of the global fetch under Node, which takes the proxy of the environment even for loopback. */
+export function proxiedFetches({ path, text, nodes }: Source): string[] {
+  const isPage = [...browserFiles.filter((folder) => folder !== 'src/client'), 'src/journal/facts/in-page.ts'].some(
+    (folder) => isIn(path, folder),
+  )
+  if (isTest(path) || isPage || path === 'src/client/exchange.ts') return []
+  return nodes
+    .filter((node) => node.type === 'CallExpression' && nameOf(node.callee) === 'fetch')
+    .map(({ start }) => `${path}:${lineOf(text, start)} sends loopback through a proxy: use nodeFetch or fetchText`)
+}
+
 /**
  * Requests of the command line that are sent past the clients that take permitted keys only, and keys that are permitted
  * elsewhere than in src/cli/settings/settings.ts.
@@ -97,7 +108,17 @@ export function unpermittedSenders({ path, text, nodes, imports }: Source): stri
   ]
 }
 
-const senderNames = new Set(['createClient', 'clientOf', 'fetchRaw', 'exchange', 'globalFetch', 'HttpClient'])
+const senderNames = new Set([
+  'createClient',
+  'clientOf',
+  'fetchRaw',
+  'fetchText',
+  'nodeFetch',
+  'sendDirectly',
+  'exchange',
+  'globalFetch',
+  'HttpClient',
+])
 
 /** Each takes permitted keys by its type, or sends none. */
 const keylessSenders = new Set([
@@ -109,6 +130,7 @@ const keylessSenders = new Set([
   'src/commands/callbacks.ts',
   // Certificates only: no connection.
   'src/cli/process/certificate.ts',
+  'src/cli/process/trust.ts',
   // The two clients: their parameters are permitted keys.
   'src/cli/run/command.ts',
   'src/cli/run/session.ts',

@@ -97,7 +97,7 @@ describe('svc start --detach', () => {
     const asJson = await svc(home, 'start', '--port', '0', '--detach', '-o', 'json')
     expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { category: 'busy', code: 'database_in_use' } })
     expect(readdirSync(join(home, 'logs'))).toHaveLength(1)
-    expect(readdirSync(join(home, 'sandboxes'))).toEqual([`${first.pid}.json`])
+    expect(readdirSync(join(home, 'sandboxes'))).toEqual([expect.stringMatching(`^${first.pid}(-\\d+)?\\.json$`)])
   })
 
   test('a disk with no room for its log is reported as that, and no empty log is left', async () => {

@@ -157,6 +157,68 @@ describe.concurrent('what the command sees', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
+  test('is loopback outside any proxy, beside what the user left out', async () => {
+    const directory = temporaryDirectory()
+    const print = node('console.log(JSON.stringify([process.env.NO_PROXY, process.env.no_proxy]))')
+    const run = async (given: Record<string, string>) => {
+      const running = spawnSvc(['exec', '-q', ...print], { PATH, SVC_HOME: directory, ...given }, directory)
+      started.push(running)
+      return JSON.parse((await running.ended).stdout) as string[]
+    }
+    const own = 'localhost,127.0.0.1,::1'
+    expect(await run({})).toEqual([own, own])
+    expect(await run({ NO_PROXY: '.corp, localhost' })).toEqual(Array(2).fill('.corp,localhost,127.0.0.1,::1'))
+    expect(await run({ no_proxy: 'a', NO_PROXY: '*' })).toEqual(['*', `a,${own}`])
+  })
+
+  test('with --tls is a certificate that Node, Python and Ruby accept beside those they had', async () => {
+    const directory = temporaryDirectory()
+    const given = join(directory, 'given.pem')
+    writeFileSync(given, 'GIVEN')
+    const script = `
+      const { readFileSync } = require('node:fs')
+      const names = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE']
+      const files = names.map((name) => readFileSync(process.env[name], 'utf8'))
+      const count = (text) => text.split('BEGIN CERTIFICATE').length - 1
+      fetch(process.env.SVC_BASE_URL + '/_sandbox/livez').then(({ status }) =>
+        console.log(JSON.stringify([status, files.map(count), files.map((text) => text.startsWith('GIVEN'))])))`
+    const env = { PATH, SVC_HOME: directory, CURL_CA_BUNDLE: given }
+    const running = spawnSvc(['exec', '-q', '--tls', ...node(script)], env, directory)
+    started.push(running)
+    const [status, counts, kept] = JSON.parse((await running.ended).stdout) as [number, number[], boolean[]]
+    expect(status).toBe(200)
+    expect(kept).toEqual([false, false, true, false])
+    expect(counts).toEqual([1, expect.any(Number), 1, counts[1]])
+    expect(counts[1]).toBeGreaterThan(50)
+    const python =
+      "import os, urllib.request as u; print(u.urlopen(os.environ['SVC_BASE_URL'] + '/_sandbox/livez').status)"
+    const other = exec([
+      '-q',
+      '--tls',
+      '--',
+      'sh',
+      '-c',
+      `command -v python3 > /dev/null || { echo 200; exit; }; exec python3 -c "${python}"`,
+    ])
+    expect((await other.ended).stdout).toBe('200\n')
+  })
+
+  test('with --tls ends, and says what is not accepted, without its files and without a temporary folder', async () => {
+    const directory = temporaryDirectory()
+    const given = join(directory, 'file')
+    writeFileSync(given, '')
+    const words = ['exec', '--tls', ...node('console.log(process.env.NODE_EXTRA_CA_CERTS)')]
+    const env = { PATH, SVC_HOME: directory, NODE_EXTRA_CA_CERTS: directory, TMPDIR: given }
+    const running = spawnSvc(words, env, directory)
+    started.push(running)
+    const { code, stdout, stderr } = await running.ended
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/localhost\.crt\n$/) })
+    expect(stderr).toContain('warning: NODE_EXTRA_CA_CERTS is ignored: EISDIR')
+    expect(stderr).toContain(
+      'warning: Only Node accepts the certificate, without those of NODE_EXTRA_CA_CERTS: ENOTDIR',
+    )
+  })
+
   test('--seed gives the same identifiers in every run', async () => {
     const words = ['-q', '--seed', '3', '--', process.execPath, bin, 'jobs', 'create', '-o', 'json']
     const ids = await Promise.all(

@@ -335,7 +335,7 @@ describe('requests tail', () => {
     const following = follow(cli, 'requests tail --since 1h -o jsonl')
     await expect.poll(following.lines).toHaveLength(1)
     await first.close()
-    await removeLocator(cli.home, first.pid)
+    await removeLocator(cli.home, first)
     await expect.poll(following.notes).toMatch(/^Connection lost: .*\n$/)
 
     const { url } = await start()

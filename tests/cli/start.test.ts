@@ -35,7 +35,7 @@ describe('svc start -o json', () => {
     const ready = JSON.parse(await firstLine) as Record<string, unknown>
     expect(Object.keys(ready)).toEqual(['url', 'inspector_url', 'database', 'pid', 'version', 'projects'])
     expect(ready).toMatchObject({ database: ':memory:', pid: child.pid })
-    expect(await readdir(join(home, 'sandboxes'))).toEqual([`${child.pid}.json`])
+    expect(await readdir(join(home, 'sandboxes'))).toEqual([expect.stringMatching(`^${child.pid}(-\\d+)?\\.json$`)])
 
     const created = await spawnSvc(['placements', 'create', '--expect', 'fill', '-o', 'json'], { SVC_HOME: home }).ended
     expect(created.code, created.stderr).toBe(0)

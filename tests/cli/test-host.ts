@@ -1,4 +1,5 @@
 /** A Host with a fixed clock, for commands that run in the process of a test. */
+import { readPidScope } from '../../src/cli/process/proc.ts'
 import type { Host, HostStream, Signal } from '../../src/cli/run/host.ts'
 
 /** Counts the random texts, so that no two runs create the same session. */
@@ -13,6 +14,7 @@ export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> 
     home: '/home/dev',
     platform: process.platform,
     pid: process.pid,
+    pid_scope: readPidScope(process.pid),
     program: ['node', 'svc.js'],
     parentOf: () => null,
     respondsAt: async () => false,

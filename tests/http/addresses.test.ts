@@ -1,5 +1,8 @@
 /** Names beyond loopback: the public URL, allowed hosts, the admin token, and https. */
+import { once } from 'node:events'
 import { request } from 'node:https'
+import { type AddressInfo, createServer } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { generate } from 'selfsigned'
 import { Agent, request as send, WebSocket } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -279,3 +282,35 @@ function statusOf(url: string, ca?: string): Promise<number | undefined> {
       .end()
   })
 }
+
+const addresses = Object.values(networkInterfaces()).flatMap((of = []) => of.map(({ address }) => address))
+const hasIpv6 = addresses.includes('::1')
+if (!hasIpv6) console.warn('Left out: tests of ::1, which this computer does not have.')
+const describeIpv6 = hasIpv6 ? describe : null
+
+describeIpv6?.('a port that another program has on ::1 alone', () => {
+  async function occupy(): Promise<number> {
+    const other = createServer().listen(0, '::1')
+    await once(other, 'listening')
+    onTestFinished(() => void other.close())
+    return (other.address() as AddressInfo).port
+  }
+
+  test.each([[undefined], ['0.0.0.0']])(
+    'is taken, since localhost would reach that program (host %s)',
+    async (host) => {
+      const port = await occupy()
+      const starting = startSandbox({ port, ...(host === undefined ? {} : { host }) })
+      await expect(starting).rejects.toMatchObject({ code: 'port_in_use' })
+      const free = createServer().listen(port, '127.0.0.1')
+      await once(free, 'listening')
+      await new Promise((resolve) => free.close(resolve))
+    },
+  )
+
+  test('a free port is one that is free on both', async () => {
+    await using sandbox = await startSandbox({ port: 0 })
+    const response = await fetch(`http://[::1]:${sandbox.port}/_sandbox/livez`)
+    expect(response.status).toBe(200)
+  })
+})

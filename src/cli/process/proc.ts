@@ -5,26 +5,22 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /** The fields of `/proc/<pid>/stat` that svc needs. */
-export interface ProcessStatus {
+interface ProcessStatus {
   name: string
   parent: number
   /** Id of its process group. */
   group: number
   /** Has ended, but its parent has not read its exit code. A PID 1 that is not an init system may never do so. */
   is_zombie: boolean
-  /** Clock ticks since the boot. With the id, this identifies a process: ids are reused. */
-  started: string
 }
 
 /** Returns the status of a process; null when there is none, or the system does not show it. */
 export function readProcess(pid: number): ProcessStatus | null {
   const text = read(`/proc/${pid}/stat`)
-  // `pid (name) state parent group ... start`: the name may contain anything.
-  const [, name, rest] = /^\d+ \((.*)\) (.*)/s.exec(text ?? '') ?? []
-  const [state, parent, group, ...others] = rest?.split(' ') ?? []
-  const started = others[16]
-  if (name === undefined || started === undefined) return null
-  return { name, parent: Number(parent), group: Number(group), is_zombie: state === 'Z' || state === 'X', started }
+  // `pid (name) state parent group ...`: the name may contain anything.
+  const [, name, state, parent, group] = /^\d+ \((.*)\) (\S) (\d+) (\d+)/s.exec(text ?? '') ?? []
+  if (name === undefined) return null
+  return { name, parent: Number(parent), group: Number(group), is_zombie: state === 'Z' || state === 'X' }
 }
 
 /** Whether a process of a group is running, not just waiting to be reaped; null when the system does not show it. */

@@ -35,6 +35,8 @@ export interface Host {
   optimizeSooner(): void
   /** Ends the process immediately. Only for the second Ctrl-C. */
   exitNow(code: number): void
+  /** Where process ids of this process are valid: its boot and PID namespace. Null where the system shows none. */
+  readonly pid_scope: string | null
   /** Whether a process, or a process group by its negative id, is running: one that has ended is not, reaped or not. */
   isRunning(pid: number): boolean
   /** Whether a sandbox responds at a URL, even one that another user started. */

@@ -2,18 +2,10 @@
  * Runs one parsed command in a session: settings are resolved; signals, and the end of its reader or parent, interrupt
  * it. Its client sends the keys that the settings permit, and notes differences from the contract.
  */
-import { once } from 'node:events'
-import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { type Client, type ClientOptions, clientOf } from '../../client/client.ts'
 import { ContractError } from '../../client/errors.ts'
-import {
-  type Fetch,
-  type FetchResponse,
-  type FileBody,
-  globalFetch,
-  type RawResponse,
-  streaming,
-} from '../../client/exchange.ts'
+import { type Fetch, globalFetch, type RawResponse, streaming } from '../../client/exchange.ts'
+import { isLoopbackUrl, sendDirectly } from '../../client/node-fetch.ts'
 import type { EndpointId } from '../../contract/index.ts'
 import { parseJson } from '../../foundation/json.ts'
 import { endpoints } from '../endpoint/facts.ts'
@@ -261,66 +253,14 @@ export function severalSandboxesNote({ running, source, base_url }: Settings, co
 
 /**
  * Returns a fetch over `node:http`: the global one takes 50 ms of processor time to load, twice what Node takes to
- * start. Sends plain HTTP itself, and files as they are read. Leaves TLS and proxies to the global fetch. Redirects are
- * returned as responses: no service of the contract sends one, and following it would send headers and bodies to a
- * service that nobody named.
+ * start. Sends plain HTTP itself, and everything to loopback. Leaves TLS and proxies of other services to the global
+ * fetch. Redirects are returned as responses: no service of the contract sends one, and following it would send headers
+ * and bodies to a service that nobody named.
  */
 export function httpFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
   return (url, init) => {
-    const { body } = init
     const headers = { 'user-agent': `${commandLineAgent}${version}`, ...init.headers }
-    if (!url.startsWith('http:') || env.NODE_USE_ENV_PROXY) return globalFetch(url, { ...init, headers })
-    return new Promise((resolve, reject) => {
-      const size = typeof body === 'object' ? { 'content-length': String(body.size) } : {}
-      const sent = request(url, { ...init, headers: { ...size, ...headers } }, (incoming) => {
-        resolve(responseOf(incoming, incoming.statusCode ?? 0, init.signal))
-      })
-      sent.on('error', reject)
-      if (typeof body === 'object') void sendFile(body, sent)
-      else sent.end(body)
-    })
-  }
-}
-
-/** A service that refuses a file responds before all of it is sent, and closes: the response counts, not the broken pipe. */
-async function sendFile(file: FileBody, sent: ClientRequest): Promise<void> {
-  try {
-    for await (const chunk of file.stream()) {
-      if (sent.destroyed) return
-      if (!sent.write(chunk)) await drained(sent)
-    }
-    sent.end()
-  } catch (error) {
-    sent.destroy(error instanceof Error ? error : new Error(String(error)))
-  }
-}
-
-/**
- * Resolves when more can be written, or nothing ever again. Removes its listeners: a large file waits thousands of
- * times.
- */
-async function drained(sent: ClientRequest): Promise<void> {
-  const waiting = new AbortController()
-  const { signal } = waiting
-  try {
-    await Promise.race([once(sent, 'drain', { signal }), once(sent, 'close', { signal })])
-  } finally {
-    waiting.abort()
-  }
-}
-
-function responseOf(incoming: IncomingMessage, status: number, signal: AbortSignal): FetchResponse {
-  const pieces: AsyncIterator<Buffer, undefined> = incoming[Symbol.asyncIterator]()
-  const read = async () => {
-    const { done = false, value } = await pieces.next().catch((error) => {
-      throw signal.aborted ? signal.reason : error
-    })
-    return { done, value }
-  }
-  return {
-    status,
-    ok: status >= 200 && status < 300,
-    headers: { get: (name) => incoming.headers[name]?.toString() ?? null },
-    body: { getReader: () => ({ read, cancel: async () => void incoming.destroy() }) },
+    const isDirect = isLoopbackUrl(url) || (url.startsWith('http:') && !env.NODE_USE_ENV_PROXY)
+    return (isDirect ? sendDirectly : globalFetch)(url, { ...init, headers })
   }
 }

@@ -93,6 +93,8 @@ export interface Locator {
   certificate?: string | undefined
   /** The command that a sandbox of `svc exec` or `svc qa observe` was started for: both end together. */
   command?: string | undefined
+  /** Where its pid is valid; none where the system shows no namespaces. */
+  pid_scope?: string | undefined
   started_at_ms: number
 }
 
@@ -116,13 +118,13 @@ const projectTypes = {
 const locatorTypes = {
   ...{ url: text, inspector_url: text, database: text, version: text, admin_token: 'string|undefined' },
   ...{ public_url: 'string|undefined', certificate: 'string|undefined', namespace: 'string|undefined' },
-  command: 'string|undefined',
+  ...{ command: 'string|undefined', pid_scope: 'string|undefined' },
   ...{ pid: 'number', projects: 'array', started_at_ms: 'number', nodes: 'number|undefined' },
 }
 
 /** Writes a locator. No reader sees half of it. */
 export async function writeLocator(home: string, locator: Locator): Promise<void> {
-  const path = locatorPath(home, locator.pid)
+  const path = locatorPath(home, locator.pid, locator.pid_scope)
   try {
     replaceFile(path, `${JSON.stringify(locator)}\n`, ownerOnly)
   } catch (error) {
@@ -131,12 +133,15 @@ export async function writeLocator(home: string, locator: Locator): Promise<void
 }
 
 /** Removes a locator. If it cannot be removed, it counts as left behind by a crash, since its process has ended. */
-export async function removeLocator(home: string, pid: number): Promise<void> {
-  await rm(locatorPath(home, pid), { force: true }).catch(() => {})
+export async function removeLocator(
+  home: string,
+  { pid, pid_scope }: Pick<Locator, 'pid' | 'pid_scope'>,
+): Promise<void> {
+  await rm(locatorPath(home, pid, pid_scope), { force: true }).catch(() => {})
 }
 
 /** Returns the sandboxes whose process is running, newest first. Removes locators that a crash left behind. */
-export async function runningSandboxes(home: string, host: Pick<Host, 'isRunning'>): Promise<Locator[]> {
+export async function runningSandboxes(home: string, host: Pick<Host, 'isRunning' | 'pid_scope'>): Promise<Locator[]> {
   const running = (await readLocators(home, host)).flatMap(({ locator }) => locator ?? [])
   return running.sort((a, b) => b.started_at_ms - a.started_at_ms)
 }
@@ -151,15 +156,15 @@ export function usedByDefault(sandboxes: readonly Locator[]): Locator[] {
 }
 
 /** Returns the paths of locators of running processes that this version or user cannot read: they are left alone. */
-export async function foreignLocators(home: string, host: Pick<Host, 'isRunning'>): Promise<string[]> {
+export async function foreignLocators(home: string, host: Pick<Host, 'isRunning' | 'pid_scope'>): Promise<string[]> {
   return (await readLocators(home, host)).flatMap(({ path, locator }) => (locator === null ? path : []))
 }
 
-async function readLocators(home: string, host: Pick<Host, 'isRunning'>) {
+async function readLocators(home: string, host: Pick<Host, 'isRunning' | 'pid_scope'>) {
   const names = await readdir(directoryOf(home)).catch(() => [])
   const found: { path: string; locator: Locator | null }[] = []
   for (const name of names) {
-    const [, pid] = /^(\d+)\.json$/.exec(name) ?? []
+    const [, pid, namespace] = /^(\d+)(?:-(\d+))?\.json$/.exec(name) ?? []
     if (pid === undefined) continue
     const path = join(directoryOf(home), name)
     // A locator that has disappeared is ignored; one of another user cannot be read, and may belong to a running
@@ -169,6 +174,9 @@ async function readLocators(home: string, host: Pick<Host, 'isRunning'>) {
     )
     const value = text === null ? null : parseJson(text)
     const locator = isLocator(value) ? value : null
+    // Of another container or boot: its pid says nothing here, so nobody knows here whether it is running.
+    if (locator?.pid_scope !== undefined && locator.pid_scope !== host.pid_scope) continue
+    if (namespace !== undefined && host.pid_scope?.endsWith(`[${namespace}]`) !== true) continue
     if (value !== undefined && host.isRunning(locator?.pid ?? Number(pid))) found.push({ path, locator })
     else await rm(path, { force: true }).catch(() => {})
   }
@@ -192,6 +200,8 @@ function directoryOf(home: string): string {
   return join(home, 'sandboxes')
 }
 
-function locatorPath(home: string, pid: number): string {
-  return join(directoryOf(home), `${pid}.json`)
+/** Two containers may use the same pid: the number of the PID namespace keeps their files apart. */
+function locatorPath(home: string, pid: number, pid_scope: string | undefined): string {
+  const namespace = /\[(\d+)\]$/.exec(pid_scope ?? '')?.[1]
+  return join(directoryOf(home), `${pid}${namespace === undefined ? '' : `-${namespace}`}.json`)
 }

@@ -9,6 +9,7 @@ import { CliError, exitCodes, noSandboxFor, nothingChecked, unreadable } from '.
 import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
 import type { Client } from '../../client/client.ts'
+import { fetchText } from '../../client/node-fetch.ts'
 import { curlCommand, isLoopback } from '../../foundation/http.ts'
 import { isUtf16, saveAsUtf8 } from '../../foundation/json.ts'
 import { shownCommand } from '../../foundation/redaction.ts'
@@ -233,8 +234,8 @@ async function untilResponding(
       const message = `${shownCommand(words)} ended with ${await group.ended} before ${url} responded.`
       throw new CliError('unreachable', 'program_ended', message, 'Give the command that serves the page.')
     }
-    const isResponding = await fetch(url, { signal: AbortSignal.any([deadline, AbortSignal.timeout(5_000)]) }).then(
-      ({ body }) => body?.cancel().then(() => true) ?? true,
+    const isResponding = await fetchText(url, { signal: AbortSignal.any([deadline, AbortSignal.timeout(5_000)]) }).then(
+      () => true,
       () => false,
     )
     if (isResponding) return

@@ -54,13 +54,17 @@ async function startWhenNone(session: Session): Promise<{ close(): Promise<void>
   const { sandbox } = await startOnFreePort(session, { ephemeral: true })
   const home = stateDirectory(host)
   const { url, inspector_url, database, pid, version, projects } = sandbox
-  const locator: Locator = { url, inspector_url, database, pid, version, projects, started_at_ms: host.now() }
+  const pid_scope = host.pid_scope ?? undefined
+  const locator: Locator = {
+    ...{ url, inspector_url, database, pid, pid_scope, version, projects },
+    started_at_ms: host.now(),
+  }
   const isFound = stateProblem(home) === null
   if (isFound) await writeLocator(home, locator)
   out.note(`Started a sandbox in memory at ${url}.`)
   return {
     async close() {
-      await removeLocator(home, pid)
+      await removeLocator(home, locator)
       await sandbox.close()
     },
   }

@@ -254,7 +254,7 @@ async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locato
     if (state === 'running') confirmed.push(sandbox)
     else if (state === 'silent') out.note(`${url} does not respond. If pid ${pid} is its process, end it: kill ${pid}`)
     else {
-      if (sandbox.version === version) await removeLocator(home, pid)
+      if (sandbox.version === version) await removeLocator(home, sandbox)
       out.note(`${url} has ended. Left alone: pid ${pid}, which is now another process.`)
     }
   }

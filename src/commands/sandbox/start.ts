@@ -83,6 +83,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
   session.host.keepHeapSmall()
   session.host.optimizeSooner()
   const { sandbox, certificate } = await startOnFreePort(session, options)
+  const pid_scope = session.host.pid_scope ?? undefined
   let drain_ms = 0
   const { url, public_url, inspector_url, database, pid, version, projects, shared, first_token } = sandbox
   // With a shared store, the token that every node knows. The one from this start would not work behind a balancer.
@@ -97,7 +98,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
   }
   try {
     const own = shared === null ? ready : { ...ready, admin_token: first_token ?? sandbox.admin_token }
-    if (unwritable === null) await writeLocator(home, { ...own, started_at_ms: session.host.now() })
+    if (unwritable === null) await writeLocator(home, { ...own, pid_scope, started_at_ms: session.host.now() })
     else session.out.note(`warning: ${unwritable.message} Other commands need --base-url ${url} and the keys.`)
     if (options.strict === true) session.out.note('Strict: only the API document, without the routes of old clients.')
     for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
@@ -109,7 +110,7 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
     // Ctrl-C comes from a user who waits for the end.
     if (shared !== null && signal === 'SIGTERM') drain_ms = options.drain ?? defaultDrain_ms
   } finally {
-    await close(sandbox, home, drain_ms)
+    await close(sandbox, { home, pid_scope, drain_ms })
   }
   session.out.note('stopped')
   return 0
@@ -207,7 +208,10 @@ export async function startOnFreePort(
 }
 
 /** Closes the sandbox. Throws CliError when the disk is full. */
-async function close(sandbox: Sandbox, home: string, drain_ms: number): Promise<void> {
+async function close(
+  sandbox: Sandbox,
+  { home, pid_scope, drain_ms }: { home: string; pid_scope: string | undefined; drain_ms: number },
+): Promise<void> {
   try {
     await sandbox.close({ drain_ms })
   } catch (error) {
@@ -215,7 +219,7 @@ async function close(sandbox: Sandbox, home: string, drain_ms: number): Promise<
     const { code, message, hint } = error as SandboxFailure
     throw new CliError(categories[code], code, message, hint)
   } finally {
-    await removeLocator(home, sandbox.pid)
+    await removeLocator(home, { pid: sandbox.pid, pid_scope })
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
+import { fetchText } from '../../client/node-fetch.ts'
 import { hasStub, type RendererUse, unguardedUses } from './renderer-use.ts'
 
 export interface ServedFiles {
@@ -100,7 +101,7 @@ async function readPage(address: string, add: (file: string, text: string) => vo
 }
 
 async function readAddress(address: string): Promise<string> {
-  const response = await fetch(address, { signal: AbortSignal.timeout(answerWithin_ms) })
+  const response = await fetchText(address, { signal: AbortSignal.timeout(answerWithin_ms) })
   if (!response.ok) throw new Error(`${address} responded with ${response.status}`)
-  return response.text()
+  return response.text
 }

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fetchText } from '../../../client/node-fetch.ts'
 import { createFolder } from '../../../foundation/file-system.ts'
 import { startProgram } from '../../../foundation/programs.ts'
 import type { BrowserComputer } from '../engines.ts'
@@ -171,7 +172,7 @@ async function started(child: ChildProcess, program: string, base: string): Prom
   const ends_at = performance.now() + startsWithin_ms
   while (performance.now() < ends_at) {
     if (failure !== null) throw failure
-    const isReady = await fetch(`${base}/status`).then(
+    const isReady = await fetchText(`${base}/status`).then(
       ({ ok }) => ok,
       () => false,
     )
@@ -205,14 +206,14 @@ async function freePort(): Promise<number> {
 }
 
 async function send<Value>(method: string, url: string, body?: object): Promise<Value> {
-  const response = await fetch(url, {
+  const response = await fetchText(url, {
     method,
     ...(method === 'POST' && {
       body: JSON.stringify(body ?? {}),
       headers: { 'content-type': 'application/json' },
     }),
   })
-  const { value } = (await response.json()) as { value: unknown }
+  const { value } = JSON.parse(response.text) as { value: unknown }
   if (response.ok) return value as Value
   const { error, message } = value as { error: string; message: string }
   throw new WebDriverError(error, message)

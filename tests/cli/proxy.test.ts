@@ -1,0 +1,84 @@
+/** Nothing for loopback goes to the proxy of the environment: neither from svc, nor from the programs that it runs. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Running, root, spawnSvc } from './process.ts'
+import { temporaryDirectory } from './test-cli.ts'
+
+const received: string[] = []
+const proxy = createServer((request, response) => {
+  received.push(`${request.method} ${request.url}`)
+  response.writeHead(502).end('proxy')
+}).on('connect', (request, socket) => {
+  received.push(`CONNECT ${request.url}`)
+  socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
+})
+const started: Running[] = []
+let env: Record<string, string> = {}
+
+beforeAll(async () => {
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy']
+  env = { NODE_USE_ENV_PROXY: '1', ...Object.fromEntries(names.map((name) => [name, address])) }
+})
+afterAll(async () => {
+  for (const { child } of started) child.kill('SIGKILL')
+  await Promise.all(started.map(({ ended }) => ended))
+  proxy.close().closeAllConnections()
+})
+
+/** Runs svc in a state directory. */
+function svc(home: string, ...args: string[]): Running {
+  const running = spawnSvc(args, { ...env, SVC_HOME: home }, home)
+  started.push(running)
+  return running
+}
+
+describe.each([['http'], ['https', '--tls']])('with a sandbox over %s', (_name, ...flags) => {
+  test('commands and checks reach it, and stop ends it', async () => {
+    const home = temporaryDirectory()
+    const sandbox = svc(home, 'start', '--ephemeral', '--port', '0', '-o', 'json', ...flags)
+    await sandbox.firstLine
+    const commands = [
+      ['placements', 'create', '-q', '-o', 'none'],
+      ['contract', 'check', '-q', '-o', 'none'],
+      ['qa', 'run', 'smoke', '-q', '-o', 'none'],
+    ]
+    for (const words of commands) {
+      const { stderr } = await svc(home, ...words).ended
+      expect(stderr).not.toContain('proxy')
+    }
+    const { code, stdout } = await svc(home, 'sandbox', 'stop').ended
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('stopped http') })
+    expect((await sandbox.ended).code).toBe(0)
+    expect(received).toEqual([])
+  })
+})
+
+test('the client library reaches loopback directly, and follows its caller’s fetch', async () => {
+  const home = temporaryDirectory()
+  const sandbox = svc(home, 'start', '--ephemeral', '--port', '0', '-o', 'json')
+  const { url } = JSON.parse(await sandbox.firstLine) as { url: string }
+  const script = `
+    const { createClient } = await import(${JSON.stringify(join(root, 'dist/client.js'))})
+    const client = createClient({ base_url: ${JSON.stringify(url)}, credential: 'sk_test_sandbox_demo' })
+    console.log((await client.health.live()).ok)
+    const away = createClient({ base_url: 'http://service.invalid' })
+    console.log(await away.health.live().then(() => 'direct', () => 'proxied'))`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  await once(child, 'close')
+  expect(text).toBe('true\nproxied\n')
+  // The service elsewhere takes the proxy, which shows that this one is used at all.
+  expect(received.splice(0)).toEqual([expect.stringContaining('service.invalid')])
+})

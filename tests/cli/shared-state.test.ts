@@ -1,0 +1,55 @@
+/** A state directory that containers share: pids of another PID namespace say nothing in this one. */
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { runningSandboxes, writeLocator } from '../../src/cli/settings/state-directory.ts'
+import { asPid1, hasPidNamespaces } from './pid-namespace.ts'
+import { type Running, spawnSvc } from './process.ts'
+import { temporaryDirectory } from './test-cli.ts'
+import { noon } from './test-host.ts'
+
+const started: Running[] = []
+afterAll(async () => {
+  for (const { child } of started) child.kill('SIGKILL')
+  await Promise.all(started.map(({ ended }) => ended))
+})
+
+function svc(home: string, words: readonly string[], prefix: readonly string[] = []): Running {
+  const running = spawnSvc(words, { SVC_HOME: home }, home, prefix)
+  started.push(running)
+  return running
+}
+
+const locators = (home: string) => readdirSync(join(home, 'sandboxes'))
+const start = ['start', '--ephemeral', '--port', '0', '-o', 'json']
+
+const namespaceTest = hasPidNamespaces ? test : null
+
+namespaceTest?.('commands in another namespace leave the locator of a live sandbox alone, both ways', async () => {
+  const home = temporaryDirectory()
+  const outside = svc(home, start)
+  const { url } = JSON.parse(await outside.firstLine) as { url: string }
+  const inside = svc(home, start, asPid1)
+  await inside.firstLine
+  expect(locators(home)).toHaveLength(2)
+  expect((await svc(home, ['sandbox', 'ps'], asPid1).ended).code).toBe(0)
+  expect((await svc(home, ['sandbox', 'stop', '--all'], asPid1).ended).code).toBe(0)
+  expect(locators(home)).toHaveLength(2)
+  const listed = JSON.parse((await svc(home, ['sandbox', 'ps', '-o', 'json']).ended).stdout) as object[]
+  expect(listed).toMatchObject([{ url, ready: true }])
+  expect((await svc(home, ['sandbox', 'stop']).ended).code).toBe(0)
+  expect(locators(home)).toHaveLength(1)
+})
+
+test('the same pid in two namespaces is two sandboxes, and only the own one is judged', async () => {
+  const home = temporaryDirectory()
+  const locator = { inspector_url: '', database: '', version: '1', projects: [], started_at_ms: noon, pid: 7 }
+  await writeLocator(home, { ...locator, url: 'http://a.test', pid_scope: 'boot pid:[1]' })
+  await writeLocator(home, { ...locator, url: 'http://b.test', pid_scope: 'boot pid:[2]' })
+  const found = await runningSandboxes(home, { isRunning: () => true, pid_scope: 'boot pid:[2]' })
+  expect(found.map(({ url }) => url)).toEqual(['http://b.test'])
+  expect(await runningSandboxes(home, { isRunning: () => false, pid_scope: 'boot pid:[2]' })).toEqual([])
+  writeFileSync(join(home, 'sandboxes/8-1.json'), '{"url":"of another version"}')
+  expect(await runningSandboxes(home, { isRunning: () => false, pid_scope: 'boot pid:[2]' })).toEqual([])
+  expect(locators(home)).toEqual(['7-1.json', '8-1.json'])
+})
