@@ -31,9 +31,6 @@ afterAll(async () => {
   await stage?.[Symbol.asyncDispose]()
 })
 
-test.skipIf(engine === 'chromium').concurrent.each(pages.map((page) => [page.name, page] as const))(
-  '%s',
-  async (_name, page) => {
-    expect(await runPage({ driver, host, client: stage.client }, page)).toEqual({})
-  },
-)
+test.concurrent.each(pages.map((page) => [page.name, page] as const))('%s', async (_name, page) => {
+  expect(await runPage({ driver, host, client: stage.client }, page)).toEqual({})
+})

@@ -35,7 +35,7 @@ export interface TurnOptions {
   authoritative_consent?: AuthoritativeConsent | null
   beaconToken?: string
   signal?: AbortSignal
-  /** Keeps the ad when the turn finishes. */
+  /** The ad outlasts the turn: it is kept, and still shown when the turn finishes before its placement has arrived. */
   keepMounted?: boolean
   debug?: boolean
 }
@@ -51,7 +51,7 @@ export interface Turn {
   readonly state: TurnState
   /** Resolves with the placement response unchanged, or null. Never rejects. */
   readonly decision: Promise<unknown>
-  /** The host's turn is over: a rendered ad stays until its dwell is met, unless `keepMounted`. */
+  /** The host's turn is over: a rendered ad stays until its dwell is met, and no other is shown, unless `keepMounted`. */
   finish(): void
   /** The host's turn is cancelled: the ad is cleared at once. */
   cancel(): void
@@ -174,7 +174,7 @@ export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_
     isFinished = true
     emit('turn:finished', {})
     if (state === 'rendered') leave()
-    else if (!mount && !isLast(state)) end('cleared', 'finished')
+    else if (!mount && !isLast(state) && !options?.keepMounted) end('cleared', 'finished')
   }
   /** The turn is over and its ad is rendered: cleared once it is viewed. */
   function leave(): void {

@@ -61,19 +61,32 @@ export const turns: Kind = {
       ],
     }),
     stubbed('script-later', '', {
-      does: 'render.js loads after the answer is complete.',
-      happens: 'The turn is over: nothing is requested for it, and nothing fails.',
-      phases: [
-        ...without,
+      does: 'render.js loads after the answer is complete, and the page keeps its ads: keepMounted.',
+      happens: 'The answer is not delayed. The ad follows, and is counted once.',
+      phases: [...without, { ...shownOnce, run: arrive, values: hasAnswer }],
+    }),
+    {
+      name: 'script-after-the-turn',
+      head: '{stub}',
+      cases: [
         {
-          run: arrive,
-          placements: 0,
-          ...empty,
-          stays: true,
-          values: { ...hasAnswer, 'typeof SponsoredPlacement.version': 'string' },
+          id: 'script-after-the-turn',
+          does: 'render.js loads after the answer is complete, and the page does not keep its ads.',
+          happens: 'The turn is over: nothing is requested for it, and nothing fails.',
+          script: answered.replace(', keepMounted: true', ''),
+          phases: [
+            ...without,
+            {
+              run: arrive,
+              placements: 0,
+              ...empty,
+              stays: true,
+              values: { ...hasAnswer, 'typeof SponsoredPlacement.version': 'string' },
+            },
+          ],
         },
       ],
-    }),
+    },
     stubbed('script-old', '<script src="/old/render.js"></script>', {
       does: 'A copy of render.js that is older than the stub replaces it.',
       happens: 'The answer is shown. The turn of the stub has no ad.',
