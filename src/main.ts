@@ -97,7 +97,11 @@ const host: Host = {
   respondsAt: async (url) => (await import('./cli/run/session.ts')).isSandboxAt(host, url),
   parentOf,
   terminate: (pid) => sendSignal(pid, 'SIGTERM'),
-  signal: sendSignal,
+  signal: (pid, signal) => {
+    // Windows has no signals: there it would end this process by force.
+    if (pid === process.pid && signal !== 0 && signal !== 'SIGKILL') return process.emit(signal, signal)
+    return sendSignal(pid, signal)
+  },
   onExit(handler) {
     process.on('exit', handler)
     return () => process.off('exit', handler)
