@@ -138,12 +138,11 @@ function hostStream(stream: NodeJS.WriteStream, fd: 1 | 2): HostStream {
   }
 }
 
-/** Whether output goes to a file. A handle that is not valid, as a parent on Windows may give, is named once. */
+/** Whether output goes to a file. A handle that has no status, as on Windows, is reported when a write to it fails. */
 function isRegularFile(fd: 1 | 2): boolean {
   try {
     return fstatSync(fd).isFile()
-  } catch (error) {
-    if (fd === 1) onWriteError(error as NodeJS.ErrnoException)
+  } catch {
     return false
   }
 }
