@@ -32,6 +32,8 @@ let incomplete: number | undefined
 /** Opened when something is printed there. */
 let stderr: HostStream | undefined
 
+checkOutput()
+
 const host: Host = {
   env: process.env,
   cwd: currentDirectory(),
@@ -135,6 +137,20 @@ function hostStream(stream: NodeJS.WriteStream, fd: 1 | 2): HostStream {
     get rows() {
       return stream.rows
     },
+  }
+}
+
+/** Ends the process when Node cannot open its standard output, as with a handle of a kind that Windows does not know. */
+function checkOutput(): void {
+  try {
+    void process.stdout
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    writeToFile(
+      2,
+      `error: The standard output cannot be opened: ${code}.\nhint: Redirect it to a file: svc ... > FILE\n`,
+    )
+    process.exit(2)
   }
 }
 
