@@ -187,6 +187,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     warnings,
     strict: options.strict ?? false,
     isDraining: false,
+    stop: options.stop ?? null,
     localKeys: new Set(
       address.isPublic && options.allow_known_keys !== true ? seeded.flatMap(({ keys }) => Object.values(keys)) : [],
     ),

@@ -72,6 +72,8 @@ export interface SandboxOptions {
   demands_token?: boolean
   /** How long the upload of an import may send nothing, milliseconds. Default 30 000. */
   import_idle_ms?: number
+  /** Called when a client asks the sandbox to stop. Default: such a request is refused. */
+  stop?: () => void
   /** Called with failures outside any request. Default: writes to standard error. */
   report?: (error: unknown) => void
 }

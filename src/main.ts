@@ -36,6 +36,8 @@ let pidScope: string | null | undefined
 /** Opened when something is printed there. */
 let stderr: HostStream | undefined
 
+checkOutput()
+
 const host: Host = {
   env: process.env,
   cwd: currentDirectory(),
@@ -104,7 +106,11 @@ const host: Host = {
   respondsAt: async (url) => (await import('./cli/run/session.ts')).isSandboxAt(host, url),
   parentOf,
   terminate: (pid) => sendSignal(pid, 'SIGTERM'),
-  signal: sendSignal,
+  signal: (pid, signal) => {
+    // Windows has no signals: there it would end this process by force.
+    if (pid === process.pid && signal !== 0 && signal !== 'SIGKILL') return process.emit(signal, signal)
+    return sendSignal(pid, signal)
+  },
   onExit(handler) {
     process.on('exit', handler)
     return () => process.off('exit', handler)
@@ -141,12 +147,25 @@ function hostStream(stream: NodeJS.WriteStream, fd: 1 | 2): HostStream {
   }
 }
 
-/** Whether output goes to a file. A handle that is not valid, as a parent on Windows may give, is named once. */
+/** Ends the process when Node cannot open its standard output, as with a handle of a kind that Windows does not know. */
+function checkOutput(): void {
+  try {
+    void process.stdout
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    writeToFile(
+      2,
+      `error: The standard output cannot be opened: ${code}.\nhint: Redirect it to a file: svc ... > FILE\n`,
+    )
+    process.exit(2)
+  }
+}
+
+/** Whether output goes to a file. A handle that has no status, as on Windows, is reported when a write to it fails. */
 function isRegularFile(fd: 1 | 2): boolean {
   try {
     return fstatSync(fd).isFile()
-  } catch (error) {
-    if (fd === 1) onWriteError(error as NodeJS.ErrnoException)
+  } catch {
     return false
   }
 }

@@ -42,6 +42,8 @@ export interface Services extends DecisionServices {
   strict: boolean
   /** Whether the sandbox is about to stop, so a load balancer sends it no more requests. */
   isDraining: boolean
+  /** Stops the process that the sandbox is; null when it is part of another program. */
+  stop: (() => void) | null
   /** Sends a restored request to the sandbox itself, and resolves to the request_id of the new exchange. */
   /** The texts of keys that only clients on this computer may use: everyone knows them. */
   localKeys: ReadonlySet<string>

@@ -41,6 +41,7 @@ import {
   revokeToken,
   setClock,
   showClock,
+  stopSandbox,
 } from './sandbox.ts'
 import { deleteSnapshot, listSnapshots, resetSandbox, restoreSnapshot, saveSnapshot } from './snapshots.ts'
 
@@ -61,6 +62,7 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'health.ready': getReadiness,
   'sandbox.info': getInfo,
   'sandbox.integrity': checkIntegrity,
+  'sandbox.stop': stopSandbox,
   'sandbox.reset': resetSandbox,
   'snapshots.list': listSnapshots,
   'snapshots.save': saveSnapshot,

@@ -54,6 +54,12 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
   }
 }
 
+export const stopSandbox: Operation<Contract['sandbox.stop']> = async ({ stop }) => {
+  if (stop === null) throw new ApiError('not_found', { message: 'This sandbox ends with the program that started it.' })
+  stop()
+  return { ok: true }
+}
+
 /** The nodes of this namespace; null for a database that one process owns. */
 async function nodesOf({ shared }: Services['store']) {
   if (shared === null) return null

@@ -191,6 +191,7 @@ test('a body is optional where an empty one will do', () => {
     'requests.nearest',
     'requests.replay',
     'sandbox.reset',
+    'sandbox.stop',
     'scenario.use',
     'snapshots.restore',
     'snapshots.save',

@@ -53,6 +53,17 @@ test('a standard output that cannot be written to is named', () => {
   })
 })
 
+test('a standard output that Node cannot open is named', () => {
+  const broken =
+    "data:text/javascript,Object.defineProperty(process, 'stdout', { get() { throw Object.assign(new Error('open EBADF'), { code: 'EBADF' }) } })"
+  const words = ['--import', broken, join(root, 'bin/svc.js'), 'help', 'exit-codes']
+  const { status, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr: 'error: The standard output cannot be opened: EBADF.\nhint: Redirect it to a file: svc ... > FILE\n',
+  })
+})
+
 test('a current directory that was deleted is an error that says so', () => {
   const cwd = join(temporaryDirectory(), 'gone')
   mkdirSync(cwd)

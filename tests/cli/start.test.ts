@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { basename, join } from 'node:path'
@@ -6,7 +7,7 @@ import { StorageError } from '../../sandbox/store/store.ts'
 import { plainStyle } from '../../src/cli/output/terminal.ts'
 import { failureReport, startBlock } from '../../src/commands/sandbox/start.ts'
 import { type Running, spawnSvc } from './process.ts'
-import { temporaryDirectory } from './test-cli.ts'
+import { svc, temporaryDirectory } from './test-cli.ts'
 
 const started: Running[] = []
 let blocker: Server | undefined
@@ -55,6 +56,21 @@ describe('svc start -o json', () => {
     child.kill('SIGINT')
     child.kill('SIGINT')
     expect((await ended).code).toBe(0)
+  })
+
+  test('svc sandbox stop asks it, without a signal, which on Windows would end it by force', async () => {
+    const home = temporaryDirectory()
+    const { firstLine, ended } = start(home, '--port', '0', '-o', 'json')
+    await firstLine
+    const terminate = () => {
+      throw new Error('It got a signal.')
+    }
+    const isRunning = (pid: number) => existsSync(join(home, `sandboxes/${pid}.json`))
+    const stopped = await svc('sandbox stop', { env: { SVC_HOME: home }, host: { terminate, isRunning } })
+    expect(stopped).toMatchObject({ code: 0, stdout: expect.stringContaining('stopped http') })
+    const { code, stderr } = await ended
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/SIGTERM: stopping\nstopped\n$/) })
+    expect(readdirSync(home).filter((name) => /-wal$|lock/.test(name))).toEqual([])
   })
 
   test('svc sandbox stop ends it and waits', async () => {

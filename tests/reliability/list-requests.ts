@@ -78,6 +78,7 @@ const brief: readonly EndpointId[] = [
   'health.ready',
   'contract.show',
   'contract.openapi',
+  'sandbox.stop',
   'snapshots.delete',
   'placements.explain',
   'tokens.create',

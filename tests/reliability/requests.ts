@@ -149,6 +149,7 @@ export function samples(known: Known, now_ms: () => number): Sample[] {
     of('health.ready', 1),
     of('sandbox.info', 1),
     of('sandbox.reset', 2, { headers: json, body: () => ({ member: 'that reset does not know' }) }),
+    of('sandbox.stop', 0.5, { headers: json, body: () => ({}) }),
     of('snapshots.list', 1),
     of('snapshots.save', 0.2, {
       headers: json,

@@ -232,7 +232,7 @@ export const stop: Command = {
     const chosen = options.all === true ? running.filter(isStarted) : [chooseOne(session, running)]
     if (chosen.length === 0) session.out.note('No sandbox is running. Nothing to stop.')
     for (const sandbox of chosen) {
-      session.host.terminate(sandbox.pid)
+      await requestStop(session, sandbox)
       await session.out.progress(`stopping ${sandbox.url}`, untilEnded(session, sandbox))
     }
     session.out.data(
@@ -241,6 +241,16 @@ export const stop: Command = {
     )
     return 0
   },
+}
+
+/** Asks the sandbox itself: a signal would end it by force on Windows. One that is too busy or too old gets the signal. */
+async function requestStop({ host, flags }: Session, sandbox: Locator): Promise<void> {
+  try {
+    await controlClient(host, sandbox, flags.allow_http === true).sandbox.stop({ body: {} })
+  } catch (error) {
+    if (!(error instanceof ServiceError || error instanceof UnreachableError)) throw error
+    host.terminate(sandbox.pid)
+  }
 }
 
 /** Returns the sandboxes whose locators are correct. Notes the others, and removes locators written by this version. */
@@ -271,17 +281,20 @@ async function processState(
   allow_http: boolean,
 ): Promise<'running' | 'silent' | 'ended'> {
   const { url, pid } = sandbox
-  const admin_token = permittedControlToken({ base_url: url, allow_http, sandbox })
-  const options = { base_url: url, timeout_ms: responseTimeout_ms, validate: false } as const
-  const client = commandClient(host, { ...options, admin_token })
   try {
-    return (await client.sandbox.info()).pid === pid ? 'running' : 'ended'
+    return (await controlClient(host, sandbox, allow_http).sandbox.info()).pid === pid ? 'running' : 'ended'
   } catch (error) {
     const refuses = error instanceof ServiceError && error.reason_code !== null
     if (!refuses && !(error instanceof UnreachableError && error.timed_out)) return 'ended'
     const holder = await portHolder(Number(new URL(url).port), host.platform, [])
     return holder.startsWith(`pid ${pid} `) ? 'running' : 'silent'
   }
+}
+
+function controlClient(host: Host, sandbox: Locator, allow_http: boolean) {
+  const { url } = sandbox
+  const admin_token = permittedControlToken({ base_url: url, allow_http, sandbox })
+  return commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false, admin_token })
 }
 
 function chooseOne({ settings: { source, base_url } }: Session, running: readonly Locator[]): Locator {

@@ -196,7 +196,10 @@ export async function startOnFreePort(
   const first = options.port ?? defaultPort
   for (let port = first; ; port++) {
     try {
-      const sandbox = await startSandbox({ ...sandboxOptions(options, port, database, certificate), report })
+      const chosen = sandboxOptions(options, port, database, certificate)
+      // The same end as by a signal, whatever this process does beside the sandbox.
+      const stop = () => void session.host.signal(session.host.pid, 'SIGTERM')
+      const sandbox = await startSandbox({ ...chosen, stop, report })
       if (port !== first) session.out.note(`Port ${first} is taken by ${await holder(session, first)}: using ${port}.`)
       return { sandbox, certificate }
     } catch (error) {

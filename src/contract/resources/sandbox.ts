@@ -163,6 +163,17 @@ export const control = declareEndpoints({
       'Runs the quick_check of SQLite, or compares the counters of a PostgreSQL store with its rows, and verifies the evidence chains. Reads the whole database.',
     response: Integrity,
   },
+  'sandbox.stop': {
+    ...writing,
+    role: 'admin',
+    path: '/_sandbox/stop',
+    summary: 'Stop a running sandbox cleanly',
+    description:
+      'As SIGTERM does: requests in flight are finished, and the database is closed. Responds before it stops. A sandbox that a program started with startSandbox ends with that program, and responds with a 404.',
+    body: NoFields,
+    response: Done,
+    errors: ['not_found'],
+  },
   'sandbox.reset': {
     ...writing,
     role: 'admin',
