@@ -73,7 +73,7 @@ export async function* readLines(path: string): AsyncGenerator<{ bytes: Buffer; 
   if (rest.length > 0) yield { bytes: Buffer.concat(rest), isWhole: false }
 }
 
-export type ExportVerification = EvidenceVerification & {
+type ExportVerification = EvidenceVerification & {
   /** The first wrong line, from 1; null when there is none. */
   line: number | null
   public_keys: string[]
@@ -82,7 +82,7 @@ export type ExportVerification = EvidenceVerification & {
 type Chain = EvidenceVerification['chains'][number]
 
 /** Checks an export line by line. */
-export interface ExportReader {
+interface ExportReader {
   /** Adds a line. Returns false when it is wrong: the lines after it are not checked. */
   add(bytes: Buffer, isWhole: boolean): boolean
   /** Returns the result, after the last line. */
