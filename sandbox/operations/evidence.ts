@@ -3,9 +3,10 @@
  * whether each entry still matches the row that it records.
  */
 
+import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import { checkpointText, genesis } from '../../src/contract/resources/evidence.ts'
+import { checkpointText, genesis, manifestText } from '../../src/contract/resources/evidence.ts'
 import { verifyChain } from '../domain/evidence.ts'
 import { decisionDigest } from '../runtime/decisions.ts'
 import { nextTurn } from '../runtime/pending-decisions.ts'
@@ -55,17 +56,51 @@ export function entryItem({ seq, kind, at_ms, entry, hash }: EvidenceRow) {
 }
 
 export const exportEvidence: Operation<Contract['evidence.export']> = async (services, context, { params, query }) => {
-  const { store, platform } = services
+  const { store } = services
   const { after_seq = 0, limit = defaultLimit } = query
   const project = await projectOf(services, params.client_id)
   const { client_id } = project
-  const rows = await store.evidence(project.id, after_seq, limit)
-  const entries = rows.map(entryItem)
-  if (rows.length === limit) return { client_id, entries, next_seq: rows.at(-1)!.seq, checkpoint: null }
-  const last = rows.at(-1) ?? (after_seq === 0 ? undefined : (await store.evidence(project.id, after_seq - 1, 1))[0])
-  const facts = { client_id, entries: last?.seq ?? 0, head: last?.hash ?? null, at_ms: context.now_ms }
-  const checkpoint = { ...facts, ...platform.signPublicly(checkpointText(facts)) }
-  return { client_id, entries, next_seq: null, checkpoint }
+  const read = async () => (await store.evidence(project.id, after_seq, limit)).map(entryItem)
+  const entries = await read()
+  const isFull = entries.length === limit
+  if (query.checkpoint === 'false' || isFull) {
+    return { client_id, entries, next_seq: isFull ? entries.at(-1)!.seq : null, checkpoint: null }
+  }
+  const verified = await verifyBeforeSigning(services, project)
+  // Read again: entries may have been appended during the verification.
+  const signed = (await read()).filter(({ seq }) => seq <= verified.entries)
+  const next_seq = after_seq + signed.length < verified.entries ? (signed.at(-1)?.seq ?? null) : null
+  const checkpoint = next_seq === null ? signCheckpoint(services, client_id, verified, context.now_ms) : null
+  return { client_id, entries: signed, next_seq, checkpoint }
+}
+
+export const signEvidence: Operation<Contract['evidence.manifest']> = async (services, context, { query }) => {
+  const { client_id = null } = query
+  const projects = client_id === null ? await services.store.listProjects() : [await projectOf(services, client_id)]
+  const at_ms = context.now_ms
+  const checkpoints = []
+  for (const project of projects) {
+    const verified = await verifyBeforeSigning(services, project)
+    checkpoints.push(signCheckpoint(services, project.client_id, verified, at_ms))
+  }
+  const chains = checkpoints.map((chain) => ({ client_id: chain.client_id, entries: chain.entries, head: chain.head }))
+  const facts = { client_id, at_ms, chains }
+  return { checkpoints, manifest: { ...facts, ...services.platform.signPublicly(manifestText(facts)) } }
+}
+
+function signCheckpoint({ platform }: Services, client_id: string, { entries, head }: Verified, at_ms: number) {
+  const facts = { client_id, entries, head, at_ms }
+  return { ...facts, ...platform.signPublicly(checkpointText(facts)) }
+}
+
+/**
+ * Resolves to how far a chain goes, once all of it has been verified.
+ * @throws ApiError when it is broken
+ */
+async function verifyBeforeSigning(services: Services, project: ProjectRow): Promise<Verified> {
+  const { client_id, entries, head, problem } = await verifyOneChain(services, project)
+  if (problem === null) return { entries, head }
+  throw new ApiError('evidence_broken', { message: `The evidence chain of ${client_id} is not signed. ${problem}` })
 }
 
 export const verifyEvidence: Operation<Contract['evidence.verify']> = (services) => verifyChains(services)
@@ -82,19 +117,22 @@ type Verdict = Verified & { broken_at: number | null; problem: string | null }
 /** Verifies the chain of every project. */
 export async function verifyChains(services: VerifyServices) {
   const chains = []
-  for (const project of await services.store.listProjects()) {
-    const { client_id } = project
-    const verified: Verified = { entries: 0, head: null }
-    try {
-      chains.push({ client_id, ...(await verifyProject(services, project, verified)) })
-    } catch (error) {
-      if (!(error instanceof StorageError || error instanceof SyntaxError)) throw error
-      const broken_at = verified.entries + 1
-      const problem = `The entries from ${broken_at} on, or their rows, cannot be read: ${error.message}`
-      chains.push({ client_id, ...verified, broken_at, problem })
-    }
-  }
+  for (const project of await services.store.listProjects()) chains.push(await verifyOneChain(services, project))
   return { ok: chains.every((chain) => chain.broken_at === null), chains }
+}
+
+/** Verifies the chain of a project. Entries that cannot be read are a problem of the chain. */
+async function verifyOneChain(services: VerifyServices, project: ProjectRow): Promise<Verdict & { client_id: string }> {
+  const { client_id } = project
+  const verified: Verified = { entries: 0, head: null }
+  try {
+    return { client_id, ...(await verifyProject(services, project, verified)) }
+  } catch (error) {
+    if (!(error instanceof StorageError || error instanceof SyntaxError)) throw error
+    const broken_at = verified.entries + 1
+    const problem = `The entries from ${broken_at} on, or their rows, cannot be read: ${error.message}`
+    return { client_id, ...verified, broken_at, problem }
+  }
 }
 
 /**

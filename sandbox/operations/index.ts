@@ -8,7 +8,7 @@ import { listCallbacks, resendCallback } from './callbacks.ts'
 import { listConsent, setConsent } from './consent.ts'
 import type { Context, Operation, Services } from './context.ts'
 import { getDecision } from './decisions.ts'
-import { exportEvidence, listEvidence, verifyEvidence } from './evidence.ts'
+import { exportEvidence, listEvidence, signEvidence, verifyEvidence } from './evidence.ts'
 import { addFault, clearFaults, clearScenario, listFaults, listScenarios, removeFault, useScenario } from './faults.ts'
 import { createJob } from './jobs.ts'
 import { countFunnel, createPlacement, explainPlacement, listPlacements } from './placements.ts'
@@ -94,6 +94,7 @@ export const operations: { readonly [Id in JsonEndpointId]: Operation<Contract[I
   'billing.report': reportBilling,
   'evidence.list': listEvidence,
   'evidence.export': exportEvidence,
+  'evidence.manifest': signEvidence,
   'evidence.verify': verifyEvidence,
   'requests.list': listRequests,
   'requests.show': getRequest,

@@ -196,6 +196,10 @@ export const reasonCodes = {
       'This is not a complete, unchanged export of a sandbox.',
       'Export it again with svc sandbox export. Nothing here was changed.',
     ],
+    evidence_broken: [
+      'The evidence chain is broken, so it is not signed.',
+      'See where: svc evidence verify. Begin a new chain: svc sandbox reset, or restore a snapshot that verifies.',
+    ],
     archive_newer: ['This export was made by a newer version.', 'Update svc. Nothing here was changed.'],
     callback_url_refused: [
       'Callbacks may not be sent to this URL.',

@@ -104,7 +104,9 @@ export {
   EvidenceExport,
   EvidenceItem,
   EvidenceKind,
+  EvidenceManifest,
   EvidenceVerification,
+  SignedEvidence,
 } from './resources/evidence.ts'
 export {
   FaultDraft,

@@ -47,7 +47,7 @@ describe('an export', () => {
       ['entry', 'proj_other', 1],
       ['checkpoint', 'proj_other', null],
       ['checkpoint', 'proj_strict', null],
-      ['end', undefined, null],
+      ['manifest', null, null],
     ])
     expect(lines[6]).toMatchObject({ entries: 6, head: lines[5]!.hash, at_ms: 1_769_860_800_000 })
     const { ok, chains, public_keys } = await verify(whole)
@@ -64,10 +64,11 @@ describe('an export', () => {
 
   test('goes to a file, complete or not at all, for one project when asked', async () => {
     const { code, stdout, stderr } = await cli.svc('evidence export --file one.jsonl --client-id proj_other')
-    const one = [...whole.slice(7, 9), '{"line":"end","chains":1}', ''].join('\n')
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toBe(`Wrote ${join(cli.home, 'one.jsonl')}, 3 lines.\n`)
-    expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).toBe(one)
+    const one = await readFile(join(cli.home, 'one.jsonl'), 'utf8')
+    expect(one.split('\n').slice(0, 2)).toEqual(whole.slice(7, 9))
+    expect(JSON.parse(one.split('\n')[2]!)).toMatchObject({ line: 'manifest', client_id: 'proj_other', chains: [{}] })
     const again = await cli.svc('evidence export --file one.jsonl')
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('or --force to replace it') })
     const failed = await cli.svc('evidence export --file one.jsonl --force --client-id proj_nobody')
@@ -79,8 +80,15 @@ describe('an export', () => {
     expect(await readFile(join(cli.home, 'one.jsonl'), 'utf8')).not.toBe(one)
   })
 
+  test('takes its file as an argument or as --file, and not two', async () => {
+    expect((await cli.svc('evidence export named.jsonl')).code).toBe(0)
+    expect((await readFile(join(cli.home, 'named.jsonl'), 'utf8')).split('\n')).toEqual(whole)
+    const { code, stderr } = await cli.svc('evidence export named.jsonl --file other.jsonl')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('name different files')])
+  })
+
   test('prints a table of its chains', async () => {
-    await cli.svc('evidence export --file all.jsonl')
+    await cli.svc('evidence export all.jsonl')
     const { stdout } = await cli.svc('evidence verify all.jsonl')
     expect(stdout.replace(/[0-9a-f]{16}/g, '<hash>').replace(/by [\w-]{43}/, 'by <key>')).toBe(`\
 project      chain  entries  head              problem
@@ -100,11 +108,21 @@ describe('every manipulation of an export is found', () => {
     ['the first entry removed', () => whole.toSpliced(0, 1), 1, /Entry 1 is missing/],
     ['two entries exchanged', () => whole.with(3, whole[4]!).with(4, whole[3]!), 4, /Entry 4 is missing/],
     ['the last entries removed', () => whole.toSpliced(4, 2), 5, /signed over 6 entries/],
-    ['the checkpoint removed', () => whole.toSpliced(6, 1), 7, /cut off/],
-    ['the end removed with its checkpoint', () => whole.toSpliced(3, 4), 4, /cut off/],
-    ['a line torn', () => whole.with(5, whole[5]!.slice(0, 40)), 6, /Line 6 is not a line/],
-    ['a project removed', () => whole.toSpliced(7, 2), 1, /3 chains were exported, 2 are there/],
-    ['an entry after the checkpoint', () => whole.toSpliced(7, 0, whole[0]!), 7, /after the checkpoint/],
+    ['the checkpoint removed', () => whole.toSpliced(6, 1), 7, /Line 7: The checkpoint of proj_demo is missing/],
+    [
+      'the end removed with its checkpoint',
+      () => whole.toSpliced(3, 4),
+      4,
+      /Line 4: The checkpoint of proj_demo is missing/,
+    ],
+    ['a line torn', () => whole.with(5, whole[5]!.slice(0, 40)), 6, /Line 6: It is not a line/],
+    ['a project removed', () => whole.toSpliced(7, 2), 1, /Line 9: The manifest lists proj_other as chain 2/],
+    [
+      'an entry after the checkpoint',
+      () => whole.toSpliced(7, 0, whole[0]!),
+      1,
+      /Line 8: The chain of proj_demo has already ended/,
+    ],
     [
       'the end removed and the count of the checkpoint changed',
       () => edited(6, (line) => ({ ...line, entries: 5, head: JSON.parse(whole[4]!).hash as string })).toSpliced(5, 1),
@@ -131,12 +149,15 @@ describe('every manipulation of an export is found', () => {
     const { public_keys } = await verify(whole)
     expect((await verify(whole, `--public-key ${public_keys[0]}`)).ok).toBe(true)
     const { ok, chains } = await verify(whole, `--public-key ${'A'.repeat(43)}`)
-    expect([ok, chains[0]!.problem]).toEqual([false, `The checkpoint was signed by another key: ${public_keys[0]}.`])
+    expect([ok, chains[0]!.problem]).toEqual([
+      false,
+      `Line 7: The checkpoint was signed by another key: ${public_keys[0]}.`,
+    ])
   })
 
   test('a file that is no export, and a missing one', async () => {
     expect(await verify(['hello'])).toMatchObject({ ok: false, chains: [{ client_id: '-', broken_at: 1 }] })
-    expect(await verify([''])).toMatchObject({ ok: false, chains: [{ problem: 'It is empty.' }] })
+    expect(await verify([''])).toMatchObject({ ok: false, chains: [{ problem: 'Line 1: It is empty.' }] })
     const missing = await svc('evidence verify nowhere.jsonl', offline)
     expect([missing.code, missing.stdout]).toEqual([2, ''])
     expect(missing.stderr).toContain('nowhere.jsonl cannot be read')

@@ -1,8 +1,8 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { manualClock } from '../../sandbox/index.ts'
-import { checkpointText, type EvidenceExport } from '../../src/contract/resources/evidence.ts'
-import { asked, beacon, fill, folder, key, otherKey, type Stage, stage } from './stage.ts'
+import { checkpointText, type EvidenceExport, manifestText } from '../../src/contract/resources/evidence.ts'
+import { asked, beacon, edit, fill, folder, key, otherKey, type Stage, stage } from './stage.ts'
 
 const params = { client_id: 'proj_demo' }
 
@@ -80,4 +80,62 @@ test('a checkpoint is signed by the key of the install, the same after a restart
   await using elsewhere = await stage()
   keys.add((await elsewhere.api.accept('evidence.export', { params })).body.checkpoint!.public_key)
   expect(keys.size).toBe(2)
+})
+
+test('a manifest signs how far each chain goes, of every project or of one, at one time', async () => {
+  await using on = await stage()
+  await live(on)
+  for (const query of [{}, { client_id: 'proj_other' }]) {
+    const { checkpoints, manifest } = (await on.api.accept('evidence.manifest', { query })).body
+    const expected = [
+      ['proj_demo', 2],
+      ['proj_other', 1],
+      ['proj_strict', 0],
+    ].filter(([client_id]) => [undefined, client_id].includes(query.client_id))
+    expect(manifest.chains.map(({ client_id, entries }) => [client_id, entries])).toEqual(expected)
+    expect([manifest.client_id, manifest.at_ms]).toEqual([query.client_id ?? null, on.clock.now()])
+    expect(checkpoints.map(({ client_id, entries, head }) => ({ client_id, entries, head }))).toEqual(manifest.chains)
+    expect(new Set(checkpoints.map(({ at_ms }) => at_ms))).toEqual(new Set([manifest.at_ms]))
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: manifest.public_key }, format: 'jwk' })
+    const holds = (text: string) => verify(null, Buffer.from(text), key, Buffer.from(manifest.signature, 'base64url'))
+    expect(holds(manifestText(manifest))).toBe(true)
+    expect(holds(manifestText({ ...manifest, chains: manifest.chains.slice(1) }))).toBe(false)
+  }
+  const nobody = { query: { client_id: 'proj_nobody' } }
+  expect((await on.api.refuse('evidence.manifest', nobody)).status).toBe(404)
+})
+
+test('a checkpoint covers the whole chain, wherever the export begins', async () => {
+  await using on = await stage()
+  await live(on)
+  for (const after_seq of [1, 2, 99]) {
+    const { body } = await on.api.accept('evidence.export', { params, query: { after_seq } })
+    expect([after_seq, body.checkpoint]).toMatchObject([after_seq, { entries: 2 }])
+  }
+})
+
+test('a broken chain is not signed, and its entries can be read', async () => {
+  using dir = folder()
+  const options = { database: `${dir.path}/sandbox.db`, clock: manualClock() }
+  {
+    await using on = await stage(options)
+    await live(on)
+  }
+  edit(options.database, (db) => void db.exec('UPDATE evidence SET at_ms = at_ms + 1 WHERE project_id = 1 AND seq = 2'))
+  await using on = await stage(options)
+  const refused = [
+    await on.api.refuse('evidence.manifest'),
+    await on.api.refuse('evidence.manifest', { query: params }),
+    await on.api.refuse('evidence.export', { params }),
+  ]
+  for (const { body } of refused) {
+    expect(body).toMatchObject({
+      reason_code: 'evidence_broken',
+      message: expect.stringMatching(/proj_demo is not signed\. Entry 2 states another at_ms/),
+    })
+  }
+  const { entries, checkpoint } = (await on.api.accept('evidence.export', { params, query: { checkpoint: 'false' } }))
+    .body
+  expect([entries.length, checkpoint]).toEqual([2, null])
+  await on.api.accept('evidence.manifest', { query: { client_id: 'proj_other' } })
 })

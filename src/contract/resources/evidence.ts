@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isObject, type JsonObject, parseJson } from '../../foundation/json.ts'
 import { declareEndpoints, reading } from '../endpoint.ts'
-import { EpochMs, page, pageQuery, queryNumber, Since, SlotFilter } from '../fields.ts'
+import { BooleanText, EpochMs, page, pageQuery, queryNumber, Since, SlotFilter } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, strictObject } from '../objects.ts'
 
 export const EvidenceKind = z.enum(['decision', 'consent', 'beacon'])
@@ -34,11 +34,36 @@ export const Checkpoint = assumedObject('A77', () => ({
 }))
 export type Checkpoint = z.infer<typeof Checkpoint>
 
+export const EvidenceManifest = assumedObject('A77', () => ({
+  client_id: z.string().nullable().describe('The only project that was asked for; null: every project is listed.'),
+  at_ms: EpochMs.describe('When it was signed. Its checkpoints have the same time.'),
+  chains: z
+    .array(
+      assumedObject('A77', () => ({
+        client_id: z.string().describe('Project ID.'),
+        entries: z.int().min(0).describe('Entries in the chain.'),
+        head: z.string().nullable().describe('Hash of the last entry; null for an empty chain.'),
+      })),
+    )
+    .describe('The chains of the export, in its order.'),
+  public_key: z.string().describe('Ed25519 public key of this installation, base64url.'),
+  signature: z.string().describe('Over the canonical JSON of the fields above it and kind and v; base64url.'),
+}))
+export type EvidenceManifest = z.infer<typeof EvidenceManifest>
+
+export const SignedEvidence = assumedObject('A77', () => ({
+  checkpoints: z.array(Checkpoint).describe('One per chain, in the order of the manifest.'),
+  manifest: EvidenceManifest.describe('Signed over the list of chains.'),
+}))
+export type SignedEvidence = z.infer<typeof SignedEvidence>
+
 export const EvidenceExport = assumedObject('A77', () => ({
   client_id: assumed(z.string(), 'A93', 'Project ID.'),
   entries: z.array(EvidenceEntry).describe('Oldest first.'),
   next_seq: z.int().nullable().describe('Send as after_seq for the next part; null at the end.'),
-  checkpoint: Checkpoint.nullable().describe('Signed over the whole chain; present in its last part.'),
+  checkpoint: Checkpoint.nullable().describe(
+    'Signed over the whole chain; present in its last part, unless checkpoint=false.',
+  ),
 }))
 export type EvidenceExport = z.infer<typeof EvidenceExport>
 
@@ -134,6 +159,12 @@ export function checkpointText({ client_id, entries, head, at_ms }: CheckpointFa
   )
 }
 
+/** Returns the canonical JSON (RFC 8785) of a manifest that is signed. */
+export function manifestText({ at_ms, chains, client_id }: Omit<EvidenceManifest, 'public_key' | 'signature'>): string {
+  const listed = chains.map((chain) => ({ client_id: chain.client_id, entries: chain.entries, head: chain.head }))
+  return JSON.stringify({ at_ms, chains: listed, client_id, kind: 'manifest', v: 1 })
+}
+
 export const control = declareEndpoints({
   'evidence.list': {
     ...reading,
@@ -153,7 +184,8 @@ export const control = declareEndpoints({
     ...reading,
     path: '/_sandbox/projects/{client_id}/evidence',
     summary: 'Export evidence with a signed checkpoint',
-    description: 'The chain of a project from its first entry, in parts; the last part has the checkpoint.',
+    description:
+      'The chain of a project from its first entry, in parts; the last part has the checkpoint. A broken chain is not signed.',
     params: assumedObject('A93', () => ({ client_id: z.string().describe('Project ID.') })),
     query: assumedObject('A77', () => ({
       after_seq: queryNumber(z.int().min(0))
@@ -164,9 +196,24 @@ export const control = declareEndpoints({
         'A93',
         'Entries in a part, 1 to 1000; default 1000.',
       ),
+      checkpoint: BooleanText.optional().describe(
+        'false: only entries, which are not verified, also of a broken chain.',
+      ),
     })),
     response: EvidenceExport,
-    errors: ['not_found'],
+    errors: ['not_found', 'evidence_broken'],
+  },
+  'evidence.manifest': {
+    ...reading,
+    path: '/_sandbox/evidence/manifest',
+    summary: 'Sign a manifest of the evidence chains',
+    description:
+      'Verifies the chains and signs how far they go: a checkpoint for each, and a manifest of all of them, with which an export ends. A broken chain is not signed.',
+    query: assumedObject('A77', () => ({
+      client_id: z.string().optional().describe('Only this project; absent: every project.'),
+    })),
+    response: SignedEvidence,
+    errors: ['not_found', 'evidence_broken'],
   },
   'evidence.verify': {
     ...reading,

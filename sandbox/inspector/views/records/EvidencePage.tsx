@@ -124,16 +124,16 @@ function Entry({ id }: { id: string }) {
   const after_seq = Math.max(0, seq - around - 1)
   const resource = useResource('evidence.export', {
     params: { client_id },
-    query: { after_seq, limit: 2 * around + 1 },
+    query: { after_seq, limit: 2 * around + 1, checkpoint: 'false' },
   })
   return (
     <Page title={id} copies="name of this entry" lead={`Entry ${seq} of the ${client_id} chain, with its neighbors`}>
       <Shown resource={resource} missing={<Empty icon="chain" title="No such project" />}>
-        {({ entries, checkpoint }) =>
+        {({ entries, next_seq }) =>
           entries.some((entry) => entry.seq === seq) ? (
             <Panel
               title="Chain"
-              lead={checkpoint === null ? undefined : `The chain ends with entry ${checkpoint.entries}.`}
+              lead={next_seq === null ? `The chain ends with entry ${entries.at(-1)!.seq}.` : undefined}
             >
               <EvidenceEntries entries={entries} client_id={client_id} opened_seq={seq} />
             </Panel>

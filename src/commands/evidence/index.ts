@@ -1,0 +1,195 @@
+/**
+ * `svc evidence`: verifies and lists it; `export` writes it to a file with signed checkpoints, `tamper` a copy of that file
+ * that fails to verify.
+ */
+import { resolve } from 'node:path'
+import { Argument, Option } from 'commander'
+import { callEndpoint, endpointCommand, namedProject, projectFilter } from '../../cli/endpoint/endpoint-command.ts'
+import { countFromOne } from '../../cli/endpoint/input.ts'
+import { type Column, paintDim, tableLines } from '../../cli/output/table.ts'
+import type { Style } from '../../cli/output/terminal.ts'
+import { plural } from '../../cli/output/text.ts'
+import type { Command, Noun, Session } from '../../cli/run/command.ts'
+import { CliError, exitCodes, nothingChecked } from '../../cli/run/errors.ts'
+import type { CallInput } from '../../client/exchange.ts'
+import type { EvidenceVerification } from '../../contract/resources/evidence.ts'
+import { forceOption, writeAtomically } from '../files.ts'
+import { createExportReader, parseLine, readLines, writeLine } from './export-file.ts'
+
+const exportEvidence = endpointCommand('evidence.export', {
+  details:
+    'Writes JSON lines for every project, or for the one of --client-id: its entries, oldest first, then the checkpoint. The last line is a signed manifest of the chains. A broken chain is not exported. A file is complete or not written at all; an existing one is replaced only with --force.',
+  arguments: [new Argument('[file]', 'file to write; default: stdout')],
+  options: [new Option('--file <file>', 'the same as the argument'), forceOption()],
+  examples: ['evidence export', 'evidence export evidence.jsonl --force'],
+  async run(session, { args, options }) {
+    const { host, out } = session
+    if (args[0] !== undefined && options.file !== undefined && args[0] !== options.file)
+      throw new CliError('usage', 'argument_invalid', 'The argument and --file name different files.', 'Give one.')
+    const file = args[0] ?? (options.file as string | undefined)
+    if (file === undefined) {
+      for await (const line of exportedLines(session)) out.raw(line)
+      return 0
+    }
+    const path = resolve(host.cwd, file)
+    let count = 0
+    const counted = async function* () {
+      for await (const line of exportedLines(session)) {
+        count++
+        yield line
+      }
+    }
+    await writeAtomically(session, path, counted(), { overwrite: options.overwrite === true })
+    out.note(`Wrote ${path}, ${count} lines.`)
+    return 0
+  },
+})
+
+const tamperEvidence: Command = {
+  name: 'tamper',
+  summary: 'Copy an export with one entry changed, to see verify fail',
+  details: 'A test aid. It reads an export and writes another file; the evidence of the sandbox does not change.',
+  arguments: [new Argument('<export>', 'file written by svc evidence export'), new Argument('<copy>', 'file to write')],
+  options: [new Option('--seq <n>', 'position of the entry to change; default: the first').argParser(countFromOne)],
+  examples: ['evidence tamper evidence.jsonl tampered.jsonl', 'evidence tamper evidence.jsonl tampered.jsonl --seq 1'],
+  async run(session, { args, options }) {
+    const [from, to] = args.map((path) => resolve(session.host.cwd, path as string)) as [string, string]
+    if (from === to)
+      throw new CliError('usage', 'argument_invalid', 'The copy must be a different file from the export.')
+    const seq = (options.seq as number | undefined) ?? 1
+    const client_id = namedProject(session)
+    let changed: string | null = null
+    const copied = async function* () {
+      for await (const { bytes, isWhole } of readLines(from)) {
+        const line = changed === null ? parseLine(bytes.toString('utf8')) : null
+        if (line?.line === 'entry' && line.seq === seq && (client_id ?? line.client_id) === line.client_id) {
+          changed = line.client_id
+          const entry = line.entry.replace(/"at_ms":(\d+)/, (_, at_ms: string) => `"at_ms":${Number(at_ms) + 1}`)
+          yield `${writeLine({ ...line, entry })}\n`
+        } else {
+          yield bytes
+          if (isWhole) yield '\n'
+        }
+      }
+      if (changed === null) throw new CliError('usage', 'entry_missing', `${from} has no entry ${seq} to change.`)
+    }
+    await writeAtomically(session, to, copied(), { overwrite: true })
+    session.out.note(`Changed entry ${seq} of ${changed} in ${to}. To see it found: svc evidence verify ${args[1]}`)
+    return 0
+  },
+}
+
+/**
+ * Yields the lines of an export, each with its line break, after the reader of exports has accepted it. Entries that are
+ * appended in the meantime are left out.
+ */
+async function* exportedLines(session: Session): AsyncGenerator<string> {
+  const { client_id: only } = await projectFilter(session)
+  const query = only === undefined ? {} : { client_id: only }
+  const { checkpoints, manifest } = (await callEndpoint(session, 'evidence.manifest', { query })).data
+  const reader = createExportReader(manifest.public_key)
+  const checked = (line: Parameters<typeof writeLine>[0]) => {
+    const text = writeLine(line)
+    if (reader.add(Buffer.from(text), true)) return `${text}\n`
+    const problem = reader.finish().chains.at(-1)?.problem
+    const message = `The evidence changed while it was exported. ${problem}`
+    throw new CliError('service', 'evidence_changed', message, 'Export it again. Nothing else may reset the sandbox.')
+  }
+  for (const checkpoint of checkpoints) {
+    const { client_id, entries } = checkpoint
+    for (let after_seq = 0; after_seq < entries; ) {
+      const limit = Math.min(1000, entries - after_seq)
+      const input: CallInput = { params: { client_id }, query: { after_seq, limit, checkpoint: 'false' } }
+      const { data } = await callEndpoint(session, 'evidence.export', input)
+      for (const entry of data.entries) yield checked({ line: 'entry', client_id, ...entry })
+      if (data.entries.length === 0) break
+      after_seq += data.entries.length
+    }
+    yield checked({ line: 'checkpoint', ...checkpoint })
+  }
+  yield checked({ line: 'manifest', ...manifest })
+}
+
+const chainColumns: readonly Column[] = [
+  { name: 'project' },
+  { name: 'chain', paint: (cell, style) => (cell === 'holds' ? style.green(cell) : style.red(cell)) },
+  { name: 'entries' },
+  { name: 'head', rank: 2, paint: paintDim },
+  { name: 'problem', kind: 'prose' },
+]
+
+export const evidence: Noun = {
+  summary: 'Check and export the evidence that billing is based on',
+  commands: [
+    endpointCommand('evidence.list', {
+      empty: 'No evidence yet. Create a placement: svc placements create',
+      examples: ['evidence list', 'evidence list --kind consent -o jsonl'],
+      columns: [
+        { name: 'when', field: 'at_ms', kind: 'time', paint: paintDim },
+        { name: 'project', field: 'client_id', rank: 2 },
+        { name: 'seq' },
+        { name: 'kind' },
+        { name: 'slot', field: 'slot_id', kind: 'id' },
+        { name: 'hash', least: 12, paint: paintDim },
+      ],
+    }),
+    exportEvidence,
+    verify(),
+    tamperEvidence,
+  ],
+}
+
+/** Verifies the chains of the sandbox, or of an export without any service. */
+function verify(): Command {
+  const live = endpointCommand('evidence.verify', {
+    details:
+      'With an export it checks the file offline, up to its first wrong line: its entries as the sandbox does, its checkpoints, its manifest, and the spelling of each line. A broken chain is exit code 5, and so is evidence without an entry.',
+    examples: ['evidence verify', 'evidence verify evidence.jsonl -o json'],
+    arguments: [new Argument('[export]', 'file written by svc evidence export; default: the sandbox')],
+    options: [new Option('--public-key <key>', 'key that must have signed the export; default: any')],
+    exitCode,
+    tables: [chainColumns],
+    text: (verification, _, style) => chainTable(verification, style),
+  })
+  return {
+    ...live,
+    async run(session, input) {
+      const [file] = input.args
+      if (file === undefined && input.options.publicKey !== undefined) {
+        const hint = 'Name its file: svc evidence verify FILE --public-key KEY'
+        throw new CliError('usage', 'argument_missing', '--public-key is for an export.', hint)
+      }
+      if (file === undefined) return live.run(session, input)
+      const public_key = (input.options.publicKey as string | undefined) ?? null
+      const reader = createExportReader(public_key)
+      for await (const { bytes, isWhole } of readLines(resolve(session.host.cwd, file)))
+        if (!reader.add(bytes, isWhole)) break
+      const verification = reader.finish()
+      session.out.data(verification, (style) => [
+        ...chainTable(verification, style),
+        ...verification.public_keys.map((key) => style.dim(`signed by ${key}`)),
+      ])
+      return exitCode(verification)
+    },
+  }
+}
+
+/** @throws CliError when there is no entry to verify */
+function exitCode({ ok, chains }: EvidenceVerification): number {
+  if (ok && chains.every(({ entries }) => entries === 0)) {
+    const message = `No evidence was verified: ${plural(chains.length, 'chain')} with 0 entries.`
+    throw nothingChecked(message, 'Create a placement first: svc placements create')
+  }
+  return ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
+}
+
+function chainTable({ chains }: EvidenceVerification, style: Style): string[] {
+  const rows = chains.map(({ client_id, entries, head, broken_at, problem }) => ({
+    project: client_id,
+    chain: broken_at === null ? 'holds' : `broken at ${broken_at}`,
+    entries,
+    head: head?.slice(0, 16),
+    problem,
+  }))
+  return tableLines(chainColumns, rows, style)
+}
