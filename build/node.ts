@@ -18,6 +18,7 @@ const root = join(import.meta.dirname, '..')
 const codeSplitting = {
   includeDependenciesRecursively: false,
   groups: [
+    { name: 'captured-globals', test: /build\/captured-globals\.ts/ },
     {
       name: 'cli',
       test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(command-line|command|errors)|output\/(terminal|table|text)|settings\/table)|foundation\/nearest-name)\.ts/,
@@ -40,6 +41,25 @@ const codeSplitting = {
       test: /sandbox\/(sandbox-error|store\/[\w-]+|store\/sqlite\/(?!\w+-worker)[\w/-]+)\.ts/,
     },
   ],
+}
+
+/** Imports of one module in place of the globals of the same names. */
+function globalsFrom(module: string, ...names: string[]): Record<string, [string, string]> {
+  return Object.fromEntries(names.map((name) => [name, [module, name]]))
+}
+
+/**
+ * Globals that fake timers and DOM environments replace, also in the libraries that are bundled: the sandbox runs in the
+ * process of a test.
+ */
+const captured = join(import.meta.dirname, 'captured-globals.ts')
+const platformGlobals = {
+  ...globalsFrom(captured, 'setTimeout', 'setInterval', 'setImmediate'),
+  ...globalsFrom(captured, 'clearTimeout', 'clearInterval', 'clearImmediate'),
+  'process.nextTick': [captured, 'nextTick'] satisfies [string, string],
+  'performance.now': [captured, 'performanceNow'] satisfies [string, string],
+  ...globalsFrom('node:url', 'URL', 'URLSearchParams'),
+  ...globalsFrom('node:util', 'TextDecoder', 'TextEncoder'),
 }
 
 /**
@@ -85,6 +105,7 @@ export async function buildNode(outDir: string): Promise<void> {
       minify: false,
       reportCompressedSize: false,
       rolldownOptions: {
+        transform: { inject: platformGlobals },
         input: Object.fromEntries(
           Object.entries(entries).map(([file, source]) => [file.replace(/\.js$/, ''), join(root, source)]),
         ),

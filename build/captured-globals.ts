@@ -1,0 +1,11 @@
+/**
+ * What fake timers replace, taken when the first chunk loads. Fake timers change the modules of Node too, so a chunk that
+ * is loaded later must not take them itself.
+ */
+import { performance } from 'node:perf_hooks'
+import process from 'node:process'
+import timers from 'node:timers'
+
+export const { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate } = timers
+export const nextTick = process.nextTick
+export const performanceNow = performance.now.bind(performance)
