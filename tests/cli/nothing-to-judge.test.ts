@@ -109,7 +109,7 @@ test('no other module ends a command with exit code 5', () => {
     'beacons',
     'contract',
     'doctor',
-    'evidence',
+    'evidence/index',
     'qa/hosts',
     'qa/index',
     'qa/observe',

@@ -3,7 +3,7 @@
  * shell, where `svc` is this checkout. Both find the sandbox of their page.
  */
 import { spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
@@ -113,7 +113,8 @@ async function runStart(args: string): Promise<Result> {
   const home = temporaryDirectory()
   const free = args.includes('--port') ? args : `${args} --port 0`
   const stop = setInterval(() => {
-    if (existsSync(join(home, 'sandboxes', `${process.pid}.json`))) handlers.at(-1)?.('SIGINT')
+    const locators = join(home, 'sandboxes')
+    if (existsSync(locators) && readdirSync(locators).length > 0) handlers.at(-1)?.('SIGINT')
   }, 20)
   try {
     return await svc(free, {

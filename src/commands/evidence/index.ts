@@ -134,6 +134,7 @@ export const evidence: Noun = {
       ],
     }),
     exportEvidence,
+    endpointCommand('evidence.manifest', { examples: ['evidence manifest', 'evidence manifest -o json'] }),
     verify(),
     tamperEvidence,
   ],
