@@ -216,7 +216,8 @@ export function groupCommit(
 
 const storageCodes = /^SQLITE_(FULL|READONLY|BUSY|LOCKED|IOERR|CANTOPEN|CORRUPT|NOTADB|NOMEM|PROTOCOL)/
 
-function isStorageFailure(error: unknown): boolean {
+/** Whether the database refuses everything, not this statement alone. */
+export function isStorageFailure(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && storageCodes.test(error.code)
 }
 

@@ -15,7 +15,7 @@ import {
   toPage,
 } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
-import type { Connection } from './group-commit.ts'
+import { type Connection, isStorageFailure } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
 import { createFilter, type Filter, metaValue } from './rows.ts'
 
@@ -41,7 +41,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
   let buffer: ExchangeRow[] = []
   /** Rows of the open transaction, which are not stored before its commit. */
   let written: ExchangeRow[] = []
-  /** Rows that were lost while the database refused writes. */
+  /** Rows that were lost: refused, or too many while the database refused writes. */
   let lost = 0
   const foreign = createForeignExchanges()
   /** The number of rows in the table; null until they are counted, which reads all of its pages, once, at startup. */
@@ -53,6 +53,35 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
   const sizeNow = () => {
     if (size === null) committedSize = size = count.get() as number
     return size
+  }
+
+  /** Stores a row, and returns whether it could. A row that is refused costs nothing but itself: its request has taken effect. */
+  const tryInsert = (row: ExchangeRow): boolean => {
+    try {
+      insert.run(
+        row.id,
+        row.at_ms,
+        row.method,
+        row.path,
+        row.status,
+        row.error,
+        row.reason_code,
+        row.duration_us,
+        row.project_id,
+        row.session_id,
+        row.slot_id,
+        row.key_kind,
+        row.key_id,
+        row.request_headers,
+        row.request_body,
+        row.response_headers,
+        row.response_body,
+      )
+      return true
+    } catch (error) {
+      if (isStorageFailure(error)) throw error
+      return false
+    }
   }
 
   /** Reads the table with the rows that were buffered. */
@@ -127,28 +156,10 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
       const before = sizeNow()
       buffer = []
       written = rows
-      for (const row of rows) {
-        insert.run(
-          row.id,
-          row.at_ms,
-          row.method,
-          row.path,
-          row.status,
-          row.error,
-          row.reason_code,
-          row.duration_us,
-          row.project_id,
-          row.session_id,
-          row.slot_id,
-          row.key_kind,
-          row.key_id,
-          row.request_headers,
-          row.request_body,
-          row.response_headers,
-          row.response_body,
-        )
-      }
-      size = before + rows.length
+      let stored = 0
+      for (const row of rows) if (tryInsert(row)) stored += 1
+      lost += rows.length - stored
+      size = before + stored
       if (size <= limit + slack) return
       const surplus = size - limit
       prune.run(surplus)
