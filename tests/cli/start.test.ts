@@ -30,25 +30,30 @@ function startWith(env: Record<string, string>, ...args: string[]): Running {
 }
 
 describe('svc start -o json', () => {
-  test('prints one line when ready, is found without settings, and a signal leaves nothing behind', async () => {
-    const home = temporaryDirectory()
-    const { child, firstLine, ended } = start(home, '--port', '0', '--ephemeral', '-o', 'json')
-    const ready = JSON.parse(await firstLine) as Record<string, unknown>
-    expect(Object.keys(ready)).toEqual(['url', 'inspector_url', 'database', 'pid', 'version', 'projects'])
-    expect(ready).toMatchObject({ database: ':memory:', pid: child.pid })
-    expect(await readdir(join(home, 'sandboxes'))).toEqual([expect.stringMatching(`^${child.pid}(-\\d+)?\\.json$`)])
+  const inMemory = [['--ephemeral'], ['--db', ':memory:']]
+  test.each(inMemory)(
+    'prints one line when ready, is found without settings, and a signal leaves nothing behind: %s %s',
+    async (...flags) => {
+      const home = temporaryDirectory()
+      const { child, firstLine, ended } = start(home, '--port', '0', ...flags, '-o', 'json')
+      const ready = JSON.parse(await firstLine) as Record<string, unknown>
+      expect(Object.keys(ready)).toEqual(['url', 'inspector_url', 'database', 'pid', 'version', 'projects'])
+      expect(ready).toMatchObject({ database: ':memory:', pid: child.pid })
+      expect(await readdir(join(home, 'sandboxes'))).toEqual([expect.stringMatching(`^${child.pid}(-\\d+)?\\.json$`)])
 
-    const created = await spawnSvc(['placements', 'create', '--expect', 'fill', '-o', 'json'], { SVC_HOME: home }).ended
-    expect(created.code, created.stderr).toBe(0)
-    expect(JSON.parse(created.stdout)).toMatchObject({ status: 'ready' })
+      const created = await spawnSvc(['placements', 'create', '--expect', 'fill', '-o', 'json'], { SVC_HOME: home })
+        .ended
+      expect(created.code, created.stderr).toBe(0)
+      expect(JSON.parse(created.stdout)).toMatchObject({ status: 'ready' })
 
-    child.kill('SIGTERM')
-    const { code, stdout, stderr } = await ended
-    expect({ code, stderr }).toEqual({ code: 0, stderr: 'SIGTERM: stopping\nstopped\n' })
-    expect(stdout.trimEnd().split('\n')).toHaveLength(1)
-    expect(await readdir(join(home, 'sandboxes'))).toEqual([])
-    expect(() => process.kill(child.pid as number, 0)).toThrow('ESRCH')
-  })
+      child.kill('SIGTERM')
+      const { code, stdout, stderr } = await ended
+      expect({ code, stderr }).toEqual({ code: 0, stderr: 'SIGTERM: stopping\nstopped\n' })
+      expect(stdout.trimEnd().split('\n')).toHaveLength(1)
+      expect(await readdir(join(home, 'sandboxes'))).toEqual([])
+      expect(() => process.kill(child.pid as number, 0)).toThrow('ESRCH')
+    },
+  )
 
   test('npm’s doubled Ctrl-C counts once', async () => {
     const { child, firstLine, ended } = start(temporaryDirectory(), '--port', '0', '--ephemeral', '-o', 'json')

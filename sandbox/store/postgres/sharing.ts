@@ -181,13 +181,16 @@ export function sharingMethods(
     return Math.round((before_ms + systemNow()) / 2 - row!.now_ms)
   }
 
-  /** The schemas of all namespaces of the database that belong to this role: anybody may create others that look alike. */
+  /** The schemas of all namespaces of the database: of this role, and of our tables, since others may look alike. */
   const schemas = async (): Promise<string[]> => {
     const rows = await run<{ name: string }>(
       `SELECT n.nspname AS name FROM pg_namespace n
        WHERE pg_has_role(current_user, n.nspowner, 'USAGE') AND 2 = (
          SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname IN ('svc_schema', 'node')
            AND c.relkind = 'r' AND pg_has_role(current_user, c.relowner, 'USAGE')
+       ) AND EXISTS (
+         SELECT FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'seen_at'
+         WHERE c.relnamespace = n.oid AND c.relname = 'node' AND a.atttypid = 'timestamptz'::regtype
        ) ORDER BY 1`,
     )
     return rows.map(({ name }) => name).filter((name) => ownSchema.test(name))

@@ -167,17 +167,26 @@ function demoOf(ready: Ready): string {
 
 /** Adds options of the environment and of the section `sandbox` of the config file; flags win. Notes which ones. */
 async function startOptions({ host, out, flags: settings }: Session, flags: StartOptions): Promise<StartOptions> {
-  const given = mergeStartOptions(flags, startEnvironment(host.env))
+  const given = inMemory(mergeStartOptions(flags, startEnvironment(host.env)))
   const { config } = await readSettingFiles(host, settings)
   if (config?.values.sandbox === undefined) return given
   const section = { ...config.values.sandbox }
   for (const name of ['db', 'tls_cert', 'tls_key'] as const) {
-    if (section[name] !== undefined) section[name] = resolve(dirname(config.path), section[name])
+    if (section[name] !== undefined && section[name] !== memory)
+      section[name] = resolve(dirname(config.path), section[name])
   }
-  const merged = mergeStartOptions(given, section)
+  const merged = inMemory(mergeStartOptions(given, section))
   const used = Object.keys(merged).filter((name) => !(name in given))
   if (used.length > 0) out.note(`From ${config.path}: ${used.join(', ')}.`)
   return merged
+}
+
+/** SQLite's own name for a database without a file. */
+const memory = ':memory:'
+
+function inMemory({ db, ...options }: StartOptions): StartOptions {
+  if (db === undefined) return options
+  return db === memory ? { ...options, ephemeral: true } : { ...options, db }
 }
 
 /** Starts a sandbox, on the next free port if the default one is taken. Throws CliError if it cannot start. */
@@ -188,7 +197,7 @@ export async function startOnFreePort(
   const home = stateDirectory(session.host)
   const { store } = options
   const isFile = store === undefined && options.ephemeral !== true
-  const database = !isFile ? ':memory:' : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
+  const database = !isFile ? memory : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
   if (isFile && options.db === undefined) createStateDirectory(home)
   const certificate = await certificateOf(session.host, home, options)
   const { startSandbox, SandboxError } = await import('../../../sandbox/index.ts')
