@@ -9,3 +9,4 @@ import timers from 'node:timers'
 export const { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate } = timers
 export const nextTick = process.nextTick
 export const performanceNow = performance.now.bind(performance)
+export const { now: dateNow } = Date

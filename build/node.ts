@@ -58,6 +58,7 @@ const platformGlobals = {
   ...globalsFrom(captured, 'clearTimeout', 'clearInterval', 'clearImmediate'),
   'process.nextTick': [captured, 'nextTick'] satisfies [string, string],
   'performance.now': [captured, 'performanceNow'] satisfies [string, string],
+  'Date.now': [captured, 'dateNow'] satisfies [string, string],
   ...globalsFrom('node:url', 'URL', 'URLSearchParams'),
   ...globalsFrom('node:util', 'TextDecoder', 'TextEncoder'),
 }

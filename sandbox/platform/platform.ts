@@ -11,9 +11,6 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 
-/** The system clock, taken before a test replaces `Date` by a fake one. */
-const systemNow = Date.now
-
 export interface Platform {
   readonly clock: Clock
   /** A seed, or null when identifiers and tokens are random. */
@@ -100,7 +97,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     clock: options.clock ?? sandboxClock(),
     seed,
     newId() {
-      const now = seed === null ? (systemNow() - idEpoch_ms) * idsPerMs : 0
+      const now = seed === null ? (Date.now() - idEpoch_ms) * idsPerMs : 0
       lastId = now > lastId ? now : lastId + 1
       const node = nodeOf?.() ?? null
       if (node !== null) lastId += (mostNodes + node - (lastId % mostNodes)) % mostNodes
@@ -241,7 +238,7 @@ export function manualClock(start_ms = Date.UTC(2026, 0, 1)): ManualClock {
 function adjustableClock(start: ClockState): Clock {
   let { offset_ms, frozen_at_ms } = start
   const alarms = new Set<Alarm>()
-  const now = () => frozen_at_ms ?? systemNow() + offset_ms
+  const now = () => frozen_at_ms ?? Date.now() + offset_ms
 
   return {
     now,
@@ -252,13 +249,13 @@ function adjustableClock(start: ClockState): Clock {
       return () => cancel(alarm)
     },
     advance: (by_ms) => moveTo(now() + by_ms),
-    set: (to_ms) => moveTo(to_ms ?? systemNow(), to_ms === null ? 0 : undefined),
+    set: (to_ms) => moveTo(to_ms ?? Date.now(), to_ms === null ? 0 : undefined),
     freeze() {
       frozen_at_ms = now()
       resetTimers()
     },
     resume() {
-      offset_ms = now() - systemNow()
+      offset_ms = now() - Date.now()
       frozen_at_ms = null
       resetTimers()
     },
@@ -268,14 +265,14 @@ function adjustableClock(start: ClockState): Clock {
       resetTimers()
     },
     get offset_ms() {
-      return frozen_at_ms === null ? offset_ms : frozen_at_ms - systemNow()
+      return frozen_at_ms === null ? offset_ms : frozen_at_ms - Date.now()
     },
     get frozen() {
       return frozen_at_ms !== null
     },
   }
 
-  function moveTo(to_ms: number, exact_offset_ms = to_ms - systemNow()): void {
+  function moveTo(to_ms: number, exact_offset_ms = to_ms - Date.now()): void {
     if (frozen_at_ms === null) offset_ms = exact_offset_ms
     else frozen_at_ms = to_ms
     const due = [...alarms].filter(({ at_ms }) => at_ms <= now()).sort((a, b) => a.at_ms - b.at_ms)
