@@ -1,22 +1,29 @@
 /** A file system without times of birth: the time of the last change stands for them, and every write moves it. */
-import { readdirSync } from 'node:fs'
+import fs, { readdirSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
 import { temporaryDirectory } from '../temporary.ts'
 
-const lockFiles = vi.hoisted(() => ({ areReplaced: false, looks: 0 }))
+const lockFiles = { areReplaced: false, looks: 0 }
+const { statSync } = fs
 
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const statSync = (path: string, options: { bigint?: boolean }) => {
-    const stat = fs.statSync(path, options as { bigint: true; throwIfNoEntry: false })
+function replaceStat(stat: unknown): void {
+  Object.assign(fs, { statSync: stat })
+  // Also for the modules that have imported it.
+  syncBuiltinESMExports()
+}
+
+beforeAll(() =>
+  replaceStat((path: string, options: { bigint: true; throwIfNoEntry: false } | undefined) => {
+    const stat = statSync(path, options)
     if (stat === undefined || options?.bigint !== true) return stat
     const ino = lockFiles.areReplaced ? BigInt(++lockFiles.looks) : stat.ino
     return Object.assign(stat, { ino, birthtimeNs: stat.ctimeNs + BigInt(++lockFiles.looks) })
-  }
-  return { ...fs, statSync, default: { ...fs, statSync } }
-})
+  }),
+)
+afterAll(() => replaceStat(statSync))
 
 test('a sandbox starts on its database there, one process at a time', async () => {
   const directory = temporaryDirectory()

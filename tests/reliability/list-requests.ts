@@ -35,6 +35,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   key: ['sk_test', 'sk_live'],
   after: ['req_00000000000'],
   after_seq: ['0', '999000'],
+  checkpoint: ['true', 'false'],
   details: ['true'],
   limit: ['1000'],
   cursor: [],
@@ -143,6 +144,7 @@ export function requestsOf({ id, path, method, query }: Endpoint): Record<string
 
 /** Values of filters that have others in one list. */
 const ownValues: Readonly<Record<string, readonly string[]>> = {
+  'evidence.manifest client_id': ['proj_demo', 'proj_other'],
   'callbacks.list status': ['failed', 'delivered'],
   'beacons.list reason': ['schema_invalid', 'BELOW_THRESHOLD', 'COMPLETED_TOO_FAST,DUPLICATE'],
   'placements.list reason': ['schema_invalid', 'BELOW_THRESHOLD', 'no_demand,DUPLICATE'],

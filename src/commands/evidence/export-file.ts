@@ -9,7 +9,7 @@
 import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { z } from 'zod'
-import { unreadable } from '../../cli/run/errors.ts'
+import { CliError, unreadable } from '../../cli/run/errors.ts'
 import {
   Checkpoint,
   checkpointText,
@@ -32,9 +32,21 @@ const ExportLine = z.discriminatedUnion('line', [
 type ExportLine = z.infer<typeof ExportLine>
 type Line<Name extends ExportLine['line']> = Extract<ExportLine, { line: Name }>
 
-/** Returns a line of an export in its only spelling, without its line break. */
+/**
+ * Returns a line of an export in its only spelling, without its line break.
+ * @throws CliError when what the service sent is none
+ */
 export function writeLine(line: Exclude<ExportLine, { line: 'end' }>): string {
-  return JSON.stringify(ExportLine.parse(line))
+  const { data, error } = ExportLine.safeParse(line)
+  if (data !== undefined) return JSON.stringify(data)
+  const field = error.issues[0]?.path.join('.') ?? ''
+  const message = `The ${line.line} that the service sent is not as the contract says, at ${field}.`
+  throw new CliError(
+    'service',
+    'contract_mismatch',
+    message,
+    'Is the base URL right, and is a service of this version there?',
+  )
 }
 
 /** Returns a line of an export, or null when the text is not one, or is spelled differently. */

@@ -184,9 +184,10 @@ async function startOptions({ host, out, flags: settings }: Session, flags: Star
 /** SQLite's own name for a database without a file. */
 const memory = ':memory:'
 
-function inMemory({ db, ...options }: StartOptions): StartOptions {
-  if (db === undefined) return options
-  return db === memory ? { ...options, ephemeral: true } : { ...options, db }
+function inMemory(options: StartOptions): StartOptions {
+  if (options.db !== memory) return options
+  const { db: _, ...rest } = options
+  return { ...rest, ephemeral: true }
 }
 
 /** Starts a sandbox, on the next free port if the default one is taken. Throws CliError if it cannot start. */
