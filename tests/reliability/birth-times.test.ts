@@ -16,8 +16,8 @@ function replaceStat(stat: unknown): void {
 }
 
 beforeAll(() =>
-  replaceStat((path: string, options: { bigint: true; throwIfNoEntry: false } | undefined) => {
-    const stat = statSync(path, options)
+  replaceStat((path: string, options: { bigint?: true } | undefined) => {
+    const stat = statSync(path, options as { bigint: true; throwIfNoEntry: false })
     if (stat === undefined || options?.bigint !== true) return stat
     const ino = lockFiles.areReplaced ? BigInt(++lockFiles.looks) : stat.ino
     return Object.assign(stat, { ino, birthtimeNs: stat.ctimeNs + BigInt(++lockFiles.looks) })
