@@ -228,6 +228,7 @@ test('the beacon requests of a HAR file are judged at their own time', async () 
   const url = 'https://api.test/v1/beacons'
   const har = (...entries: unknown[]) => JSON.stringify({ log: { entries } }, null, 1)
   expect(await codes(har(request(url, render), request('https://api.test/v1/jobs', {})))).toEqual([])
+  expect(await codes(`\uFEFF${har(request(url, render))}`)).toEqual([])
   const text = har(
     request(url, render, 'text/plain;charset=UTF-8'),
     request(url, visible, 'application/json', '2026-01-31T12:05:00.001Z'),

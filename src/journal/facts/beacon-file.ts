@@ -62,12 +62,13 @@ export interface Times {
   sent_at_ms: number | null
 }
 
-export function readBeaconFile(text: string, times: Times): BeaconFile {
-  const start = text.startsWith('\uFEFF') ? 1 : 0
+export function readBeaconFile(marked: string, times: Times): BeaconFile {
+  // A byte order mark is no part of the text, and of no place in it.
+  const text = marked.replace(/^\uFEFF/, '')
   const file = { text, locate: createLocator(text), times }
-  const whole = parse(text, start, text.length)
+  const whole = parse(text, 0, text.length)
   if ('problem' in whole) {
-    const lines = linesOf(text, start).map(([from, to]) => parse(text, from, to))
+    const lines = linesOf(text).map(([from, to]) => parse(text, from, to))
     return lines.length > 1 && 'node' in lines[0]!
       ? { kind: 'json lines', beacons: lines.map((line) => beaconOf(line, file)) }
       : { kind: 'json', beacons: [beaconOf(whole, file)] }
@@ -142,10 +143,8 @@ function harBeacons(entry: Node, { text, locate, times }: SourceFile): FileBeaco
 }
 
 /** Returns the start and end of each line that is not blank. */
-function linesOf(text: string, from: number): [start: number, end: number][] {
-  return [...text.matchAll(/(?<![^\n])[^\n]*\S[^\n]*/g)]
-    .map(({ index, 0: line }): [number, number] => [Math.max(index, from), index + line.length])
-    .filter(([start, end]) => start < end)
+function linesOf(text: string): [start: number, end: number][] {
+  return [...text.matchAll(/(?<![^\n])[^\n]*\S[^\n]*/g)].map(({ index, 0: line }) => [index, index + line.length])
 }
 
 /** Deeper than any body of the contract; the service refuses it too. */
