@@ -9,7 +9,7 @@ import { openPageHost, type PageHost } from '../browser/pages/page-host.ts'
 import { createDriver } from '../browser/pages/playwright-driver.ts'
 import { runPage } from '../browser/pages/run.ts'
 import { openStage, type Stage, withPatience } from '../browser/stage.ts'
-import { engineUnderTest } from './engines.ts'
+import { closeEngine, engineUnderTest } from './engines.ts'
 
 // Most of their time they wait, each for its own page.
 vi.setConfig({ maxConcurrency: 6 })
@@ -29,6 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await host?.[Symbol.asyncDispose]()
   await stage?.[Symbol.asyncDispose]()
+  await closeEngine()
 })
 
 test.concurrent.each(pages.map((page) => [page.name, page] as const))('%s', async (_name, page) => {
