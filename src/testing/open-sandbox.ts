@@ -1,10 +1,10 @@
 /** Opens the sandbox of a test: starts one in this process, or uses one that is already running. */
 import { type Sandbox, type SandboxOptions, type SandboxProject, startSandbox } from '../../sandbox/index.ts'
 import { createClient } from '../client/index.ts'
+import { sendDirectly } from '../client/node-fetch.ts'
 import { pageOrigin } from '../contract/origins.ts'
 import type { BeaconItem } from '../contract/resources/beacons.ts'
 import { describeMissingBeacon } from './expectations.ts'
-import { loopbackFetch } from './loopback-fetch.ts'
 import { defaultWait_ms, eventually, sinceQuery, type TestSandbox, withoutUndefined } from './test-sandbox.ts'
 
 /** The sandbox of a test with the methods that only fixtures call. */
@@ -38,7 +38,7 @@ export async function attachTestSandbox(env: Readonly<Record<string, string | un
     live_secret_key: 'sk_live_sandbox_demo',
     publishable_key: SVC_PUBLISHABLE_KEY ?? 'pk_test_sandbox_demo',
   }
-  const control = createClient({ base_url: url, fetch: loopbackFetch })
+  const control = createClient({ base_url: url, fetch: sendDirectly })
   const info = await control.sandbox.info().catch((error: Error) => {
     throw new Error(
       `SVC_BASE_URL is ${url}, where no sandbox responds (${error.message}). Unset it, so that the tests start their own sandbox, or start one there.`,
@@ -53,7 +53,7 @@ function openTestSandbox(
   projects: readonly SandboxProject[],
   close: () => Promise<void>,
 ): OpenTestSandbox {
-  const client = createClient({ base_url: url, credential: keys.secret_key, fetch: loopbackFetch })
+  const client = createClient({ base_url: url, credential: keys.secret_key, fetch: sendDirectly })
   let since_ms: number | null = null
   const sandbox: OpenTestSandbox = {
     url,

@@ -131,8 +131,6 @@ const keylessSenders = new Set([
   // Certificates only: no connection.
   'src/cli/process/certificate.ts',
   'src/cli/process/trust.ts',
-  // The fetch that the fixtures' clients are given.
-  'src/testing/loopback-fetch.ts',
   // The two clients: their parameters are permitted keys.
   'src/cli/run/command.ts',
   'src/cli/run/session.ts',
