@@ -44,9 +44,9 @@ export interface Services extends DecisionServices {
   isDraining: boolean
   /** Stops the process that the sandbox is; null when it is part of another program. */
   stop: (() => void) | null
-  /** Sends a restored request to the sandbox itself, and resolves to the request_id of the new exchange. */
   /** The texts of keys that only clients on this computer may use: everyone knows them. */
   localKeys: ReadonlySet<string>
+  /** Sends a restored request to the sandbox itself, and resolves to the request_id of the new exchange. */
   resend(request: RestoredRequest, signal: AbortSignal): Promise<string>
   /** Refills every rate bucket. */
   clearRates(): Promise<void>
