@@ -285,14 +285,19 @@ test('integrity compares the counters with their rows: a chain that lost its end
   }
 })
 
-test('a start reads its own namespace only: one that cannot be read does not prevent it', async () => {
+test('a start reads its own namespace only: what others made like one is neither read nor listed', async () => {
   const { store = '' } = await storeOfItsOwn()
   const client = new pg.Client({ connectionString: store })
   await client.connect()
-  await client.query('CREATE SCHEMA svc_broken; CREATE TABLE svc_broken.svc_schema (version integer)')
+  await client.query(`CREATE SCHEMA svc_broken; CREATE TABLE svc_broken.svc_schema (version integer);
+    CREATE SCHEMA svc_alike; CREATE TABLE svc_alike.svc_schema (version integer); CREATE TABLE svc_alike.node (number integer)`)
   await client.end()
   await using on = await team(1, store)
-  expect((await connect(on.nodes[0]!).accept('sandbox.info')).body.nodes).toHaveLength(1)
+  const api = connect(on.nodes[0]!)
+  expect((await api.accept('sandbox.info')).body.nodes).toHaveLength(1)
+  const names = (await api.accept('namespaces.list')).body.items.map(({ name }) => name)
+  expect(names).toContain(on.namespace)
+  expect(names).not.toContain('alike')
 })
 
 test('a reset at one node is a new generation at the other', async () => {
