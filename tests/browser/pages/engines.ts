@@ -97,15 +97,15 @@ export const engines: Kind = {
       cases: [
         {
           id: 'older-engine',
-          does: `The engine lacks what came in the last years: ${recent.join(', ')}.`,
+          does: `The engine has nothing of what came in the last years: ${recent.join(', ')}.`,
           happens: 'The ad is shown and counted once.',
           script: 'start({ signal: new AbortController().signal })',
           phases: [{ ...shownOnce, values: { 'window.hostErrors': [] } }],
         },
       ],
     },
-    unsupported('no-shadow-root', 'Element.prototype.attachShadow', 'The engine lacks shadow roots.'),
-    unsupported('no-message-channel', 'MessageChannel', 'The engine lacks MessageChannel.'),
+    unsupported('no-shadow-root', 'Element.prototype.attachShadow', 'The engine has no shadow roots.'),
+    unsupported('no-message-channel', 'MessageChannel', 'The engine has no MessageChannel.'),
     skewed('clock-behind', -600_000, 'The clock of the device is ten minutes behind.'),
     skewed('clock-slow', -20_000, 'The clock of the device is 20 seconds behind.'),
     skewed('clock-ahead', 63_072_000_000, 'The clock of the device is two years ahead.'),
