@@ -34,7 +34,7 @@ export type {
 export type { ProjectConfig } from '../contract/resources/projects.ts'
 export type { CallOptions, ClientOptions, ResponseMeta } from './client.ts'
 export { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
-export type { Fetch, FetchInit, FetchResponse } from './exchange.ts'
+export type { Fetch } from './exchange.ts'
 export type {
   BeaconInput,
   DecisionOptions,
