@@ -148,6 +148,7 @@ describe('every manipulation of an export is found', () => {
   test('signed by another key than the given one', async () => {
     const { public_keys } = await verify(whole)
     expect((await verify(whole, `--public-key ${public_keys[0]}`)).ok).toBe(true)
+    expect((await cli.svc('evidence verify whole.jsonl --public-key nonsense')).stderr).toContain('43 characters')
     const { ok, chains } = await verify(whole, `--public-key ${'A'.repeat(43)}`)
     expect([ok, chains[0]!.problem]).toEqual([
       false,

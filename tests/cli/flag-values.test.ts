@@ -36,7 +36,6 @@ const freeText: Readonly<Record<string, string>> = {
   '--locale': 'stored as it is',
   '--model-id': 'stored as it is',
   '--prompt': 'prose',
-  '--public-key': 'a key: an export that another has signed fails',
   '--publishable-key': 'a credential',
   '--render-instance-id': 'chosen by the integration',
   '--secret-key': 'a credential',

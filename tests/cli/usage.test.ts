@@ -280,7 +280,7 @@ describe('a usage error', () => {
       'Add --help to see what it takes.',
     ],
     [
-      'evidence verify --public-key x',
+      `evidence verify --public-key ${'A'.repeat(43)}`,
       '--public-key is for an export.',
       'Name its file: svc evidence verify FILE --public-key KEY',
     ],

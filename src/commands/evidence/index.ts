@@ -3,7 +3,7 @@
  * that fails to verify.
  */
 import { resolve } from 'node:path'
-import { Argument, Option } from 'commander'
+import { Argument, InvalidArgumentError, Option } from 'commander'
 import { callEndpoint, endpointCommand, namedProject, projectFilter } from '../../cli/endpoint/endpoint-command.ts'
 import { countFromOne } from '../../cli/endpoint/input.ts'
 import { type Column, paintDim, tableLines } from '../../cli/output/table.ts'
@@ -147,7 +147,9 @@ function verify(): Command {
       'With an export it checks the file offline, up to its first wrong line: its entries as the sandbox does, its checkpoints, its manifest, and the spelling of each line. A broken chain is exit code 5, and so is evidence without an entry.',
     examples: ['evidence verify', 'evidence verify evidence.jsonl -o json'],
     arguments: [new Argument('[export]', 'file written by svc evidence export; default: the sandbox')],
-    options: [new Option('--public-key <key>', 'key that must have signed the export; default: any')],
+    options: [
+      new Option('--public-key <key>', 'key that must have signed the export; default: any').argParser(publicKey),
+    ],
     exitCode,
     tables: [chainColumns],
     text: (verification, _, style) => chainTable(verification, style),
@@ -173,6 +175,12 @@ function verify(): Command {
       return exitCode(verification)
     },
   }
+}
+
+/** Reads a public key as an export has it: the 32 bytes of Ed25519 in base64url. */
+function publicKey(text: string): string {
+  if (/^[\w-]{43}$/.test(text)) return text
+  throw new InvalidArgumentError('It must be 43 characters, as public_key of an export.')
 }
 
 /** @throws CliError when there is no entry to verify */
