@@ -45,7 +45,7 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
           (entries) => {
             read(entries)
             onRatioChange()
-            check()
+            check(entries)
           },
           { threshold: Array.from({ length: 101 }, (_, step) => step / 100) },
         )
@@ -64,30 +64,25 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
   const needed = (): { ratio: number; ms: number } => threshold(isClip, frame.getBoundingClientRect(), declared)
   /** Checked repeatedly, since no event fires when a style hides or shows the frame, or its size changes. */
   const isCandidate = (): boolean => isCounting() && isPageVisible() && ratio > 0
-  const isInView = (): boolean => {
-    const min_ratio = needed().ratio
-    if (!isCandidate() || ratio < min_ratio) return false
+  const isUncovered = (): boolean => {
     seen = visibility.read(last!)
-    return ratio * seen.share >= min_ratio
-  }
-  /** Whether the frame has moved since the last entry: its part in view is another one, so hit tests on it may fail. */
-  const hasMoved = (): boolean => {
-    const { x, y } = frame.getBoundingClientRect()
-    const whole = last!.boundingClientRect
-    return (x - whole.x) ** 2 + (y - whole.y) ** 2 > 1
+    return ratio * seen.share >= needed().ratio
   }
 
-  function check(): void {
+  /** `entries` are those that nothing has read yet. */
+  function check(entries = observer?.takeRecords() ?? []): void {
     if (isDone) return
-    read(observer?.takeRecords() ?? [])
-    const isSeen = isInView()
-    if (!isSeen && ratio > 0 && hasMoved()) {
-      // Observed again, it gets an entry, which decides.
+    read(entries)
+    const isInView = isCandidate() && ratio >= needed().ratio
+    const isSeen = isInView && isUncovered()
+    if (isInView && !isSeen && entries.length === 0) {
+      // It may have moved or changed its size since the last entry, whose part of it was tested. Observed again, it gets an
+      // entry, which decides.
       observer!.unobserve(frame)
       observer!.observe(frame)
     } else dwell = advance(dwell, performance.now(), isSeen)
     if (dwell.ms >= needed().ms) finish()
-    else if (isCandidate()) timer ??= setInterval(check, 100)
+    else if (isCandidate()) timer ??= setInterval(() => check(), 100)
     else stop()
   }
   const stop = (): void => {
@@ -105,7 +100,7 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
     isMeasurable: observer !== null,
     measure,
     /** Checks again at once; call it when anything but the scroll position has changed. */
-    check,
+    check: () => check(),
     /** Starts over: the page was hidden, frozen or left. */
     reset: () => {
       dwell = noDwell

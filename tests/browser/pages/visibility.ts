@@ -95,6 +95,27 @@ setInterval(() => {
       ],
     },
     {
+      name: 'narrowed',
+      cases: [
+        {
+          id: 'narrowed',
+          does: 'It is made narrower every third of a second, with the same part of its height in view.',
+          happens: billed,
+          html: within(
+            'height:200px;width:310px;overflow:auto',
+            '<div class="slot"></div><p style="margin:0;height:300px"></p>',
+          ),
+          // The share in view stays as it is, so the browser reports nothing new by itself.
+          script: `start()
+setInterval(() => {
+  section.times = (section.times ?? 0) + 1
+  slot.style.width = section.times % 2 ? '240px' : '300px'
+}, 300)`,
+          phases: [shownOnce],
+        },
+      ],
+    },
+    {
       name: 'effects-2',
       cases: [
         hidden(
