@@ -95,22 +95,27 @@ setInterval(() => {
       ],
     },
     {
-      name: 'narrowed',
+      name: 'shrunk',
       cases: [
         {
-          id: 'narrowed',
-          does: 'It is made narrower every third of a second, with the same part of its height in view.',
+          id: 'shrunk',
+          does: 'It becomes smaller where it is, with the same part of it in view.',
           happens: billed,
-          html: within(
-            'height:200px;width:310px;overflow:auto',
-            '<div class="slot"></div><p style="margin:0;height:300px"></p>',
-          ),
-          // The share in view stays as it is, so the browser reports nothing new by itself.
+          html: within('width:310px;overflow:hidden'),
+          // The share in view stays as it is, and so does the corner: the browser reports nothing new by itself.
           script: `start()
-setInterval(() => {
-  section.times = (section.times ?? 0) + 1
-  slot.style.width = section.times % 2 ? '240px' : '300px'
-}, 300)`,
+const box = slot.parentElement
+const shrink = () => { box.style.transform = 'scale(.6)' }
+const waiting = setInterval(() => {
+  const frame = slot.querySelector('[data-sp-placement]')?.shadowRoot.querySelector('iframe')
+  if (!frame?.offsetHeight) return
+  clearInterval(waiting)
+  const { x, y } = box.getBoundingClientRect()
+  const inside = frame.getBoundingClientRect()
+  box.style.height = inside.y - y + inside.height * 0.605 + 'px'
+  box.style.transformOrigin = (inside.x - x) + 'px ' + (inside.y - y) + 'px'
+  setTimeout(shrink, 400)
+}, 50)`,
           phases: [shownOnce],
         },
       ],
