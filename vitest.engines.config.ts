@@ -26,8 +26,8 @@ export default defineConfig({
         name: engine,
         env: { SVC_ENGINE: engine },
         include: ['tests/engines/**/*.test.ts'],
-        // `npm test` has run it in Chromium.
-        exclude: engine === 'chromium' ? ['tests/engines/pages.test.ts'] : [],
+        // `npm test` has run them in Chromium.
+        exclude: engine === 'chromium' ? ['tests/engines/pages.test.ts', 'tests/engines/qa.test.ts'] : [],
       },
     })),
   },

@@ -43,6 +43,8 @@ test('an ad under 50 px, or half of a smaller declared side, is never viewable',
 test('large creatives need less of their pixels, clips more time', () => {
   expect(threshold(false, ...shown(300, 250))).toEqual({ ratio: 0.5, ms: 1_000 })
   expect(threshold(false, ...shown(970, 250))).toEqual({ ratio: 0.3, ms: 1_000 })
+  // As WebKit lays it out.
+  expect(threshold(false, ...shown(970, 249.984_375))).toEqual({ ratio: 0.3, ms: 1_000 })
   expect(threshold(true, ...shown(1_280, 720))).toEqual({ ratio: 0.5, ms: 2_000 })
 })
 

@@ -148,7 +148,8 @@ export function threshold(isClip: boolean, { width, height }: Size, declared: Si
     width < Math.min(min_side_px, declared.width / 2) || height < Math.min(min_side_px, declared.height / 2)
   if (isTooSmall) return { ratio: Infinity, ms: Infinity }
   if (isClip) return { ratio: 0.5, ms: 2_000 }
-  return { ratio: width * height >= 242_500 ? 0.3 : 0.5, ms: 1_000 }
+  // In whole pixels, as beacons have them: engines lay out in fractions, 250 pixels as 249.98.
+  return { ratio: Math.round(width) * Math.round(height) >= 242_500 ? 0.3 : 0.5, ms: 1_000 }
 }
 
 type MediaMessage = Extract<FrameMessage, { t: 'media' }>

@@ -17,6 +17,7 @@ import { writeJson } from '../../cli/settings/files.ts'
 import { readJson } from '../../cli/settings/schemas.ts'
 import { stateDirectory } from '../../cli/settings/state-directory.ts'
 import { curlCommand } from '../../foundation/http.ts'
+import type { Engine } from '../../qa/browser/engines.ts'
 import type { CaseResult, Reporter, RunResult } from '../../qa/result.ts'
 import type { PlannedCase, Selection } from '../../qa/run/plan.ts'
 import type { Target } from '../../qa/run/target.ts'
@@ -53,7 +54,8 @@ interface RunFlags extends TargetFlags {
   browserPath?: string
 }
 
-const defaultWorkers = 4
+/** Cases at a time. Firefox and WebKit need several times as long to open a page. */
+const defaultWorkers: Readonly<Record<Engine, number>> = { chromium: 4, firefox: 2, webkit: 2 }
 
 const run: Command = {
   name: 'run',
@@ -77,7 +79,10 @@ const run: Command = {
     new Option('--bail [n]', 'stop after the first, or the n-th, failed case').argParser(countFromOne),
     new Option('--repeat <n>', 'run each case n times').argParser(countFromOne),
     new Option('--shard <i/n>', 'only the i-th of n parts: 1/4').argParser(shard),
-    new Option('--workers <n>', `cases at a time; default ${defaultWorkers}`).argParser(countFromOne),
+    new Option(
+      '--workers <n>',
+      `cases at a time; default ${defaultWorkers.chromium}, in firefox and webkit ${defaultWorkers.firefox}`,
+    ).argParser(countFromOne),
     new Option('--timeout <ms>', 'longest a step may take, unless it sets its own')
       .argParser(durationMs)
       .default(10_000),
@@ -101,10 +106,12 @@ const run: Command = {
 
 async function runOnce(
   session: Session,
-  flags: RunFlags,
+  given: RunFlags,
   names: readonly string[],
   interrupt: AbortSignal,
 ): Promise<number> {
+  const engine = typeof given.browser === 'string' ? engineOf(given.browser) : 'chromium'
+  const flags = { ...given, workers: given.workers ?? defaultWorkers[engine] }
   const again = flags.lastFailed === true ? await lastRun(session.host) : null
   if (again?.failed.length === 0) {
     session.out.data({ cases: [] }, () => [])
@@ -115,7 +122,6 @@ async function runOnce(
   }
   const reporter = await createReporter(session, flags.reporter)
   const alternative = 'Without --browser only the cases that need none run.'
-  const engine = typeof flags.browser === 'string' ? engineOf(flags.browser) : 'chromium'
   const program = wantsBrowser(flags)
     ? await browserProgram(session, { engine, path: flags.browserPath }, alternative)
     : null
@@ -153,7 +159,7 @@ function refuseNothing({ cases, target }: RunResult): void {
 
 async function runOn(
   session: Session,
-  flags: RunFlags,
+  flags: RunFlags & { workers: number },
   cases: readonly PlannedCase[],
   targets: readonly Target[],
   reporter: Reporter,
@@ -163,7 +169,7 @@ async function runOn(
   const { host } = session
   return runPlan(cases, {
     targets,
-    workers: flags.workers ?? defaultWorkers,
+    workers: flags.workers,
     seed: flags.seed === undefined ? host.randomText(16) : String(flags.seed),
     reporter,
     environment: {

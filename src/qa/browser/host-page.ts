@@ -6,6 +6,7 @@
  * While the driver serves requests it also answers their CORS preflights, those to the service included. So it stops as
  * soon as the page has loaded, unless the page has more to serve.
  */
+import { createHash } from 'node:crypto'
 import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core'
 import { ownAgents } from '../../contract/own-requests.ts'
 import { escapeHtml } from '../../foundation/html.ts'
@@ -51,7 +52,21 @@ export interface HostPage {
 export type PageEvent = { type: string } & Record<string, Json>
 
 const closesWithin_ms = 5_000
-const opensWithin_ms = 8_000
+/** Longer than a step may take: how fast a browser opens a page is not what is tested. */
+const opensWithin_ms = 30_000
+
+/** Before a screenshot, the driver puts this style into each frame of Firefox; policies refuse it, and the console names its hash. */
+const driverStyle = createHash('sha256').update('body {}').digest('base64')
+
+const opening = new WeakMap<Browser, Promise<unknown>>()
+
+/** Opens pages one after the other: Firefox fails to open several at a time, now and then. */
+function newPage(browser: Browser, context: BrowserContext): Promise<Page> {
+  const open = () => context.newPage()
+  const page = (opening.get(browser) ?? Promise.resolve()).then(open, open)
+  opening.set(browser, page)
+  return page
+}
 
 /** Returns a User-Agent as Chrome sends it, for pages of a browser of this version. */
 function userAgentOf(browser: Browser): string {
@@ -78,13 +93,14 @@ export async function openHostPage(browser: Browser, options: HostPageOptions): 
   try {
     await context.route((url) => url.origin === origin, serveWith(options, host.served))
     watch(context, new URL(base_url).origin, origin, host)
-    const page = await context.newPage()
+    const page = await newPage(browser, context)
     if (options.notes_beacons === true) await page.addInitScript(noteBeacons, `${base_url}/v1/beacons`)
+    const noteError = (text: string) => text.includes(driverStyle) || host.console_errors.push(text)
     page.on('console', (message) => {
-      if (message.type() === 'error') host.console_errors.push(message.text())
+      if (message.type() === 'error') noteError(message.text())
       if (message.type() === 'warning') host.console_warnings.push(message.text())
     })
-    page.on('pageerror', (error) => host.console_errors.push(error.message))
+    page.on('pageerror', ({ message }) => noteError(message))
     await page.goto(`${origin}/`)
     if (Object.keys(serve).length === 0) await context.unrouteAll()
     return { ...host, page, close }

@@ -37,13 +37,16 @@ export const browser = stepKind({
     withPlainErrors(async () => {
       const { target, state } = context
       const { of, set, unset, turn } = options
-      await pages.get(state)?.close()
-      const opened = await target.browser!.get()
-      const host = await openHostPage(opened, {
-        ...options,
-        origin: state.origin,
-        base_url: target.base_url,
-        notes_beacons: target.browser!.cannot.includes('request_bodies'),
+      const { host, opened } = await context.beforeTime(async () => {
+        await pages.get(state)?.close()
+        const opened = await target.browser!.get()
+        const host = await openHostPage(opened, {
+          ...options,
+          origin: state.origin,
+          base_url: target.base_url,
+          notes_beacons: target.browser!.cannot.includes('request_bodies'),
+        })
+        return { host, opened }
       })
       pages.set(state, host)
       state.onEnd(async () => {
@@ -279,6 +282,8 @@ const areas = { ad: '.surface', play: 'button.play', mute: 'button.mute' } as co
 /** Clicks with the pointer. An ad that is covered or missing is a failed check. */
 async function click(what: keyof typeof areas, { page }: HostPage, context: StepContext): Promise<void> {
   const area = page.frameLocator('#slot iframe').locator(areas[what]).first()
+  // The landing page of an earlier click is in front of it, and Firefox gives no clicks to what is behind.
+  await page.bringToFront()
   // Playwright waits for the area itself, but reports a missing one in twenty lines.
   const reason = await area.click({ timeout: leftOf(context) }).then(
     () => null,

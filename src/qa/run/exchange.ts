@@ -8,6 +8,7 @@ import { contractCheck } from '../expect/contract.ts'
 import type { Check, Exchange, Screenshot, StepResponse } from '../result.ts'
 import { pause, type RequestFields, type StepContext } from '../steps/step-kind.ts'
 import type { CaseState } from './case-state.ts'
+import type { StepTime } from './step-time.ts'
 import { type HttpRequest, NoResponseError, type Target } from './target.ts'
 
 /** The dependencies of a run on the host and the command line, which `src/commands` provides. */
@@ -39,8 +40,7 @@ export interface Recording {
 
 interface StepOptions {
   signal: AbortSignal
-  /** When the time of the step is up, on the clock of performance.now(). */
-  ends_at_ms: number
+  time: StepTime
   checksContract: boolean
   /** Waits when a service is over its rate limit, as a correct client does. */
   waitsForRate: boolean
@@ -57,7 +57,7 @@ export function createStepContext(
   { target, state, environment, update_snapshots, folder }: CaseContext,
   recording: Recording,
   checks: Check[],
-  { signal, ends_at_ms, checksContract, waitsForRate, placeOf }: StepOptions,
+  { signal, time, checksContract, waitsForRate, placeOf }: StepOptions,
 ): StepContext {
   async function send(request: HttpRequest, endpoint: Endpoint | null): Promise<StepResponse> {
     const exchange = exchangeOf(withoutOpaqueKeys(request, target.keys.opaque), target, environment)
@@ -98,7 +98,10 @@ export function createStepContext(
     target,
     state,
     signal,
-    ends_at_ms,
+    get ends_at_ms() {
+      return time.ends_at_ms
+    },
+    beforeTime: (work) => time.after(work),
     update_snapshots,
     folder,
     placeOf,

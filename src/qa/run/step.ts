@@ -12,6 +12,7 @@ import { type LoadedStep, stepSchema } from '../suite/schema.ts'
 import { durationMs, type Lookup, substitute, VariableError } from '../suite/variables.ts'
 import { MissingEventsError } from './events.ts'
 import { type CaseContext, createStepContext, type Recording, redactValue } from './exchange.ts'
+import { StepTime } from './step-time.ts'
 import { NoResponseError } from './target.ts'
 
 /** The fields of a step with its variables filled in. */
@@ -24,8 +25,7 @@ interface StepRun {
   context: CaseContext
   recording: Recording
   signal: AbortSignal
-  /** When the time of the step is up, on the clock of performance.now(). */
-  ends_at_ms: number
+  time: StepTime
 }
 
 /** Exchanges that are kept of a repeated step: the first ones and the last. */
@@ -38,22 +38,20 @@ const eventsWithin_ms = 2_000
 /** Runs a step to its end. What goes wrong is in the result; nothing is thrown. */
 export async function runStep(step: LoadedStep, context: CaseContext, interrupt: AbortSignal): Promise<StepResult> {
   const started = performance.now()
-  const limit_ms = timeoutOf(step, context.step_timeout_ms)
-  const timeout = new AbortController()
-  const timer = setTimeout(() => timeout.abort(new Error(`It took longer than ${limit_ms} ms`)), limit_ms)
-  const signal = AbortSignal.any([timeout.signal, interrupt])
+  const time = new StepTime(timeoutOf(step, context.step_timeout_ms))
+  const signal = AbortSignal.any([time.signal, interrupt])
   const recording: Recording = { exchanges: [], checks: [], screenshots: [] }
   let title = titleOf(step, step.data)
   let reason: string | null = null
   let isSupported = true
   try {
-    const run = { step, context, recording, signal, ends_at_ms: started + limit_ms }
+    const run = { step, context, recording, signal, time }
     title = await Promise.race([runRepeated(run, title), rejectAfterAbort(signal)])
   } catch (error) {
     isSupported = !(error instanceof NotSupported)
     reason = isSupported ? reasonOf(error, signal) : (error as Error).message
   } finally {
-    clearTimeout(timer)
+    time.end()
   }
   const isFailed = (isSupported && reason !== null) || recording.checks.some(({ passed }) => !passed)
   return {
@@ -128,7 +126,7 @@ async function runRepeated(run: StepRun, title: string): Promise<string> {
 
 /** `keepsChecks`: those of repetitions before it; otherwise only failures and the checks of the last are kept. */
 async function runOnce(
-  { step, context, recording, signal, ends_at_ms }: StepRun,
+  { step, context, recording, signal, time }: StepRun,
   fields: StepFields,
   expect: Json | undefined,
   lookup: Lookup,
@@ -141,7 +139,7 @@ async function runOnce(
     checks.push({ subject: 'answer', passed, expected: 'none', actual, ...placeOf(['expect', 'answer']) })
   const stepContext = createStepContext(context, recording, checks, {
     signal,
-    ends_at_ms,
+    time,
     checksContract: fields.contract !== false,
     waitsForRate: !expectsRateLimit(expect),
     placeOf,

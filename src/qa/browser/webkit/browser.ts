@@ -359,6 +359,9 @@ class Page implements WindowOfFrame {
     await this.inTurn(() => resize(this.session, width, height))
   }
 
+  /** WebDriver acts on the window that it was given, wherever that is. */
+  async bringToFront(): Promise<void> {}
+
   async screenshot(): Promise<Buffer> {
     const [width = 0, height = 0] = (await this.evaluate('[innerWidth, innerHeight]')) as number[]
     return this.picture({ x: 0, y: 0, width, height })
