@@ -202,6 +202,8 @@ function refuseOtherName(path: string): void {
  * every lock of this process. It contains only numbers, in its first page: one write, which needs no journal file.
  */
 function lockFile(lockPath: string, pid: number): { lock: Database.Database; last: LastOwner } {
+  // The owner before this process, when an attempt that did not count has written over it.
+  let replaced: LastOwner | null = null
   for (let attempt = 1; attempt <= maxLockAttempts; attempt++) {
     // Where a file system keeps no time of birth, the time of the last change stands for it, and our own write moves it.
     const identify = attempt <= maxAttemptsByBirth ? identityOf : fileAt
@@ -212,9 +214,11 @@ function lockFile(lockPath: string, pid: number): { lock: Database.Database; las
       lock.exec('PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
       if (isOurs()) {
         const number = (pragma: string) => lock.pragma(pragma, { simple: true }) as number
-        const last = { pid: number('user_version'), lost: losses[number('application_id') - 1] ?? null }
+        const found = { pid: number('user_version'), lost: losses[number('application_id') - 1] ?? null }
+        const last: LastOwner = found.pid === pid && replaced !== null ? replaced : found
         lock.exec(`PRAGMA user_version = ${pid}; PRAGMA application_id = 0; COMMIT; BEGIN IMMEDIATE`)
         if (isOurs()) return { lock, last }
+        replaced = last
       }
     } catch (error) {
       if (isOurs()) {
