@@ -40,7 +40,7 @@ export function replaceFile(path: string, content: string, modes: { file?: numbe
 
 /**
  * Renames a file or folder. On Windows a file that another process has open, such as a virus scanner, cannot be replaced
- * for a moment: EPERM or EBUSY is tried again for half a second. @throws the error of the file system
+ * for a moment: EPERM, EBUSY or EACCES is tried again for half a second. @throws the error of the file system
  */
 export function renameOver(from: string, to: string, rename = renameSync): void {
   for (let attempt = 1; ; attempt++) {
@@ -48,14 +48,15 @@ export function renameOver(from: string, to: string, rename = renameSync): void 
       rename(from, to)
       return
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if ((code !== 'EPERM' && code !== 'EBUSY') || attempt === renameAttempts) throw error
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (!openElsewhere.has(code) || attempt === renameAttempts) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10 * attempt)
     }
   }
 }
 
 const renameAttempts = 10
+const openElsewhere: ReadonlySet<string> = new Set(['EPERM', 'EBUSY', 'EACCES'])
 
 /** The modes of a file in the state directory, which may contain keys: only its owner can read it. */
 export const ownerOnly = { file: 0o600, folder: 0o700 } as const
