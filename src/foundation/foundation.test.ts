@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '../../tests/temporary.ts'
 import { formatDuration, measuredTime, parseDuration, parseSince, sinceMs } from './duration.ts'
-import { ownerOnly, renameOver, replaceFile } from './file-system.ts'
+import { renameOver, replaceFile } from './file-system.ts'
 import { escapeHtml } from './html.ts'
 import { curlCommand, fillPath, isLoopback, pathPattern, retryAfterMs, withoutQuery } from './http.ts'
 import {
@@ -17,6 +17,7 @@ import {
   withoutValue,
   withValue,
 } from './json.ts'
+import { ownerOnly } from './permissions.ts'
 import {
   mayHoldSecrets,
   redactSecrets,

@@ -11,11 +11,9 @@
 import {
   accessSync,
   chmodSync,
-  closeSync,
   constants,
   existsSync,
   lstatSync,
-  openSync,
   readlinkSync,
   realpathSync,
   rmSync,
@@ -23,7 +21,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
-import { renameOver } from '../../../src/foundation/file-system.ts'
+import { createPrivate, renameOver } from '../../../src/foundation/file-system.ts'
 import { SandboxError } from '../../sandbox-error.ts'
 import { StorageError } from '../store.ts'
 import { applicationId, migrations } from './migrations.ts'
@@ -421,17 +419,6 @@ export function realPath(path: string, links = 0): string {
   if (isDangling && links < mostLinks) return realPath(resolve(dirname(absolute), readlinkSync(absolute)), links + 1)
   const folder = dirname(absolute)
   return folder === absolute ? absolute : resolve(realPath(folder, links), basename(absolute))
-}
-
-/** Creates an empty file with mode 0600, for SQLite to write to. Returns false when there is one already. */
-export function createPrivate(path: string): boolean {
-  try {
-    closeSync(openSync(path, 'wx', 0o600))
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
-  }
 }
 
 /**

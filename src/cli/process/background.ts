@@ -6,6 +6,7 @@ import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import { appendFileSync, closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createPrivate } from '../../foundation/file-system.ts'
 import { hasTypes, parseJsonObject } from '../../foundation/json.ts'
 import { startProgram } from '../../foundation/programs.ts'
 import { formatTime } from '../output/text.ts'
@@ -37,7 +38,8 @@ export async function startInBackground(
   { home, signal, variables = {} }: { home: string; signal: AbortSignal; variables?: Record<string, string> },
 ): Promise<Background> {
   const log_file = await newLogFile(host, home)
-  const log = openSync(log_file, 'a', 0o600)
+  createPrivate(log_file)
+  const log = openSync(log_file, 'a')
   const options: SpawnOptions = {
     cwd: host.cwd,
     // It outlives npm, so it must not watch npm as a script does.
