@@ -30,7 +30,7 @@ afterEach(() => {
 })
 
 const granted = (rights: string) =>
-  `/inheritance:r /grant:r *${user}:${rights} /grant:r *S-1-5-18:${rights} /grant:r *S-1-5-32-544:${rights} /q`
+  `/inheritance:r /grant:r *${user}:${rights} *S-1-5-18:${rights} *S-1-5-32-544:${rights} /q`
 const restricted = () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : [])
 
 test('on Windows, what is outside of the profile is for its owner alone; inside, and elsewhere, nothing is done', () => {

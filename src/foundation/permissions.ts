@@ -25,10 +25,16 @@ export function restrictToOwner(
   { platform, home }: { platform: string; home: string } = { platform: process.platform, home: homedir() },
 ): void {
   if (platform !== 'win32' || isInside(home, path)) return
-  const [user = ownerRights] = /S-1-5-21-[\d-]+/.exec(readOutput(['whoami', '/user', '/fo', 'csv', '/nh'])) ?? []
+  const [user = ownerRights] = /S-1-[\d-]+/.exec(readOutput(['whoami', '/user', '/fo', 'csv', '/nh'])) ?? []
   const rights = kind === 'folder' ? '(OI)(CI)F' : 'F'
-  const grants = [user, ...others].flatMap((sid) => ['/grant:r', `*${sid}:${rights}`])
-  readOutput(['icacls', path, '/inheritance:r', ...grants, '/q'])
+  readOutput([
+    'icacls',
+    path,
+    '/inheritance:r',
+    '/grant:r',
+    ...[user, ...others].map((sid) => `*${sid}:${rights}`),
+    '/q',
+  ])
 }
 
 function isInside(folder: string, path: string): boolean {

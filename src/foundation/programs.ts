@@ -55,10 +55,7 @@ async function spawnOnWindows(name: string, args: string[], options: SpawnOption
  * @throws Error for a line break, where cmd.exe ends its line
  */
 export function scriptLine(file: string, args: readonly string[]): string {
-  const broken = args.find((arg) => /[\r\n\0]/.test(arg))
-  if (broken !== undefined) {
-    throw new Error(`cmd.exe cannot pass on the argument ${JSON.stringify(broken)}, since it has a line break`)
-  }
+  if (args.some((arg) => /[\r\n\0]/.test(arg))) throw new Error('cmd.exe cannot pass on an argument with a line break')
   return [quote(file), ...args.map((arg) => (/^[\w#$*+\-./:?@\\]*[\w#$*+\-./:?@]$/.test(arg) ? arg : quote(arg)))].join(
     ' ',
   )

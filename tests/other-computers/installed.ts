@@ -1,5 +1,5 @@
 /**
- * Global setup of `npm run test:other-computers`: the Nodes of other computers, kept for later runs; the package, packed and
+ * Global setup of `npm run test:computers`: the Nodes of other computers, kept for later runs; the package, packed and
  * installed as a user would; and the disk of a computer with Windows, which Wine makes on its first start.
  */
 import { execFileSync } from 'node:child_process'
@@ -35,7 +35,7 @@ export default async function setup({ provide }: TestProject): Promise<() => voi
       windows && run(windows.runner, ['wineboot', '--init'], directory, { ...windows.env, WINEPREFIX: disk })
     // Their packages are for other computers, so npm installs them only by force.
     const manifest = join(import.meta.dirname, 'package.json')
-    const nodes = await installTools(tmpdir(), { npm_config_force: 'true' }, manifest, 'test:other-computers')
+    const nodes = await installTools(tmpdir(), { npm_config_force: 'true' }, manifest, 'test:computers')
     await run(process.execPath, ['build.ts', '--if-stale', '--types'], checkout)
     const packed = await run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', directory], checkout)
     mkdirSync(project)

@@ -1,5 +1,5 @@
 /**
- * `npm run test:other-computers`: the packed package on computers that this one can imitate, Windows under Wine and Linux on
+ * `npm run test:computers`: the packed package on computers that this one can imitate, Windows under Wine and Linux on
  * ARM under QEMU. `.ci/other-computers` installs both. What is missing is said, and no test stands for it.
  */
 import { defineConfig } from 'vitest/config'
