@@ -313,11 +313,10 @@ const endedByConsole = 0xc000013a
 async function startGroup(host: Host, words: readonly string[], env: Host['env']): Promise<ProcessGroup> {
   const [command = ''] = words
   const isGroup = host.platform !== 'win32'
-  const child = await startProgram(words, { cwd: host.cwd, env, stdio: 'inherit', detached: isGroup }).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw startFailure(error, command)
-    },
-  )
+  const options = { cwd: host.cwd, env, stdio: 'inherit', detached: isGroup } as const
+  const child = await startProgram(words, options, host.platform).catch((error: NodeJS.ErrnoException) => {
+    throw startFailure(error, command)
+  })
   const { pid } = child
   const send = (signal: Signal | 'SIGKILL') => {
     if (pid === undefined) return

@@ -1,6 +1,7 @@
 /** Folders, created with their parents, and files, replaced as a whole. */
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { ownerOnly, restrictToOwner } from './permissions.ts'
 
 /**
  * Creates a folder and its missing parents, and returns the topmost one created; undefined when the folder exists.
@@ -13,6 +14,8 @@ export function createFolder(path: string, mode?: number): string | undefined {
   const first = parent === path ? undefined : createFolder(parent, mode)
   try {
     mkdirSync(path, mode)
+    // What is created in it inherits that.
+    if (mode === ownerOnly.folder && first === undefined) restrictToOwner(path, 'folder')
   } catch (error) {
     // Another process was faster.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(path).isDirectory()) throw error
@@ -30,7 +33,8 @@ export function replaceFile(path: string, content: string, modes: { file?: numbe
   try {
     // A file left behind by a crash would keep its mode.
     rmSync(partial, { force: true })
-    writeFileSync(partial, content, { mode: modes.file })
+    if (modes.file === ownerOnly.file) writePrivate(partial, content)
+    else writeFileSync(partial, content, { mode: modes.file })
     renameOver(partial, path)
   } catch (error) {
     rmSync(partial, { force: true })
@@ -38,9 +42,27 @@ export function replaceFile(path: string, content: string, modes: { file?: numbe
   }
 }
 
+/** Creates an empty file that only its owner can read. Returns false when there is one already. */
+export function createPrivate(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'wx', ownerOnly.file))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+  restrictToOwner(path, 'file')
+  return true
+}
+
+/** Writes a file, which only its owner can read unless it was there before. @throws the error of the file system */
+export function writePrivate(path: string, content: string): void {
+  createPrivate(path)
+  writeFileSync(path, content)
+}
+
 /**
  * Renames a file or folder. On Windows a file that another process has open, such as a virus scanner, cannot be replaced
- * for a moment: EPERM or EBUSY is tried again for half a second. @throws the error of the file system
+ * for a moment: EPERM, EBUSY or EACCES is tried again for half a second. @throws the error of the file system
  */
 export function renameOver(from: string, to: string, rename = renameSync): void {
   for (let attempt = 1; ; attempt++) {
@@ -48,14 +70,12 @@ export function renameOver(from: string, to: string, rename = renameSync): void 
       rename(from, to)
       return
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if ((code !== 'EPERM' && code !== 'EBUSY') || attempt === renameAttempts) throw error
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (!openElsewhere.has(code) || attempt === renameAttempts) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10 * attempt)
     }
   }
 }
 
 const renameAttempts = 10
-
-/** The modes of a file in the state directory, which may contain keys: only its owner can read it. */
-export const ownerOnly = { file: 0o600, folder: 0o700 } as const
+const openElsewhere: ReadonlySet<string> = new Set(['EPERM', 'EBUSY', 'EACCES'])

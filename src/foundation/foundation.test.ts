@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '../../tests/temporary.ts'
 import { formatDuration, measuredTime, parseDuration, parseSince, sinceMs } from './duration.ts'
-import { ownerOnly, renameOver, replaceFile } from './file-system.ts'
+import { renameOver, replaceFile } from './file-system.ts'
 import { escapeHtml } from './html.ts'
 import { curlCommand, fillPath, isLoopback, pathPattern, retryAfterMs, withoutQuery } from './http.ts'
 import {
@@ -17,6 +17,7 @@ import {
   withoutValue,
   withValue,
 } from './json.ts'
+import { ownerOnly } from './permissions.ts'
 import {
   mayHoldSecrets,
   redactSecrets,
@@ -43,9 +44,9 @@ test('a rename over a file that is open elsewhere is tried again, for a while; o
     }
     return [run(), calls]
   }
-  expect(rename(['EPERM', 'EBUSY', 'EPERM'])).toEqual(['done', 4])
+  expect(rename(['EPERM', 'EBUSY', 'EACCES'])).toEqual(['done', 4])
   expect(rename(Array.from({ length: 20 }, () => 'EBUSY'))).toEqual(['EBUSY', 10])
-  expect(rename(['EACCES'])).toEqual(['EACCES', 1])
+  expect(rename(['ENOENT'])).toEqual(['ENOENT', 1])
 })
 
 test('a file is replaced as a whole; a failure keeps the old one and leaves nothing behind', () => {

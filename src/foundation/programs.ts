@@ -9,17 +9,61 @@ import { once } from 'node:events'
 const outputTimeout_ms = 5_000
 
 /**
- * Starts a program by its name or path, as a shell finds it; no shell reads its arguments. On Windows a missing program
- * may also be an event `error` later, instead of `exit`. @throws the error of the operating system
+ * Starts a program by its name or path, as a shell finds it; no shell reads its arguments.
+ * @throws the error of the operating system, ENOENT when there is no such program
  */
 export async function startProgram(
-  [name = '', ...args]: readonly string[],
+  words: readonly string[],
   options: SpawnOptions,
+  platform: string = process.platform,
 ): Promise<ChildProcess> {
-  const start = process.platform === 'win32' ? (await import('cross-spawn')).default : spawn
-  const child = start(name, args, options)
+  const [name = '', ...args] = words
+  const child = platform === 'win32' ? await spawnOnWindows(name, args, options) : spawn(name, args, options)
   await once(child, 'spawn')
   return child
+}
+
+/** What cross-spawn exports beside its types: how it would start a program. */
+interface CrossSpawn {
+  _parse(name: string, args: string[], options: SpawnOptions): ParsedProgram
+}
+
+interface ParsedProgram {
+  command: string
+  args: string[]
+  options: SpawnOptions
+  /** The file that was found by the name. */
+  file?: string
+}
+
+async function spawnOnWindows(name: string, args: string[], options: SpawnOptions): Promise<ChildProcess> {
+  const { _parse } = (await import('cross-spawn')).default as unknown as CrossSpawn
+  const parsed = _parse(name, args, options)
+  // Set for what is no .exe: cmd.exe runs it.
+  const isByShell = parsed.options.windowsVerbatimArguments === true
+  if (isByShell && parsed.file === undefined) throw Object.assign(new Error(`spawn ${name} ENOENT`), { code: 'ENOENT' })
+  if (isByShell && /\.(cmd|bat)$/i.test(parsed.file ?? '')) {
+    parsed.args = ['/e:on', '/v:off', '/d', '/s', '/c', `"${scriptLine(parsed.file!, args)}"`]
+  }
+  return spawn(parsed.command, parsed.args, parsed.options)
+}
+
+/**
+ * Returns the line by which cmd.exe runs a script with these arguments. The script passes them on by `%*`, a line that
+ * cmd.exe reads again, so nothing may depend on `^`: every special character is in quotes, of which there is always an
+ * even number, and `%` is followed by a variable of no length. The standard library of Rust does the same.
+ * @throws Error for a line break, where cmd.exe ends its line
+ */
+export function scriptLine(file: string, args: readonly string[]): string {
+  if (args.some((arg) => /[\r\n\0]/.test(arg))) throw new Error('cmd.exe cannot pass on an argument with a line break')
+  return [quote(file), ...args.map((arg) => (/^[\w#$*+\-./:?@\\]*[\w#$*+\-./:?@]$/.test(arg) ? arg : quote(arg)))].join(
+    ' ',
+  )
+}
+
+function quote(text: string): string {
+  const escaped = text.replace(/(\\*)"/g, '$1$1""').replace(/\\+$/, '$&$&')
+  return `"${escaped.replaceAll('%', '%%cd:~,%')}"`
 }
 
 /** Starts a line in the user's shell: only for what the user wrote as one line. */

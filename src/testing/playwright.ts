@@ -6,9 +6,6 @@
  * sandbox; or it is already running against the sandbox that SVC_BASE_URL names, as under `svc exec -- playwright test`.
  * Its origin is added to the allowed origins of the project.
  */
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import {
   type BrowserContext,
   test as base,
@@ -20,14 +17,13 @@ import {
   type TestType,
   expect as unextended,
 } from '@playwright/test'
-import { fetchText } from '../client/node-fetch.ts'
 import type { Format } from '../contract/fields.ts'
 import { isOriginAllowed } from '../contract/origins.ts'
 import type { BeaconEvent } from '../contract/resources/beacons.ts'
 import type { PlacementDetail } from '../contract/resources/placements.ts'
-import { endTree, startShellLine } from '../foundation/programs.ts'
 import { describeReceived, haveAccepted, haveBilled, haveNoRejectedBeacons, type Verdict } from './expectations.ts'
 import { attachTestSandbox, type OpenTestSandbox, startTestSandbox, type TestSandboxOptions } from './open-sandbox.ts'
+import { type RunningApp, type SandboxApp, startApp } from './running-app.ts'
 import {
   type AcceptedWait,
   type BeaconFilter,
@@ -38,6 +34,7 @@ import {
 } from './test-sandbox.ts'
 
 export type { TestSandboxOptions } from './open-sandbox.ts'
+export type { SandboxApp } from './running-app.ts'
 export type { AcceptedWait, BeaconFilter, BeaconWait, BilledWait, TestSandbox } from './test-sandbox.ts'
 
 /** Options of the configuration: `use: { sandboxApp: { command: 'node server.js' } }`. */
@@ -155,108 +152,6 @@ export const expect = unextended.extend({
 
 function timeoutOf({ timeout }: { timeout?: number }): number {
   return timeout ?? defaultWait_ms
-}
-
-export interface SandboxApp {
-  /** A command line for the shell: `node server.js`. It gets PORT and the SVC_* variables of the sandbox. */
-  command: string
-  /** Further variables. */
-  env?: Readonly<Record<string, string>>
-  /** Default: the current directory. */
-  cwd?: string
-  /** Where it responds, with PORT in place of the port that it gets. Default: `http://localhost:PORT`. */
-  url?: string
-  /** Longest time until it responds, milliseconds. Default: 30 s. */
-  timeout?: number
-}
-
-interface RunningApp {
-  url: string
-  close(): Promise<void>
-}
-
-const defaultTimeout_ms = 30_000
-/** How long it may take to exit on its own. */
-const endTimeout_ms = 5_000
-const outputKept = 4_000
-
-/**
- * Starts an app on a free port and waits until it responds.
- * @throws Error with its output, when it exits or does not respond in time
- */
-async function startApp(app: SandboxApp, env: Readonly<Record<string, string | undefined>>): Promise<RunningApp> {
-  const { command, cwd, url: address = 'http://localhost:PORT', timeout = defaultTimeout_ms } = app
-  const port = String(await freePort())
-  const url = address.replace('PORT', port)
-  const isGrouped = process.platform !== 'win32'
-  const child = startShellLine(command, {
-    cwd,
-    env: { ...env, PORT: port, ...app.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: isGrouped,
-  })
-  let output = ''
-  for (const stream of [child.stdout!, child.stderr!]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output = (output + text).slice(-outputKept)
-    })
-  }
-  const ended = once(child, 'exit')
-  const onExit = () => end(child, isGrouped, 'SIGKILL')
-  process.once('exit', onExit)
-  const close = async () => {
-    process.off('exit', onExit)
-    if (isRunning(child)) {
-      end(child, isGrouped, 'SIGTERM')
-      if (!(await eventually(async () => !isRunning(child), endTimeout_ms))) end(child, isGrouped, 'SIGKILL')
-      await ended
-    }
-    child.stdout?.destroy()
-    child.stderr?.destroy()
-  }
-  let isReady = false
-  await eventually(async () => {
-    isReady = await responds(url)
-    return isReady || !isRunning(child)
-  }, timeout)
-  if (isReady) return { url, close }
-  const what = isRunning(child)
-    ? `did not respond at ${url} within ${timeout} ms`
-    : `exited before it responded at ${url}`
-  await close()
-  throw new Error(`The app under test (${command}) ${what}. It printed:\n${output.trim() || '(nothing)'}`)
-}
-
-/** Any response will do: an app may have no page at `/`. */
-async function responds(url: string): Promise<boolean> {
-  return fetchText(url, { redirect: 'manual' }).then(
-    () => true,
-    () => false,
-  )
-}
-
-function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode === null && signalCode === null
-}
-
-/** Ends a program and its child processes. On Windows only force ends a program. */
-function end(child: ChildProcess, isGrouped: boolean, signal: 'SIGTERM' | 'SIGKILL'): void {
-  if (child.pid === undefined) return
-  try {
-    if (isGrouped) process.kill(-child.pid, signal)
-    else endTree(child.pid, process.env)
-  } catch {
-    // It has already exited.
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** The placement that a page should show. */

@@ -12,7 +12,9 @@ import {
   importCircles,
   impurities,
   leftovers,
+  plainModes,
   plainRenames,
+  platformReadings,
   proxiedFetches,
   silencedTests,
   unexplainedLength,
@@ -21,6 +23,7 @@ import {
   unquotedIdentifiers,
   unresolvedPrograms,
   unreviewedPatterns,
+  untestedPlatforms,
   unusedExports,
 } from './rules.ts'
 import { parse, readSources } from './source.ts'
@@ -138,6 +141,20 @@ test('a file is replaced by a rename that is tried again', () => {
   expect(product.flatMap(plainRenames)).toEqual([])
   for (const text of ["import { renameSync } from 'node:fs'", "import { rename as move } from 'node:fs/promises'"])
     expect(plainRenames(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+})
+
+test('a file for its owner alone is created where Windows restricts it too', () => {
+  expect(product.flatMap(plainModes)).toEqual([])
+  for (const text of ['writeFileSync(path, key, { mode: 0o600 })', 'mkdirSync(path, 0o700)'])
+    expect(plainModes(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+})
+
+test('the platform is a parameter, and each file that is for Windows too has a test that names it', () => {
+  expect(product.flatMap(platformReadings)).toEqual([])
+  expect(untestedPlatforms(product, everything)).toEqual([])
+  const text = "const isWindows = process.platform === 'win32'"
+  expect(platformReadings(parse('src/commands/a.ts', text))).toHaveLength(1)
+  expect(untestedPlatforms([parse('src/commands/a.ts', text)], everything)).toHaveLength(1)
 })
 
 test('the path of an address never passes through node:path', () => {

@@ -18,7 +18,16 @@ const base = ['src/foundation', 'src/contract', 'src/client']
 export const importTable: readonly ImportRule[] = [
   { path: 'src/main.ts', modules: ['src/program.ts', 'src/cli'], builtins: 'all' },
   { path: 'src/program.ts', modules: [...base, 'src/cli', 'src/commands'], packages: ['commander'], builtins: 'all' },
-  { path: 'src/foundation/file-system.ts', builtins: ['node:fs', 'node:path'] },
+  {
+    path: 'src/foundation/file-system.ts',
+    modules: ['src/foundation/permissions.ts'],
+    builtins: ['node:fs', 'node:path'],
+  },
+  {
+    path: 'src/foundation/permissions.ts',
+    modules: ['src/foundation/programs.ts'],
+    builtins: ['node:os', 'node:path'],
+  },
   {
     path: 'src/foundation/programs.ts',
     packages: ['cross-spawn'],

@@ -146,7 +146,7 @@ const keylessSenders = new Set([
   'src/hosts/extension.ts',
   // The sandbox of a test, with its own test keys; and whether the app under test responds, without a key.
   'src/testing/open-sandbox.ts',
-  'src/testing/playwright.ts',
+  'src/testing/running-app.ts',
   // The key of the sandbox that serves it, through the pipeline of that sandbox alone.
   'src/mcp/http.ts',
 ])
@@ -171,7 +171,7 @@ export function unresolvedPrograms({ path, text, nodes, imports }: Source): stri
     ...loaded.map(({ start }) => `${path}:${lineOf(text, start)} starts programs past ${programsFile}`),
     ...nodes
       .filter((node) => node.type === 'ImportSpecifier' && nameOf(node.imported) === 'startShellLine')
-      .filter(() => path !== 'src/testing/playwright.ts')
+      .filter(() => path !== 'src/testing/running-app.ts')
       .map(({ start }) => `${path}:${lineOf(text, start)} runs a shell, which reads arguments as its own syntax`),
   ]
 }
@@ -187,6 +187,59 @@ export function plainRenames({ path, text, nodes }: Source): string[] {
   return nodes
     .filter((node) => node.type === 'ImportSpecifier' && /^rename(Sync)?$/.test(nameOf(node.imported) ?? ''))
     .map(({ start }) => `${path}:${lineOf(text, start)} renames by itself; take renameOver`)
+}
+
+/** Modes for an owner alone, written where Windows, which has no modes, gets nothing in their place. */
+export function plainModes({ path, text, nodes }: Source): string[] {
+  if (isTest(path) || modeFiles.has(path)) return []
+  return nodes
+    .filter(({ type, raw }) => type === 'Literal' && /^0o[67]00$/.test(String(raw)))
+    .map(
+      ({ start }) => `${path}:${lineOf(text, start)} is a mode for the owner alone; take ownerOnly and createPrivate`,
+    )
+}
+
+const modeFiles = new Set([
+  'src/foundation/permissions.ts',
+  // A script in the temporary folder, without a key, that is never written on Windows.
+  'src/qa/browser/firefox.ts',
+  // The bits that are taken from a file which others may read.
+  'sandbox/store/sqlite/open.ts',
+])
+
+/** Readings of the operating system past a parameter: then no test on another system can run what is for Windows. */
+export function platformReadings({ path, text, nodes }: Source): string[] {
+  if (isTest(path) || platformFiles.has(path)) return []
+  return nodes
+    .filter((node) => isMember(node, 'process', 'platform'))
+    .map(({ start }) => `${path}:${lineOf(text, start)} reads the platform; take it as a parameter`)
+}
+
+const platformFiles = new Set([
+  'src/main.ts',
+  // Defaults of parameters.
+  'src/foundation/permissions.ts',
+  'src/foundation/programs.ts',
+  'src/testing/running-app.ts',
+])
+
+/** Files that name Windows without a test of the same name that runs it as a platform. */
+export function untestedPlatforms(product: readonly Source[], tests: readonly Source[]): string[] {
+  return product
+    .filter(({ path, nodes }) => !isTest(path) && nodes.some(({ value }) => value === 'win32'))
+    .filter(({ path }) => {
+      const testing = windowsTests[path] ?? path.replace(/\.ts$/, '.test.ts')
+      return !tests.some((test) => test.path === testing && test.nodes.some(({ value }) => value === 'win32'))
+    })
+    .map(({ path }) => `${path}: is for Windows too, but no test runs it as 'win32'`)
+}
+
+/** Where the test of a file is not beside it. */
+const windowsTests: Readonly<Record<string, string>> = {
+  'src/cli/output/output.ts': 'tests/cli/pager.test.ts',
+  'src/cli/output/terminal.ts': 'tests/cli/pager.test.ts',
+  'src/cli/settings/state-directory.ts': 'tests/cli/settings.test.ts',
+  'src/commands/exec.ts': 'tests/cli/exec.test.ts',
 }
 
 /** Files that read addresses and build paths of files: on Windows these have backslashes, which no address has. */

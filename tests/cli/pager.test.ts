@@ -1,9 +1,9 @@
 /** Long lists in a pager: in a real terminal of 24 lines. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openScript } from './script-terminal.ts'
-import { startTestCli, type TestCli } from './test-cli.ts'
+import { keptStream, startTestCli, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli
 beforeAll(async () => {
@@ -68,6 +68,17 @@ test('less shows UTF-8 where no locale says so', async () => {
   const file = join(cli.home, 'charset')
   await shown(long, { SVC_PAGER: `printenv LESSCHARSET > ${file}` })
   expect(readFileSync(file, 'utf8')).toBe('utf-8\n')
+})
+
+test('on Windows more is the pager, also where no TERM is set', async () => {
+  const folder = temporaryDirectory()
+  const file = join(folder, 'paged')
+  writeFileSync(join(folder, 'more'), `#!/bin/sh\ncat >"${file}"\n`, { mode: 0o755 })
+  const env = { PATH: `${folder}:${process.env.PATH}`, NO_COLOR: '1' }
+  const host = { platform: 'win32', stdout: { ...keptStream(true), rows: 24 } }
+  expect(await cli.svc(long, { env, host })).toMatchObject({ code: 0 })
+  expect(readFileSync(file, 'utf8')).toMatch(/^name +title +active\n[\s\S]*\nwrong_key_type .*\n$/)
+  expect(host.stdout.text).toBe('')
 })
 
 test('less: q closes it, and the terminal is restored', async () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSandbox } from '../../sandbox/index.ts'
 import { temporaryDirectory } from '../temporary.ts'
 
-const lockFiles = { areReplaced: false, looks: 0 }
+const lockFiles = { areReplaced: false, areStable: false, looks: 0 }
 const { statSync } = fs
 
 function replaceStat(stat: unknown): void {
@@ -19,6 +19,11 @@ beforeAll(() =>
   replaceStat((path: string, options: { bigint?: true } | undefined) => {
     const stat = statSync(path, options as { bigint: true; throwIfNoEntry: false })
     if (stat === undefined || options?.bigint !== true) return stat
+    if (lockFiles.areStable) {
+      // Only a write moves the time, later than the clock of the file system can tell.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+      return Object.assign(stat, { birthtimeNs: stat.ctimeNs })
+    }
     const ino = lockFiles.areReplaced ? BigInt(++lockFiles.looks) : stat.ino
     return Object.assign(stat, { ino, birthtimeNs: stat.ctimeNs + BigInt(++lockFiles.looks) })
   }),
@@ -32,6 +37,18 @@ test('a sandbox starts on its database there, one process at a time', async () =
   await expect(startSandbox({ database })).rejects.toMatchObject({ code: 'database_in_use' })
   await sandbox.close()
   expect(readdirSync(directory)).toEqual(['sandbox.db', 'sandbox.db.key'])
+})
+
+test('a start that finds its own number in the lock file does not take itself for a sandbox that was killed', async () => {
+  lockFiles.areStable = true
+  try {
+    const database = join(temporaryDirectory(), 'sandbox.db')
+    await (await startSandbox({ database })).close()
+    await using again = await startSandbox({ database })
+    expect(again.warnings).toEqual([])
+  } finally {
+    lockFiles.areStable = false
+  }
 })
 
 test('where the lock file is another one at each look, the start ends with an error', async () => {

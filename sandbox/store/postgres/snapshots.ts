@@ -8,6 +8,7 @@ import { mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import { ownerOnly } from '../../../src/foundation/permissions.ts'
 import { receiveFile, refusalOf } from '../sqlite/copies/snapshots.ts'
 import { migrations as fileMigrations, insertSessionBeacons } from '../sqlite/migrations.ts'
 import { openDatabase } from '../sqlite/open.ts'
@@ -126,7 +127,7 @@ export function snapshotMethods(
       if (snapshot === null) return 'missing'
       const { path, remove } = await temporaryFile()
       try {
-        const file = await open(path, 'w', 0o600)
+        const file = await open(path, 'w', ownerOnly.file)
         try {
           for (let part = 0; ; part++) {
             const [row] = await read<{ bytes: Buffer }>(

@@ -1,8 +1,9 @@
 /** The SQLite adapter: the tables of each resource, composed into a store whose writes share a group commit. */
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { createFolder } from '../../../src/foundation/file-system.ts'
+import { createFolder, writePrivate } from '../../../src/foundation/file-system.ts'
+import { ownerOnly, restrictToOwner } from '../../../src/foundation/permissions.ts'
 import { unwritable } from '../../sandbox-error.ts'
 import { billingReports } from '../billing.ts'
 import { largestIdText } from '../rows.ts'
@@ -49,7 +50,7 @@ export async function openFileStore(options: SqliteStoreOptions): Promise<Opened
   const { path } = options
   const folder = dirname(path)
   try {
-    if (path !== ':memory:') createFolder(folder, 0o700)
+    if (path !== ':memory:') createFolder(folder, ownerOnly.folder)
   } catch (error) {
     throw unwritable(folder, error)
   }
@@ -73,13 +74,14 @@ function installKey(path: string): Uint8Array {
   if (path === ':memory:') return randomBytes(installKey_bytes)
   const keyPath = `${path}.key`
   if (existsSync(keyPath)) {
+    // An earlier version may have made it for all.
     makePrivate(keyPath)
+    restrictToOwner(keyPath, 'file')
     const key = Buffer.from(readFileSync(keyPath, 'utf8').trim(), 'base64url')
     if (key.length === installKey_bytes) return key
   }
   const key = randomBytes(installKey_bytes)
-  writeFileSync(keyPath, `${key.toString('base64url')}\n`, { mode: 0o600 })
-  chmodSync(keyPath, 0o600)
+  writePrivate(keyPath, `${key.toString('base64url')}\n`)
   return key
 }
 

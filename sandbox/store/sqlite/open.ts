@@ -11,11 +11,9 @@
 import {
   accessSync,
   chmodSync,
-  closeSync,
   constants,
   existsSync,
   lstatSync,
-  openSync,
   readlinkSync,
   realpathSync,
   rmSync,
@@ -23,7 +21,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
-import { renameOver } from '../../../src/foundation/file-system.ts'
+import { createPrivate, renameOver } from '../../../src/foundation/file-system.ts'
 import { SandboxError } from '../../sandbox-error.ts'
 import { StorageError } from '../store.ts'
 import { applicationId, migrations } from './migrations.ts'
@@ -202,6 +200,8 @@ function refuseOtherName(path: string): void {
  * every lock of this process. It contains only numbers, in its first page: one write, which needs no journal file.
  */
 function lockFile(lockPath: string, pid: number): { lock: Database.Database; last: LastOwner } {
+  // The owner before this process, when an attempt that did not count has written over it.
+  let replaced: LastOwner | null = null
   for (let attempt = 1; attempt <= maxLockAttempts; attempt++) {
     // Where a file system keeps no time of birth, the time of the last change stands for it, and our own write moves it.
     const identify = attempt <= maxAttemptsByBirth ? identityOf : fileAt
@@ -212,9 +212,11 @@ function lockFile(lockPath: string, pid: number): { lock: Database.Database; las
       lock.exec('PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
       if (isOurs()) {
         const number = (pragma: string) => lock.pragma(pragma, { simple: true }) as number
-        const last = { pid: number('user_version'), lost: losses[number('application_id') - 1] ?? null }
+        const found = { pid: number('user_version'), lost: losses[number('application_id') - 1] ?? null }
+        const last: LastOwner = found.pid === pid && replaced !== null ? replaced : found
         lock.exec(`PRAGMA user_version = ${pid}; PRAGMA application_id = 0; COMMIT; BEGIN IMMEDIATE`)
         if (isOurs()) return { lock, last }
+        replaced = last
       }
     } catch (error) {
       if (isOurs()) {
@@ -417,17 +419,6 @@ export function realPath(path: string, links = 0): string {
   if (isDangling && links < mostLinks) return realPath(resolve(dirname(absolute), readlinkSync(absolute)), links + 1)
   const folder = dirname(absolute)
   return folder === absolute ? absolute : resolve(realPath(folder, links), basename(absolute))
-}
-
-/** Creates an empty file with mode 0600, for SQLite to write to. Returns false when there is one already. */
-export function createPrivate(path: string): boolean {
-  try {
-    closeSync(openSync(path, 'wx', 0o600))
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
-  }
 }
 
 /**

@@ -2,10 +2,11 @@
  * This program in the background: `svc start --detach` runs `svc start -o json` with its stderr in a log file, and waits
  * for its one line. A process that is not ready in time is ended. The error that it logs is thrown here.
  */
-import type { ChildProcess } from 'node:child_process'
+import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import { appendFileSync, closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createPrivate } from '../../foundation/file-system.ts'
 import { hasTypes, parseJsonObject } from '../../foundation/json.ts'
 import { startProgram } from '../../foundation/programs.ts'
 import { formatTime } from '../output/text.ts'
@@ -37,15 +38,17 @@ export async function startInBackground(
   { home, signal, variables = {} }: { home: string; signal: AbortSignal; variables?: Record<string, string> },
 ): Promise<Background> {
   const log_file = await newLogFile(host, home)
-  const log = openSync(log_file, 'a', 0o600)
-  const child = await startProgram([...host.program, ...words], {
+  createPrivate(log_file)
+  const log = openSync(log_file, 'a')
+  const options: SpawnOptions = {
     cwd: host.cwd,
     // It outlives npm, so it must not watch npm as a script does.
     env: { ...host.env, ...variables, npm_lifecycle_event: undefined },
     stdio: ['ignore', 'pipe', log],
     detached: true,
     windowsHide: true,
-  }).finally(() => closeSync(log))
+  }
+  const child = await startProgram([...host.program, ...words], options, host.platform).finally(() => closeSync(log))
   const removeExitHandler = host.onExit(() => child.kill('SIGKILL'))
   try {
     const line = await firstLine(child, AbortSignal.any([signal, AbortSignal.timeout(readyTimeout_ms)]))

@@ -6,10 +6,11 @@
  * pairs. `tls/NAMES.crt` is only the certificate, which clients trust.
  */
 import { X509Certificate } from 'node:crypto'
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
-import { createFolder, ownerOnly, renameOver, replaceFile } from '../../foundation/file-system.ts'
+import { createFolder, renameOver, replaceFile, writePrivate } from '../../foundation/file-system.ts'
+import { ownerOnly } from '../../foundation/permissions.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import { type Locator, stateFailure } from '../settings/state-directory.ts'
@@ -122,7 +123,8 @@ async function createPair(host: Host, file: string, names: readonly string[]) {
   })
   const pair = { cert: `${made.cert.trim()}\n`, key: `${made.private.trim()}\n` }
   const partial = `${file}.${host.pid}.part`
-  writeFileSync(partial, pair.key + pair.cert, { mode: ownerOnly.file })
+  rmSync(partial, { force: true })
+  writePrivate(partial, pair.key + pair.cert)
   try {
     // Fails when the file exists: then it is a current one from another process, or it has to be replaced.
     linkSync(partial, file)

@@ -16,7 +16,7 @@ export async function openUrl({ env, platform }: Pick<Host, 'env' | 'platform'>,
   const opener =
     platform === 'darwin' ? ['open'] : platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open']
   const options: SpawnOptions = { env: { ...env }, stdio: 'ignore', detached: true }
-  const child = await startProgram([...opener, url], options).catch(() => null)
+  const child = await startProgram([...opener, url], options, platform).catch(() => null)
   if (child === null) return false
   return new Promise((resolve) => {
     const finish = (isOpen: boolean) => {

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ownerOnly } from '../../foundation/file-system.ts'
+import { ownerOnly } from '../../foundation/permissions.ts'
 import type { Certificate } from './certificate.ts'
 
 /** The variables of OpenSSL (Python, Ruby, curl), Go, curl and Python requests: each file replaces the system's. */

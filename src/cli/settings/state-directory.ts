@@ -5,8 +5,9 @@
 import { accessSync, constants } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createFolder, ownerOnly, replaceFile } from '../../foundation/file-system.ts'
+import { createFolder, replaceFile } from '../../foundation/file-system.ts'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
+import { ownerOnly } from '../../foundation/permissions.ts'
 import { CliError, unwritable } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 

@@ -12,6 +12,7 @@ import { alignPairs, sizeText } from '../../cli/output/text.ts'
 import type { Command, CommandGroup, Noun, Session } from '../../cli/run/command.ts'
 import { CliError, exitCodes, unreadable } from '../../cli/run/errors.ts'
 import { startEnvironment, startFlags } from '../../cli/settings/start-options.ts'
+import { ownerOnly } from '../../foundation/permissions.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 import { canAsk, confirm } from '../prompt.ts'
 import { logs } from '../requests/tail.ts'
@@ -97,7 +98,7 @@ const exportCommand = endpointCommand('sandbox.export', {
     const { host, out, signal } = session
     const file = resolve(host.cwd, args[0] ?? defaultFile)
     const bytes = session.client().sandbox.export({}, { signal })
-    const how = { overwrite: options.overwrite === true, mode: 0o600 }
+    const how = { overwrite: options.overwrite === true, mode: ownerOnly.file }
     await out.bytes('GET /_sandbox/export: writing the file', null, (done) =>
       writeAtomically(session, file, counted(bytes, done), how),
     )

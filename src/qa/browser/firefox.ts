@@ -21,7 +21,11 @@ const dispensable = new Set(['emulation.setMediaFeaturesOverride'])
 const startsWithin_ms = 30_000
 
 /** Starts Firefox. Throws what Playwright throws when it does not start. */
-export async function launchFirefox(firefox: BrowserType, options: LaunchOptions): Promise<Launched> {
+export async function launchFirefox(
+  firefox: Pick<BrowserType, 'launch'>,
+  options: LaunchOptions,
+  platform: string,
+): Promise<Launched> {
   const { executablePath } = options
   const launch = (path: string | undefined) =>
     firefox.launch({
@@ -31,7 +35,7 @@ export async function launchFirefox(firefox: BrowserType, options: LaunchOptions
       firefoxUserPrefs: { ...quietly, ...options.firefoxUserPrefs },
     })
   // Windows has no scripts that start a program in their place.
-  if (process.platform === 'win32' || executablePath === undefined) {
+  if (platform === 'win32' || executablePath === undefined) {
     const browser = await launch(executablePath)
     return { browser, process: { kill: () => browser.close() }, cannot: always }
   }

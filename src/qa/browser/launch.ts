@@ -90,7 +90,7 @@ async function launch(options: BrowserOptions): Promise<Launched> {
  */
 async function launchByPlaywright(
   engine: 'chromium' | 'firefox',
-  { path, reachable, is_headed = false }: BrowserOptions,
+  { path, host, reachable, is_headed = false }: BrowserOptions,
 ): Promise<Launched> {
   const { chromium, firefox } = await import('playwright-core').catch(() => {
     throw new QaError(
@@ -111,7 +111,8 @@ async function launchByPlaywright(
   }
   if (engine === 'firefox') {
     const { launchFirefox } = await import('./firefox.ts')
-    return launchFirefox(firefox, { ...launched, firefoxUserPrefs: hosts === null ? {} : onlyTo(hosts) })
+    const preferences = hosts === null ? {} : onlyTo(hosts)
+    return launchFirefox(firefox, { ...launched, firefoxUserPrefs: preferences }, host.platform)
   }
   const server = await chromium.launchServer({
     ...launched,

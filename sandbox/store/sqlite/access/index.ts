@@ -5,10 +5,11 @@
  */
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { createPrivate } from '../../../../src/foundation/file-system.ts'
 import { type AccessStore, type AuditRow, mostAudited, type TokenRow } from '../../nodes.ts'
 import { StorageError } from '../../store.ts'
 import { checkFile } from '../file-work.ts'
-import { createPrivate, makePrivate } from '../open.ts'
+import { makePrivate } from '../open.ts'
 
 const schema = `
   CREATE TABLE IF NOT EXISTS token (

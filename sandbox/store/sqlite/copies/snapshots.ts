@@ -25,7 +25,8 @@ import { setImmediate } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { limits } from '../../../../src/contract/limits.ts'
 import { isJournaled } from '../../../../src/contract/own-requests.ts'
-import { createFolder, renameOver } from '../../../../src/foundation/file-system.ts'
+import { createFolder, createPrivate, renameOver } from '../../../../src/foundation/file-system.ts'
+import { ownerOnly } from '../../../../src/foundation/permissions.ts'
 import { SandboxError } from '../../../sandbox-error.ts'
 import {
   type ReceivedState,
@@ -38,7 +39,7 @@ import {
 import { type Check, checkFile, copyFile, findRowProblem } from '../file-work.ts'
 import type { Connection } from '../group-commit.ts'
 import { applicationId, migrations } from '../migrations.ts'
-import { createPrivate, openDatabase } from '../open.ts'
+import { openDatabase } from '../open.ts'
 import { type MemoryState, schemaOf, stateProblem } from '../state.ts'
 
 interface SnapshotOptions {
@@ -137,7 +138,7 @@ function snapshotFolder(
 
   const temporaryPath = () => {
     root ??= mkdtempSync(join(tmpdir(), 'svc-sandbox-'))
-    createFolder(root, 0o700)
+    createFolder(root, ownerOnly.folder)
     return join(root, `${temporary}${++count}`)
   }
   const pathOf = (name: string) => (root === null ? null : join(root, `snapshot-${name}.db`))
@@ -175,7 +176,7 @@ function snapshotFolder(
     /** Creates an empty folder for one state. */
     folder(): string {
       const folder = temporaryPath()
-      mkdirSync(folder, { mode: 0o700 })
+      mkdirSync(folder, { mode: ownerOnly.folder })
       return folder
     },
     remove: (file: string): Promise<void> => rm(file, { recursive: true, force: true }),
@@ -234,7 +235,7 @@ export async function receiveFile(
   try {
     const path = join(folder, 'state.db')
     // Flushed here and not when it is opened, which would block the event loop.
-    await writeFile(path, stateBytes(bytes), { mode: 0o600, flush: true })
+    await writeFile(path, stateBytes(bytes), { mode: ownerOnly.file, flush: true })
     const received = await openReceived(path, receiver)
     if (received.status === 'refused') await remove(folder)
     return received

@@ -1,0 +1,71 @@
+/** The programs that templates run: each is there on every computer, once npm has installed. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../temporary.ts'
+import { checkout } from './unpack.ts'
+
+const python = join(checkout, 'templates/python-server/python.mjs')
+/** Node, and what the package or a dependency of the template brings. */
+const everywhere = ['next', 'node', 'npm', 'playwright', 'svc', 'tsc', 'vite', 'vitest']
+
+test('no script of a template names a program that a computer may not have', () => {
+  const manifests = globSync('templates/*/package.json', { cwd: checkout })
+  expect(manifests.length).toBeGreaterThan(6)
+  for (const manifest of manifests) {
+    const { scripts } = JSON.parse(readFileSync(join(checkout, manifest), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    for (const script of Object.values(scripts)) expect(everywhere, `${manifest}: ${script}`).toEqual(programs(script))
+  }
+})
+
+test('python.mjs takes the first Python that is new enough, under any of its names, with its exit code', async () => {
+  const old = 'exit 1'
+  const recent = '[ "$1" = -3 ] && shift; [ "$1" = -c ] && exit 0; echo "$(basename "$0") $*"; exit 7'
+  expect(await runPython({ python: recent, python3: recent })).toEqual({ code: 7, output: 'python -m app a b\n' })
+  expect(await runPython({ python: old, python3: recent })).toEqual({ code: 7, output: 'python3 -m app a b\n' })
+  expect(await runPython({ py: recent })).toEqual({ code: 7, output: 'py -m app a b\n' })
+  expect(await runPython({ python: old })).toEqual({
+    code: 1,
+    output: 'There is no Python 3.11 or later on the PATH. Install it from https://www.python.org/downloads/\n',
+  })
+})
+
+test('python.mjs passes a signal on, and waits until Python has ended', async () => {
+  const script = `[ "$1" = -c ] && exit 0; trap 'echo ended; exit 3' TERM; echo ready; while :; do sleep 0.05; done`
+  const { child, output } = startPython({ python: script })
+  await expect.poll(output).toBe('ready\n')
+  child.kill('SIGTERM')
+  expect(await once(child, 'close')).toEqual([3, null])
+  expect(output()).toBe('ready\nended\n')
+})
+
+/** Runs `node python.mjs` where these are all the programs, as scripts for sh, beside sh itself. */
+async function runPython(scripts: Record<string, string>): Promise<{ code: number; output: string }> {
+  const { child, output } = startPython(scripts)
+  const [code] = (await once(child, 'close')) as [number]
+  return { code, output: output() }
+}
+
+function startPython(scripts: Record<string, string>) {
+  const folder = temporaryDirectory()
+  for (const [name, script] of Object.entries(scripts))
+    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  for (const name of ['basename', 'sleep']) symlinkSync(`/usr/bin/${name}`, join(folder, name))
+  const child = spawn(process.execPath, [python, '-m', 'app', 'a b'], { env: { PATH: folder } })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+  return { child, output: () => text }
+}
+
+/** Returns a matcher of lists that contain every program of a line for npm. */
+function programs(script: string): unknown {
+  const commands = script.split(/&&|\|\||;| -- /).map((command) => command.trim().split(' ')[0]!)
+  return expect.arrayContaining(commands)
+}
