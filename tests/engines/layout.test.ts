@@ -95,3 +95,25 @@ test('the controls of the demo stand beside their names, and its header has its 
   expect(header).toBe(true)
   await context.close()
 })
+
+/** Returns the colour scheme that a card follows, and that of its label, in a page with this head. */
+async function schemesIn(head: string): Promise<{ card: string; label: string }> {
+  await using host = await stage.open({ html: `${head}<div id="slot" style="width:360px"></div>`, before: withPatience })
+  await host.show({ format: 'native', native_template_id: 'minimal' })
+  await host.waitForEvent('rendered')
+  const surface = host.page.frameLocator('#slot iframe').locator('.surface').first()
+  const luminance = (rgb: string) => (rgb.match(/\d+/g) ?? []).slice(0, 3).reduce((sum, each) => sum + Number(each), 0)
+  const ink = await surface.evaluate((element) => getComputedStyle(element).color)
+  const label = await host.page.locator('#slot [data-sp-label]').evaluate((element) => getComputedStyle(element).color)
+  const schemeOf = (color: string) => (luminance(color) > 382 ? 'dark' : 'light')
+  return { card: schemeOf(ink), label: schemeOf(label) }
+}
+
+test.each([
+  ['declares dark by a style', '<style>:root{color-scheme:dark}</style>', 'dark'],
+  ['declares light by a style', '<style>:root{color-scheme:light}</style>', 'light'],
+  ['declares dark by its meta element', '<meta name="color-scheme" content="dark">', 'dark'],
+  ['declares light by its meta element', '<meta name="color-scheme" content="light">', 'light'],
+])('card and label follow a page that %s', async (_, head, scheme) => {
+  expect(await schemesIn(head)).toEqual({ card: scheme, label: scheme })
+})

@@ -65,8 +65,15 @@ test('eight tabs share one event stream; it outlives its tabs, misses nothing an
   await page.goto(`http://127.0.0.1:${(host.address() as AddressInfo).port}/`, { timeout: 5_000 })
   await page.getByText('after the script').waitFor()
 
-  // The tab that started the worker.
-  await tabs.shift()!.close()
+  // The tab that started the worker: frozen, it keeps nothing from the others and gets what it missed; then it is closed.
+  const first = tabs.shift()!
+  const lifecycle = await context.newCDPSession(first)
+  await lifecycle.send('Page.setWebLifecycleState', { state: 'frozen' })
+  slot_ids.push((await fill(here.api)).slot_id)
+  await expectEvents(tabs, slot_ids)
+  await lifecycle.send('Page.setWebLifecycleState', { state: 'active' })
+  await expectEvents([first], slot_ids)
+  await first.close()
   slot_ids.push((await fill(here.api)).slot_id)
   await expectEvents(tabs, slot_ids)
 
