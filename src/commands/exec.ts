@@ -28,6 +28,7 @@ import {
 import { pageOrigin } from '../contract/origins.ts'
 import { endTree, startProgram } from '../foundation/programs.ts'
 import { shownCommand } from '../foundation/redaction.ts'
+import { type SystemError, systemHint, systemReason } from '../foundation/system-error.ts'
 import { startOnFreePort } from './sandbox/start.ts'
 
 /** Options of `start` that make sense for a sandbox in memory, on a free port. */
@@ -371,5 +372,6 @@ function startFailure(error: NodeJS.ErrnoException, command: string): CliError {
     )
   if (error.code === 'EACCES')
     return new CliError('usage', 'program_not_executable', `${command} is not executable.`, `Try: chmod +x ${command}`)
-  return new CliError('unexpected', 'program_failed', `${command} cannot be started: ${error.message}.`)
+  const message = `${command} cannot be started: ${systemReason(error as SystemError)}.`
+  return new CliError('usage', 'program_failed', message, systemHint(String(error.code)))
 }

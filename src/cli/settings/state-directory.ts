@@ -7,7 +7,8 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFolder, ownerOnly, replaceFile } from '../../foundation/file-system.ts'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
-import { CliError, unwritable } from '../run/errors.ts'
+import { CliError } from '../run/errors.ts'
+import { unwritable } from '../run/file-errors.ts'
 import type { Host } from '../run/host.ts'
 
 /** A path that never exists and cannot be created, used when no home directory is known. */
