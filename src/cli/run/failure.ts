@@ -33,7 +33,7 @@ export function describeFailure(error: unknown): Failure {
     return failure(categoryOfError(error.code), error.code, error.message, { reason_code, hint })
   }
   if (error instanceof UnreachableError) {
-    const hint = 'Start a sandbox: svc start. Or name the service: --base-url URL.'
+    const hint = error.hint ?? 'Start a sandbox: svc start. Or name the service: --base-url URL.'
     return failure('unreachable', error.timed_out ? 'timeout' : 'unreachable', error.message, { hint })
   }
   if (error instanceof ContractError) {
