@@ -422,18 +422,22 @@ const refusals: readonly (readonly [RegExp, string, 'opened' | 'read' | 'written
 
 /** Returns what the system refuses for a file that SQLite cannot open, which names no reason; null when nothing is found. */
 function whyUnopened(path: string): SystemError | null {
+  const files = [path, `${path}.lock`, `${path}-wal`, `${path}-shm`]
+  const opened: number[] = []
   try {
-    for (const file of [path, `${path}.lock`, `${path}-wal`, `${path}-shm`]) {
+    for (const file of files) {
       if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) continue
       return Object.assign(new Error('it is a folder'), { code: 'EISDIR', path: file })
     }
     accessSync(dirname(path), constants.W_OK | constants.X_OK)
-    // Any file: it fails when this process has used up its descriptors.
-    closeSync(openSync(devNull, 'r'))
+    // Any file: it fails when this process has no descriptors left for all of them.
+    for (const _ of files) opened.push(openSync(devNull, 'r'))
     return null
   } catch (error) {
     const system = systemErrorBehind(error)
     return system === null ? null : Object.assign(system, { path })
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor)
   }
 }
 
