@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { Command } from '../../src/cli/run/command.ts'
 import { runCommand } from '../../src/cli/run/command-line.ts'
 import { exitCodes } from '../../src/cli/run/errors.ts'
+import { unwritable } from '../../src/cli/run/file-errors.ts'
 import { systemErrorBehind } from '../../src/foundation/system-error.ts'
 import { temporaryDirectory } from './test-cli.ts'
 import { keptStream, testHost } from './test-host.ts'
@@ -51,6 +52,13 @@ describe('a failure of the system is told in a sentence, with what to do', () =>
   ])('%j', async (fields, code, sentence) => {
     expect((await thrown(systemError(code, fields))).stderr).toContain(`error: ${sentence}`)
   })
+})
+
+test.each([
+  ['ENOSPC', 'Choose another folder.'],
+  ['EMFILE', 'Close some programs, or raise the limit: ulimit -n 4096. Then try again.'],
+])('a file that cannot be written for %s has a fix that helps', (code, hint) => {
+  expect(unwritable('/data/file', systemError(code), 'Choose another folder.')).toMatchObject({ hint })
 })
 
 test.each([

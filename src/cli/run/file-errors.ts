@@ -1,5 +1,5 @@
 /** Failures to read and to write files, for every command. */
-import { systemErrorBehind, systemReason } from '../../foundation/system-error.ts'
+import { systemErrorBehind, systemHint, systemReason } from '../../foundation/system-error.ts'
 import { CliError } from './errors.ts'
 
 /** The failure of a command that cannot read a file, with the reason in words. */
@@ -14,8 +14,12 @@ export function unwritable(file: string, error: unknown, hint: string): unknown 
   const system = error instanceof CliError ? null : systemErrorBehind(error)
   if (system === null) return error
   const reason = writeReasons[system.code] ?? systemReason(system)
-  return new CliError('usage', 'file_unwritable', `${file} cannot be written: ${reason}.`, hint)
+  const fix = anywhere.has(system.code) ? systemHint(system.code) : hint
+  return new CliError('usage', 'file_unwritable', `${file} cannot be written: ${reason}.`, fix)
 }
+
+/** Failures that another place for the file would not help. */
+const anywhere: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
 
 /** Where a code means something else for a file that is to be created. */
 const writeReasons: Readonly<Record<string, string>> = {
