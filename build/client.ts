@@ -64,12 +64,17 @@ export async function buildContract(outDir: string): Promise<void> {
 /** The client names one cause of failure itself, before it sends; the service explains all others. */
 const named = 'test_outcome_requires_test_key'
 
+/** A browser has one sentence for every failure of a connection. */
+const pageConnection = `
+export const neverArrived = () => false
+export const describeConnection = (error) => ({ reason: error?.message ?? String(error), hint: null })`
+
 /** Replaces the contract, and what only Node reports about its connections, with the few facts that a page needs. */
 const evaluatedTables: Plugin = {
   name: 'evaluated-tables',
   load(id) {
     if (id.endsWith('/src/client/browser-endpoints.ts')) return endpointTable()
-    if (id.endsWith('/src/client/connection.ts')) return 'export const neverArrived = () => false'
+    if (id.endsWith('/src/client/connection.ts')) return pageConnection
     if (!id.endsWith('/src/contract/error-codes.ts')) return null
     const statuses = Object.entries(errorCodes).map(([code, { status }]) => [code, { status }])
     return [

@@ -23,6 +23,7 @@ import {
 import { createAssets } from './pipeline/media.ts'
 import { createRates } from './pipeline/rates.ts'
 import { createServer } from './pipeline/server.ts'
+import { watchDescriptors } from './platform/descriptors.ts'
 import { createPlatform, sandboxClock, sha256, sha256Hex } from './platform/platform.ts'
 import { createAccess, createTickets, sharedTickets, type Tickets } from './runtime/access.ts'
 import { type CallbackNetwork, createCallbacks } from './runtime/callbacks.ts'
@@ -171,8 +172,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     report,
   })
   const pendingDecisions = createPendingDecisions({ ...decisions, waiters, callbacks, report })
+  const descriptors = watchDescriptors(report)
   const services: Services = {
     ...decisions,
+    descriptors,
     waiters,
     pendingDecisions,
     callbacks,
@@ -215,6 +218,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const unfollow = followNodes(services)
 
   const end = async () => {
+    descriptors.stop()
     unfollow()
     pendingDecisions.cancel()
     await server.close()

@@ -2,7 +2,7 @@
  * The options of a start: checked before anything is opened, the fixtures that they select, and where the sandbox can
  * be reached: the address it prints, the public URL, the hosts that requests may name, and TLS.
  */
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import type { X509Certificate } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
@@ -12,10 +12,11 @@ import type { Latency, ProjectSettings } from '../src/contract/resources/project
 import { isLoopback } from '../src/foundation/http.ts'
 import { nearestName } from '../src/foundation/nearest-name.ts'
 import { shownCommand } from '../src/foundation/redaction.ts'
+import { certificateWarnings, readCertificate, type TlsFiles } from './certificate.ts'
 import { MarketData } from './domain/catalogue.ts'
 import { parseRateLimit, type RateLimit } from './pipeline/rates.ts'
 import { defaultHost } from './pipeline/server.ts'
-import type { Clock } from './platform/platform.ts'
+import { type Clock, sandboxClock } from './platform/platform.ts'
 import { SandboxError, unwritable } from './sandbox-error.ts'
 import { realPath } from './store/sqlite/open.ts'
 
@@ -85,12 +86,6 @@ export const root = packageRoot()
 const defaultJournalLimit = 50_000
 const defaultEventLimit = 100_000
 
-/** A certificate with its chain, and its private key, both PEM. */
-interface TlsFiles {
-  cert: string
-  key: string
-}
-
 interface AddressOptions {
   host: string
   public_url?: string | undefined
@@ -136,6 +131,7 @@ export function readOptions(options: SandboxOptions): StartOptions {
   const rate = readRate(options.rate_limit)
   const { public_url, allowed_hosts, tls } = options
   const address = readAddress({ host, public_url, allowed_hosts, tls })
+  if (tls !== undefined) address.warnings.push(...certificateWarnings(tls, sandboxClock().now()))
   const seed = options.seed === undefined ? null : checkCount(options.seed, 'seed')
   const storeAddress = readStoreAddress(options, database, seed !== null)
   checkScenario(options.scenario)
@@ -315,30 +311,6 @@ function bracketed(host: string): string {
 
 function printedHost(host: string): string {
   return host === '0.0.0.0' || host === '[::]' ? 'localhost' : host
-}
-
-/** @throws SandboxError for an invalid certificate, an invalid key, or a key of another certificate */
-function readCertificate({ cert, key }: TlsFiles): X509Certificate {
-  const read = <T>(what: string, parse: () => T): T => {
-    try {
-      return parse()
-    } catch (error) {
-      throw new SandboxError(
-        'option_invalid',
-        `The TLS ${what} cannot be read: it is not PEM, or it is encrypted.`,
-        `Give the ${what} as PEM without a passphrase, such as mkcert writes it.`,
-        { cause: error },
-      )
-    }
-  }
-  const certificate = read('certificate', () => new X509Certificate(cert))
-  const privateKey = read('key', () => createPrivateKey(key))
-  if (certificate.checkPrivateKey(privateKey)) return certificate
-  throw new SandboxError(
-    'option_invalid',
-    'The TLS key does not belong to the certificate.',
-    'Give the two files that were made together.',
-  )
 }
 
 /**

@@ -1,3 +1,5 @@
+import { type SystemError, systemErrorBehind, systemHint, systemReason } from '../src/foundation/system-error.ts'
+
 /** The cause, for programs. */
 export type SandboxFailure =
   | 'port_in_use'
@@ -24,12 +26,25 @@ export class SandboxError extends Error {
 
 /** Returns the error for a directory or file that cannot be written. */
 export function unwritable(path: string, error: unknown): SandboxError {
+  const system = systemErrorBehind(error)
+  if (system !== null) return refusedFile(path, 'written', system)
   return new SandboxError(
     'database_unwritable',
     `${path} cannot be written: ${(error as Error).message}.`,
     'Check the directory and its permissions, or start with --ephemeral.',
     { cause: error },
   )
+}
+
+/** Returns the error for a file that the system refuses to open, read or write. */
+export function refusedFile(
+  path: string,
+  done: 'opened' | 'read' | 'written',
+  system: Pick<SystemError, 'code' | 'message'>,
+): SandboxError {
+  const message = `${path} cannot be ${done}: ${systemReason(system)}.`
+  const hint = `${systemHint(system.code)} Without a file: svc start --ephemeral`
+  return new SandboxError('database_unwritable', message, hint, { cause: system })
 }
 
 /** Returns an error of `listen` as a SandboxError where the caller can fix it, else unchanged. */
@@ -41,7 +56,7 @@ export function listenError(error: unknown, host: string, port: number): unknown
     })
   }
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'ERR_SOCKET_BAD_PORT') {
-    const reason = (error as Error).message
+    const reason = systemErrorBehind(error) === null ? (error as Error).message : systemReason(error as SystemError)
     return new SandboxError(
       'option_invalid',
       `Cannot listen on ${host}:${port}: ${reason}.`,

@@ -4,7 +4,7 @@
  */
 import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isGroupRunning, readPidScope, readProcess } from './cli/process/proc.ts'
+import { isGroupRunning, readPidScope, readProcess, readProcessStart } from './cli/process/proc.ts'
 import type { Host, HostStream, Signal } from './cli/run/host.ts'
 import { run } from './program.ts'
 
@@ -103,6 +103,7 @@ const host: Host = {
     return pidScope
   },
   isRunning,
+  startOf: (pid) => readProcessStart(pid, process.pid, process.platform),
   respondsAt: async (url) => (await import('./cli/run/session.ts')).isSandboxAt(host, url),
   parentOf,
   terminate: (pid) => sendSignal(pid, 'SIGTERM'),

@@ -13,6 +13,7 @@ import type { Warning } from '../../src/contract/warnings.ts'
 import { parseSince, sinceMs } from '../../src/foundation/duration.ts'
 import { andThen, type Soon } from '../../src/foundation/soon.ts'
 import { consentProblem } from '../domain/consent.ts'
+import type { Descriptors } from '../platform/descriptors.ts'
 import type { Access, Tickets } from '../runtime/access.ts'
 import type { Callbacks } from '../runtime/callbacks.ts'
 import type { DecisionServices } from '../runtime/decisions.ts'
@@ -31,6 +32,7 @@ export interface Services extends DecisionServices {
   faults: Faults
   drainLock: DrainLock
   access: Access
+  descriptors: Descriptors
   /** The address that the sandbox listens on, without a trailing slash. */
   url: string
   /** The origin in frame URLs and links: the public URL, else the address. No trailing slash. */

@@ -16,12 +16,20 @@ import { verifyChains } from './evidence.ts'
 export const getLiveness: Operation<Contract['health.live']> = async () => ({ ok: true })
 
 /** Readiness, for balancers: whether a request sent here now is served. */
-export const getReadiness: Operation<Contract['health.ready']> = async ({ store, isDraining }) => {
+export const getReadiness: Operation<Contract['health.ready']> = async ({ store, isDraining, descriptors }) => {
   if (isDraining) throw new ApiError('draining', { retry_after_s: 1 })
   if (store.shared?.isConnected() === false) {
     throw new ApiError('storage_unavailable', {
       message: 'This node has lost its database.',
       hint: 'Nothing has to be repaired here: the node is ready again when the database is back.',
+      retry_after_s: 1,
+    })
+  }
+  const problem = descriptors.problem()
+  if (problem !== null) {
+    throw new ApiError('storage_unavailable', {
+      message: `The sandbox cannot accept connections: ${problem}.`,
+      hint: 'Close connections that are not used, or start it with a higher limit: ulimit -n 4096.',
       retry_after_s: 1,
     })
   }
@@ -32,6 +40,8 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
   const { store, platform } = services
   const projects = await store.listProjects()
   const nodes = await nodesOf(store)
+  const problem = services.descriptors.problem()
+  const refused = problem === null ? [] : [`connections are closed without a response: ${problem}`]
   return {
     version: services.version,
     pid: services.pid,
@@ -50,7 +60,7 @@ export const getInfo: Operation<Contract['sandbox.info']> = async (services, { n
       allowed_origins,
       config_revision,
     })),
-    warnings: [...services.warnings, ...store.warnings(), ...clockWarnings(nodes ?? [])],
+    warnings: [...services.warnings, ...store.warnings(), ...refused, ...clockWarnings(nodes ?? [])],
   }
 }
 

@@ -8,6 +8,7 @@ import { type Endpoint, oldClientHeader, type Role } from '../../src/contract/en
 import { ApiError } from '../../src/contract/errors.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import { redactSecrets } from '../../src/foundation/redaction.ts'
+import { systemErrorBehind, systemHint, systemReason } from '../../src/foundation/system-error.ts'
 import type { Context, Services } from '../operations/context.ts'
 import type { TokenHolder } from '../runtime/access.ts'
 import type { Injection } from '../runtime/faults.ts'
@@ -210,6 +211,15 @@ export async function toApiError(services: Services, thrown: unknown, request_id
     return new ApiError('storage_unavailable', {
       message: 'The sandbox cannot read its database: the file is damaged.',
       hint: 'See what is wrong: svc sandbox integrity. Start over: svc sandbox reset.',
+    })
+  }
+  const system = systemErrorBehind(error)
+  if (system !== null) {
+    services.report(new StorageError(new Error(systemReason(system), { cause: system }), 'read'))
+    return new ApiError('storage_unavailable', {
+      message: `The sandbox cannot do this now: ${systemReason(system)}.`,
+      hint: systemHint(system.code),
+      retry_after_s: 1,
     })
   }
   services.report(new Error(`request ${request_id} failed`, { cause: error }))

@@ -57,9 +57,18 @@ import {
 import { applyFault, faultResponse, isRefused, meetFault } from './faults.ts'
 import { journalBody, journalPath, record } from './journal.ts'
 import { readableInFrame } from './media.ts'
-import { isForPage, isOpened } from './pages/inspector.ts'
+import { isForPage } from './pages/inspector.ts'
 import type { Rates } from './rates.ts'
-import { checkControlPlane, createRoutes, type GuardOptions, hostGuard, missingRoute, type Routes } from './routes.ts'
+import {
+  checkControlPlane,
+  createRoutes,
+  type GuardOptions,
+  hostGuard,
+  isOpened,
+  missingRoute,
+  movingToken,
+  type Routes,
+} from './routes.ts'
 
 export interface PipelineOptions {
   services: Services
@@ -105,6 +114,7 @@ export async function respondTo(
       found = pageInstead(pipeline, found, request)
       audited_as = found?.audited_as
       await checkControlPlane(request, [services.url, services.base_url], pipeline.guard, services.access, found ?? {})
+      if (found !== null) found = movingToken(found, request, pipeline.guard, services.url.startsWith('https:'))
     }
     const route = found ?? preflightRoute(pipeline, request)
     refuseUnstorableUrl(request)

@@ -5,6 +5,7 @@
 import { parse } from 'node:querystring'
 import { includesRole, type Role } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
+import { contract } from '../../src/contract/index.ts'
 import { withoutQuery } from '../../src/foundation/http.ts'
 import { nearestName } from '../../src/foundation/nearest-name.ts'
 import type { Access, TokenHolder } from '../runtime/access.ts'
@@ -158,8 +159,8 @@ export function hostGuard({ hosts }: GuardOptions): (header: string | undefined)
  * Programs on loopback need nothing. A browser, recognized by Origin or Sec-Fetch-Site, must be on the sandbox's own
  * origin, and needs a token to write. A link on another site can open a page, but that site cannot read it. Beyond
  * loopback, and with a shared store, all clients need a token, except for open routes. A browser cannot send a header
- * with an address, so a read may have its token in the query. A token can do what its role includes, wherever it is
- * sent from. Its holder is noted in the request.
+ * with an address, so a read may have its token in the query, or in the cookie that it was moved to. A token can do
+ * what its role includes, wherever it is sent from. Its holder is noted in the request.
  * @throws ApiError 403 origin_refused or role_missing
  */
 export async function checkControlPlane(
@@ -170,7 +171,9 @@ export async function checkControlPlane(
   { isOpen = false, isPage = false, role }: Pick<Route, 'isOpen' | 'isPage' | 'role'>,
 ): Promise<void> {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  const token = headerOf(request, 'x-sandbox-token') ?? (needsToken && isRead ? takeQueryToken(request) : undefined)
+  const token =
+    headerOf(request, 'x-sandbox-token') ??
+    (needsToken && isRead ? (takeQueryToken(request) ?? cookieToken(request)) : undefined)
   // An open route works without the database that has the tokens.
   request.holder = token === undefined || isOpen ? null : await access.find(token)
   const hasToken = request.holder !== null
@@ -206,6 +209,50 @@ function takeQueryToken(request: Request): string | undefined {
   return token
 }
 
+/* A token in the address of a page would stay in its history, its bookmarks and every copied link. */
+
+/**
+ * Returns the route of a read that is opened in a tab with its token in the address: it moves the token to a cookie,
+ * for reads of this control plane alone. Any other route is returned unchanged. The pages that are open to all move it
+ * with their own scripts, which need it for writes.
+ */
+export function movingToken(route: Route, request: Request, { needsToken }: GuardOptions, isTls: boolean): Route {
+  const { url, holder } = request
+  const hasScript = route.isOpen === true && !probes.has(route.path)
+  const target = needsToken && !hasScript && isOpened(request) ? URL.parse(url, 'http://localhost') : null
+  if (target?.searchParams.has('token') !== true) return route
+  target.searchParams.delete('token')
+  const attributes = `Path=/_sandbox; HttpOnly; SameSite=Strict${isTls ? '; Secure' : ''}`
+  return {
+    ...route,
+    respond: ({ context }) => ({
+      status: 303,
+      headers: {
+        'x-request-id': context.request_id,
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+        location: target.pathname + target.search,
+        ...(holder === null ? {} : { 'set-cookie': `${cookieName(request)}=${holder.text}; ${attributes}` }),
+      },
+      body: '',
+    }),
+  }
+}
+
+/** Open to all, and without a script. */
+const probes: ReadonlySet<string> = new Set([contract['health.live'].path, contract['health.ready'].path])
+
+/** Cookies ignore ports, and several sandboxes may run on one host. */
+function cookieName(request: Request): string {
+  return `svc_token_${/:(\d+)$/.exec(headerOf(request, 'host') ?? '')?.[1] ?? 'default'}`
+}
+
+function cookieToken(request: Request): string | undefined {
+  const start = `${cookieName(request)}=`
+  const pairs = request.headers.cookie?.split(/; */) ?? []
+  return pairs.find((pair) => pair.startsWith(start))?.slice(start.length)
+}
+
 /** `none` means that the address was typed. */
 function isOwnSite(sec_fetch_site: string | undefined): boolean {
   return sec_fetch_site === undefined || sec_fetch_site === 'same-origin' || sec_fetch_site === 'none'
@@ -220,6 +267,15 @@ function isNavigation(request: Request): boolean {
     headerOf(request, 'sec-fetch-dest') === 'document' &&
     headerOf(request, 'sec-purpose') === undefined
   )
+}
+
+/**
+ * Whether an address is opened in a tab. Browsers that predate Sec-Fetch-Mode are recognized by their Accept header.
+ */
+export function isOpened(request: Request): boolean {
+  const mode = headerOf(request, 'sec-fetch-mode')
+  if (request.method !== 'GET') return false
+  return mode === undefined ? request.headers.accept?.startsWith('text/html') === true : mode === 'navigate'
 }
 
 /** A route that a request target leads to, with the parameters and query of the target. */

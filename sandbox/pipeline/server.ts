@@ -130,6 +130,8 @@ export function createServer(options: ServerOptions): SandboxServer {
     server.on('clientError', (error, socket) => respondToBroken(services, error, socket as Socket))
     server.listen({ host, port })
     await once(server, 'listening')
+    // A connection that cannot be accepted, as without descriptors, ends no sandbox.
+    server.on('error', services.report)
     servers.push(server)
     return server
   }
@@ -244,6 +246,10 @@ const linger_ms = 1_000
  * request that has its response already, such as one whose body is too large and then stalls.
  */
 function respondToBroken(services: Services, error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ERR_SSL_HTTP_REQUEST') {
+    respondInPlain(services, socket)
+    return
+  }
   // After a failed handshake, nobody can read a response.
   const isHandshake = /^(ERR_SSL|ERR_TLS|EPROTO)/.test(error.code ?? '')
   // A browser opens connections in advance: a response before the request would be taken for its own.
@@ -265,6 +271,27 @@ function respondToBroken(services: Services, error: Error & { code?: string }, s
   else after(before, () => endWith(socket, brokenResponse(services, error)))
 }
 
+/**
+ * Responds to plain HTTP on a port of https, below TLS, as other servers do: a client would only see a connection that
+ * was closed. Node has no public way to the socket below.
+ */
+function respondInPlain(services: Services, socket: Socket & { _parent?: Socket | null }): void {
+  const { _parent: below } = socket
+  const own = services.base_url.startsWith('https:') ? services.base_url : services.url
+  const problem = new ApiError('http_malformed', {
+    message: 'This sandbox speaks https, and the request came as plain http.',
+    hint: `Use ${own}`,
+  })
+  if (below == null || below.destroyed) {
+    socket.destroy()
+    return
+  }
+  below.write(rawResponse(services, problem), () => {
+    socket.destroy()
+    below.destroy()
+  })
+}
+
 /** Calls back once a response has been handed to the socket, or has been given up. */
 function after(outgoing: ServerResponse | null, then: () => void): void {
   if (outgoing === null || outgoing.writableFinished) then()
@@ -277,10 +304,14 @@ function endWith(socket: Socket, bytes: string): void {
   socket.setTimeout(linger_ms, () => socket.destroy())
 }
 
-function brokenResponse({ platform, base_url }: Services, { code }: { code?: string }): string {
+function brokenResponse(services: Services, { code }: { code?: string }): string {
   const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT'
-  const request_id = encodeId('req', platform.newId())
   const problem = new ApiError('http_malformed', isLate ? { message: 'The request did not arrive in time.' } : {})
+  return rawResponse(services, problem)
+}
+
+function rawResponse({ platform, base_url }: Services, problem: ApiError): string {
+  const request_id = encodeId('req', platform.newId())
   const body = JSON.stringify(problem.toBody(request_id, base_url))
   return [
     'HTTP/1.1 400 Bad Request',

@@ -148,7 +148,7 @@ test('no response is an UnreachableError, either refused or timed out', async ()
   expect(first).toBeInstanceOf(UnreachableError)
   expect(first).toMatchObject({
     timed_out: false,
-    message: 'http://127.0.0.1:1 cannot be reached: connect ECONNREFUSED.',
+    message: 'http://127.0.0.1:1 cannot be reached: nothing listens there (ECONNREFUSED).',
   })
   expect(second).toMatchObject({ timed_out: true, message: 'http://127.0.0.1:1 did not respond within 10 ms.' })
 })

@@ -1,5 +1,6 @@
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../contract/error-codes.ts'
 import type { ErrorBody, FieldError } from '../contract/errors.ts'
+import { describeConnection } from './connection.ts'
 
 /**
  * The service responded with an error. Its message has what a log needs: the sentence of the service with its
@@ -60,15 +61,17 @@ export class UnreachableError extends Error {
   readonly base_url: string
   /** Whether the service was reached but did not respond in time. */
   readonly timed_out: boolean
+  /** What to do, where the cause says; else null. */
+  readonly hint: string | null
 
   constructor(base_url: string, timeout_ms: number, cause: unknown) {
     const timed_out = cause instanceof Error && cause.name === 'TimeoutError'
+    const { reason, hint } = describeConnection(cause, base_url)
     super(
-      timed_out
-        ? `${base_url} did not respond within ${timeout_ms} ms.`
-        : `${base_url} cannot be reached: ${reasonOf(cause)}.`,
+      timed_out ? `${base_url} did not respond within ${timeout_ms} ms.` : `${base_url} cannot be reached: ${reason}.`,
       { cause },
     )
+    this.hint = timed_out ? null : hint
     this.base_url = base_url
     this.timed_out = timed_out
   }
@@ -106,16 +109,6 @@ export class RefusedError extends Error {
   get code(): ErrorCode {
     return reasonCodes[this.reason_code].error
   }
-}
-
-/** Returns the innermost cause in the system's words, with its code. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  if (error.cause instanceof Error) return reasonOf(error.cause)
-  const code = (error as { code?: unknown }).code
-  return typeof code === 'string' && !error.message.includes(code)
-    ? `${error.message} (${code})`
-    : error.message || String(code)
 }
 
 /** Returns the message of the service alone, without what the error's message adds. */

@@ -4,6 +4,7 @@ import { clientOf, type Client as TypedClient } from './client.ts'
 import { streaming } from './exchange.ts'
 import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
 import { nodeFetch } from './node-fetch.ts'
+import { nodeSocketFor } from './node-socket.ts'
 import * as schemas from './response.ts'
 
 export type { ErrorBody, ErrorCode, ReasonCode } from '../contract/errors.ts'
@@ -65,7 +66,8 @@ export type SilentClient = TypedClient & IntegrationMethods<null>
 export function createClient(options: SilentOptions): SilentClient
 export function createClient(options: IntegrationOptions & { onError?: undefined }): Client
 export function createClient(options: IntegrationOptions): Client | SilentClient {
-  const sending = { ...options, fetch: options.fetch ?? nodeFetch }
+  const { fetch = nodeFetch, WebSocket = nodeSocketFor(options.base_url) } = options
+  const sending = { ...options, fetch, WebSocket }
   return integrate<keyof typeof contract>(clientOf(known, sending), sending)
 }
 

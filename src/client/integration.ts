@@ -25,7 +25,7 @@ interface PushSocket {
   addEventListener(type: 'message' | 'error' | 'close', listener: () => void): void
   close(): void
 }
-type PushSocketClass = new (url: string) => PushSocket
+export type PushSocketClass = new (url: string) => PushSocket
 
 export interface IntegrationOptions extends ClientOptions, RetryOptions {
   /**

@@ -28,7 +28,7 @@ export function isLoopbackUrl(url: string): boolean {
 }
 
 /** Whether the global fetch takes its proxies from the environment. Node has no other sign that covers each way to ask for it. */
-function hasProxy(): boolean {
+export function hasProxy(): boolean {
   return Object.getOwnPropertySymbols(globalThis).some((symbol) => {
     if (!symbol.description?.startsWith('undici.globalDispatcher.')) return false
     const dispatcher = (globalThis as Record<symbol, { constructor?: { name?: string } } | undefined>)[symbol]

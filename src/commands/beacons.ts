@@ -18,7 +18,8 @@ import {
   noteFollowing,
   type Session,
 } from '../cli/run/command.ts'
-import { CliError, exitCodes, nothingChecked, unreadable, untilCtrlC } from '../cli/run/errors.ts'
+import { CliError, exitCodes, nothingChecked, untilCtrlC } from '../cli/run/errors.ts'
+import { unreadable } from '../cli/run/file-errors.ts'
 import { type Host, readStdin } from '../cli/run/host.ts'
 import { acceptHints, acceptMeanings } from '../contract/error-codes.ts'
 import { parseSince } from '../foundation/duration.ts'

@@ -5,12 +5,19 @@ import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { flagValues } from '../cli/endpoint/input.ts'
+import type { Output } from '../cli/output/output.ts'
 import type { TrustedBundles } from '../cli/process/trust.ts'
 import type { Command, Session } from '../cli/run/command.ts'
 import { CliError, noSandboxFor } from '../cli/run/errors.ts'
 import type { Host, Signal } from '../cli/run/host.ts'
 import { isSandboxAt, severalSandboxesNote } from '../cli/run/session.ts'
-import { environmentOf, keyOfStarted, type PermittedKey, permittedSecretKey } from '../cli/settings/settings.ts'
+import {
+  environmentOf,
+  keyOfStarted,
+  type PermittedKey,
+  permittedSecretKey,
+  type Settings,
+} from '../cli/settings/settings.ts'
 import {
   mergeStartOptions,
   type StartOptionName,
@@ -19,6 +26,7 @@ import {
   startFlags,
 } from '../cli/settings/start-options.ts'
 import {
+  ownProcess,
   removeLocator,
   runningSandboxes,
   stateDirectory,
@@ -28,6 +36,7 @@ import {
 import { pageOrigin } from '../contract/origins.ts'
 import { endTree, startProgram } from '../foundation/programs.ts'
 import { shownCommand } from '../foundation/redaction.ts'
+import { type SystemError, systemHint, systemReason } from '../foundation/system-error.ts'
 import { startOnFreePort } from './sandbox/start.ts'
 
 /** Options of `start` that make sense for a sandbox in memory, on a free port. */
@@ -86,21 +95,37 @@ export const env: Command = {
   name: 'env',
   summary: 'Print the SVC_* variables of the running sandbox',
   details: [
-    'With -o dotenv (the default) as a .env file, with -o shell as export lines, with -o json as one object. The keys are printed in full.',
+    'With -o dotenv (the default) as a .env file, with -o shell as export lines, with -o json as one object. The keys are printed in full. For a sandbox with https, also the variables that make Node, curl, Python, Ruby and Go accept its certificate beside their own.',
     'Exit code 7 when no sandbox is running and no service is named.',
   ].join('\n\n'),
   formats: ['dotenv', 'shell'],
   examples: ['env', 'env -o shell', 'env -o json'],
-  async run({ settings, flags, out, command_name }) {
+  async run({ settings, host, flags, out, command_name }) {
     if (settings.source.base_url === 'default') throw noSandboxFor(settings)
     const note = severalSandboxesNote(settings, command_name)
     if (note !== null) out.note(note)
     // Another program will send the key to the base URL printed next to it.
     permittedSecretKey(settings)
-    const variables = environmentOf(settings)
+    const variables = { ...environmentOf(settings), ...(await certificateVariables(settings, host, out)) }
     out.data(variables, () => (flags.output === 'shell' ? shellLines : dotenvLines)(variables))
     return 0
   },
+}
+
+/**
+ * Resolves to the variables that let programs accept the certificate of the sandbox; none for http. Their files stay, in
+ * the state directory, since the programs run later.
+ */
+async function certificateVariables({ sandbox }: Settings, host: Host, out: Output): Promise<Record<string, string>> {
+  if (sandbox?.certificate === undefined) return {}
+  const { readCertificateFile } = await import('../cli/process/certificate.ts')
+  const { keptFolder, trustForPrograms } = await import('../cli/process/trust.ts')
+  const certificate = readCertificateFile(sandbox.certificate)
+  if (certificate === null) return {}
+  const folder = () => keptFolder(stateDirectory(host), certificate)
+  const { variables, notes } = await trustForPrograms(certificate, host.env, folder)
+  for (const note of notes) out.note(`warning: ${note}`)
+  return variables
 }
 
 /** Returns `NAME=value` lines for .env files. Throws CliError for a value that they cannot contain. */
@@ -204,7 +229,7 @@ export async function runWithSandbox(
     if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
     const origin = pageOrigin(sandbox.projects[0]?.allowed_origins ?? []) ?? null
     const variables = {
-      ...environmentOf({ base_url: sandbox.url, ...sandbox.keys, origin, sandbox: null }),
+      ...environmentOf({ base_url: sandbox.url, ...sandbox.keys, origin }),
       ...bundles?.variables,
       ...withoutProxy(host.env),
     }
@@ -263,13 +288,13 @@ async function listAsExec(
   const home = stateDirectory(host)
   const isListed = (await runningSandboxes(home, host)).some((other) => other.pid === pid)
   if (isListed || stateProblem(home) !== null) return async () => {}
-  const pid_scope = host.pid_scope ?? undefined
+  const process = await ownProcess(host)
   await writeLocator(home, {
-    ...{ url, inspector_url, database, pid, pid_scope, version, projects, command },
+    ...{ url, inspector_url, database, version, projects, command, ...process },
     ...(certificate === null ? {} : { certificate: certificate.path }),
     started_at_ms: host.now(),
   })
-  return () => removeLocator(home, { pid, pid_scope })
+  return () => removeLocator(home, process)
 }
 
 const loopbackNames = ['localhost', '127.0.0.1', '::1']
@@ -370,5 +395,6 @@ function startFailure(error: NodeJS.ErrnoException, command: string): CliError {
     )
   if (error.code === 'EACCES')
     return new CliError('usage', 'program_not_executable', `${command} is not executable.`, `Try: chmod +x ${command}`)
-  return new CliError('unexpected', 'program_failed', `${command} cannot be started: ${error.message}.`)
+  const message = `${command} cannot be started: ${systemReason(error as SystemError)}.`
+  return new CliError('usage', 'program_failed', message, systemHint(String(error.code)))
 }

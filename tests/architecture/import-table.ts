@@ -50,6 +50,12 @@ export const importTable: readonly ImportRule[] = [
     builtins: ['node:buffer', 'node:http'],
   },
   {
+    path: 'src/client/node-socket.ts',
+    modules: ['src/client'],
+    // Types only, as above.
+    builtins: ['node:http', 'node:stream'],
+  },
+  {
     path: 'src/cli',
     modules: base,
     packages: ['handlebars', 'jq-wasm/dist/build/jq.js', 'commander', 'chalk', 'string-width', 'zod', 'selfsigned'],
@@ -121,6 +127,7 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'none',
   },
   { path: 'sandbox/platform', modules: ['src/foundation'], builtins: ['node:crypto'] },
+  { path: 'sandbox/platform/descriptors.ts', modules: ['src/foundation'], builtins: ['node:fs', 'node:os'] },
   {
     path: 'sandbox/store',
     modules: ['src/foundation', 'src/contract', 'sandbox/sandbox-error.ts'],
@@ -227,7 +234,13 @@ export const importTable: readonly ImportRule[] = [
     ],
     builtins: 'none',
   },
-  { path: 'sandbox/sandbox-error.ts', builtins: 'none' },
+  { path: 'sandbox/sandbox-error.ts', modules: ['src/foundation'], builtins: 'none' },
+  {
+    path: 'sandbox/certificate.ts',
+    modules: ['sandbox/sandbox-error.ts'],
+    // The last one is loaded for a start with TLS alone.
+    builtins: ['node:crypto', 'node:fs', 'node:tls'],
+  },
   {
     path: 'sandbox/options.ts',
     modules: ['src/foundation', 'src/contract', 'sandbox'],

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { join } from 'node:path'
+import { generate } from 'selfsigned'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { mergeStartOptions, startEnvironment } from '../../src/cli/settings/start-options.ts'
 import { spawnSvc } from './process.ts'
@@ -119,6 +120,20 @@ describe('--tls', () => {
       (path) => statSync(path).mode & 0o777,
     )
     expect(modes).toEqual([0o700, 0o600, 0o600])
+    // Plain HTTP on this port gets its response below TLS.
+    const plain = ready.url.replace('https', 'http')
+    const hint = `hint: Use https://192.168.1.5:4010\n`
+    const wrong = await cli(home, 'health', 'live', '--base-url', plain)
+    expect(wrong.stderr).toContain(`error: This sandbox speaks https, and the request came as plain http.\n${hint}`)
+    const stranger = await cli(temporaryDirectory(), 'health', 'live', '--base-url', ready.url)
+    expect([stranger.code, stranger.stderr.split('\n')]).toEqual([
+      7,
+      [
+        `error: ${ready.url} cannot be reached: its certificate is not trusted here.`,
+        expect.stringContaining('NODE_EXTRA_CA_CERTS=FILE'),
+        '',
+      ],
+    ])
     expect(await statusAt(`${ready.url}/_sandbox/readyz`, 'devbox.test', cert)).toBe(200)
 
     const [placed, listed, variables] = await Promise.all([
@@ -130,7 +145,59 @@ describe('--tls', () => {
     const { placement } = JSON.parse(placed.stdout) as { placement: { render: { frame_url: string } } }
     expect(placement.render.frame_url).toMatch('https://192.168.1.5:4010/v1/render/ast_')
     expect(JSON.parse(listed.stdout)).toContainEqual(expect.objectContaining({ url: ready.url, ready: true }))
-    expect(JSON.parse(variables.stdout)).toMatchObject({ NODE_EXTRA_CA_CERTS: ready.certificate })
+    const printed = JSON.parse(variables.stdout) as Record<string, string>
+    const files = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE'].map((name) =>
+      readFileSync(printed[name]!, 'utf8'),
+    )
+    expect(files.map((text) => text.includes(cert.trim()))).toEqual([true, true, true, true])
+    expect(files[0]).toBe(cert)
+    // Those that replace the system's certificates have them too, and a second print adds nothing.
+    expect(files[1]!.length).toBeGreaterThan(cert.length)
+    const again = await spawnSvc(['env', '-o', 'json'], { SVC_HOME: home, SSL_CERT_FILE: printed.SSL_CERT_FILE! }).ended
+    expect(JSON.parse(again.stdout)).toEqual(printed)
+    expect(readFileSync(printed.SSL_CERT_FILE!, 'utf8')).toBe(files[1])
+  })
+
+  test('a service that speaks http is named', async () => {
+    const home = temporaryDirectory()
+    const { url } = await start(home, [])
+    const { code, stderr } = await cli(home, 'health', 'live', '--base-url', url.replace('http', 'https'))
+    expect([code, stderr]).toEqual([
+      7,
+      `error: ${url.replace('http', 'https')} cannot be reached: it speaks http, not https.\nhint: Use ${url}\n`,
+    ])
+  })
+
+  test('an expired certificate and a key that others can read are said at the start, in status and by doctor', async () => {
+    const home = temporaryDirectory()
+    const [cert, key] = [join(home, 'cert.pem'), join(home, 'key.pem')]
+    const made = await generate([{ name: 'commonName', value: 'localhost' }], {
+      keyType: 'ec',
+      algorithm: 'sha256',
+      notBeforeDate: new Date('2026-01-01'),
+      notAfterDate: new Date('2026-01-09'),
+      extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] }],
+    })
+    writeFileSync(cert, made.cert)
+    writeFileSync(key, made.private, { mode: 0o644 })
+    const words = ['start', '--ephemeral', '--port', '0', '--tls-cert', cert, '--tls-key', key, '-o', 'json']
+    const { child, firstLine, ended } = spawnSvc(words, { SVC_HOME: home })
+    await firstLine
+    const warnings = [
+      'the certificate expired on 2026-01-09: clients refuse it. Make another, or start with --tls',
+      `every user of this computer can read the TLS key: chmod 600 ${key}`,
+    ]
+    // Commands on this computer refuse it too.
+    const env = { SVC_HOME: home, NODE_TLS_REJECT_UNAUTHORIZED: '0' }
+    const status = await spawnSvc(['sandbox', 'status'], env).ended
+    const doctor = await spawnSvc(['doctor', '-o', 'json'], env).ended
+    child.kill('SIGTERM')
+    const { stderr } = await ended
+    for (const warning of warnings) {
+      expect(stderr).toContain(`warning: ${warning}\n`)
+      expect(status.stderr).toContain(`warning: ${warning}\n`)
+      expect(doctor.stdout).toContain(warning.slice(1))
+    }
   })
 
   test('exec: the command trusts the certificate by NODE_EXTRA_CA_CERTS, which keeps what it named', async () => {
@@ -169,12 +236,9 @@ describe('--tls', () => {
   test.each([
     ['--tls-cert nothing.pem', '--tls-cert needs --tls-key FILE.'],
     ['--tls-key nothing.pem', '--tls-key needs --tls-cert FILE.'],
-    ['--tls-cert nothing.pem --tls-key nothing.pem', '--tls-cert: There is no file '],
-    ['--tls-cert . --tls-key .', '--tls-cert: This file cannot be read: '],
-    [
-      '--tls-cert text.pem --tls-key text.pem',
-      'The TLS certificate cannot be read: it is not PEM, or it is encrypted.',
-    ],
+    ['--tls-cert nothing.pem --tls-key nothing.pem', 'nothing.pem cannot be read: no such file.'],
+    ['--tls-cert . --tls-key .', 'cannot be read: it is a folder.'],
+    ['--tls-cert text.pem --tls-key text.pem', 'The TLS certificate is not a certificate in PEM form.'],
     ['--tls --tls-cert text.pem --tls-key text.pem', "'--tls' cannot be used with option '--tls-cert"],
     ['--public-url /path', 'The public URL /path is not an origin.'],
     ['--allowed-host http://name', 'The allowed host http://name is not a host name.'],

@@ -213,9 +213,9 @@ describe.concurrent('what the command sees', () => {
     started.push(running)
     const { code, stdout, stderr } = await running.ended
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/localhost\.crt\n$/) })
-    expect(stderr).toContain('warning: NODE_EXTRA_CA_CERTS is ignored: EISDIR')
+    expect(stderr).toContain(`warning: NODE_EXTRA_CA_CERTS is ignored: ${directory} cannot be read: it is a folder.`)
     expect(stderr).toContain(
-      'warning: Only Node accepts the certificate, without those of NODE_EXTRA_CA_CERTS: ENOTDIR',
+      'without those of NODE_EXTRA_CA_CERTS: no folder for the others: part of its path is not a folder.',
     )
   })
 

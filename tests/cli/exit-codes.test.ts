@@ -35,8 +35,9 @@ afterAll(async () => {
 const cases: Record<Category, () => Promise<Case> | Case> = {
   ok: () => ({ args: ['health', 'ready'], code: null }),
   unexpected: () => ({
-    args: ['exec', '-o', 'json', '--', join(process.execPath, 'no-folder')],
-    code: 'program_failed',
+    args: ['placements', 'create', '--base-url', url, '-o', 'json'],
+    env: { NODE_OPTIONS: `--import=data:text/javascript,crypto.getRandomValues=()=>{throw(Error('broken'))}` },
+    code: 'unexpected',
   }),
   usage: () => ({ args: ['placements', 'create', '--nonsense'], code: 'unknown_option' }),
   service: () => ({ args: ['decisions', 'get', 'slot_00000000001'], code: 'not_found' }),

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Host, Signal } from '../../src/cli/run/host.ts'
-import { startTestCli } from './test-cli.ts'
+import { spawnSvc } from './process.ts'
+import { startTestCli, temporaryDirectory } from './test-cli.ts'
 
 /** A Host whose signals, clock and forced exits the test controls. */
 function interruptible() {
@@ -82,3 +83,30 @@ test.for(['start --port 0 --ephemeral', 'qa observe', 'exec -- sleep 60'])(
     expect(code).toBe({ start: 0, qa: 5, exec: 130 }[line.split(' ')[0]!])
   },
 )
+
+test.for([
+  // A terminal that closes ends what it started; a server without one goes on, like those of nohup.
+  { isTerminal: true, by: 'SIGHUP' },
+  { isTerminal: false, by: 'SIGTERM' },
+])('svc start: $by ends it with isTerminal $isTerminal', async ({ isTerminal, by }) => {
+  await using cli = await startTestCli()
+  const onSignal = (handler: (signal: Signal) => void) => {
+    handler('SIGHUP')
+    setTimeout(() => handler('SIGTERM'), 50)
+    return () => {}
+  }
+  const host = { onSignal, keepHeapSmall: () => {}, optimizeSooner: () => {} }
+  const { code, stderr } = await cli.svc('start --port 0 --ephemeral', { host, isTerminal })
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`${by}: stopping`)])
+})
+
+test('svc start that nohup started goes on when its terminal closes', async () => {
+  const home = temporaryDirectory()
+  const sandbox = spawnSvc(['start', '--ephemeral', '--port', '0', '-o', 'json'], { SVC_HOME: home }, home, ['nohup'])
+  const { url } = JSON.parse(await sandbox.firstLine) as { url: string }
+  sandbox.child.kill('SIGHUP')
+  sandbox.child.kill('SIGHUP')
+  expect((await fetch(`${url}/_sandbox/livez`)).status).toBe(200)
+  sandbox.child.kill('SIGTERM')
+  expect(await sandbox.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('SIGTERM: stopping') })
+})

@@ -82,3 +82,35 @@ test('the client library reaches loopback directly, and follows its caller’s f
   // The service elsewhere takes the proxy, which shows that this one is used at all.
   expect(received.splice(0)).toEqual([expect.stringContaining('service.invalid')])
 })
+
+test.each([['http'], ['https', '--tls']])(
+  'push over %s waits on a socket that takes no proxy',
+  async (_name, ...flags) => {
+    const home = temporaryDirectory()
+    const words = ['start', '--ephemeral', '--port', '0', '--decision-latency', '3s', '-o', 'json', ...flags]
+    const sandbox = svc(home, ...words)
+    const { url, certificate } = JSON.parse(await sandbox.firstLine) as { url: string; certificate?: string }
+    const script = `
+    const { createClient } = await import(${JSON.stringify(join(root, 'dist/client.js'))})
+    const client = createClient({ base_url: ${JSON.stringify(url)}, credential: 'sk_test_sandbox_demo' })
+    const { slot_ids } = await client.createJob({ job_type: 'chat', client_id: 'proj_demo', session_id: 'sess_1' })
+    const decision = await client.getDecision(slot_ids[0], { push: true, timeout_ms: 20_000 })
+    const { items } = await client.requests.list({ query: { limit: 50 } })
+    const polls = items.filter(({ path }) => path.startsWith('/v1/decisions/'))
+    console.log(decision.status, polls.length)
+    process.exit()`
+    const trusted = certificate === undefined ? {} : { NODE_EXTRA_CA_CERTS: certificate }
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      env: { ...env, ...trusted },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let text = ''
+    child.stdout.on('data', (chunk) => {
+      text += chunk
+    })
+    await once(child, 'close')
+    // One poll, after the announcement: without a socket it would poll twice, and then with pauses.
+    expect(text).toBe('ready 1\n')
+    expect(received).toEqual([])
+  },
+)

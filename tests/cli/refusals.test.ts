@@ -224,7 +224,7 @@ describe('a state directory that cannot be written', () => {
   test('no home directory is known: nothing is written to the current directory', async () => {
     const { stateDirectory, stateFailure } = await import('../../src/cli/settings/state-directory.ts')
     const path = stateDirectory({ env: {}, home: '', platform: 'linux' })
-    expect(stateFailure(path, Object.assign(new Error('x'), { syscall: 'mkdir' }))).toMatchObject({
+    expect(stateFailure(path, Object.assign(new Error('x'), { code: 'EACCES', syscall: 'mkdir' }))).toMatchObject({
       category: 'usage',
       message: 'There is no home directory, so svc has nowhere to keep its state.',
     })

@@ -97,6 +97,20 @@ describe('sandbox stop', () => {
     expect(await stop(cli)).toEqual({ code: 7, stdout: '', stderr: note + nothingToStop, ended: [] })
   })
 
+  test('says that a live process cannot be reached, and keeps its locator', async () => {
+    await using cli = await startTestCli()
+    const { url, inspector_url, database, projects } = cli.sandbox
+    const locator = { url, inspector_url, database, version, projects, pid: 4711, process_start: '100' }
+    await writeLocator(cli.home, { ...locator, started_at_ms: noon })
+    await cli.sandbox.close()
+    const host = { isRunning: (pid: number) => pid === 4711, startOf: async () => '100' }
+    const { stderr } = await cli.svc('sandbox stop', { host })
+    expect(stderr).toContain(`${url} cannot be reached, and its process runs.`)
+    expect(stderr).toContain('To end it: kill 4711\n')
+    expect(stderr).not.toContain('has ended')
+    expect(existsSync(locatorFile(cli, 4711))).toBe(true)
+  })
+
   test('leaves a process alone when something else responds there, or nothing in time', {
     timeout: 20_000,
   }, async () => {
@@ -346,7 +360,7 @@ describe('requests tail', () => {
     const [lost, reconnected, ...rest] = following.notes().split('\n')
     // A request in flight is reset, the next one is refused.
     expect(lost).toMatch(
-      /^Connection lost: http:\/\/127\.0\.0\.1:\d+ cannot be reached: .*\bECONN(RESET|REFUSED)\b.*\.$/,
+      /^Connection lost: http:\/\/127\.0\.0\.1:\d+ cannot be reached: (it closed the connection without a response|nothing listens there \(ECONNREFUSED\))\.$/,
     )
     expect(lost).toContain(first.url)
     expect(reconnected).toBe(`Reconnected to ${url}.`)

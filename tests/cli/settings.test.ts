@@ -231,7 +231,11 @@ describe('locators', () => {
     const home = temporaryDirectory()
     for (const pid of [101, 102, 103]) await writeLocator(home, locator(pid, `http://${pid}.test`))
     await writeFile(join(home, 'sandboxes/104.json'), '{"url":')
-    const running = await runningSandboxes(home, { isRunning: (pid) => pid !== 102, pid_scope: null })
+    const running = await runningSandboxes(home, {
+      isRunning: (pid) => pid !== 102,
+      startOf: async () => null,
+      pid_scope: null,
+    })
     expect(running.map(({ pid }) => pid)).toEqual([103, 101])
     expect((await readdir(join(home, 'sandboxes'))).sort()).toEqual(['101.json', '103.json'])
   })

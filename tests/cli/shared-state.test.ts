@@ -2,7 +2,8 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { runningSandboxes, writeLocator } from '../../src/cli/settings/state-directory.ts'
+import { readProcessStart } from '../../src/cli/process/proc.ts'
+import { ownProcess, runningSandboxes, writeLocator } from '../../src/cli/settings/state-directory.ts'
 import { asPid1, hasPidNamespaces } from './pid-namespace.ts'
 import { type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
@@ -21,15 +22,17 @@ function svc(home: string, words: readonly string[], prefix: readonly string[] =
 }
 
 const locators = (home: string) => readdirSync(join(home, 'sandboxes'))
-const start = ['start', '--ephemeral', '--port', '0', '-o', 'json']
+const starting = ['start', '--ephemeral', '--port', '0', '-o', 'json']
+
+const startOf = async () => null
 
 const namespaceTest = hasPidNamespaces ? test : null
 
 namespaceTest?.('commands in another namespace leave the locator of a live sandbox alone, both ways', async () => {
   const home = temporaryDirectory()
-  const outside = svc(home, start)
+  const outside = svc(home, starting)
   const { url } = JSON.parse(await outside.firstLine) as { url: string }
-  const inside = svc(home, start, asPid1)
+  const inside = svc(home, starting, asPid1)
   await inside.firstLine
   expect(locators(home)).toHaveLength(2)
   expect((await svc(home, ['sandbox', 'ps'], asPid1).ended).code).toBe(0)
@@ -46,10 +49,51 @@ test('the same pid in two namespaces is two sandboxes, and only the own one is j
   const locator = { inspector_url: '', database: '', version: '1', projects: [], started_at_ms: noon, pid: 7 }
   await writeLocator(home, { ...locator, url: 'http://a.test', pid_scope: 'boot pid:[1]' })
   await writeLocator(home, { ...locator, url: 'http://b.test', pid_scope: 'boot pid:[2]' })
-  const found = await runningSandboxes(home, { isRunning: () => true, pid_scope: 'boot pid:[2]' })
+  const found = await runningSandboxes(home, { isRunning: () => true, startOf, pid_scope: 'boot pid:[2]' })
   expect(found.map(({ url }) => url)).toEqual(['http://b.test'])
-  expect(await runningSandboxes(home, { isRunning: () => false, pid_scope: 'boot pid:[2]' })).toEqual([])
+  expect(await runningSandboxes(home, { isRunning: () => false, startOf, pid_scope: 'boot pid:[2]' })).toEqual([])
   writeFileSync(join(home, 'sandboxes/8-1.json'), '{"url":"of another version"}')
-  expect(await runningSandboxes(home, { isRunning: () => false, pid_scope: 'boot pid:[2]' })).toEqual([])
+  expect(await runningSandboxes(home, { isRunning: () => false, startOf, pid_scope: 'boot pid:[2]' })).toEqual([])
   expect(locators(home)).toEqual(['7-1.json', '8-1.json'])
+})
+
+test('a locator of an earlier boot, or of a namespace that is gone, is ignored', async () => {
+  const home = temporaryDirectory()
+  const locator = { inspector_url: '', database: '', version: '1', projects: [], started_at_ms: noon, pid: process.pid }
+  await writeLocator(home, { ...locator, url: 'http://a.test', pid_scope: 'earlier pid:[2]' })
+  await writeLocator(home, { ...locator, url: 'http://b.test', pid_scope: 'boot pid:[99]' })
+  const host = { isRunning: () => true, startOf, pid_scope: 'boot pid:[2]' }
+  expect(await runningSandboxes(home, host)).toEqual([])
+})
+
+test('a process that took over the pid of a sandbox is not that sandbox', async () => {
+  const home = temporaryDirectory()
+  const locator = {
+    url: 'http://a.test',
+    inspector_url: '',
+    database: '',
+    version: '1',
+    projects: [],
+    started_at_ms: noon,
+  }
+  const host = { pid: 7, pid_scope: null, isRunning: () => true, startOf: async () => '100' }
+  await writeLocator(home, { ...locator, ...(await ownProcess(host)) })
+  expect(await runningSandboxes(home, host)).toMatchObject([{ pid: 7, process_start: '100' }])
+  // Where no start is known, the pid alone decides.
+  expect(await runningSandboxes(home, { ...host, startOf })).toHaveLength(1)
+  expect(await runningSandboxes(home, { ...host, startOf: async () => '200' })).toEqual([])
+  expect(locators(home)).toEqual([])
+})
+
+test('each process has its own start, which stays', async () => {
+  const start = () => readProcessStart(process.pid, process.pid, process.platform)
+  const child = svc(temporaryDirectory(), starting)
+  await child.firstLine
+  const other = await readProcessStart(child.child.pid!, process.pid, process.platform)
+  if (process.platform === 'win32') return expect([await start(), other]).toEqual([null, null])
+  expect(await start()).toBe(await start())
+  expect(new Set([await start(), other, null]).size).toBe(3)
+  child.child.kill('SIGTERM')
+  await child.ended
+  expect(await readProcessStart(child.child.pid!, process.pid, process.platform)).toBeNull()
 })

@@ -33,6 +33,7 @@ export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> 
       throw new Error(`exited with ${code}`)
     },
     isRunning: (pid) => pid === process.pid,
+    startOf: async () => null,
     terminate: () => false,
     signal: () => false,
     onExit: () => () => {},

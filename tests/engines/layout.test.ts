@@ -98,7 +98,10 @@ test('the controls of the demo stand beside their names, and its header has its 
 
 /** Returns the colour scheme that a card follows, and that of its label, in a page with this head. */
 async function schemesIn(head: string): Promise<{ card: string; label: string }> {
-  await using host = await stage.open({ html: `${head}<div id="slot" style="width:360px"></div>`, before: withPatience })
+  await using host = await stage.open({
+    html: `${head}<div id="slot" style="width:360px"></div>`,
+    before: withPatience,
+  })
   await host.show({ format: 'native', native_template_id: 'minimal' })
   await host.waitForEvent('rendered')
   const surface = host.page.frameLocator('#slot iframe').locator('.surface').first()

@@ -5,9 +5,11 @@ import { type AddressInfo, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { generate } from 'selfsigned'
 import { Agent, request as send, WebSocket } from 'undici'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { SandboxError, startSandbox } from '../../sandbox/index.ts'
 import { LegacyDecision } from '../../src/contract/compat.ts'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { contract } from '../../src/contract/index.ts'
 import { activate, asked, fill, key, liveKey, publishable, stage } from './stage.ts'
 
 const public_url = 'http://192.168.1.5:4010'
@@ -126,6 +128,63 @@ describe('beyond loopback the control plane', () => {
     expect((await on.api.send('POST', `/_sandbox/reset${query}`)).status).toBe(403)
   })
 
+  describe('a token in the address of a tab', () => {
+    const opened = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none' }
+    const paths = [
+      ...Object.values<Endpoint>(contract).filter(
+        ({ method, path }) => method === 'GET' && path.startsWith('/_sandbox'),
+      ),
+      ...['/', '/demo', '/demo/settings', '/docs/', '/docs/server', '/inspector/session', '/unknown'].map((path) => ({
+        path: `/_sandbox${path}`,
+      })),
+      { path: '/_sandbox/placements/{slot_id}/preview' },
+    ].map(({ path }) => path.replaceAll(/\{\w+\}/g, 'x'))
+    let on: Awaited<ReturnType<typeof stage>>
+    beforeAll(async () => {
+      on = await stage(named)
+    })
+    afterAll(() => on[Symbol.asyncDispose]())
+
+    test.each([...new Set(paths)])('%s', async (path) => {
+      const { admin_token } = on.sandbox
+      const host = '192.168.1.5:4010'
+      const open = (address: string, more: Record<string, string> = {}) =>
+        on.api.open(address, { host, ...opened, ...more })
+      // The pages have a script that moves it, and JSON has none: ?raw shows it in place of a page.
+      for (const query of [`?raw&token=${admin_token}`, `?token=${admin_token}&limit=1`]) {
+        const { status, headers } = await open(`${path}${query}`)
+        if (headers['content-type']?.startsWith('text/html') === true) continue
+        expect([status, headers.location].join(' ')).toMatch(/^303 \/_sandbox\/(?!.*token=)/)
+        if (/z$/.test(path)) {
+          // A probe needs no token.
+          expect(headers['set-cookie']).toBeUndefined()
+          continue
+        }
+        expect(headers['set-cookie']).toEqual([
+          `svc_token_4010=${admin_token}; Path=/_sandbox; HttpOnly; SameSite=Strict`,
+        ])
+        const cookie = `other=1; svc_token_4010=${admin_token}`
+        const { status: next } = await open(headers.location!, { cookie })
+        expect([next, path]).not.toEqual([403, path])
+        expect((await open(headers.location!)).status).toBe(403)
+      }
+    })
+
+    test('only a known token is moved, and the cookie neither writes nor serves another site', async () => {
+      const { admin_token } = on.sandbox
+      const host = '192.168.1.5:4010'
+      const guess = await on.api.send('GET', '/_sandbox/info?token=sbx_guess', { headers: { host, ...opened } })
+      expect([guess.status, guess.headers['set-cookie']]).toEqual([403, undefined])
+      const headers = { host, cookie: `svc_token_4010=${admin_token}` }
+      expect((await on.api.send('GET', '/_sandbox/info', { headers })).status).toBe(200)
+      expect((await on.api.send('POST', '/_sandbox/reset', { headers })).status).toBe(403)
+      const elsewhere = { ...headers, 'sec-fetch-site': 'cross-site' }
+      expect((await on.api.send('GET', '/_sandbox/info', { headers: elsewhere })).status).toBe(403)
+      const program = await on.api.send('GET', `/_sandbox/info?token=${admin_token}`, { headers: { host } })
+      expect([program.status, program.headers['set-cookie']]).toEqual([200, undefined])
+    })
+  })
+
   test('the page of the inspector opens without the token, and has nothing of the sandbox until it is given', async () => {
     await using on = await stage(named)
     const headers = { host: '192.168.1.5:4010', 'sec-fetch-site': 'none' }
@@ -201,7 +260,11 @@ describe('https', () => {
     expect(await statusOf(`${on.sandbox.url}/_sandbox/readyz`, tls.cert)).toBe(200)
     await expect(statusOf(`${on.sandbox.url}/_sandbox/readyz`)).rejects.toThrow('self-signed')
     // Neither plain HTTP nor a broken handshake is reported as a failure of the sandbox.
-    await expect(fetch(on.sandbox.url.replace('https', 'http'))).rejects.toThrow()
+    const plain = await fetch(on.sandbox.url.replace('https', 'http'))
+    expect([plain.status, await plain.json()]).toMatchObject([
+      400,
+      { reason_code: 'http_malformed', hint: 'Use https://sandbox.test:4010' },
+    ])
   })
 
   test('a decision is pushed over a socket of the same port, to a client that knows the certificate', async () => {
@@ -254,8 +317,8 @@ describe('https', () => {
       'option_invalid',
       'The TLS key does not belong to the certificate.',
     ])
-    expect((await failure({ cert: 'nothing', key: one.key }))[1]).toContain('The TLS certificate cannot be read')
-    expect((await failure({ cert: one.cert, key: 'nothing' }))[1]).toContain('The TLS key cannot be read')
+    expect((await failure({ cert: 'nothing', key: one.key }))[1]).toContain('The TLS certificate is not a certificate')
+    expect((await failure({ cert: one.cert, key: 'nothing' }))[1]).toContain('The TLS key is not a private key')
     expect((await failure(one, 'http://a:1'))[1]).toContain('is http, and the sandbox serves https')
   })
 })

@@ -371,6 +371,17 @@ describe('assets', () => {
     expect(rest.headers['content-range']).toBe(`bytes ${size - 10}-${size - 1}/${size}`)
     const tail = await on.api.send('GET', path, { headers: { range: 'bytes=-10' } })
     expect(tail.headers['content-range']).toBe(`bytes ${size - 10}-${size - 1}/${size}`)
+    // A client that has another version, or knows none, gets all of it.
+    const etag = whole.headers.etag!
+    for (const [condition, status] of [
+      [etag, 206],
+      ['"other"', 200],
+      [`W/${etag}`, 200],
+      [new Date(0).toUTCString(), 200],
+    ] as const) {
+      const headers = { range: 'bytes=0-99', 'if-range': condition }
+      expect([condition, (await on.api.send('GET', path, { headers })).status]).toEqual([condition, status])
+    }
   })
 
   test('only known files are served: no other size, no path out of the folder', async () => {

@@ -8,7 +8,7 @@ import { isLoopback } from '../../../src/foundation/http.ts'
 import type { Services } from '../../operations/context.ts'
 import { type Exchange, headerOf, type Request, type Response, type Route } from '../exchange.ts'
 import { type Assets, assetResponse } from '../media.ts'
-import type { GuardOptions } from '../routes.ts'
+import { type GuardOptions, isOpened } from '../routes.ts'
 
 const root = '/_sandbox/inspector'
 
@@ -185,15 +185,6 @@ function headersOf({ url, base_url }: Services): Record<string, string> {
     'cache-control': 'no-cache',
     vary: 'accept, sec-fetch-mode',
   }
-}
-
-/**
- * Whether an address is opened in a tab. Browsers that predate Sec-Fetch-Mode are recognized by their Accept header.
- */
-export function isOpened(request: Request): boolean {
-  const mode = headerOf(request, 'sec-fetch-mode')
-  if (request.method !== 'GET') return false
-  return mode === undefined ? request.headers.accept?.startsWith('text/html') === true : mode === 'navigate'
 }
 
 /**

@@ -11,18 +11,22 @@
 import {
   accessSync,
   chmodSync,
+  closeSync,
   constants,
   existsSync,
   lstatSync,
+  openSync,
   readlinkSync,
   realpathSync,
   rmSync,
   statSync,
 } from 'node:fs'
+import { devNull } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { createPrivate, renameOver } from '../../../src/foundation/file-system.ts'
-import { SandboxError } from '../../sandbox-error.ts'
+import { type SystemError, systemErrorBehind } from '../../../src/foundation/system-error.ts'
+import { refusedFile, SandboxError } from '../../sandbox-error.ts'
 import { StorageError } from '../store.ts'
 import { applicationId, migrations } from './migrations.ts'
 import { type LastOwner, type LeftBehind, type Lost, leftBehind, losses, type UncleanEnd } from './write-ahead-log.ts'
@@ -373,11 +377,20 @@ export function damaged(path: string, problem: string): SandboxError {
   )
 }
 
-/** Returns why a database cannot be opened or used, as a SandboxError; other errors unchanged. */
+/**
+ * Returns why a database cannot be opened or used, as a SandboxError; other errors unchanged. Only what SQLite itself
+ * calls damage, and content that this version cannot read, counts as damage: the cause of anything else is elsewhere,
+ * and the file must be kept.
+ */
 export function explain(error: unknown, path: string): unknown {
-  if (error instanceof StorageError) return damaged(path, error.message)
-  if (error instanceof SandboxError || !(error instanceof Error) || !('code' in error)) return error
-  const code = String(error.code)
+  if (error instanceof SandboxError) return error
+  if (error instanceof StorageError) {
+    const explained = explain(error.cause, path)
+    return explained instanceof SandboxError ? explained : damaged(path, error.message)
+  }
+  const system = systemErrorBehind(error)
+  if (system !== null) return refusedFile(system.path ?? path, system.syscall === 'read' ? 'read' : 'opened', system)
+  if (!(error instanceof Database.SqliteError)) return error
   if (isBusy(error)) {
     return new SandboxError(
       'database_unwritable',
@@ -385,14 +398,51 @@ export function explain(error: unknown, path: string): unknown {
       'Close the program that has it open, such as a database browser, or give --db another file.',
     )
   }
-  if (/^SQLITE_(CANTOPEN|READONLY|FULL|IOERR|PERM)/.test(code) || /^E[A-Z]+$/.test(code)) {
-    return new SandboxError(
-      'database_unwritable',
-      `${path} cannot be written: ${error.message}.`,
-      'Check the directory, its permissions and the free space, or start with --ephemeral.',
-    )
+  if (isContent.test(error.code)) return damaged(path, error.message)
+  const cause = /^SQLITE_(CANTOPEN|IOERR)/.test(error.code) ? whyUnopened(path) : null
+  if (cause !== null) return refusedFile(cause.path ?? path, 'opened', cause)
+  const [, code, done] = refusals.find(([codes]) => codes.test(error.code)) ?? []
+  if (code !== undefined && done !== undefined) return refusedFile(path, done, { code, message: error.message })
+  return new SandboxError(
+    'database_unwritable',
+    `${path} cannot be used: ${error.message} (${error.code}).`,
+    'Check the directory, its permissions and the free space, or start with --ephemeral.',
+    { cause: error },
+  )
+}
+
+/** Codes of a file that is damaged, or whose tables and rows are not those of a sandbox. */
+const isContent =
+  /^SQLITE_(NOTADB|CORRUPT|ERROR|SCHEMA|CONSTRAINT|MISMATCH|TOOBIG|RANGE|FORMAT|EMPTY|NOTFOUND|IOERR_(SHORT_READ|DATA|CORRUPTFS))/
+
+/** The refusal of the system behind a code of SQLite, and what could not be done. */
+const refusals: readonly (readonly [RegExp, string, 'opened' | 'read' | 'written'])[] = [
+  [/^SQLITE_IOERR_NOMEM|^SQLITE_NOMEM/, 'ENOMEM', 'opened'],
+  [/^SQLITE_IOERR_(READ|FSTAT|SEEK|ACCESS|SHMMAP|MMAP|GETTEMPPATH)/, 'EIO', 'read'],
+  [/^SQLITE_IOERR/, 'EIO', 'written'],
+  [/^SQLITE_FULL/, 'ENOSPC', 'written'],
+  [/^SQLITE_(PERM|AUTH)/, 'EACCES', 'opened'],
+]
+
+/** Returns what the system refuses for a file that SQLite cannot open, which names no reason; null when nothing is found. */
+function whyUnopened(path: string): SystemError | null {
+  const files = [path, `${path}.lock`, `${path}-wal`, `${path}-shm`]
+  const opened: number[] = []
+  try {
+    for (const file of files) {
+      if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) continue
+      return Object.assign(new Error('it is a folder'), { code: 'EISDIR', path: file })
+    }
+    accessSync(dirname(path), constants.W_OK | constants.X_OK)
+    // Any file: it fails when this process has no descriptors left for all of them.
+    for (const _ of files) opened.push(openSync(devNull, 'r'))
+    return null
+  } catch (error) {
+    const system = systemErrorBehind(error)
+    return system === null ? null : Object.assign(system, { path })
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor)
   }
-  return code.startsWith('SQLITE_') ? damaged(path, error.message) : error
 }
 
 function isDamage(error: unknown): error is Error {

@@ -11,6 +11,7 @@ import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createFolder, renameOver, replaceFile, writePrivate } from '../../foundation/file-system.ts'
 import { ownerOnly } from '../../foundation/permissions.ts'
+import { type SystemError, systemReason } from '../../foundation/system-error.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import { type Locator, stateFailure } from '../settings/state-directory.ts'
@@ -21,6 +22,8 @@ export interface Certificate {
   key: string
   /** The file with the certificate but without the key. */
   path: string
+  /** The file of a key that was given. */
+  key_path?: string
 }
 
 const day_ms = 86_400_000
@@ -31,22 +34,20 @@ const renewal_ms = 30 * day_ms
 /** The maximum length of the names in a file name. */
 const longestName = 120
 
-/** Reads the certificate and key from the given files. Throws CliError when one cannot be read, or has expired. */
+/** Reads the certificate and key from the given files. Throws CliError when one cannot be read. */
 export function readCertificate(host: Host, files: { cert: string; key: string }): Certificate {
   const path = resolve(host.cwd, files.cert)
   const cert = readPem(path, '--tls-cert')
-  const key = readPem(resolve(host.cwd, files.key), '--tls-key')
-  return { cert, key, path }
+  const key_path = resolve(host.cwd, files.key)
+  return { cert, key: readPem(key_path, '--tls-key'), path, key_path }
 }
 
 function readPem(path: string, flag: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const problem = code === 'ENOENT' ? 'There is no file' : 'This file cannot be read:'
-    const detail = code === 'ENOENT' ? '' : ` (${message})`
-    throw new CliError('usage', 'certificate_unreadable', `${flag}: ${problem} ${path}${detail}.`, 'Give a PEM file.')
+    const message = `${flag}: ${path} cannot be read: ${systemReason(error as SystemError)}.`
+    throw new CliError('usage', 'certificate_unreadable', message, 'Give a PEM file.')
   }
 }
 
@@ -150,6 +151,12 @@ export async function trustCertificates(sandboxes: readonly Pick<Locator, 'certi
   const { getCACertificates, setDefaultCACertificates } = await import('node:tls')
   const files = paths.map((path) => readFileOrNothing(path))
   setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system'), ...files.flat()])
+}
+
+/** Returns the certificates of a running sandbox from its file; null when the file is gone. */
+export function readCertificateFile(path: string): Pick<Certificate, 'path' | 'cert'> | null {
+  const certificates = readFileOrNothing(path)
+  return certificates.length === 0 ? null : { path, cert: `${certificates.join('\n')}\n` }
 }
 
 /** Returns every certificate of a file. A missing file is not needed: its sandbox is gone too. */

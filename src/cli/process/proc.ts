@@ -10,6 +10,8 @@ interface ProcessStatus {
   parent: number
   /** Id of its process group. */
   group: number
+  /** When it started, in ticks since the boot: with the pid it names one process. */
+  started: string
   /** Has ended, but its parent has not read its exit code. A PID 1 that is not an init system may never do so. */
   is_zombie: boolean
 }
@@ -17,10 +19,26 @@ interface ProcessStatus {
 /** Returns the status of a process; null when there is none, or the system does not show it. */
 export function readProcess(pid: number): ProcessStatus | null {
   const text = read(`/proc/${pid}/stat`)
-  // `pid (name) state parent group ...`: the name may contain anything.
-  const [, name, state, parent, group] = /^\d+ \((.*)\) (\S) (\d+) (\d+)/s.exec(text ?? '') ?? []
-  if (name === undefined) return null
-  return { name, parent: Number(parent), group: Number(group), is_zombie: state === 'Z' || state === 'X' }
+  // `pid (name) state parent group ...`: the name may contain anything, and the start is field 22.
+  const [, name, state, parent, group, started] =
+    /^\d+ \((.*)\) (\S) (\d+) (\d+)(?: -?\d+){16} (\d+)/s.exec(text ?? '') ?? []
+  if (name === undefined || started === undefined) return null
+  return { name, parent: Number(parent), group: Number(group), started, is_zombie: state === 'Z' || state === 'X' }
+}
+
+/**
+ * Resolves to when a process started, as its system writes it: the pid of a process that has ended is given to another,
+ * which started later. Null when there is none, or when the system does not show it, as Windows.
+ */
+export async function readProcessStart(pid: number, own_pid: number, platform: string): Promise<string | null> {
+  if (showsOwnNamespace(own_pid)) return readProcess(pid)?.started ?? null
+  if (platform === 'linux' || platform === 'win32') return null
+  const { readOutput } = await import('../../foundation/programs.ts')
+  return (
+    readOutput(['ps', '-o', 'lstart=', '-p', String(pid)])
+      .trim()
+      .replaceAll(/\s+/g, ' ') || null
+  )
 }
 
 /** Whether a process of a group is running, not just waiting to be reaped; null when the system does not show it. */

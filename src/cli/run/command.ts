@@ -34,6 +34,8 @@ export interface Command {
   acceptsInvalidSettings?: true
   /** The words after `--` are another program's command line: they are not parsed. */
   passesThrough?: true
+  /** Goes on after SIGHUP when it has no terminal, like a server: started by nohup, a service manager or a script. */
+  outlivesTerminal?: true
   /** Returns the hint for a missing argument; default: the first example. */
   argumentHint?: () => Promise<string>
   /** The hint for a negative number in place of an argument, which reads as an unknown option: `-5m`. */

@@ -7,7 +7,11 @@ import { nearestName } from '../../foundation/nearest-name.ts'
 export const exitCodes = {
   ok: { exit_code: 0, meaning: 'Success, or `svc start` was stopped cleanly by a signal.' },
   unexpected: { exit_code: 1, meaning: 'A failure in no other category; most likely a bug in svc.' },
-  usage: { exit_code: 2, meaning: 'The command line, a setting or a config file is invalid. Nothing was sent.' },
+  usage: {
+    exit_code: 2,
+    meaning:
+      'The command line, a setting or a file is invalid, or the system refuses something: a full disk, a missing permission.',
+  },
   service: { exit_code: 3, meaning: 'The API returned an error, or a response that breaks its contract.' },
   credentials: { exit_code: 4, meaning: 'A credential or consent is missing, unknown, expired or not allowed.' },
   expectation: { exit_code: 5, meaning: 'An expectation or check failed, or a check had nothing to look at.' },
@@ -60,40 +64,6 @@ export async function untilCtrlC(work: Promise<number>): Promise<number> {
     if (error instanceof InterruptError && error.signal === 'SIGINT') return exitCodes.interrupted.exit_code
     throw error
   }
-}
-
-/**
- * The failure of a command that cannot read a file: with the reason in words where Node has only a code and a system
- * call.
- */
-export function unreadable(file: string, error: Error & { code?: unknown }, hint: string | null = null): CliError {
-  const reason = readFailures[String(error.code)] ?? error.message
-  return new CliError('usage', 'file_unreadable', `${file} cannot be read: ${reason}.`, hint)
-}
-
-const readFailures: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file',
-  ENOTDIR: 'no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'permission denied',
-}
-
-/** Returns a failure to write a file as an error with the reason in words; any other error unchanged. */
-export function unwritable(file: string, error: unknown, hint: string): unknown {
-  if (error instanceof CliError || !(error instanceof Error) || !('syscall' in error)) return error
-  const reason = writeFailures[String('code' in error && error.code)] ?? error.message
-  return new CliError('usage', 'file_unwritable', `${file} cannot be written: ${reason}.`, hint)
-}
-
-const writeFailures: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EEXIST: 'part of its path is not a directory',
-  EDQUOT: 'your disk quota is used up',
-  EFBIG: 'the file is too large',
-  ENOENT: 'its directory does not exist',
-  ENOSPC: 'the disk is full',
-  ENOTDIR: 'part of its path is not a directory',
-  EROFS: 'the file system is read-only',
 }
 
 /** The failure of every command that needs a sandbox when none is running and no service is named. */

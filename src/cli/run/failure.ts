@@ -8,10 +8,14 @@ import {
   UnreachableError,
 } from '../../client/errors.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/error-codes.ts'
+import { type SystemError, systemErrorBehind, systemHint, systemReason } from '../../foundation/system-error.ts'
 import { oneLine } from '../output/terminal.ts'
 import { type Category, categoryOf, type Failure } from './errors.ts'
 
-/** Describes an error that is not a CliError: the client's errors by the contract's tables, anything else as a bug. */
+/**
+ * Describes an error that is not a CliError: the client's errors by the contract's tables, those of the system by their
+ * code, anything else as a bug.
+ */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof ServiceError) {
     // The service wrote them: a line end could forge a line of this program.
@@ -29,15 +33,43 @@ export function describeFailure(error: unknown): Failure {
     return failure(categoryOfError(error.code), error.code, error.message, { reason_code, hint })
   }
   if (error instanceof UnreachableError) {
-    const hint = 'Start a sandbox: svc start. Or name the service: --base-url URL.'
+    const hint = error.hint ?? 'Start a sandbox: svc start. Or name the service: --base-url URL.'
     return failure('unreachable', error.timed_out ? 'timeout' : 'unreachable', error.message, { hint })
   }
   if (error instanceof ContractError) {
     const { message, request_id } = error
     return failure('service', 'contract_mismatch', oneLine(message), { hint: checkService, request_id })
   }
+  const system = systemErrorBehind(error)
+  if (system !== null) return systemFailure(system)
   const message = error instanceof Error ? error.message : String(error)
   return failure('unexpected', 'unexpected', message, { hint: 'This looks like a bug in svc.' })
+}
+
+/** The failures that are about a connection, by the category of their exit code. */
+const networkCategories: Readonly<Record<string, Category>> = {
+  ...{ ECONNREFUSED: 'unreachable', ECONNRESET: 'unreachable', ECONNABORTED: 'unreachable', ENOTFOUND: 'unreachable' },
+  ...{ EHOSTUNREACH: 'unreachable', ENETUNREACH: 'unreachable', ETIMEDOUT: 'unreachable', EAI_AGAIN: 'unreachable' },
+  EADDRINUSE: 'busy',
+}
+
+/** What could not be done, by the refused call. */
+const refusedCalls: Readonly<Record<string, string>> = {
+  ...{ open: 'opened', read: 'read', scandir: 'read', stat: 'read', lstat: 'read', access: 'used', write: 'written' },
+  ...{ mkdir: 'created', mkdtemp: 'created', rename: 'renamed', unlink: 'removed', rm: 'removed', rmdir: 'removed' },
+  ...{ connect: 'reached', getaddrinfo: 'found', listen: 'listened on', bind: 'listened on', spawn: 'started' },
+}
+
+/** Returns a failure of the system with the file, program or address that it is about. */
+function systemFailure(error: SystemError): Failure {
+  const { code, syscall = '', path, address, port, hostname } = error
+  const [call = '', ...program] = syscall.split(' ')
+  const host = address === undefined ? hostname : port === undefined ? address : `${address}:${port}`
+  const subject = (program.join(' ') || path) ?? host
+  const done = refusedCalls[call] ?? 'used'
+  const what = subject === undefined ? 'Something on this computer' : oneLine(subject)
+  const message = `${what} cannot be ${done}: ${systemReason(error)}.`
+  return failure(networkCategories[code] ?? 'usage', 'system_error', message, { hint: systemHint(code) })
 }
 
 /** For responses that most likely are of another service. */

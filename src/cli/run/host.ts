@@ -39,6 +39,8 @@ export interface Host {
   readonly pid_scope: string | null
   /** Whether a process, or a process group by its negative id, is running: one that has ended is not, reaped or not. */
   isRunning(pid: number): boolean
+  /** Resolves to when a process started, as its system writes it; null when there is none, or when it is not shown. */
+  startOf(pid: number): Promise<string | null>
   /** Whether a sandbox responds at a URL, even one that another user started. */
   respondsAt(url: string): Promise<boolean>
   /** Returns the parent of a process, or null when it has ended; its name is null when the system does not show it. */

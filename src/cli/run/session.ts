@@ -50,7 +50,8 @@ export async function runSession(
   }
   const out = createOutput(host, output)
   await out.prepare()
-  const removeHandler = handleSignals(host, (signal) => onInterrupt(signal))
+  const outlives = command.outlivesTerminal === true && !hasTerminal(given)
+  const removeHandler = handleSignals(host, outlives, (signal) => onInterrupt(signal))
   // `start` names the file itself, along with the options taken from it.
   const above = command.name === 'start' ? null : await configAbove(host, common.settings)
   if (above !== null) out.note(`Settings from ${above}`)
@@ -115,10 +116,22 @@ async function settingsOf(command: Command, values: Flags, host: Host): Promise<
   })
 }
 
-/** Calls `first` for the first signal; a second one ends the process immediately. Returns a function that undoes it. */
-function handleSignals(host: Host, first: (signal: string) => void): () => void {
+/**
+ * Whether a terminal is on the other side of this process. nohup leaves none to its command, and its SIGHUP that is
+ * ignored is lost: Node restores the default of each signal when it starts. On macOS nohup leaves the input.
+ */
+function hasTerminal({ stdin_is_terminal, stdout, stderr, platform }: Host): boolean {
+  return stdout.is_terminal || stderr.is_terminal || (stdin_is_terminal && platform !== 'darwin')
+}
+
+/**
+ * Calls `first` for the first signal; a second one ends the process immediately. With `outlives` the end of a terminal is
+ * no signal. Returns a function that undoes it.
+ */
+function handleSignals(host: Host, outlives: boolean, first: (signal: string) => void): () => void {
   let received_at: number | null = null
   return host.onSignal((signal) => {
+    if (outlives && signal === 'SIGHUP') return
     const now = host.now()
     if (received_at === null) first(signal)
     else if (now - received_at >= doubledSignalMs) host.exitNow(exitCodes.interrupted.exit_code)

@@ -191,20 +191,15 @@ const exported = ['base_url', 'client_id', 'secret_key', 'publishable_key', 'ori
 
 /**
  * Returns the SVC_* variables that let another program find the service, without unset ones: `svc exec` sets them and
- * `svc env` prints them. NODE_EXTRA_CA_CERTS lets it accept the certificate of a sandbox.
+ * `svc env` prints them.
  */
-export function environmentOf(
-  values: Pick<Settings, (typeof exported)[number]> & { sandbox: Pick<Locator, 'certificate'> | null },
-): Record<string, string> {
-  const { certificate } = values.sandbox ?? {}
-  const variables: [string, string][] = certificate === undefined ? [] : [['NODE_EXTRA_CA_CERTS', certificate]]
-  return Object.fromEntries([
-    ...variables,
-    ...exported.flatMap((name) => {
+export function environmentOf(values: Pick<Settings, (typeof exported)[number]>): Record<string, string> {
+  return Object.fromEntries(
+    exported.flatMap((name) => {
       const value = values[name]
       return value === null ? [] : [[settingsTable[name].env, value]]
     }),
-  ])
+  )
 }
 
 /** Returns the sandbox at a URL, or null. Its own address takes precedence over another name of loopback. */

@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { createFolder, replaceFile } from '../../foundation/file-system.ts'
 import { hasTypes, parseJson } from '../../foundation/json.ts'
 import { ownerOnly } from '../../foundation/permissions.ts'
-import { CliError, unwritable } from '../run/errors.ts'
+import { CliError } from '../run/errors.ts'
+import { unwritable } from '../run/file-errors.ts'
 import type { Host } from '../run/host.ts'
 
 /** A path that never exists and cannot be created, used when no home directory is known. */
@@ -96,6 +97,8 @@ export interface Locator {
   command?: string | undefined
   /** Where its pid is valid; none where the system shows no namespaces. */
   pid_scope?: string | undefined
+  /** When its process started, as the system writes it: a later process with the same pid has another start. */
+  process_start?: string | undefined
   started_at_ms: number
 }
 
@@ -119,7 +122,7 @@ const projectTypes = {
 const locatorTypes = {
   ...{ url: text, inspector_url: text, database: text, version: text, admin_token: 'string|undefined' },
   ...{ public_url: 'string|undefined', certificate: 'string|undefined', namespace: 'string|undefined' },
-  ...{ command: 'string|undefined', pid_scope: 'string|undefined' },
+  ...{ command: 'string|undefined', pid_scope: 'string|undefined', process_start: 'string|undefined' },
   ...{ pid: 'number', projects: 'array', started_at_ms: 'number', nodes: 'number|undefined' },
 }
 
@@ -141,8 +144,31 @@ export async function removeLocator(
   await rm(locatorPath(home, pid, pid_scope), { force: true }).catch(() => {})
 }
 
+/** What a host knows about processes. */
+type ProcessHost = Pick<Host, 'isRunning' | 'startOf' | 'pid_scope'>
+
+/** Resolves to the fields of a locator that identify the process of this host. */
+export async function ownProcess(host: Pick<Host, 'pid' | 'pid_scope' | 'startOf'>) {
+  const { pid, pid_scope } = host
+  return { pid, pid_scope: pid_scope ?? undefined, process_start: (await host.startOf(pid)) ?? undefined }
+}
+
+/**
+ * Whether a process is the one that wrote a locator: `certain` by its start, `likely` by its pid alone, where the
+ * system or an earlier version of svc has no start.
+ */
+export async function isProcessOf(
+  { pid, process_start }: Pick<Locator, 'pid' | 'process_start'>,
+  host: Pick<Host, 'isRunning' | 'startOf'>,
+): Promise<'certain' | 'likely' | 'no'> {
+  if (!host.isRunning(pid)) return 'no'
+  const start = process_start === undefined ? null : await host.startOf(pid)
+  if (start === null) return 'likely'
+  return start === process_start ? 'certain' : 'no'
+}
+
 /** Returns the sandboxes whose process is running, newest first. Removes locators that a crash left behind. */
-export async function runningSandboxes(home: string, host: Pick<Host, 'isRunning' | 'pid_scope'>): Promise<Locator[]> {
+export async function runningSandboxes(home: string, host: ProcessHost): Promise<Locator[]> {
   const running = (await readLocators(home, host)).flatMap(({ locator }) => locator ?? [])
   return running.sort((a, b) => b.started_at_ms - a.started_at_ms)
 }
@@ -157,11 +183,11 @@ export function usedByDefault(sandboxes: readonly Locator[]): Locator[] {
 }
 
 /** Returns the paths of locators of running processes that this version or user cannot read: they are left alone. */
-export async function foreignLocators(home: string, host: Pick<Host, 'isRunning' | 'pid_scope'>): Promise<string[]> {
+export async function foreignLocators(home: string, host: ProcessHost): Promise<string[]> {
   return (await readLocators(home, host)).flatMap(({ path, locator }) => (locator === null ? path : []))
 }
 
-async function readLocators(home: string, host: Pick<Host, 'isRunning' | 'pid_scope'>) {
+async function readLocators(home: string, host: ProcessHost) {
   const names = await readdir(directoryOf(home)).catch(() => [])
   const found: { path: string; locator: Locator | null }[] = []
   for (const name of names) {
@@ -178,7 +204,8 @@ async function readLocators(home: string, host: Pick<Host, 'isRunning' | 'pid_sc
     // Of another container or boot: its pid says nothing here, so nobody knows here whether it is running.
     if (locator?.pid_scope !== undefined && locator.pid_scope !== host.pid_scope) continue
     if (namespace !== undefined && host.pid_scope?.endsWith(`[${namespace}]`) !== true) continue
-    if (value !== undefined && host.isRunning(locator?.pid ?? Number(pid))) found.push({ path, locator })
+    if (value !== undefined && (await isProcessOf(locator ?? { pid: Number(pid) }, host)) !== 'no')
+      found.push({ path, locator })
     else await rm(path, { force: true }).catch(() => {})
   }
   return found

@@ -9,7 +9,8 @@
 import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { z } from 'zod'
-import { CliError, unreadable } from '../../cli/run/errors.ts'
+import { CliError } from '../../cli/run/errors.ts'
+import { unreadable } from '../../cli/run/file-errors.ts'
 import {
   Checkpoint,
   checkpointText,

@@ -17,6 +17,7 @@ import { permittedControlToken, type Source } from '../../cli/settings/settings.
 import {
   checkReadable,
   foreignLocators,
+  isProcessOf,
   type Locator,
   removeLocator,
   runningSandboxes,
@@ -262,6 +263,7 @@ async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locato
     const { url, pid } = sandbox
     const state = await processState(sandbox, host, flags.allow_http === true)
     if (state === 'running') confirmed.push(sandbox)
+    else if (state === 'unreachable') out.note(unreachableText(sandbox))
     else if (state === 'silent') out.note(`${url} does not respond. If pid ${pid} is its process, end it: kill ${pid}`)
     else {
       if (sandbox.version === version) await removeLocator(home, sandbox)
@@ -271,21 +273,27 @@ async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locato
   return confirmed
 }
 
+function unreachableText({ url, pid }: Locator): string {
+  return `${url} cannot be reached, and its process runs. Is a firewall or a proxy between them? To end it: kill ${pid}`
+}
+
 /**
  * The process is the sandbox if it responds as such, or if it listens on the sandbox's port but is too busy to respond
- * or has lost its database.
+ * or has lost its database. Where nothing responds, or another program, the start of the process decides whether the
+ * sandbox has ended.
  */
 async function processState(
   sandbox: Locator,
   host: Host,
   allow_http: boolean,
-): Promise<'running' | 'silent' | 'ended'> {
+): Promise<'running' | 'silent' | 'unreachable' | 'ended'> {
   const { url, pid } = sandbox
+  const otherwise = (await isProcessOf(sandbox, host)) === 'certain' ? 'unreachable' : 'ended'
   try {
-    return (await controlClient(host, sandbox, allow_http).sandbox.info()).pid === pid ? 'running' : 'ended'
+    return (await controlClient(host, sandbox, allow_http).sandbox.info()).pid === pid ? 'running' : otherwise
   } catch (error) {
     const refuses = error instanceof ServiceError && error.reason_code !== null
-    if (!refuses && !(error instanceof UnreachableError && error.timed_out)) return 'ended'
+    if (!refuses && !(error instanceof UnreachableError && error.timed_out)) return otherwise
     const holder = await portHolder(Number(new URL(url).port), host.platform, [])
     return holder.startsWith(`pid ${pid} `) ? 'running' : 'silent'
   }

@@ -24,6 +24,7 @@ import {
 import {
   createStateDirectory,
   type Locator,
+  ownProcess,
   removeLocator,
   runningSandboxes,
   stateDirectory,
@@ -55,7 +56,7 @@ export const start: Command = {
   name: 'start',
   summary: 'Start the sandbox',
   details: [
-    'Prints its URL and keys when it is ready. Other commands find it without settings. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it immediately, with 130.',
+    'Prints its URL and keys when it is ready. Other commands find it without settings. Ctrl-C stops it cleanly, with exit code 0; a second Ctrl-C ends it immediately, with 130. When its terminal closes, it stops too, unless it has none: nohup svc start goes on, like other servers.',
     `Options can also be set in the sandbox section of ${configFileName}, by the same names: {"sandbox": {"port": 4010, "seed": 1, "rate_limit": "5/s"}}. A flag takes precedence, then a variable; paths are relative to the file that names them.`,
     'Phones and containers reach it with --host 0.0.0.0 --public-url http://NAME:4010, where NAME is the name they know this computer by. Requests to any other name are refused, and the control plane then requires the admin token from all clients: in the x-sandbox-token header, or as ?token= in a browser. Commands on this computer find it automatically.',
     'With --store, any number of nodes share one database: svc docs team.',
@@ -65,6 +66,7 @@ export const start: Command = {
     new Option('--detach', 'run in the background; returns when it is ready'),
     new Option('--open', 'open the demo in the browser when it is ready'),
   ],
+  outlivesTerminal: true,
   examples: ['start', 'start --port 0 --ephemeral --seed 1 -o json', 'start --detach --open'],
   async run(session, { options }) {
     const chosen = await startOptions(session, flagValues(flags, options))
@@ -98,7 +100,8 @@ async function startHere(session: Session, options: StartOptions, isOpened: bool
   }
   try {
     const own = shared === null ? ready : { ...ready, admin_token: first_token ?? sandbox.admin_token }
-    if (unwritable === null) await writeLocator(home, { ...own, pid_scope, started_at_ms: session.host.now() })
+    if (unwritable === null)
+      await writeLocator(home, { ...own, ...(await ownProcess(session.host)), started_at_ms: session.host.now() })
     else session.out.note(`warning: ${unwritable.message} Other commands need --base-url ${url} and the keys.`)
     if (options.strict === true) session.out.note('Strict: only the API document, without the routes of old clients.')
     for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
@@ -244,7 +247,7 @@ export function failureReport(print: (text: string) => void): (error: unknown) =
   let last = ''
   let last_at = 0
   return (error) => {
-    if (error instanceof Error && error.name === 'DamageWarning') return print(`warning: ${error.message}`)
+    if (error instanceof Error && error.name.endsWith('Warning')) return print(`warning: ${error.message}`)
     if (!(error instanceof Error && error.name === 'StorageError')) return print(redactSecrets(inspect(error)))
     const now = performance.now()
     if (error.message === last && now - last_at < repeat_ms) return

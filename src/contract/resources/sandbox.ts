@@ -94,6 +94,11 @@ const snapshotParams = assumedObject('A93', () => ({
   name: SnapshotName.describe('Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
 }))
 
+/** Whether a warning of a start is about the certificate or its key: `svc doctor` reports those too. */
+export function isCertificateWarning(warning: string): boolean {
+  return /^the certificate |\bthe TLS key\b/.test(warning)
+}
+
 /** Clocks of nodes that differ by more than this decide differently what is expired, early or late. */
 const mostClockDifference_ms = 2_000
 

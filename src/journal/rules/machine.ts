@@ -1,6 +1,6 @@
 /** This computer and the sandbox that runs on it, for `svc doctor`. Ids are the names of its checks. */
 import { settingsTable } from '../../cli/settings/table.ts'
-import { clockWarnings, type SandboxInfo } from '../../contract/resources/sandbox.ts'
+import { clockWarnings, isCertificateWarning, type SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { formatDuration } from '../../foundation/duration.ts'
 import type { Machine } from '../facts/machine.ts'
 import { type Finding, ruleSet } from '../rule.ts'
@@ -230,6 +230,17 @@ export const sandboxRules = ruleSet('sandbox', {
         ],
         `${info.database} and ${evidence.chains.length} evidence chains are intact.${nodesText(info)}`,
       )
+    },
+  },
+  certificate: {
+    severity: 'warning',
+    fix: 'Correct it, then start the sandbox again.',
+    judge({ info: { url, warnings } }) {
+      const findings = warnings.filter(isCertificateWarning).map((warning) => {
+        const message = `${warning.charAt(0).toUpperCase()}${warning.slice(1)}.`
+        return { message }
+      })
+      return { ...found(findings, 'The certificate is valid.'), looked_at: url.startsWith('https:') ? 1 : 0 }
     },
   },
   clock: {

@@ -3,6 +3,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { PermittedKey } from '../../cli/settings/settings.ts'
+import { describeConnection } from '../../client/connection.ts'
 import type { ByteReader } from '../../client/exchange.ts'
 import { contract, type EndpointId } from '../../contract/index.ts'
 import { pageOrigin } from '../../contract/origins.ts'
@@ -297,7 +298,7 @@ class HttpClient {
       const text = await readToEnd(response)
       return { status, headers: headersOf(response), text, duration_ms: elapsed(started) }
     } catch (error) {
-      throw noResponse(error, signal, status, elapsed(started))
+      throw noResponse(request.url, error, signal, status, elapsed(started))
     }
   }
 
@@ -317,7 +318,7 @@ class HttpClient {
         cancel: async () => void response.destroy(),
       }
     } catch (error) {
-      throw noResponse(error, signal, 0, elapsed(started))
+      throw noResponse(request.url, error, signal, 0, elapsed(started))
     }
   }
 
@@ -354,11 +355,16 @@ function headersOf({ headers }: IncomingMessage): Record<string, string> {
   )
 }
 
-function noResponse(error: unknown, signal: AbortSignal, status: number, duration_ms: number): NoResponseError {
+function noResponse(
+  url: string,
+  error: unknown,
+  signal: AbortSignal,
+  status: number,
+  duration_ms: number,
+): NoResponseError {
   if (signal.aborted) return new NoResponseError(abortMessage(signal.reason), status, duration_ms)
-  const { code, message } = error as NodeJS.ErrnoException
   const what = status > 0 ? `the response (${status}) ended early` : 'no response came'
-  return new NoResponseError(`${what}: ${code ?? message}`, status, duration_ms)
+  return new NoResponseError(`${what}: ${describeConnection(error, url).reason}`, status, duration_ms)
 }
 
 /** Why a request was aborted: its own limit, that of its step, or the end of the run. */
