@@ -192,10 +192,16 @@ function escapeScript(script: string): string {
   return script.replace(/<\/(script)/gi, '<\\/$1').replaceAll('<!--', '<\\!--')
 }
 
+/** Colours on a dark page. A page may be dark where the system is light: it says so when it initialises the frame. */
+const dark =
+  '--paper:#1c1c20;--ink:#f4f4f6;--soft:#abaab5;--line:#ffffff21;--edge:#ffffff42;--shade:#2b2b31;--shade-hover:#393940;--button:#f4f4f6;--button-hover:#d4d4da;--on-button:#17171a;--focus:#8ab4ff'
+
 /** Styles that all documents of the frame share. */
 const base = `
 :root{color-scheme:light dark;--paper:#fff;--ink:#17171a;--soft:#5a5a63;--line:#0000001a;--edge:#00000038;--shade:#f3f3f5;--shade-hover:#e8e8eb;--button:#17171a;--button-hover:#35353b;--on-button:#fff;--focus:#2563eb}
-@media (prefers-color-scheme:dark){:root{--paper:#1c1c20;--ink:#f4f4f6;--soft:#abaab5;--line:#ffffff21;--edge:#ffffff42;--shade:#2b2b31;--shade-hover:#393940;--button:#f4f4f6;--button-hover:#d4d4da;--on-button:#17171a;--focus:#8ab4ff}}
+@media (prefers-color-scheme:dark){:root:not([data-scheme=light]){${dark}}}
+:root[data-scheme=dark]{color-scheme:dark;${dark}}
+:root[data-scheme=light]{color-scheme:light}
 @media (prefers-contrast:more){:root{--soft:var(--ink);--line:var(--ink);--edge:var(--ink)}}
 *,*::before,*::after{box-sizing:border-box}
 html,body{margin:0;background:transparent}

@@ -20,6 +20,8 @@ export interface Init {
   v: 1
   nonce: string
   instance_id: string
+  /** The `color-scheme` of the page at the ad, as computed: WebKit tells no frame of another origin. */
+  scheme: string
 }
 
 export type MediaState = 'playing' | 'paused' | 'stalled' | 'ended'

@@ -101,6 +101,8 @@ async function schemesIn(head: string): Promise<{ card: string; label: string }>
   await using host = await stage.open({
     html: `${head}<div id="slot" style="width:360px"></div>`,
     before: withPatience,
+    // As the browser itself says it.
+    context: { colorScheme: null },
   })
   await host.show({ format: 'native', native_template_id: 'minimal' })
   await host.waitForEvent('rendered')

@@ -36,9 +36,10 @@ function start(settings: FrameSettings): void {
   let card: Card | undefined
   // A copy of the ad, by a carousel or a page cache, has a frame that nobody initialises: it shows nothing.
   // The inspector's preview, without a token for beacons, is shown as it is.
-  const { classList } = document.documentElement
+  const { classList, dataset } = document.documentElement
   classList.toggle('waiting', settings.beacon_token !== null)
-  onInit((port, nonce) => {
+  onInit((port, { nonce, scheme }) => {
+    dataset.scheme = scheme
     classList.remove('waiting')
     post = (message) => port.postMessage(message)
     port.onmessage = ({ data: message }: MessageEvent<HostMessage | null>) => {
@@ -61,12 +62,12 @@ function start(settings: FrameSettings): void {
  * Calls `listener` on the host's first message, with its port and nonce. It comes from a window around this one: a page may show
  * an ad in a frame of its own. Every origin around the frame is one that the project allows (frame-ancestors).
  */
-function onInit(listener: (port: MessagePort, nonce: string) => void): void {
+function onInit(listener: (port: MessagePort, init: { nonce: string; scheme: string }) => void): void {
   const onMessage = ({ source, ports: [port], data }: MessageEvent): void => {
-    const { t, v, nonce } = (data ?? {}) as Record<string, unknown>
+    const { t, v, nonce, scheme } = (data ?? {}) as Record<string, unknown>
     if (!isAround(source) || t !== 'sp:init' || v !== 1 || typeof nonce !== 'string' || !port) return
     removeEventListener('message', onMessage)
-    listener(port, nonce)
+    listener(port, { nonce, scheme: String(scheme) })
   }
   addEventListener('message', onMessage)
 }

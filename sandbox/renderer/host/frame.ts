@@ -56,7 +56,8 @@ export function openFrame(
     const channel = new MessageChannel()
     port = channel.port1
     port.onmessage = receive
-    const init: Init = { t: 'sp:init', v: 1, nonce, instance_id }
+    const scheme = getComputedStyle(element).colorScheme
+    const init: Init = { t: 'sp:init', v: 1, nonce, instance_id, scheme }
     element.contentWindow?.postMessage(init, '*', [channel.port2])
   }
   // Its script runs before its media have loaded, which `load` waits for.
