@@ -11,7 +11,6 @@ import {
   type Fetch,
   type FetchInit,
   type FetchResponse,
-  type FileBody,
   globalFetch,
   type HttpRequest,
   type RawResponse,
@@ -93,7 +92,7 @@ function send(url: string, init: FetchInit): Promise<FetchResponse> {
 }
 
 /** A service that refuses a file responds before all of it is sent, and closes: the response counts, not the broken pipe. */
-async function sendFile(file: FileBody, sent: ClientRequest): Promise<void> {
+async function sendFile(file: Blob, sent: ClientRequest): Promise<void> {
   try {
     for await (const chunk of file.stream()) {
       if (sent.destroyed) return
