@@ -17,9 +17,21 @@ import {
   readToEnd,
 } from './exchange.ts'
 
-/** Sends a request with the global fetch; directly where that would take a proxy to loopback. */
+/** Sends a request with the global fetch; directly where that is a page's, or would take a proxy to loopback. */
 export const nodeFetch: Fetch = (url, init) =>
-  isLoopbackUrl(url) && hasProxy() ? sendDirectly(url, init) : globalFetch(url, init)
+  isPageFetch() || (isLoopbackUrl(url) && hasProxy()) ? sendDirectly(url, init) : globalFetch(url, init)
+
+/** Undefined in jsdom under Jest. */
+const firstFetch: unknown = globalThis.fetch
+
+/**
+ * Whether Node has the fetch of a DOM environment, which sends the origin of a page and keeps to CORS. One that has
+ * replaced it since is a test's own.
+ */
+function isPageFetch(): boolean {
+  return isNode && 'document' in globalThis && globalThis.fetch === firstFetch
+}
+const isNode = typeof process === 'object' && process.versions?.node !== undefined
 
 /** Whether a URL is on this computer, by its host name. */
 export function isLoopbackUrl(url: string): boolean {
