@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, '..')
 const codeSplitting = {
   includeDependenciesRecursively: false,
   groups: [
-    { name: 'captured-globals', test: /build\/captured-globals\.ts/ },
+    { name: 'captured-globals', test: /build\/captured-[a-z]+\.ts/ },
     {
       name: 'cli',
       test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(command-line|command|errors)|output\/(terminal|table|text)|settings\/table)|foundation\/nearest-name)\.ts/,
@@ -56,6 +56,8 @@ const captured = join(import.meta.dirname, 'captured-globals.ts')
 const platformGlobals = {
   ...globalsFrom(captured, 'setTimeout', 'setInterval', 'setImmediate'),
   ...globalsFrom(captured, 'clearTimeout', 'clearInterval', 'clearImmediate'),
+  ...globalsFrom(captured, 'queueMicrotask'),
+  'AbortSignal.timeout': [captured, 'timeoutSignal'] satisfies [string, string],
   'process.nextTick': [captured, 'nextTick'] satisfies [string, string],
   'performance.now': [captured, 'performanceNow'] satisfies [string, string],
   'Date.now': [captured, 'dateNow'] satisfies [string, string],
@@ -79,6 +81,7 @@ export async function buildNode(outDir: string): Promise<void> {
       'process.env.NODE_ENV': '"production"',
     },
     plugins: [
+      capturedTimers,
       evaluatedFacts,
       noElicitation,
       lazyStringWidth,
@@ -122,6 +125,15 @@ export async function buildNode(outDir: string): Promise<void> {
     },
   })
 }
+
+/** Replaces the promises of timers with those that were taken at the start. */
+const capturedTimers: Plugin = {
+  name: 'captured-timers',
+  enforce: 'pre',
+  resolveId: (id, importer) =>
+    /^(node:)?timers\/promises$/.test(id) && importer !== capturedPromises ? capturedPromises : null,
+}
+const capturedPromises = join(import.meta.dirname, 'captured-timers.ts')
 
 /** Replaces the file that computes the facts of the endpoints from the contract with the facts themselves. */
 const evaluatedFacts: Plugin = {

@@ -6,9 +6,6 @@ import { fillPath } from '../foundation/http.ts'
 import { isObject } from '../foundation/json.ts'
 import { ContractError, RefusedError, type ServiceError, UnreachableError } from './errors.ts'
 
-/** A file that is read while it is sent: the Blob of Node, since the browser's type lacks what Node's fetch needs. */
-export type FileBody = import('node:buffer').Blob
-
 /** The parts of a call. */
 export interface CallInput {
   params?: object | undefined
@@ -32,7 +29,7 @@ export interface HttpRequest {
   method: Endpoint['method']
   url: string
   headers: Record<string, string>
-  body?: string | FileBody
+  body?: string | Blob
   /** Whether a browser finishes it when its page is closed. */
   keepalive?: boolean
 }
@@ -77,8 +74,8 @@ export function mediaTypeOf({ response }: SentEndpoint): string | undefined {
   return 'media_type' in response ? (response.media_type as string) : undefined
 }
 
-function bodyOf(body: unknown): string | FileBody {
-  return body instanceof Blob ? (body as FileBody) : JSON.stringify(body)
+function bodyOf(body: unknown): string | Blob {
+  return body instanceof Blob ? body : JSON.stringify(body)
 }
 
 /** Whether a key is a Production secret key (A02). */
@@ -91,13 +88,16 @@ function queryString(query: object = {}): string {
   return fields.length === 0 ? '' : `?${new URLSearchParams(fields.map(([name, value]) => [name, String(value)]))}`
 }
 
-/** The part of a fetch that the client uses: `globalThis.fetch` and undici's both fit. */
+/**
+ * The part of a fetch that the client uses: `globalThis.fetch` fits, and undici's where `Blob` is that of Node, without lib
+ * DOM.
+ */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 
 export interface FetchInit {
   method: string
   headers: Record<string, string>
-  body?: string | FileBody
+  body?: string | Blob
   keepalive?: boolean
   /** `manual` returns a redirect as the response. */
   redirect: Redirect

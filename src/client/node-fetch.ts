@@ -11,16 +11,27 @@ import {
   type Fetch,
   type FetchInit,
   type FetchResponse,
-  type FileBody,
   globalFetch,
   type HttpRequest,
   type RawResponse,
   readToEnd,
 } from './exchange.ts'
 
-/** Sends a request with the global fetch; directly where that would take a proxy to loopback. */
+/** Sends a request with the global fetch; directly where that is a page's, or would take a proxy to loopback. */
 export const nodeFetch: Fetch = (url, init) =>
-  isLoopbackUrl(url) && hasProxy() ? sendDirectly(url, init) : globalFetch(url, init)
+  isPageFetch() || (isLoopbackUrl(url) && hasProxy()) ? sendDirectly(url, init) : globalFetch(url, init)
+
+/** Undefined in jsdom under Jest. */
+const firstFetch: unknown = globalThis.fetch
+
+/**
+ * Whether Node has the fetch of a DOM environment, which sends the origin of a page and keeps to CORS. One that has
+ * replaced it since is a test's own.
+ */
+function isPageFetch(): boolean {
+  return isNode && 'document' in globalThis && globalThis.fetch === firstFetch
+}
+const isNode = typeof process === 'object' && process.versions?.node !== undefined
 
 /** Whether a URL is on this computer, by its host name. */
 export function isLoopbackUrl(url: string): boolean {
@@ -93,7 +104,7 @@ function send(url: string, init: FetchInit): Promise<FetchResponse> {
 }
 
 /** A service that refuses a file responds before all of it is sent, and closes: the response counts, not the broken pipe. */
-async function sendFile(file: FileBody, sent: ClientRequest): Promise<void> {
+async function sendFile(file: Blob, sent: ClientRequest): Promise<void> {
   try {
     for await (const chunk of file.stream()) {
       if (sent.destroyed) return

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { ReasonCode } from './errors.ts'
 import { limits } from './limits.ts'
 import { type Provenance, strictObject } from './objects.ts'
+import './platform-types.ts'
 
 /** The kinds of credential in `Authorization: Bearer`. */
 export type Credential = 'secret_key' | 'activation_token' | 'beacon_token'

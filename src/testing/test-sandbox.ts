@@ -57,13 +57,10 @@ export interface TestSandbox {
 export const defaultWait_ms = 5_000
 const pollEvery_ms = 30
 
-/** Saved here, before a test replaces them with fake ones. */
-const { setTimeout: startTimer, clearTimeout: stopTimer } = globalThis
-
 /** Calls `look` until it returns true. Returns false if it has not within `timeout_ms`. */
 export async function eventually(look: () => Promise<boolean>, timeout_ms: number): Promise<boolean> {
   let isOver = timeout_ms <= 0
-  const timer = startTimer(() => {
+  const timer = setTimeout(() => {
     isOver = true
   }, timeout_ms)
   try {
@@ -71,10 +68,10 @@ export async function eventually(look: () => Promise<boolean>, timeout_ms: numbe
       const isLast = isOver
       if (await look()) return true
       if (isLast) return false
-      await new Promise((resolve) => startTimer(resolve, pollEvery_ms))
+      await new Promise((resolve) => setTimeout(resolve, pollEvery_ms))
     }
   } finally {
-    stopTimer(timer)
+    clearTimeout(timer)
   }
 }
 

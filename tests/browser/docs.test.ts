@@ -123,6 +123,54 @@ test('a block of code is copied as it is, with the address of this sandbox', asy
   await page.context().close()
 })
 
+test('code has colours in both themes, in each language that has a grammar', async () => {
+  for (const scheme of ['light', 'dark'] as const) {
+    for (const [topic, language, tags] of [
+      ['server', 'ts', ['q', 'b', 'u']],
+      ['server', 'python', ['q', 'b', 'u']],
+      ['qa-suites', 'yaml', ['q', 'var', 'u']],
+      ['server', 'sh', ['var']],
+    ] as const) {
+      const { page } = await open(topic, 1280, scheme)
+      for (const tag of tags) {
+        const token = page.locator(`[data-language=${language}] code ${tag}`).first()
+        const colours = await token.evaluate((element) =>
+          [element, element.closest('code')!].map((each) => getComputedStyle(each).color),
+        )
+        expect([language, tag, scheme, new Set(colours).size]).toEqual([language, tag, scheme, 2])
+      }
+      await page.context().close()
+    }
+  }
+})
+
+test('the switch goes from the theme of the system to light, dark and back, and the inspector has the same', async () => {
+  const { page, log } = await open('getting-started', 1280, 'dark')
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  const [dark, light] = ['rgb(17, 17, 20)', 'rgb(255, 255, 255)']
+  expect(await ground()).toBe(dark)
+  for (const [theme, colour] of [
+    ['light', light],
+    ['dark', dark],
+    ['system', dark],
+    ['light', light],
+  ] as const) {
+    await page.locator('button.theme').click()
+    expect([await page.locator('button.theme').getAttribute('aria-label'), await ground()]).toEqual([
+      `Theme: ${theme}`,
+      colour,
+    ])
+  }
+  await page.reload()
+  expect(await ground()).toBe(light)
+  await page.getByRole('link', { name: 'Inspector', exact: true }).click()
+  await page.waitForURL('**/_sandbox/')
+  await page.locator('h1').first().waitFor()
+  expect(await page.getByRole('radio', { name: 'Light theme' }).isChecked()).toBe(true)
+  expect(log).toEqual([])
+  await page.context().close()
+})
+
 test('on a phone the pages are in a menu', async () => {
   const { page } = await open('faults', 390, 'light')
   expect(await page.isVisible('nav')).toBe(false)

@@ -412,7 +412,7 @@ describe('on a terminal', () => {
     // Arrow keys: the list wraps, so up and down return to the first.
     const printed = await onTerminal([
       ['Template (', '\u001b[A'],
-      [/^> 7 /m, '\u001b[B'],
+      [new RegExp(`^> ${listTemplates().length} `, 'm'), '\u001b[B'],
       [/^> 1 /m, '\r'],
       ['Directory [my-agent-cli]', 'mine\r'],
     ])
@@ -421,7 +421,7 @@ describe('on a terminal', () => {
     expect(existsSync(join(cwd, 'mine/package.json'))).toBe(true)
     expect(await onTerminal([['Template (', '\u0003']])).toContain('code 130')
     const numbered = [
-      ['Template (1-7', '1\r'],
+      [`Template (1-${listTemplates().length}`, '1\r'],
       ['Directory [', 'other\r'],
     ] as const
     expect(await onTerminal(numbered, 'dumb')).toContain('code 0')

@@ -117,9 +117,12 @@ describe('health and info', () => {
       `placements/${slot_id}`,
       'beacons',
       'requests',
+      'callbacks',
+      'consent',
       'evidence',
       'billing',
       'projects',
+      'projects/proj_demo',
     ]) {
       const url = `/_sandbox/${path}`
       expect([path, await typeOf(url, opened)]).toEqual([path, '200 text/html'])

@@ -45,3 +45,38 @@ test.each([
   expect(await runNode(directory, ['bundle.js'])).toMatchObject({ code: 0 })
   expect(await runNode(directory, [output])).toEqual({ code: 0, output: 'loaded\n' })
 })
+
+const nextProject = {
+  'next.mjs': `process.env.NEXT_TELEMETRY_DISABLED = '1'\nawait import('next/dist/bin/next')\n`,
+  'app/layout.js': 'export default ({ children }) => <html lang="en"><body>{children}</body></html>',
+  'app/api/typed/route.js': `
+import { createClient } from 'svc-sandbox/client'
+export const dynamic = 'force-dynamic'
+export async function GET() {
+  const client = createClient({ base_url: 'http://127.0.0.1:1' })
+  return Response.json(await client.placements.list().catch((error) => error.name))
+}
+`,
+  'serve.js': `
+import { createServer } from 'node:http'
+import next from 'next'
+
+const app = next({ dev: false, dir: import.meta.dirname })
+await app.prepare()
+const server = createServer(app.getRequestHandler()).listen(0, '127.0.0.1', async () => {
+  const response = await fetch('http://127.0.0.1:' + server.address().port + '/api/typed')
+  console.log(await response.text())
+  process.exit()
+})
+`,
+}
+
+/** By webpack: Turbopack follows no link that leads out of its project, as the tools of these projects are. */
+test('Next: the client loads and sends from a route', async () => {
+  const directory = writeProject('next', nextProject)
+  expect(await runNode(directory, ['next.mjs', 'build', '--webpack'])).toMatchObject({ code: 0 })
+  expect(await runNode(directory, ['serve.js'])).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('"UnreachableError"\n'),
+  })
+})

@@ -1,7 +1,7 @@
 /** Projects in which the package runs inside other programs: test runners, DOM environments and bundles. */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { inject } from 'vitest'
 import { installTools } from '../interop/tools.ts'
@@ -31,14 +31,17 @@ export function writeProject(
     }
   }
   const all = { 'package.json': JSON.stringify({ private: true, ...manifest }), ...files }
-  for (const [file, text] of Object.entries(all)) writeFileSync(join(directory, file), text)
+  for (const [file, text] of Object.entries(all)) {
+    mkdirSync(dirname(join(directory, file)), { recursive: true })
+    writeFileSync(join(directory, file), text)
+  }
   return directory
 }
 
-/** Runs Node in a project. Resolves with the exit code and what was printed; a hang ends after two minutes, with code NaN. */
+/** Runs Node in a project. Resolves with the exit code and what was printed; a hang ends after five minutes, with code NaN. */
 export function runNode(directory: string, args: readonly string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    const options = { cwd: directory, env: environment(), timeout: 120_000, killSignal: 'SIGKILL' as const }
+    const options = { cwd: directory, env: environment(), timeout: 300_000, killSignal: 'SIGKILL' as const }
     execFile(process.execPath, [...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : Number(error.code ?? Number.NaN)
       resolve({ code, output: stripVTControlCharacters(stdout + stderr) })

@@ -39,6 +39,41 @@ test.each([
   expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: '' })
 })
 
+/** Each way to resolve modules, with what declares the platform there: nothing, or the DOM without Node. */
+test.each([
+  { module: 'node16', files: ['app.mts'], lib: ['es2023'] },
+  { module: 'nodenext', files: ['app.mts', 'app.cts'], lib: ['es2023'] },
+  { module: 'preserve', moduleResolution: 'bundler', files: ['app.mts', 'app.cts'], lib: ['es2023', 'dom'] },
+  { module: 'esnext', moduleResolution: 'bundler', files: ['app.mts'], lib: ['es2023'], customConditions: ['browser'] },
+])('the client and the contract need no types of the platform: %o', ({ files, ...resolution }) => {
+  for (const file of files) writeFileSync(join(project, file), app)
+  const always = { target: 'es2022', types: [], strict: true, exactOptionalPropertyTypes: true, checkers: 1 }
+  const compilerOptions = { ...always, ...resolution, skipLibCheck: false, noEmit: true }
+  const config = join(project, 'tsconfig.platform.json')
+  writeFileSync(config, JSON.stringify({ compilerOptions, files }))
+  const tsc = join(project, 'node_modules/typescript/bin/tsc')
+  const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, '-p', config], { encoding: 'utf8' })
+  expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: '' })
+})
+
+/** Names each type that the platform may lack: signals, files, and the addresses of zod. */
+const app = `import { createClient, ServiceError } from 'svc-sandbox/client'
+import { PlacementRequest } from 'svc-sandbox/contract'
+
+const client = createClient({ base_url: 'http://127.0.0.1:4010', credential: 'sk_test_sandbox_demo', timeout_ms: 3_000 })
+export async function place(session_id: string, signal?: AbortSignal) {
+  const body = PlacementRequest.parse({ client_id: 'proj_demo', session_id, job_type: 'chat' })
+  try {
+    return await client.placements.create({ body }, signal === undefined ? {} : { signal })
+  } catch (error) {
+    if (error instanceof ServiceError) return null
+    throw error
+  }
+}
+// @ts-expect-error: there is no such job type
+void client.createJob({ client_id: 'proj_demo', session_id: 's', job_type: 'song' })
+`
+
 /** Would compile without its expectations if the declarations were lost, since everything would be `any`. */
 const wrong = `import { createClient } from 'svc-sandbox/client'
 import { limits, PlacementRequest } from 'svc-sandbox/contract'

@@ -25,6 +25,7 @@ test('there are the templates that the documentation names', () => {
   expect(templates.map(({ name }) => name)).toEqual([
     'agent-cli',
     'browser-chat',
+    'flask-server',
     'next-chat',
     'node-server',
     'python-server',

@@ -1,10 +1,10 @@
 /** `node send-file.ts FILE URL`: sends a file as the command line does, and prints status and body of the response. */
 import { openAsBlob } from 'node:fs'
 import { httpFetch } from '../../src/cli/run/session.ts'
-import { type FileBody, readToEnd } from '../../src/client/exchange.ts'
+import { readToEnd } from '../../src/client/exchange.ts'
 
 const [file, url] = process.argv.slice(2)
-const body = (await openAsBlob(file!)) as FileBody
+const body = await openAsBlob(file!)
 const init = { method: 'POST', headers: {}, body, redirect: 'manual', signal: AbortSignal.timeout(60_000) } as const
 const { status, text } = await readToEnd(await httpFetch({})(url!, init))
 console.log(status, text)

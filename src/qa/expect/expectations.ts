@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { describeCauses } from '../../client/errors.ts'
 import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import { eventTypes } from '../../contract/resources/events.ts'
+import { EventType, eventTypes } from '../../contract/resources/events.ts'
 import { isObject, type Json, valueAt, withoutValue } from '../../foundation/json.ts'
 import type { Check, StepResponse } from '../result.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
@@ -198,7 +198,10 @@ const reason = z.string()
 const paths = z.union([z.string(), z.array(z.string()).min(1)])
 const matchers = z.record(z.string(), AnyJson)
 
-const ExpectedEvent = z.union([z.string(), z.strictObject({ type: z.string(), data: matchers.optional() })], {
+const WantedType = orVariable(EventType, `an event: ${eventTypes.join(', ')}`)
+
+/** An event of the sandbox, by its type or with fields of its data by dotted path. */
+export const ExpectedEvent = z.union([WantedType, z.strictObject({ type: WantedType, data: matchers.optional() })], {
   error: `must be a type such as ${eventTypes[1]}, or { type, data }`,
 })
 

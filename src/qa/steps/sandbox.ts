@@ -1,24 +1,20 @@
 /** Steps that only a sandbox has: its clock, faults, scenarios, reset, events and evidence. */
 import { z } from 'zod'
-import { eventTypes } from '../../contract/resources/events.ts'
 import { FaultDraft } from '../../contract/resources/faults.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
-import { AnyJson, Duration, durationMs, orVariable } from '../suite/variables.ts'
+import { ExpectedEvent } from '../expect/expectations.ts'
+import { fixtureNames } from '../suite/fixtures.ts'
+import { Duration, durationMs, orVariable } from '../suite/variables.ts'
 import { type StepContext, stepKind } from './step-kind.ts'
 
 const common = { isRequest: false, needs: () => ['control'] as const }
-
-const Event = z.strictObject({
-  type: z.string().describe(eventTypes.join(', ')),
-  data: z.record(z.string(), AnyJson).optional().describe('Fields of its data by dotted path.'),
-})
 
 /** Waits for events of the case; those that came before the step count. */
 export const waitFor = stepKind({
   ...common,
   name: 'wait_for',
   summary: 'waits until an event of this case, or several in order, have happened',
-  shape: { wait_for: z.union([z.string(), Event, z.array(z.union([z.string(), Event])).min(1)]).describe('Events.') },
+  shape: { wait_for: z.union([ExpectedEvent, z.array(ExpectedEvent).min(1)]).describe('Events.') },
   title: ({ wait_for }) => `wait for ${[wait_for].flat().map(typeOf).join(', ')}`,
   run: async ({ wait_for }, { state, signal, check }) => {
     const wanted = [wait_for].flat()
@@ -93,11 +89,13 @@ async function removeFault({ control }: StepContext['target'], fault_id: string)
   if (items.some((rule) => rule.fault_id === fault_id)) await control('faults.remove', { fault_id })
 }
 
+const Scenario = z.union([z.enum(['none', ...fixtureNames('scenarios/', '.json')]), z.string().regex(/\{\{/)])
+
 export const scenario = stepKind({
   ...common,
   name: 'scenario',
   summary: 'activates a scenario, or ends it',
-  shape: { scenario: z.string().describe('Name of the scenario; none ends it.') },
+  shape: { scenario: Scenario.describe('Name of the scenario; none ends it.') },
   changes: () => ['scenario'],
   title: ({ scenario }) => `scenario ${String(scenario)}`,
   run: ({ scenario }, { call }) =>

@@ -1,8 +1,9 @@
 /** The built-in suites, and suites by file: loading them, and printing one as written. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { existsSync, readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import { isUtf16, saveAsUtf8 } from '../../foundation/json.ts'
 import { expand } from '../run/plan.ts'
+import { fixtureNames, fixturePath } from './fixtures.ts'
 import { loadSuite } from './load.ts'
 import { SuiteError, type SuiteProblem, suggestion } from './problems.ts'
 import type { LoadedSuite } from './schema.ts'
@@ -12,10 +13,7 @@ const suitesByName: readonly string[] = ['contract-check']
 
 /** Returns the names of the built-in suites that run when none is named. */
 export function builtinNames(): string[] {
-  return readdirSync(fixturePath('suites/'))
-    .filter((file) => file.endsWith('.yaml'))
-    .map((file) => file.slice(0, -'.yaml'.length))
-    .toSorted()
+  return fixtureNames('suites/', '.yaml')
 }
 
 /** Returns the text of a built-in suite. */
@@ -69,16 +67,6 @@ function loadFile(name: string, path: string): LoadedSuite {
 
 function unreadable(file: string, message: string, hint: string): SuiteError {
   return new SuiteError([{ place: { file, line: 0, column: 0 }, message, hint }])
-}
-
-/** Returns the path of a fixture, in the nearest folder above: the bundle and the sources stand at different depths. */
-export function fixturePath(name: string): string {
-  const paths = ['../', '../../', '../../../'].map((up) =>
-    fileURLToPath(new URL(`${up}fixtures/${name}`, import.meta.url)),
-  )
-  const found = paths.find(existsSync)
-  if (found === undefined) throw new Error(`${name} is missing from the fixtures of this package.`)
-  return found
 }
 
 /** The JSON schema of suites, relative to a project that has this package installed. */

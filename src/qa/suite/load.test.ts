@@ -67,7 +67,7 @@ test.each([
   ['{ placement: {}, expect: { body: { a: { $matches: "(" } } } }', '$matches takes a regular expression'],
   [
     '{ placement: {}, expect: { events: [beacon.acepted] } }',
-    'beacon.acepted is not an event. Did you mean beacon.accepted?',
+    'expect.events.0 cannot be "beacon.acepted". Did you mean beacon.accepted?',
   ],
   ['{ placement: {}, expect: { same_as: p } }', 'There is no earlier step named p.'],
   ['{ ledger: null, key: secret }', '6:25: Unknown field key.'],

@@ -6,7 +6,6 @@ import { type Document, isNode, LineCounter, parseDocument, visit } from 'yaml'
 import type { z } from 'zod'
 import { reasonCodes } from '../../contract/errors.ts'
 import { acceptCodes } from '../../contract/resources/beacons.ts'
-import { eventTypes } from '../../contract/resources/events.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
 import { operators } from '../expect/expectations.ts'
@@ -291,12 +290,13 @@ function unknownVariables(text: string, known: ReadonlySet<string>, place: () =>
   })
 }
 
-/** `frame: p`, `beacon: { of: p }`, `same_as: p`: p must be an earlier step. */
+/** `frame: p`, `beacon: { of: p }`, `mount: p`, `same_as: p`: p must be an earlier step. */
 function unknownStep({ kind, data, at }: LoadedStep, responses: ReadonlySet<string>): SuiteProblem[] {
   const main = data[kind.name]
   const uses: [Json | undefined, Path][] = []
   if (kindsOfSlots.has(kind.name) && typeof main === 'string') uses.push([main, [kind.name]])
   if (isObject(main) && 'of' in main) uses.push([main.of, [kind.name, 'of']])
+  uses.push(...mounted(data))
   const same = isObject(data.expect) ? data.expect.same_as : undefined
   uses.push([isObject(same) ? same.step : same, ['expect', 'same_as']])
   return uses.flatMap(([name, path]) => {
@@ -304,6 +304,16 @@ function unknownStep({ kind, data, at }: LoadedStep, responses: ReadonlySet<stri
       return []
     const hint = responses.size === 0 ? `Name the step that you mean: as: ${name}` : suggestion(name, [...responses])
     return { place: at(path), message: `There is no earlier step named ${name}.`, hint }
+  })
+}
+
+/** Returns the names that actions on a page mount: `mount: p`, `mount: { of: p }`. */
+function mounted({ page, do: actions = page }: StepData): [Json | undefined, Path][] {
+  const field = actions === page ? 'page' : 'do'
+  return [actions].flat().flatMap((action, index): [Json | undefined, Path][] => {
+    if (!isObject(action) || !('mount' in action)) return []
+    const path = [field, ...(Array.isArray(actions) ? [index] : []), 'mount']
+    return [isObject(action.mount) ? [action.mount.of, [...path, 'of']] : [action.mount, path]]
   })
 }
 
@@ -319,12 +329,6 @@ function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
       ? `Accepted beacons have it: body: { reason_code: ${reason} }`
       : suggestion(reason, Object.keys(reasonCodes))
     problems.push({ place: at(['expect', 'reason']), message, hint })
-  }
-  for (const event of Array.isArray(expect.events) ? expect.events : []) {
-    const type = isObject(event) ? event.type : event
-    if (typeof type !== 'string' || type.includes('{{') || (eventTypes as readonly string[]).includes(type)) continue
-    const place = at(['expect', 'events'])
-    problems.push({ place, message: `${type} is not an event.`, hint: suggestion(type, eventTypes) })
   }
   return problems
 }

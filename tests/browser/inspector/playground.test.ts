@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { phone } from './inspector-page.ts'
 import { expectAccessibleInBoth, hostile, stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()
@@ -22,6 +23,21 @@ test('a placement is sent as a server, rendered on the surface, and its beacons 
   await page.getByRole('button', { name: 'slot_id:' }).first().hover()
   await page.getByRole('tooltip').getByText('documented').waitFor()
 })
+
+test.each(['desk', 'phone'] as const)(
+  'on a %s there is one Send, and on a phone the form comes first',
+  async (size) => {
+    await using inspector = await openStaged()
+    const { page, go } = inspector
+    if (size === 'phone') await page.setViewportSize(phone)
+    await go('/playground')
+    await page.locator('.surface').waitFor()
+    expect(await page.getByRole('button', { name: /^send/i }).count()).toBe(1)
+    const topOf = (part: string) => page.locator(part).evaluate((element) => element.getBoundingClientRect().top)
+    const [form, surface] = [await topOf('.playground-form'), await topOf('.surface')]
+    if (size === 'phone') expect(form).toBeLessThan(surface)
+  },
+)
 
 test('a clock that is months ahead expires nothing that is shown', async () => {
   await using inspector = await openStaged()

@@ -97,6 +97,22 @@ test('the palette finds views and actions, and the theme stays when the page is 
   expect(await ground()).toBe('rgb(244, 244, 245)')
 })
 
+test('Ctrl-K finds pages of the documentation, by their titles and by what they say, and opens them', async () => {
+  await using inspector = await openStaged()
+  const { page, go } = inspector
+  const documentation = page.getByRole('group', { name: 'Documentation' })
+  for (const [text, title, topic] of [
+    ['time tr', 'Time travel', 'time-travel'],
+    ['rate_limited', 'rate_limited', 'errors/rate_limited'],
+  ] as const) {
+    await go('/')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type(text)
+    await documentation.getByRole('menuitem', { name: title }).first().click()
+    await page.waitForURL(`**/_sandbox/docs/${topic}`)
+  }
+})
+
 test('a lost connection is said, and after another start everything is read again and writes go on', async () => {
   const first = await startSandbox({ port: 0 })
   const { port } = first

@@ -17,7 +17,7 @@ import {
   totalsOf,
   valueWords,
 } from '../../result.ts'
-import { fixturePath } from '../../suite/builtin.ts'
+import { fixturePath } from '../../suite/fixtures.ts'
 import {
   bySuite,
   countsText,
