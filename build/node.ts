@@ -25,7 +25,7 @@ const codeSplitting = {
     },
     {
       name: 'command',
-      test: /src\/(cli\/(run\/session|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|errors|exchange|node-fetch)|foundation\/(?!nearest-name|consent-strings)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+      test: /src\/(cli\/(run\/(session|user-file)|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|errors|exchange|node-fetch)|foundation\/(?!nearest-name|consent-strings|json-syntax)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
     },
     {
       name: 'schemas',

@@ -19,6 +19,7 @@ export const importTable: readonly ImportRule[] = [
   { path: 'src/main.ts', modules: ['src/program.ts', 'src/cli'], builtins: 'all' },
   { path: 'src/program.ts', modules: [...base, 'src/cli', 'src/commands'], packages: ['commander'], builtins: 'all' },
   { path: 'src/foundation/file-system.ts', builtins: ['node:fs', 'node:path'] },
+  { path: 'src/foundation/text-file.ts', modules: ['src/foundation'], builtins: ['node:fs', 'node:fs/promises'] },
   {
     path: 'src/foundation/programs.ts',
     packages: ['cross-spawn'],

@@ -10,6 +10,7 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createFolder, ownerOnly, renameOver, replaceFile } from '../../foundation/file-system.ts'
+import { readTextFileSync } from '../../foundation/text-file.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import { type Locator, stateFailure } from '../settings/state-directory.ts'
@@ -40,7 +41,7 @@ export function readCertificate(host: Host, files: { cert: string; key: string }
 
 function readPem(path: string, flag: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readTextFileSync(path)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const problem = code === 'ENOENT' ? 'There is no file' : 'This file cannot be read:'

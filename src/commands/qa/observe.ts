@@ -1,17 +1,15 @@
 /** `svc qa observe`: runs or watches an integration, then judges its requests and its page. */
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { durationMs, sinceText } from '../../cli/endpoint/input.ts'
 import type { Command, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes, noSandboxFor, nothingChecked, unreadable } from '../../cli/run/errors.ts'
+import { CliError, exitCodes, noSandboxFor, nothingChecked } from '../../cli/run/errors.ts'
 import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
+import { readUserText } from '../../cli/run/user-file.ts'
 import type { Client } from '../../client/client.ts'
 import { fetchText } from '../../client/node-fetch.ts'
 import { curlCommand, isLoopback } from '../../foundation/http.ts'
-import { isUtf16, saveAsUtf8 } from '../../foundation/json.ts'
 import { shownCommand } from '../../foundation/redaction.ts'
 import { findService, type Machine } from '../../journal/facts/machine.ts'
 import type { PageSeen } from '../../journal/facts/page.ts'
@@ -105,10 +103,7 @@ interface Watching extends ObserveFlags {
 export async function loadDrive({ host }: Session, file: string | undefined): Promise<PageSteps | undefined> {
   if (file === undefined) return undefined
   const { loadPageSteps } = await import('../../qa/browser/page-steps.ts')
-  const text = await readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
-    throw unreadable(file, error)
-  })
-  if (isUtf16(text)) throw new CliError('usage', 'file_invalid', `${file} is not UTF-8.`, saveAsUtf8)
+  const text = await readUserText(host, file)
   try {
     return loadPageSteps(text, file, undefined, () => host.now())
   } catch (error) {
