@@ -25,8 +25,9 @@ const codeSplitting = {
     },
     {
       name: 'command',
-      test: /src\/(cli\/(run\/(session|user-file)|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|errors|exchange|node-fetch)|foundation\/(?!nearest-name|consent-strings|json-syntax)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+      test: /src\/(cli\/(run\/session|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|errors|exchange|node-fetch)|foundation\/(?!nearest-name|consent-strings|encoding|json-syntax|text-file)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
     },
+    { name: 'user-file', test: /src\/(cli\/run\/user-file|foundation\/(encoding|text-file))\.ts/ },
     {
       name: 'schemas',
       test: /node_modules\/zod\/|src\/contract\/(endpoint|fields|headers|ids|objects|errors|resources\/projects)\.ts/,

@@ -14,9 +14,7 @@ import {
 import { isIabCategory, maxTopic, nativeTemplates, Topic } from '../../src/contract/fields.ts'
 import { sourceOf } from '../../src/contract/objects.ts'
 import type { Warning } from '../../src/contract/warnings.ts'
-import { findInvalidUtf8 } from '../../src/foundation/encoding.ts'
 import { isObject, type Json, valueAt, withoutValue } from '../../src/foundation/json.ts'
-import { describeJsonProblem } from '../../src/foundation/json-syntax.ts'
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
 import type { Context } from '../operations/context.ts'
 import { accept, refused } from './acceptor.ts'
@@ -58,10 +56,7 @@ export function tooLarge(limit_bytes: number): ApiError {
 /** Returns the JSON value of a body, and its text. @throws ApiError 400 body_empty, json_malformed */
 export function parseJson(body: Buffer): { json: unknown; text: string } {
   if (body.length === 0) throw new ApiError('body_empty')
-  if (!isUtf8(body)) {
-    const message = `The body is not UTF-8, at byte offset ${findInvalidUtf8(body)}.`
-    throw new ApiError('json_malformed', { message })
-  }
+  if (!isUtf8(body)) throw new ApiError('json_malformed', { message: 'The body is not UTF-8.' })
   const text = body.toString('utf8')
   if (text.startsWith('\uFEFF')) {
     throw new ApiError('json_malformed', {
@@ -267,7 +262,7 @@ function readJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new ApiError('json_malformed', { message: `The body is not JSON. ${describeJsonProblem(text)}` })
+    throw new ApiError('json_malformed')
   }
 }
 

@@ -10,7 +10,6 @@ import { formatTime } from '../output/text.ts'
 import { suggestValues, withProvenance } from '../run/command.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
-import { nameOf, parseUserJson, readUserText } from '../run/user-file.ts'
 import { settingNames, settingsTable } from '../settings/table.ts'
 import { endpoints, type Field } from './facts.ts'
 
@@ -242,6 +241,7 @@ function missingFields(schema: Field | undefined, value: unknown, before = ''): 
 }
 
 async function readData(host: Host, source: string): Promise<unknown> {
+  const { nameOf, parseUserJson, readUserText } = await import('../run/user-file.ts')
   const isText = source !== '-' && !source.startsWith('@')
   const file = source.replace(/^@/, '')
   const text = isText ? source : await readUserText(host, file, `--data: ${nameOf(file)}`)

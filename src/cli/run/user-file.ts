@@ -9,11 +9,12 @@ import { type Host, readStdin } from './host.ts'
  * Resolves to the text of a file, or of stdin for `-`. `name` is what messages call it. Throws CliError when it cannot be
  * read, or is not text.
  */
-export async function readUserText(host: Host, file: string, name = nameOf(file)): Promise<string> {
+export async function readUserText(host: Host, file: string, name?: string): Promise<string> {
+  const path = file === '-' ? null : resolve(host.cwd, file)
   try {
-    return file === '-' ? decodeText(await readStdin(host)) : await readTextFile(resolve(host.cwd, file))
+    return path === null ? decodeText(await readStdin(host)) : await readTextFile(path)
   } catch (error) {
-    throw readFailure(error, name)
+    throw readFailure(error, name ?? path ?? nameOf(file))
   }
 }
 
