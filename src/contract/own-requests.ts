@@ -2,7 +2,7 @@
 
 /**
  * The User-Agents of what svc itself sends: the command line, agents' tools, `svc qa run` (its pages add theirs to that
- * of the browser) and the inspector. Reports do not count these requests as those of an integration, whatever their
+ * of the browser), the inspector, and the backend of the demo. Reports do not count these requests as those of an integration, whatever their
  * status.
  */
 export const ownAgents = {
@@ -10,6 +10,7 @@ export const ownAgents = {
   tools: 'svc-mcp/',
   qa: 'svc-qa/1',
   inspector: 'svc-inspector',
+  demo: 'svc-demo',
   contract_check: 'svc-contract-check',
 } as const
 
