@@ -19,9 +19,15 @@ export const replayHeader = 'x-sandbox-replay-of'
 
 /** Whether svc itself sent a request, by its headers in the journal. */
 export function isOwnRequest(headers: Readonly<Record<string, string>>): boolean {
+  return replayHeader in headers || ownSender(headers) !== null
+}
+
+/** Returns which part of svc sent a request, by its headers in the journal; null for any other client. */
+export function ownSender(headers: Readonly<Record<string, string>>): keyof typeof ownAgents | null {
   const agent = headers['user-agent'] ?? ''
-  if (replayHeader in headers || agent.includes(` ${ownAgents.qa}`)) return true
-  return Object.values(ownAgents).some((own) => agent.startsWith(own))
+  if (agent.includes(` ${ownAgents.qa}`)) return 'qa'
+  const names = Object.keys(ownAgents) as (keyof typeof ownAgents)[]
+  return names.find((name) => agent.startsWith(ownAgents[name])) ?? null
 }
 
 /**

@@ -202,6 +202,7 @@ export const importTable: readonly ImportRule[] = [
       'src/contract/ids.ts',
       'src/contract/error-codes.ts',
       'src/contract/no-fill.ts',
+      'src/contract/own-requests.ts',
       'fixtures/demo',
       'sandbox/browser',
       'sandbox/demo',

@@ -464,6 +464,9 @@ test('what the demo sends is in the journal, and nobody judges it as an integrat
   expect(items.map(({ method, path }) => `${method} ${path}`)).toEqual(
     expect.arrayContaining(['POST /v1/placements', 'POST /v1/beacons']),
   )
+  const placement = items.find(({ path }) => path === '/v1/placements')
+  await demo.page.goto(`${own.url}/_sandbox/requests/${placement?.request_id}`)
+  await demo.page.getByText('the demo, not judged').waitFor()
   const env = { SVC_HOME: temporaryDirectory() }
   for (const line of ['doctor', 'qa observe --since 10m']) {
     const { code, stdout, stderr } = await svc(`${line} --base-url ${own.url} -o json`, { env })
