@@ -25,15 +25,16 @@ const codeSplitting = {
     },
     {
       name: 'command',
-      test: /src\/(cli\/(run\/(session|file-errors)|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|connection|errors|exchange|node-fetch)|foundation\/(?!nearest-name|consent-strings)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+      test: /src\/(cli\/(run\/(session|file-errors)|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|connection|errors|exchange|node-fetch)|foundation\/(?!nearest-name|consent-strings|encoding|json-syntax|text-file)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
     },
+    { name: 'user-file', test: /src\/(cli\/run\/user-file|foundation\/(encoding|text-file))\.ts/ },
     {
       name: 'schemas',
       test: /node_modules\/zod\/|src\/contract\/(endpoint|fields|headers|ids|objects|errors|resources\/projects)\.ts/,
     },
     {
       name: 'contract',
-      test: /src\/contract\/(compat|resources\/(?!beacons|events|evidence)\w+|index|listing|openapi[\w-]*)\.ts/,
+      test: /src\/contract\/(compat|resources\/(?!beacons|events|evidence)\w+|index|listing|openapi[\w-]*|parameter-examples)\.ts/,
     },
     { name: 'beacons', test: /src\/contract\/resources\/beacons\.ts/ },
     {

@@ -59,7 +59,10 @@ export interface SandboxOptions {
   journal_limit?: number
   /** Most events that a stream can be resumed from. Default 100 000. */
   event_limit?: number
-  /** Serves only the API document: no aliases of old clients, and nothing that contradicts the document. Default false. */
+  /**
+   * Of the API, serves only what its document has: no aliases of old clients, and nothing that contradicts the document.
+   * Control plane and pages stay. Default false.
+   */
   strict?: boolean
   /**
    * Whether the keys of the seed, which anyone can read in the documentation, serve clients on other computers too.

@@ -12,13 +12,15 @@ interface CommandEntry extends LazyCommand {
   section: Section
   /** At most 26 characters, for `svc --help`. */
   brief: string
+  /** Another name of a command that `svc --help` has. */
+  isOtherName?: boolean
 }
 
 /** Every command in the order of the help. A module is loaded when its command is called, so that `svc --help` is fast. */
 export const commands: readonly CommandEntry[] = [
   entry('start', 'Sandbox', 'start the emulator here', () => import('./commands/sandbox/start.ts')),
   entry('sandbox', 'Sandbox', 'start, stop, status, reset', () => import('./commands/sandbox/index.ts')),
-  entry('health', 'Sandbox', 'check that it responds', () => import('./commands/sandbox/running.ts')),
+  otherName(entry('health', 'Sandbox', 'see sandbox status', () => import('./commands/sandbox/running.ts'))),
   entry('exec', 'Sandbox', 'run CMD with a new sandbox', () => import('./commands/exec.ts')),
   entry('env', 'Sandbox', 'print SVC_* variables', () => import('./commands/exec.ts')),
   entry('placements', 'API v1', 'create, list, explain', () => import('./commands/placements/index.ts')),
@@ -49,7 +51,7 @@ export const commands: readonly CommandEntry[] = [
   entry('init', 'Set up', 'a project from a template', async () => ({
     init: (await import('./commands/scaffold.ts')).scaffold,
   })),
-  entry('scaffold', 'Set up', 'the same as init', () => import('./commands/scaffold.ts')),
+  otherName(entry('scaffold', 'Set up', 'the same as init', () => import('./commands/scaffold.ts'))),
   entry('config', 'Set up', 'profiles and settings', () => import('./commands/config.ts')),
   entry('completion', 'Set up', 'complete in your shell', async () => ({
     completion: (await import('./commands/completion.ts')).completion(commands),
@@ -64,6 +66,10 @@ function entry<Name extends string>(
   load: () => Promise<Record<Name, Noun | Command>>,
 ): CommandEntry {
   return { name, section, brief, load: async () => ({ ...(await load())[name], name }) }
+}
+
+function otherName(command: CommandEntry): CommandEntry {
+  return { ...command, isOtherName: true }
 }
 
 /** Runs one command line and returns its exit code. Never exits, never throws. */
@@ -120,7 +126,7 @@ function rootHelp(command_name: string, columns = widest, bold = plain): string 
     ...sections.flatMap((section) =>
       labelled(
         section,
-        commands.filter((entry) => entry.section === section).map(({ name }) => name),
+        commands.filter((entry) => entry.section === section && entry.isOtherName !== true).map(({ name }) => name),
       ),
     ),
     '',

@@ -71,7 +71,7 @@ async function findExchange({ store }: Services, request_id: string): Promise<Ex
   if (row !== null) return row
   throw new ApiError('not_found', {
     message: 'No such request in the journal.',
-    hint: 'The journal is bounded and drops its oldest requests. svc sandbox info shows how many it keeps.',
+    hint: 'The journal is bounded and drops its oldest requests. svc sandbox status shows how many it keeps.',
   })
 }
 

@@ -210,7 +210,7 @@ export async function toApiError(services: Services, thrown: unknown, request_id
     if (refused === 'write') return new ApiError('storage_unavailable', { retry_after_s: 1 })
     return new ApiError('storage_unavailable', {
       message: 'The sandbox cannot read its database: the file is damaged.',
-      hint: 'See what is wrong: svc sandbox integrity. Start over: svc sandbox reset.',
+      hint: 'See what is wrong: svc sandbox status --check. Start over: svc sandbox reset.',
     })
   }
   const system = systemErrorBehind(error)

@@ -362,7 +362,7 @@ interface Input {
   journal_body: string | null
 }
 
-/** Step 9. Returns a promise only for a refusal that has to be recorded. */
+/** Step 9. Returns a promise only for a refusal that has to be recorded, or of a body that is not JSON. */
 function parseInput(
   services: Services,
   id: EndpointId,
@@ -388,10 +388,24 @@ function parseInput(
     const body = validateBody(endpoint, given, context)
     return { params, query, body, journal_body: journalBody(body, isPlain) }
   } catch (error) {
-    const note = onRejected[id]
-    if (note === undefined || context.caller === null || !(error instanceof ApiError)) throw error
-    return note(services, context, error.reason_code, received).then(() => {
-      throw error
-    })
+    const note = context.caller === null ? undefined : onRejected[id]
+    if (!(error instanceof ApiError)) throw error
+    const isMalformed = error.reason_code === 'json_malformed'
+    if (note === undefined && !isMalformed) throw error
+    return reject(error, isMalformed ? request.body : null, () =>
+      note?.(services, context, error.reason_code, received),
+    )
   }
+}
+
+/** Records a refusal, and rejects with its error, which has the place of the mistake in a body that is not JSON. */
+async function reject(
+  error: ApiError,
+  malformed: Buffer | null,
+  record: () => Promise<unknown> | undefined,
+): Promise<never> {
+  await record()
+  if (malformed === null) throw error
+  const { withPlace } = await import('./malformed-body.ts')
+  throw withPlace(error, malformed)
 }

@@ -1,7 +1,4 @@
 /** `svc beacons`: sends, checks (`lint`), lists and follows (`tail`) beacons. */
-import { isUtf8 } from 'node:buffer'
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { endpointCommand, projectFilter } from '../cli/endpoint/endpoint-command.ts'
 import { endpoints } from '../cli/endpoint/facts.ts'
@@ -19,11 +16,11 @@ import {
   type Session,
 } from '../cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked, untilCtrlC } from '../cli/run/errors.ts'
-import { unreadable } from '../cli/run/file-errors.ts'
-import { type Host, readStdin } from '../cli/run/host.ts'
+import type { Host } from '../cli/run/host.ts'
+import { nameOf, readUserText } from '../cli/run/user-file.ts'
 import { acceptHints, acceptMeanings } from '../contract/error-codes.ts'
 import { parseSince } from '../foundation/duration.ts'
-import { lintBeacons, lintLines, lintSummary } from '../journal/lint.ts'
+import { beaconFormats, lintBeacons, lintLines, lintSummary } from '../journal/lint.ts'
 import { beaconLine, beaconSource, verdictPaint, verdictText } from '../tail/beacons.ts'
 import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } from '../tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '../tail/model.ts'
@@ -41,10 +38,12 @@ const lint: Command = {
   acceptsInvalidSettings: true,
   async run({ host, out }, { args, options }) {
     const file = args[0] as string
-    const name = file === '-' ? 'stdin' : file
+    const name = nameOf(file)
     const sent_at_ms = options.now === undefined ? null : timestampOf(options.now as string, host)
-    const text = await readText(host, file, name)
+    const text = await readUserText(host, file)
     const { kind, beacons, findings } = lintBeacons(text, { now_ms: host.now(), sent_at_ms })
+    if (kind === 'unknown')
+      throw new CliError('usage', 'file_foreign', `${name} is not a file of beacons.`, beaconFormats)
     if (text.trim() === '' || (beacons === 0 && findings.length === 0)) {
       const hint = kind === 'har' ? 'No request in it is a POST to /v1/beacons.' : 'It is empty.'
       throw nothingChecked(`There is no beacon in ${name}.`, hint)
@@ -61,19 +60,6 @@ const lint: Command = {
 
 function timestampOf(text: string, host: Host): number {
   return /^\d{12,15}$/.test(text) ? Number(text) : (parseTime(text) ?? host.now())
-}
-
-async function readText(host: Host, file: string, name: string): Promise<string> {
-  const bytes = file === '-' ? await readStdin(host) : await readBytes(resolve(host.cwd, file))
-  if (isUtf8(bytes)) return bytes.toString('utf8')
-  const hint = 'Save it as UTF-8; the service accepts nothing else.'
-  throw new CliError('usage', 'file_invalid', `${name} is not UTF-8 text.`, hint)
-}
-
-function readBytes(path: string): Promise<Buffer> {
-  return readFile(path).catch((error: Error) => {
-    throw unreadable(path, error)
-  })
 }
 
 const { event, format, since, slot_id, session_id } = endpoints['beacons.list'].query?.properties ?? {}

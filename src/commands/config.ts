@@ -6,7 +6,7 @@ import { type Column, paintDim, tableLines } from '../cli/output/table.ts'
 import { alignPairs } from '../cli/output/text.ts'
 import type { Command, Noun, Session } from '../cli/run/command.ts'
 import { CliError, exitCodes } from '../cli/run/errors.ts'
-import { readStdin } from '../cli/run/host.ts'
+import { readUserText } from '../cli/run/user-file.ts'
 import {
   configFileName,
   environmentValues,
@@ -273,5 +273,5 @@ async function checkedFiles({ host, flags }: Session): Promise<{ file: string; p
 
 /** Reads the first line of stdin. */
 async function readLine({ host }: Session): Promise<string> {
-  return (await readStdin(host)).toString('utf8').split(/\r?\n/)[0] ?? ''
+  return (await readUserText(host, '-')).split(/\r?\n/)[0] ?? ''
 }

@@ -186,7 +186,7 @@ export const reasonCodes = {
     ],
     namespace_in_use: [
       'A node serves this namespace.',
-      'Stop its nodes first: svc sandbox info at one of them lists all. A namespace that serves this request cannot be deleted from here.',
+      'Stop its nodes first: svc sandbox status at one of them lists all. A namespace that serves this request cannot be deleted from here.',
     ],
     replay_incomplete: [
       'Nothing was sent: the journal does not have all of this request.',

@@ -12,6 +12,7 @@ import {
 import { ApiError, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
 import { contract, type EndpointId, v1 } from './index.ts'
 import { examples, openapiSchemas, pascalCase, type Schemas } from './openapi-components.ts'
+import { parameterExample } from './parameter-examples.ts'
 
 type Part = 'v1' | 'sandbox'
 
@@ -168,8 +169,8 @@ function pathItems(endpoints: readonly Endpoint[], parts: Schemas['parts']): Jso
 function operation(endpoint: Endpoint, parts: Schemas['parts']): JsonObject {
   const { id, summary, description, stability, provenance, rate } = endpoint
   const parameters = [
-    ...fieldParameters('path', parts.get(`${id} params`)),
-    ...fieldParameters('query', parts.get(`${id} query`)),
+    ...fieldParameters(id, 'path', parts.get(`${id} params`)),
+    ...fieldParameters(id, 'query', parts.get(`${id} query`)),
     ...headerParameters(endpoint),
   ]
   return {
@@ -231,7 +232,7 @@ function sentence(name: string): string {
   return `${name[0]?.toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`
 }
 
-function fieldParameters(where: 'path' | 'query', schema: JsonObject | undefined): Json[] {
+function fieldParameters(id: string, where: 'path' | 'query', schema: JsonObject | undefined): Json[] {
   const required = (schema?.required ?? []) as string[]
   return Object.entries((schema?.properties ?? {}) as JsonObject).map(([name, property]) => {
     const { description, 'x-provenance': provenance, ...rest } = property as JsonObject
@@ -241,18 +242,20 @@ function fieldParameters(where: 'path' | 'query', schema: JsonObject | undefined
       required: required.includes(name),
       description: description ?? '',
       schema: rest,
+      example: parameterExample(id, name),
       'x-provenance': provenance ?? null,
     }
   })
 }
 
-function headerParameters({ request_headers = {} }: Endpoint): Json[] {
+function headerParameters({ id, request_headers = {} }: Endpoint): Json[] {
   return Object.entries(request_headers).map(([name, { type, required, description, provenance, decision }]) => ({
     name,
     in: 'header',
     required,
     description,
     schema: { type },
+    example: parameterExample(id, name),
     'x-provenance': { provenance, decision },
   }))
 }

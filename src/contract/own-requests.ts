@@ -2,7 +2,7 @@
 
 /**
  * The User-Agents of what svc itself sends: the command line, agents' tools, `svc qa run` (its pages add theirs to that
- * of the browser) and the inspector. Reports do not count these requests as those of an integration, whatever their
+ * of the browser), the inspector, and the backend of the demo. Reports do not count these requests as those of an integration, whatever their
  * status.
  */
 export const ownAgents = {
@@ -10,6 +10,7 @@ export const ownAgents = {
   tools: 'svc-mcp/',
   qa: 'svc-qa/1',
   inspector: 'svc-inspector',
+  demo: 'svc-demo',
   contract_check: 'svc-contract-check',
 } as const
 
@@ -18,9 +19,15 @@ export const replayHeader = 'x-sandbox-replay-of'
 
 /** Whether svc itself sent a request, by its headers in the journal. */
 export function isOwnRequest(headers: Readonly<Record<string, string>>): boolean {
+  return replayHeader in headers || ownSender(headers) !== null
+}
+
+/** Returns which part of svc sent a request, by its headers in the journal; null for any other client. */
+export function ownSender(headers: Readonly<Record<string, string>>): keyof typeof ownAgents | null {
   const agent = headers['user-agent'] ?? ''
-  if (replayHeader in headers || agent.includes(` ${ownAgents.qa}`)) return true
-  return Object.values(ownAgents).some((own) => agent.startsWith(own))
+  if (agent.includes(` ${ownAgents.qa}`)) return 'qa'
+  const names = Object.keys(ownAgents) as (keyof typeof ownAgents)[]
+  return names.find((name) => agent.startsWith(ownAgents[name])) ?? null
 }
 
 /**

@@ -8,19 +8,6 @@ export interface JsonObject {
   [name: string]: Json
 }
 
-/** Returns the text of a file without the byte order mark that Windows editors put first and JSON does not permit. */
-export function withoutByteOrderMark(text: string): string {
-  return text.startsWith('\ufeff') ? text.slice(1) : text
-}
-
-/** Whether a text that was read as UTF-8 is UTF-16, as Windows PowerShell writes it with > and Out-File. */
-export function isUtf16(text: string): boolean {
-  return /^\ufffd|\0/.test(text)
-}
-
-/** What to do about a file in UTF-16. */
-export const saveAsUtf8 = 'Save it as UTF-8. Windows PowerShell writes UTF-16 with > and Out-File.'
-
 /** Returns the value of a JSON text, or undefined when the text is not JSON. (`null` is JSON.) */
 export function parseJson(text: string): Json | undefined {
   try {

@@ -8,7 +8,7 @@ import type { BeaconItem } from '../contract/resources/beacons.ts'
 import type { PlacementItem } from '../contract/resources/placements.ts'
 import type { ListedRequest, RequestItem } from '../contract/resources/requests.ts'
 import type { SandboxInfo } from '../contract/resources/sandbox.ts'
-import { withoutQuery } from '../foundation/http.ts'
+import { isLoopback, withoutQuery } from '../foundation/http.ts'
 import { parseJson, valueAt } from '../foundation/json.ts'
 
 interface ReadOptions {
@@ -29,7 +29,7 @@ interface ReadOptions {
  */
 export async function readJournal(
   client: Client,
-  { projects, clock }: SandboxInfo,
+  { projects, clock, url }: SandboxInfo,
   { since, after, limit }: ReadOptions,
   about: Pick<Journal, 'client_id' | 'command_name'>,
 ): Promise<Journal> {
@@ -49,8 +49,11 @@ export async function readJournal(
     .sort((one, other) => (one.request_id < other.request_id ? 1 : -1))
     .map(exchangeOf)
     .reverse()
-  const own = new Set(read.filter(isOwn))
-  const ownSlots = new Set([...own].flatMap((exchange) => (isAdRequest(exchange) ? slotsMadeBy(exchange) : [])))
+  const sent = read.filter(isOwn)
+  const ownSlots = new Set(sent.flatMap((exchange) => (isAdRequest(exchange) ? slotsMadeBy(exchange) : [])))
+  const origins = originsOf(url)
+  // The demo and the playground run render.js in a browser, whose requests no User-Agent marks.
+  const own = new Set([...sent, ...read.filter((exchange) => isOfOwnPage(exchange, origins, ownSlots))])
   const ownBeacons = new Set([...own].flatMap((exchange) => (isBeacon(exchange) ? beaconIdsOf(exchange) : [])))
   const exchanges = read.filter((exchange) => exchange.path.startsWith('/') && !own.has(exchange))
   const slots = after === undefined ? null : new Set(exchanges.flatMap((each) => [each.slot_id, ...openSlots(each)]))
@@ -96,6 +99,32 @@ async function readPages<Item>(
 
 function isOwn({ request_headers }: Exchange): boolean {
   return isOwnRequest(request_headers)
+}
+
+/**
+ * Returns the origins of the pages of a sandbox, by the address that it listens at. Its public URL can be a proxy that
+ * serves pages of the integration too.
+ */
+function originsOf(url: string): ReadonlySet<string> {
+  const { origin, hostname } = new URL(url)
+  const names = isLoopback(hostname) ? [hostname, '127.0.0.1', 'localhost'] : [hostname]
+  return new Set(names.map((name) => origin.replace(hostname, name)))
+}
+
+/**
+ * Whether a page of the sandbox itself sent it: the demo or the playground. Not a hosted frame, which has the same origin
+ * but belongs to an ad of the integration.
+ */
+function isOfOwnPage(
+  { request_headers, slot_id, path }: Exchange,
+  origins: ReadonlySet<string>,
+  ownSlots: ReadonlySet<string>,
+): boolean {
+  // A browser sends no Origin with a script, or a frame, of the origin of the page.
+  const isSameOrigin = request_headers['sec-fetch-site'] === 'same-origin'
+  const isOfPage = origins.has(request_headers.origin ?? '')
+  if (slot_id === null) return isOfPage || (isSameOrigin && withoutQuery(path).endsWith('.js'))
+  return ownSlots.has(slot_id) && (isOfPage || isSameOrigin)
 }
 
 /** Returns the slots that a request created: the first one of a placement, and all of a job. */

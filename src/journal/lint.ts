@@ -2,7 +2,8 @@
 import type { Style } from '../cli/output/terminal.ts'
 import { plural } from '../cli/output/text.ts'
 import { occurrenceOf } from '../contract/resources/beacons.ts'
-import { type AcceptedInFile, type BeaconFile, type Place, readBeaconFile, type Times } from './facts/beacon-file.ts'
+import type { Place } from '../foundation/json-syntax.ts'
+import { type AcceptedInFile, type BeaconFile, readBeaconFile, type Times } from './facts/beacon-file.ts'
 import type { Judgement, RuleText, Severity } from './rule.ts'
 import { beaconFileRules, beaconSlotRules, fileTurnRules } from './rules/beacon-file.ts'
 
@@ -69,6 +70,10 @@ export function lintLines(file: string, findings: readonly LintFinding[], style:
     ]
   })
 }
+
+/** What a file of beacons can be. */
+export const beaconFormats =
+  'A file has one beacon as JSON, an array of beacons, one beacon on each line (JSON lines), or is a HAR file that a browser saved.'
 
 /** Returns `3 beacons: 2 errors, 1 warning`. */
 export function lintSummary(beacons: number, { error, warning }: Record<Severity, number>): string {

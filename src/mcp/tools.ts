@@ -14,6 +14,7 @@ import { contractListing, type ListedField } from '../contract/listing.ts'
 import { BeaconRequest } from '../contract/resources/beacons.ts'
 import { PlacementRequest } from '../contract/resources/placements.ts'
 import { summaryOf } from '../journal/doctor.ts'
+import { beaconFormats } from '../journal/lint.ts'
 import { type CaseResult, QaError, totalsOf } from '../qa/result.ts'
 import { expand, needsBrowser } from '../qa/run/plan.ts'
 import { builtinNames, loadSuites } from '../qa/suite/builtin.ts'
@@ -298,7 +299,9 @@ function ownTools() {
       narrower: 'Give fewer beacons.',
       async call(access, { text, sent_at_ms = null }, signal) {
         const times = { now_ms: access.now(), sent_at_ms: sent_at_ms as number | null }
-        const report = await lintOnThread({ text: String(text), times }, signal)
+        const report = await lintOnThread({ text: String(text).replace(/^\uFEFF/, ''), times }, signal)
+        if (report.kind === 'unknown')
+          throw new CliError('usage', 'file_foreign', 'This text is not a file of beacons.', beaconFormats)
         if (report.beacons > 0 || report.findings.length > 0) return report
         throw nothingChecked('There is no beacon in this text.', 'Give the bodies of POST /v1/beacons, or a HAR file.')
       },

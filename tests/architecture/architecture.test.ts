@@ -17,12 +17,14 @@ import {
   platformReadings,
   proxiedFetches,
   silencedTests,
+  staleReaders,
   unexplainedLength,
   unguardedWrites,
   unpermittedSenders,
   unquotedIdentifiers,
   unresolvedPrograms,
   unreviewedPatterns,
+  unreviewedReaders,
   untestedPlatforms,
   unusedExports,
 } from './rules.ts'
@@ -171,6 +173,19 @@ test('a regular expression that a user wrote runs where it can be ended', () => 
   expect(product.flatMap(unreviewedPatterns)).toEqual([])
   for (const text of ["new RegExp(text, 'u')", 'RegExp(text)'])
     expect(unreviewedPatterns(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+})
+
+test('the files of users are read in one place, which knows encodings', () => {
+  expect(product.flatMap(unreviewedReaders)).toEqual([])
+  expect(staleReaders(product)).toEqual([])
+  for (const text of [
+    "import { readFile } from 'node:fs/promises'",
+    "import { readFileSync as read } from 'node:fs'",
+    "import { readStdin } from '../cli/run/host.ts'",
+    "import * as fs from 'node:fs'\nfs.readFileSync('a')",
+    "process.getBuiltinModule('node:fs').createReadStream('a')",
+  ])
+    expect(unreviewedReaders(parse('src/commands/a.ts', text)), text).toHaveLength(1)
 })
 
 describe('files', () => {

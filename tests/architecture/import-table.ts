@@ -28,6 +28,7 @@ export const importTable: readonly ImportRule[] = [
     modules: ['src/foundation/programs.ts'],
     builtins: ['node:os', 'node:path'],
   },
+  { path: 'src/foundation/text-file.ts', modules: ['src/foundation'], builtins: ['node:fs', 'node:fs/promises'] },
   {
     path: 'src/foundation/programs.ts',
     packages: ['cross-spawn'],
@@ -217,6 +218,7 @@ export const importTable: readonly ImportRule[] = [
       'src/contract/ids.ts',
       'src/contract/error-codes.ts',
       'src/contract/no-fill.ts',
+      'src/contract/own-requests.ts',
       'fixtures/demo',
       'sandbox/browser',
       'sandbox/demo',

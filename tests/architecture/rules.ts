@@ -181,6 +181,56 @@ const startModule = /^((node:)?(child_process|cluster)|cross-spawn|execa)$/
 /** A pager is one line that its user wrote for a shell, run while the command waits. */
 const pagerFile = 'src/cli/output/output.ts'
 
+/** What reads a file or stdin by itself, and why no encoding of a user's text file can matter there. */
+const fileReaders: Readonly<Record<string, string>> = {
+  'src/foundation/text-file.ts': 'reads the text files of users',
+  'src/cli/run/user-file.ts': 'reads what a command takes: a file, or stdin',
+  'src/commands/evidence/export-file.ts': 'each byte of an export is signed: nothing of it may be converted',
+  'src/commands/sandbox/index.ts': 'an archive, which is not text',
+  'src/commands/qa/index.ts': 'compares bytes with those before, to see a change',
+  'src/journal/facts/served-files.ts': 'looks for keys in files of any kind, as a browser gets them',
+  'src/qa/browser/screenshot.ts': 'pictures',
+  'src/qa/browser/webkit/picture.ts': 'pictures',
+  'src/cli/process/certificate.ts': 'certificates that svc wrote, and lists of certificates',
+  'src/cli/process/trust.ts': 'lists of certificates',
+  'src/cli/process/background.ts': 'the log of a sandbox',
+  'src/cli/process/port-holder.ts': '/proc',
+  'src/cli/process/proc.ts': '/proc',
+  'src/cli/settings/files.ts': 'the state directory',
+  'src/cli/settings/state-directory.ts': 'the state directory',
+  'src/cli/endpoint/last-placement.ts': 'the state directory',
+  'src/commands/render.ts': 'a file of the package',
+  'src/commands/sandbox/conditions.ts': 'scenarios of the package',
+  'src/mcp/resources.ts': 'the documentation of the package',
+  'src/qa/report/html/page.ts': 'a style sheet of the package',
+  'src/qa/suite/builtin.ts': 'the suites of the package',
+  'src/scaffold/project.ts': 'the templates of the package',
+  'src/scaffold/templates.ts': 'the templates of the package',
+}
+
+/** Reading of files and of stdin where nobody has said of which: those of users have encodings, and errors with a place. */
+export function unreviewedReaders(source: Source): string[] {
+  const isListed = Object.hasOwn(fileReaders, source.path)
+  return isTest(source.path) || !isIn(source.path, 'src') || isListed ? [] : readersIn(source)
+}
+
+/** Listed files that read nothing any more. */
+export function staleReaders(sources: readonly Source[]): string[] {
+  const reading = new Set(sources.filter((source) => readersIn(source).length > 0).map(({ path }) => path))
+  return Object.keys(fileReaders).filter((path) => !reading.has(path))
+}
+
+function readersIn({ path, text, nodes }: Source): string[] {
+  return nodes
+    .filter(({ type, imported, property }) => {
+      if (type === 'ImportSpecifier') return fileReading.test(nameOf(imported) ?? '')
+      return type === 'MemberExpression' && fileReading.test(nameOf(property) ?? '')
+    })
+    .map(({ start }) => `${path}:${lineOf(text, start)} if users write this file, take readUserText(); else list it`)
+}
+
+const fileReading = /^(readFile(Sync)?|createReadStream|openAsBlob|openSync|readStdin)$/
+
 /** Renames that are not tried again where another process has the file open, as on Windows. */
 export function plainRenames({ path, text, nodes }: Source): string[] {
   if (isTest(path) || path === 'src/foundation/file-system.ts') return []

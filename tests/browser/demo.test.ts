@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
 import { type Client, createClient } from '../../src/client/index.ts'
 import type { JobType } from '../../src/contract/fields.ts'
+import { svc, temporaryDirectory } from '../cli/test-cli.ts'
 import { violations } from './axe.ts'
 import { sharedChromium } from './chromium.ts'
 
@@ -448,4 +449,28 @@ describe('the backend of the page', () => {
     })
     expect(elsewhere.headers.get('location')).toBe(`${sandbox.url}/_sandbox/demo?surface=code`)
   })
+})
+
+test('what the demo sends is in the journal, and nobody judges it as an integration', async () => {
+  await using own = await startSandbox({ port: 0 })
+  await using demo = await openDemo('', {}, own)
+  await showAd(demo.page)
+  await milestone(demo.page, 'Viewable')
+  const own_client = createClient({ base_url: own.url })
+  const { items } = await own_client.requests.list({ query: { details: 'true', limit: 1_000 } })
+  expect(items.filter(({ path }) => path.startsWith('/v1/placements')).map((each) => each.request_headers)).toEqual(
+    expect.arrayContaining([expect.objectContaining({ 'user-agent': 'svc-demo' })]),
+  )
+  expect(items.map(({ method, path }) => `${method} ${path}`)).toEqual(
+    expect.arrayContaining(['POST /v1/placements', 'POST /v1/beacons']),
+  )
+  const placement = items.find(({ path }) => path === '/v1/placements')
+  await demo.page.goto(`${own.url}/_sandbox/requests/${placement?.request_id}`)
+  await demo.page.getByText('the demo, not judged').waitFor()
+  const env = { SVC_HOME: temporaryDirectory() }
+  for (const line of ['doctor', 'qa observe --since 10m']) {
+    const { code, stdout, stderr } = await svc(`${line} --base-url ${own.url} -o json`, { env })
+    expect([line, code, `${stdout}${stderr}`]).toEqual([line, 5, expect.stringMatching(/[Nn]othing/)])
+    if (line === 'doctor') expect(JSON.parse(stdout).looked_at).toMatchObject({ requests: 0 })
+  }
 })

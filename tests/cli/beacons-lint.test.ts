@@ -261,7 +261,9 @@ test('an empty file, a missing file, and bytes that are not text', async () => {
   writeFileSync(join(home, 'bytes.json'), Buffer.from([0x22, 0xff, 0x22]))
   expect(await svc('beacons lint bytes.json', { env: { SVC_HOME: home }, cwd: home })).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('is not UTF-8 text'),
+    stderr: expect.stringContaining(
+      'bytes.json cannot be read: it is not UTF-8: the byte 0xff is part of no character, at byte offset 1 (line 1).',
+    ),
   })
 })
 

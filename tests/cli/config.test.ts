@@ -174,7 +174,8 @@ describe('svc config validate', () => {
     ['a good file', '{"base_url":"http://a.test","$schema":"x"}', []],
     ['a byte order mark', '\ufeff{"base_url":"http://a.test"}', []],
     ['no JSON', '{', ['is not JSON']],
-    ['UTF-16', Buffer.from('\ufeff{"base_url":"http://a.test"}', 'utf16le'), ['is not UTF-8']],
+    ['UTF-16', Buffer.from('\ufeff{"base_url":"http://a.test"}', 'utf16le'), []],
+    ['a wrong byte', Buffer.from('{"base_url":"\xe9"}', 'latin1'), ['is not UTF-8']],
     ['a wrong member', '{"base_ulr":"x"}', ['has no field base_ulr']],
     [
       'two wrong values',

@@ -79,6 +79,7 @@ const nothing: Readonly<Record<string, readonly (readonly [args: () => string, s
 /** Commands that promise exit code 5 and always have something to judge. */
 const judgesWhatItMakes: Readonly<Record<string, string>> = {
   'sandbox integrity': 'the database, which is there',
+  'sandbox status': 'the same with --check',
   trigger: 'the turns that it plays',
   'qa hosts': 'the page under each condition: where nothing is seen, its ad does not show (qa-hosts.test.ts)',
   'callbacks resend': 'the callback that it sends; there is none to send otherwise',
@@ -115,6 +116,7 @@ test('no other module ends a command with exit code 5', () => {
     'qa/observe',
     'requests/match',
     'sandbox/index',
+    'sandbox/status',
   ]
   const expected = [...known, 'trigger/index', 'placements/create'].map((name) => join(`${name}.ts`))
   expect(ending.sort()).toEqual(expected.sort())

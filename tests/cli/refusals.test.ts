@@ -203,18 +203,6 @@ describe('a state directory that cannot be written', () => {
     })
   })
 
-  test.each([
-    ['qa run utf16.yaml', 'utf16.yaml: The file is not UTF-8.'],
-    ['qa observe --url http://localhost:3000 --steps utf16.yaml', 'utf16.yaml is not UTF-8.'],
-    ['placements create --base-url http://127.0.0.1:9 --data @utf16.yaml', '--data is not UTF-8.'],
-  ])('a file in UTF-16 is named as one: %s', async (line, message) => {
-    const cwd = temporaryDirectory()
-    writeFileSync(join(cwd, 'utf16.yaml'), Buffer.from('\ufeffsuite: mine\r\n', 'utf16le'))
-    const { code, stderr } = await spawnSvc(line.split(' '), { SVC_HOME: cwd }, cwd).ended
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(`error: ${message}`) })
-    expect(stderr).toContain('Save it as UTF-8.')
-  })
-
   test('a place without folders: /proc says that a parent is missing', async () => {
     const { code, stderr } = await spawnSvc(['config', 'use', 'other'], { SVC_HOME: '/proc/no-such-folder/svc' }).ended
     expect(code, stderr).toBe(2)

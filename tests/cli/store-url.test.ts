@@ -83,9 +83,12 @@ test('a password that the shell has split at a space is not shown', async () => 
 test('a config file that is not JSON is not quoted', async () => {
   const cwd = temporaryDirectory()
   const config = join(cwd, 'svc.config.json')
-  writeFileSync(config, `{"sandbox": {"store": "postgres://svc@${place}?password=Zq7xK9", "a":x}}`)
+  const text = `{"sandbox": {"store": "postgres://svc@${place}?password=Zq7xK9", "a":x}}`
+  writeFileSync(config, text)
   const { stderr } = await svc('start', { env: { SVC_HOME: temporaryDirectory() }, cwd })
-  expect(stderr).toBe(`error: ${config} is not JSON: Unexpected token 'x'.\n`)
+  expect(stderr).toBe(
+    `error: ${config} is not JSON. Line 1, column ${text.indexOf('x}') + 1}: This is not a JSON value. Text must be in double quotes.\nhint: Correct it there. See svc help settings.\n`,
+  )
 })
 
 test('the rest of the URL is shown, with what to do', async () => {

@@ -27,7 +27,8 @@ describe('svc --help', () => {
     const lines = stdout.trimEnd().split('\n')
     expect(lines.length).toBeLessThanOrEqual(24)
     expect(lines.filter((line) => line.length > 80)).toEqual([])
-    for (const { name } of commands) expect(stdout).toMatch(new RegExp(`  ${name}(  |$)`, 'm'))
+    for (const { name } of commands.filter(({ isOtherName }) => isOtherName !== true))
+      expect(stdout).toMatch(new RegExp(`  ${name}(  |$)`, 'm'))
     for (const flag of ['--jq', '--template', '--time', '--base-url', '-o text|json']) expect(stdout).toContain(flag)
   })
 

@@ -362,6 +362,19 @@ describe('bodies', () => {
     }
   })
 
+  test('the place of the mistake is named, and the text around it is not quoted', async () => {
+    await using on = await stage()
+    const messageOf = async (raw: string | Buffer) =>
+      (await on.api.refuse('placements.create', { as: key, raw })).body.message
+    expect(await messageOf('{"client_id": "proj_demo",}')).toBe(
+      'The body is not JSON. Line 1, column 27: There is a comma before }: remove it.',
+    )
+    expect(await messageOf('{\n "topic": sk_test_secret }')).toBe(
+      'The body is not JSON. Line 2, column 11: This is not a JSON value. Text must be in double quotes.',
+    )
+    expect(await messageOf(Buffer.from([0x7b, 0xff, 0x7d]))).toBe('The body is not UTF-8, at byte offset 1.')
+  })
+
   test('a byte order mark, and the limit of the endpoint, are named', async () => {
     await using on = await stage()
     const refused = async (raw: string, id: 'placements.create' | 'beacons.send' = 'placements.create') =>

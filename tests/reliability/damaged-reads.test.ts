@@ -77,7 +77,7 @@ test.each<[string, string, (path: string) => void]>([
   const reports: unknown[] = []
   await using sandbox = await startSandbox({ database: path, report: (error) => reports.push(error) })
   const response = await fetch(new URL(`/_sandbox/${target.replace('SLOT', slot_id)}`, sandbox.url))
-  expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('svc sandbox integrity')])
+  expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('svc sandbox status --check')])
   expect(reports).toEqual([expect.objectContaining({ name: 'StorageError', refused: 'read' })])
   if (target !== 'tokens') return
   const { database } = (await (await fetch(`${sandbox.url}/_sandbox/integrity`)).json()) as Integrity

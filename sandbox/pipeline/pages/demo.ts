@@ -160,7 +160,7 @@ function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
       ...call.headers,
       host: new URL(services.url).host,
       authorization: `Bearer ${project.secret_key}`,
-      'user-agent': 'demo-host',
+      'user-agent': ownAgents.demo,
     }
     const { response } = await respondTo(through, internalRequest({ ...call, headers, signal: context.signal }))
     const own: Record<string, string> = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }

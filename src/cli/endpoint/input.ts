@@ -2,17 +2,14 @@
  * Input from the command line: flags for the scalar fields of a request, `--data` and `--set` for all of them, and the values
  * of flags that several commands take.
  */
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { EndpointId } from '../../contract/index.ts'
 import { parseSince, parseSpan } from '../../foundation/duration.ts'
-import { isObject, isUtf16, parseJson, saveAsUtf8, setValue, withoutByteOrderMark } from '../../foundation/json.ts'
+import { isObject, parseJson, setValue } from '../../foundation/json.ts'
 import { formatTime } from '../output/text.ts'
 import { suggestValues, withProvenance } from '../run/command.ts'
 import { CliError } from '../run/errors.ts'
-import { unreadable } from '../run/file-errors.ts'
-import { type Host, readStdin } from '../run/host.ts'
+import type { Host } from '../run/host.ts'
 import { settingNames, settingsTable } from '../settings/table.ts'
 import { endpoints, type Field } from './facts.ts'
 
@@ -202,7 +199,7 @@ export function bodyOptions(): Option[] {
 
 /** Returns the body of a request. Only `--data` can make it something other than an object. Throws CliError. */
 export async function buildBody(host: Host, id: EndpointId, parts: BodyParts): Promise<unknown> {
-  const data = parts.data === undefined ? {} : parseData(await readData(host, parts.data))
+  const data = parts.data === undefined ? {} : await readData(host, parts.data)
   if (!isObject(data)) {
     if (Object.keys(parts.flags).length === 0 && parts.set.length === 0) return data
     throw new CliError('usage', 'data_not_object', '--data is not a JSON object, so flags and --set cannot go into it.')
@@ -243,27 +240,17 @@ function missingFields(schema: Field | undefined, value: unknown, before = ''): 
   })
 }
 
-async function readData(host: Host, source: string): Promise<string> {
-  if (source === '-') return (await readStdin(host)).toString('utf8')
-  if (!source.startsWith('@')) return source
-  const path = resolve(host.cwd, source.slice(1))
-  return readFile(path, 'utf8').catch((error: Error) => {
-    throw unreadable(`--data: ${path}`, error)
+async function readData(host: Host, source: string): Promise<unknown> {
+  const { nameOf, parseUserJson, readUserText } = await import('../run/user-file.ts')
+  const isText = source !== '-' && !source.startsWith('@')
+  const file = source.replace(/^@/, '')
+  const text = isText ? source : await readUserText(host, file, `--data: ${nameOf(file)}`)
+  return parseUserJson(text, isText ? '--data' : `--data: ${nameOf(file)}`, {
+    code: 'data_malformed',
+    hint: isText
+      ? 'Quote it for the shell, as in --data \'{"name":"value"}\', or name a file: --data @body.json'
+      : 'Correct the file there.',
   })
-}
-
-function parseData(text: string): unknown {
-  try {
-    return JSON.parse(withoutByteOrderMark(text))
-  } catch (error) {
-    if (isUtf16(text)) throw new CliError('usage', 'data_malformed', '--data is not UTF-8.', saveAsUtf8)
-    throw new CliError(
-      'usage',
-      'data_malformed',
-      `--data is not JSON: ${(error as Error).message}.`,
-      'Quote it for the shell, as in --data \'{"name":"value"}\', or name a file: --data @body.json',
-    )
-  }
 }
 
 /** Applies `path=value` to a body. Paths are dotted, numbers index arrays: `overrides.allowed_formats.0=clip`. */

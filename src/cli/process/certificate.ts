@@ -12,6 +12,7 @@ import { join, resolve } from 'node:path'
 import { createFolder, renameOver, replaceFile, writePrivate } from '../../foundation/file-system.ts'
 import { ownerOnly } from '../../foundation/permissions.ts'
 import { type SystemError, systemReason } from '../../foundation/system-error.ts'
+import { readTextFileSync } from '../../foundation/text-file.ts'
 import { CliError } from '../run/errors.ts'
 import type { Host } from '../run/host.ts'
 import { type Locator, stateFailure } from '../settings/state-directory.ts'
@@ -44,7 +45,7 @@ export function readCertificate(host: Host, files: { cert: string; key: string }
 
 function readPem(path: string, flag: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readTextFileSync(path)
   } catch (error) {
     const message = `${flag}: ${path} cannot be read: ${systemReason(error as SystemError)}.`
     throw new CliError('usage', 'certificate_unreadable', message, 'Give a PEM file.')

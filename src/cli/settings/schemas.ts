@@ -1,10 +1,10 @@
 /** The schemas of svc.config.json and profiles.json. Loaded only if there is such a file, or one is written. */
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { requirementOf } from '../../contract/errors.ts'
-import { isUtf16, saveAsUtf8, withoutByteOrderMark } from '../../foundation/json.ts'
+import { readTextFile } from '../../foundation/text-file.ts'
 import { CliError } from '../run/errors.ts'
-import { unreadable } from '../run/file-errors.ts'
+import { parseUserJson, readFailure } from '../run/user-file.ts'
 import { settingRules } from './settings.ts'
 import { StartSection } from './start-options.ts'
 import { type FileSettingName, fileSettingNames, outputFormats, settingsTable } from './table.ts'
@@ -54,7 +54,9 @@ export async function problemsIn(path: string, schema: z.ZodType): Promise<strin
 /** Returns a JSON file parsed with its schema, or null when there is none. Throws CliError if the schema rejects it. */
 export async function readJson<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S> | null> {
   const text = await readText(path)
-  return text === null ? null : checkFile(path, parseText(text, path), schema)
+  return text === null
+    ? null
+    : checkFile(path, await parseUserJson(text, path, { hint: 'Correct it there. See svc help settings.' }), schema)
 }
 
 /** Parses the content of a file. Throws CliError with the first problem. */
@@ -83,21 +85,10 @@ async function readText(path: string): Promise<string | null> {
     // A named pipe has no end until something writes to it. A shell's pipe, `--config <(...)`, is in /dev or /proc.
     if (!(info.isFile() || info.isDirectory() || /^\/(dev|proc)\//.test(path)))
       throw new CliError('usage', 'file_unreadable', `${path} is not a regular file.`)
-    return await readFile(path, 'utf8')
+    return await readTextFile(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    throw error instanceof CliError ? error : unreadable(path, error as NodeJS.ErrnoException)
-  }
-}
-
-function parseText(text: string, path: string): unknown {
-  try {
-    return JSON.parse(withoutByteOrderMark(text))
-  } catch (error) {
-    if (isUtf16(text)) throw new CliError('usage', 'file_invalid', `${path} is not UTF-8.`, saveAsUtf8)
-    // Some messages quote the text around the mistake, which can contain a key or a password.
-    const [, reason] = /^(.*?)(?:, (?:\.{3})?".*is not valid JSON)?$/s.exec((error as Error).message) ?? []
-    throw new CliError('usage', 'file_invalid', `${path} is not JSON: ${reason}.`)
+    throw readFailure(error, path)
   }
 }

@@ -116,7 +116,7 @@ const table = {
   strict: {
     schema: z.boolean(),
     flag: '--strict',
-    description: 'only the API document, without the routes of old clients',
+    description: 'of the API only what its document has, without the routes of old clients',
     env: 'SVC_STRICT',
   },
   journal_limit: {

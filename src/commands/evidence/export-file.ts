@@ -21,7 +21,8 @@ import {
   genesis,
   manifestText,
 } from '../../contract/resources/evidence.ts'
-import { isUtf16, parseJson, saveAsUtf8 } from '../../foundation/json.ts'
+import { decodeText, EncodingError } from '../../foundation/encoding.ts'
+import { parseJson } from '../../foundation/json.ts'
 
 const ExportLine = z.discriminatedUnion('line', [
   z.strictObject({ line: z.literal('entry'), client_id: z.string(), ...EvidenceEntry.shape }),
@@ -213,11 +214,14 @@ const earlierFormat =
 
 /** Returns the line, or what is wrong with its text. */
 function spelledLine(bytes: Buffer, isWhole: boolean): ExportLine | string {
-  const text = bytes.toString('utf8')
   if (bytes.length === 0) return 'It is blank.'
-  if (text.startsWith('\ufeff')) return 'It starts with a byte order mark.'
-  if (isUtf16(text)) return `It is UTF-16, or damaged. Export with a file name: svc evidence export FILE. ${saveAsUtf8}`
-  if (!Buffer.from(text).equals(bytes)) return 'It is not UTF-8.'
+  const mark = /^(\xef\xbb\xbf|\xff\xfe|\xfe\xff)/.exec(bytes.toString('latin1', 0, 3))?.[0]
+  if (mark !== undefined) {
+    const what = mark.length === 3 ? 'It starts with a byte order mark.' : 'It is UTF-16.'
+    return `${what} A program changed the file: export it again with its name, svc evidence export FILE`
+  }
+  const text = textOfLine(bytes)
+  if (text instanceof EncodingError) return `${text.what}, at byte ${text.offset + 1} of the line.`
   if (text.endsWith('\r')) return 'It ends with CR LF: a program changed the line breaks. An export has LF.'
   const line = ExportLine.safeParse(parseJson(text)).data
   if (line === undefined) return 'It is not a line of an evidence export.'
@@ -227,6 +231,15 @@ function spelledLine(bytes: Buffer, isWhole: boolean): ExportLine | string {
     return `It is spelled differently from column ${at === -1 ? canonical.length + 1 : at + 1} on: each field once and in order, no spaces, numbers as svc writes them.`
   }
   return isWhole ? line : 'It has no line break at its end: the file is cut off.'
+}
+
+function textOfLine(bytes: Buffer): string | EncodingError {
+  try {
+    return decodeText(bytes)
+  } catch (error) {
+    if (error instanceof EncodingError) return error
+    throw error
+  }
 }
 
 function sha256Hex(text: string): string {

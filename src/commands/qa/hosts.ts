@@ -1,6 +1,4 @@
 /** `svc qa hosts`: a page under the conditions in which ads get lost, as a matrix. */
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { durationMs, repeatable } from '../../cli/endpoint/input.ts'
 import { type Column, paintDim, paintWord, tableLines } from '../../cli/output/table.ts'
@@ -8,9 +6,9 @@ import type { Style } from '../../cli/output/terminal.ts'
 import { hangingLines } from '../../cli/output/text.ts'
 import { type Command, type Session, suggestValues } from '../../cli/run/command.ts'
 import { CliError, didYouMean, exitCodes, noSandbox } from '../../cli/run/errors.ts'
-import { unreadable } from '../../cli/run/file-errors.ts'
 import { version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
+import { readUserText } from '../../cli/run/user-file.ts'
 import { keyOfStarted } from '../../cli/settings/settings.ts'
 import type { Client } from '../../client/client.ts'
 import type { Row } from '../../hosts/matrix.ts'
@@ -144,9 +142,7 @@ function checkUrl(url: string | undefined): void {
 
 async function readList({ host }: Session, file: string | undefined): Promise<string | null> {
   if (file === undefined) return null
-  return readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
-    throw unreadable(file, error)
-  })
+  return readUserText(host, file)
 }
 
 /** The sandbox, and the page. */

@@ -305,7 +305,7 @@ async function runOnChange(
     const hint = 'Name one: svc qa run shop.yaml --watch'
     throw new CliError('usage', 'watch_nothing', '--watch needs a suite file: built-in suites do not change.', hint)
   }
-  const read = () => files.map((file) => textOf(resolve(host.cwd, file))).join('\0')
+  const read = () => files.map((file) => bytesOf(resolve(host.cwd, file))).join('\0')
   for (;;) {
     const before = read()
     if (host.stdout.is_terminal) host.stdout.write(clearScreen())
@@ -325,10 +325,10 @@ async function runOnChange(
   }
 }
 
-/** Returns the text of a file; empty for a missing one, for example while an editor replaces it. */
-function textOf(path: string): string {
+/** Returns the bytes of a file for comparison; none for a missing one, for example while an editor replaces it. */
+function bytesOf(path: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readFileSync(path, 'latin1')
   } catch {
     return ''
   }

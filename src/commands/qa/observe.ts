@@ -1,18 +1,15 @@
 /** `svc qa observe`: runs or watches an integration, then judges its requests and its page. */
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { durationMs, sinceText } from '../../cli/endpoint/input.ts'
 import type { Command, Session } from '../../cli/run/command.ts'
 import { CliError, exitCodes, noSandboxFor, nothingChecked } from '../../cli/run/errors.ts'
-import { unreadable } from '../../cli/run/file-errors.ts'
 import { type Host, version } from '../../cli/run/host.ts'
 import { commandClient, sessionClient } from '../../cli/run/session.ts'
+import { readUserText } from '../../cli/run/user-file.ts'
 import type { Client } from '../../client/client.ts'
 import { fetchText } from '../../client/node-fetch.ts'
 import { curlCommand, isLoopback } from '../../foundation/http.ts'
-import { isUtf16, saveAsUtf8 } from '../../foundation/json.ts'
 import { shownCommand } from '../../foundation/redaction.ts'
 import { findService, type Machine } from '../../journal/facts/machine.ts'
 import type { PageSeen } from '../../journal/facts/page.ts'
@@ -58,7 +55,7 @@ export const observe: Command = {
   name: 'observe',
   summary: 'Judge an integration by its requests and its page',
   details: [
-    'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run, cmp), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has.',
+    'With a command after --: runs it against its own sandbox, with the SVC_* variables set as by svc exec, and judges what it sent. With --url: opens the page in a browser, scrolls its ads into view, and judges the page too; the app uses the running sandbox, or is the command after --. A page that asks for consent or waits for a question is driven by a file of steps (--steps: click, fill, press, wait, wait_for, run, cmp), or by you (--interactive). With neither: watches the running sandbox until Ctrl-C. With --since: judges what the journal already has. svc doctor judges by the same rules, and checks this computer.',
     "Exit code: the command's own unless that is 0; 5 if there is an error or, with --strict, a warning, and if it saw no request of the app; 7 without a sandbox or browser. Each rule is explained in docs/qa-observe.md.",
   ].join('\n\n'),
   arguments: [new Argument('[-- command...]', 'the integration, or its tests')],
@@ -106,10 +103,7 @@ interface Watching extends ObserveFlags {
 export async function loadDrive({ host }: Session, file: string | undefined): Promise<PageSteps | undefined> {
   if (file === undefined) return undefined
   const { loadPageSteps } = await import('../../qa/browser/page-steps.ts')
-  const text = await readFile(resolve(host.cwd, file), 'utf8').catch((error: Error) => {
-    throw unreadable(file, error)
-  })
-  if (isUtf16(text)) throw new CliError('usage', 'file_invalid', `${file} is not UTF-8.`, saveAsUtf8)
+  const text = await readUserText(host, file)
   try {
     return loadPageSteps(text, file, undefined, () => host.now())
   } catch (error) {

@@ -18,8 +18,10 @@ import { forceOption, writeAtomically } from '../files.ts'
 import { canAsk, confirm } from '../prompt.ts'
 import { logs } from '../requests/tail.ts'
 import { clock, faults, scenario } from './conditions.ts'
-import { ps, status, stop } from './running.ts'
+import { asEarlierName } from './earlier-name.ts'
+import { ps, stop } from './running.ts'
 import { categories, start } from './start.ts'
+import { integrityPairs, status } from './status.ts'
 
 const reset = endpointCommand('sandbox.reset', {
   details:
@@ -209,26 +211,19 @@ export const sandbox: Noun = {
     status,
     ps,
     logs,
-    endpointCommand('sandbox.info', { examples: ['sandbox info', 'sandbox info -o json'] }),
-    endpointCommand('sandbox.integrity', {
-      details: 'Ends with exit code 5 when a check fails.',
-      examples: ['sandbox integrity', 'sandbox integrity -o json'],
-      text: ({ database, evidence }, _meta, style) => {
-        const entries = evidence.chains.reduce((sum, chain) => sum + chain.entries, 0)
-        const broken = evidence.chains.filter(({ problem }) => problem !== null)
-        const intact = `${evidence.chains.length} chains with ${entries} entries hold`
-        return alignPairs(
-          [
-            ['database', database.ok ? style.green('intact') : null],
-            ...database.problems.map((problem) => ['database', style.red(problem)] as const),
-            ['evidence', broken.length === 0 ? style.green(intact) : null],
-            ...broken.map(({ client_id, problem }) => ['evidence', style.red(`${client_id}: ${problem}`)] as const),
-          ],
-          style,
-        )
-      },
-      exitCode: ({ ok }) => (ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code),
-    }),
+    asEarlierName(
+      'sandbox status',
+      endpointCommand('sandbox.info', { examples: ['sandbox info', 'sandbox info -o json'] }),
+    ),
+    asEarlierName(
+      'sandbox status --check',
+      endpointCommand('sandbox.integrity', {
+        details: 'Ends with exit code 5 when a check fails.',
+        examples: ['sandbox integrity', 'sandbox integrity -o json'],
+        text: (integrity, _meta, style) => alignPairs(integrityPairs(integrity, style), style),
+        exitCode: ({ ok }) => (ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code),
+      }),
+    ),
     reset,
     snapshot,
     exportCommand,

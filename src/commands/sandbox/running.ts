@@ -1,5 +1,5 @@
 /**
- * Which sandboxes are running, and whether they respond: `svc sandbox status`, `ps` and `stop`, and `svc health`. A
+ * Which sandboxes are running, and whether they respond: `svc sandbox ps` and `stop`, and `svc health`. A
  * process gets a signal only if it is certain to be the sandbox that wrote the locator.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,12 +7,12 @@ import { Option } from 'commander'
 import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
 import { type Column, tableLines } from '../../cli/output/table.ts'
 import type { Style } from '../../cli/output/terminal.ts'
-import { alignPairs, plural, timeText } from '../../cli/output/text.ts'
+import { plural, timeText } from '../../cli/output/text.ts'
 import { portHolder } from '../../cli/process/port-holder.ts'
 import type { Command, Noun, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes, noOwnSandbox, noSandbox, noSandboxFor } from '../../cli/run/errors.ts'
+import { CliError, noOwnSandbox, noSandbox } from '../../cli/run/errors.ts'
 import { type Host, version } from '../../cli/run/host.ts'
-import { commandClient, sessionClient } from '../../cli/run/session.ts'
+import { commandClient } from '../../cli/run/session.ts'
 import { permittedControlToken, type Source } from '../../cli/settings/settings.ts'
 import {
   checkReadable,
@@ -25,68 +25,12 @@ import {
 } from '../../cli/settings/state-directory.ts'
 import { settingsTable } from '../../cli/settings/table.ts'
 import { ServiceError, UnreachableError } from '../../client/errors.ts'
-import type { SandboxInfo } from '../../contract/resources/sandbox.ts'
 import { formatDuration } from '../../foundation/duration.ts'
 import { isSameService } from '../../foundation/http.ts'
+import { asEarlierName } from './earlier-name.ts'
 
 /** A sandbox on this computer responds immediately or not at all. */
-const responseTimeout_ms = 2_000
-
-export const status: Command = {
-  name: 'status',
-  summary: 'Show the sandbox that commands use',
-  details:
-    'Shows where it runs and why it was chosen. Exit code 7 if none is running or it does not respond. To list all: svc sandbox ps',
-  examples: ['sandbox status', 'sandbox status -o json'],
-  async run({ settings, host, out, command_name, signal }) {
-    const { sandbox, base_url, source, running } = settings
-    if (sandbox === null) {
-      if (source.base_url === 'default') throw noSandboxFor(settings)
-      const message = `No sandbox on this computer is running at ${base_url} (from ${sourceName(source.base_url)}).`
-      throw new CliError('unreachable', 'sandbox_missing', message, 'List the running ones: svc sandbox ps')
-    }
-    const { url, inspector_url, database, pid, version, started_at_ms, projects, command = null } = sandbox
-    const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(responseTimeout_ms)]) }
-    let info: SandboxInfo | null = null
-    let state: State = 'ready'
-    try {
-      info = await sessionClient(host, settings).sandbox.info({}, options)
-    } catch (error) {
-      signal.throwIfAborted()
-      state = stateOf(error)
-    }
-    const ready = state === 'ready'
-    const names = (info ?? { projects }).projects.map(({ client_id }) => client_id)
-    const shared = info?.nodes == null ? {} : { namespace: sandbox.namespace ?? null, nodes: info.nodes.length }
-    const ofExec = command === null ? {} : { command }
-    const reported = {
-      ...{ url, inspector_url, database, pid, version, started_at_ms, ready, source: source.base_url },
-      ...ofExec,
-    }
-    out.data({ ...reported, ...shared, projects: names }, (style) =>
-      alignPairs(
-        [
-          ['state', stateText(state, style)],
-          ['URL', style.cyan(url)],
-          ['chosen by', source.base_url === 'sandbox' && running > 1 ? 'the newest' : sourceName(source.base_url)],
-          ['inspector', style.cyan(inspector_url)],
-          ['started by', command === null ? null : `svc exec -- ${command}`],
-          ['database', database === ':memory:' ? 'in memory, lost when it stops' : database],
-          ['namespace', sandbox.namespace ?? null],
-          ['nodes', info?.nodes == null ? null : info.nodes.map((node) => `${node.url} (${node.host})`).join('  ')],
-          ['started', `${timeText(started_at_ms, style)}, ${upTime(host.now() - started_at_ms)} ago`],
-          ['pid', String(pid)],
-          ['version', version],
-          ['projects', names.join('  ')],
-        ],
-        style,
-      ),
-    )
-    for (const warning of info?.warnings ?? []) out.note(`warning: ${warning}`)
-    if (running > 1) out.note(`${running} sandboxes are running. List them: ${command_name} sandbox ps`)
-    return ready ? 0 : exitCodes.unreachable.exit_code
-  },
-}
+export const responseTimeout_ms = 2_000
 
 const psColumns: readonly Column[] = [
   { name: ' ', field: 'mark' },
@@ -147,11 +91,18 @@ export const ps: Command = {
   },
 }
 
+/** Prints what it always did, for scripts and probes that call it. */
 export const health: Noun = {
-  summary: 'Check whether a sandbox responds, for scripts and probes',
+  summary: 'Earlier name of svc sandbox status',
   commands: [
-    endpointCommand('health.live', { examples: ['health live', 'health live -o none'] }),
-    endpointCommand('health.ready', { examples: ['health ready', 'health ready -o none'] }),
+    asEarlierName(
+      'sandbox status',
+      endpointCommand('health.live', { examples: ['health live', 'health live -o none'] }),
+    ),
+    asEarlierName(
+      'sandbox status',
+      endpointCommand('health.ready', { examples: ['health ready', 'health ready -o none'] }),
+    ),
   ],
 }
 
@@ -162,10 +113,10 @@ async function noteForeignLocators({ host, out }: Pick<Session, 'host' | 'out'>)
 }
 
 /** `not ready`: it responds with a refusal, for example while it has lost its database. */
-type State = 'ready' | 'not ready' | 'no response'
+export type State = 'ready' | 'not ready' | 'no response'
 
 /** A probe needs no admin token, wherever the sandbox listens. */
-async function readiness(host: Host, { url }: Locator): Promise<State> {
+export async function readiness(host: Host, { url }: Pick<Locator, 'url'>): Promise<State> {
   const client = commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false })
   return client.health.ready().then(() => 'ready', stateOf)
 }
@@ -201,17 +152,17 @@ function databaseText({ database, namespace, nodes, command }: Listed & Partial<
 
 type Listed = Pick<Locator, 'database' | 'command'>
 
-function stateText(state: State, style: Style): string {
+export function stateText(state: State, style: Style): string {
   return state === 'ready' ? style.green(state) : style.red(state)
 }
 
 /** `3s`, `31m`, `5h`, `2d`: in the largest unit that is not zero. */
-function upTime(span_ms: number): string {
+export function upTime(span_ms: number): string {
   return span_ms < 1_000 ? '0s' : formatDuration(span_ms)
 }
 
 /** Returns where the base URL comes from, by the name of its flag or variable. */
-function sourceName(source: Source): string {
+export function sourceName(source: Source): string {
   if (source === 'flag') return '--base-url'
   if (source === 'environment') return settingsTable.base_url.env
   return source === 'sandbox' ? 'the only one' : source

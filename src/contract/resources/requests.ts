@@ -145,7 +145,7 @@ export const control = declareEndpoints({
     path: '/_sandbox/requests',
     summary: 'List the request journal',
     description:
-      'Every exchange of the v1 API, newest first. The size of the journal is limited; sandbox info shows the limit. A page searches at most 5 000 exchanges: it may have fewer items than requested, even none, and a cursor to search further.',
+      'Every exchange of the v1 API, newest first. The size of the journal is limited; sandbox status shows the limit. A page searches at most 5 000 exchanges: it may have fewer items than requested, even none, and a cursor to search further.',
     query: assumedObject('A93', () => ({
       ...pageQuery(),
       ...conditions(),

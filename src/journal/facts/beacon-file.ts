@@ -1,22 +1,10 @@
 /** The beacons in a file: one body, an array of bodies, JSON lines, or the beacon requests of a HAR file. */
-import {
-  createScanner,
-  findNodeAtLocation,
-  type Node,
-  type ParseError,
-  parseTree,
-  printParseErrorCode,
-} from 'jsonc-parser'
+import { findNodeAtLocation, type Node } from 'jsonc-parser'
 import { explainIssues, type LocatedFieldError, withInput } from '../../contract/errors.ts'
 import { contract } from '../../contract/index.ts'
 import { BeaconRequest } from '../../contract/resources/beacons.ts'
 import { valueAt } from '../../foundation/json.ts'
-
-/** Line and column in a file, both from 1. */
-export interface Place {
-  line: number
-  column: number
-}
+import { createLocator, type ParsedJson, type Place, parseJsonPart } from '../../foundation/json-syntax.ts'
 
 /** One body and where it came from. */
 export interface FileBeacon {
@@ -51,7 +39,8 @@ export interface AcceptedInFile extends Pick<FileBeacon, 'place'> {
 }
 
 export interface BeaconFile {
-  kind: 'json' | 'json lines' | 'har'
+  /** `unknown` when it begins like none of these, or when none of its objects has a field of its own of a beacon. */
+  kind: 'json' | 'json lines' | 'har' | 'unknown'
   beacons: FileBeacon[]
 }
 
@@ -62,24 +51,36 @@ export interface Times {
   sent_at_ms: number | null
 }
 
-export function readBeaconFile(marked: string, times: Times): BeaconFile {
-  // A byte order mark is no part of the text, and of no place in it.
-  const text = marked.replace(/^\uFEFF/, '')
+export function readBeaconFile(text: string, times: Times): BeaconFile {
   const file = { text, locate: createLocator(text), times }
-  const whole = parse(text, 0, text.length)
+  const whole = parseJsonPart(text, 0, text.length)
   if ('problem' in whole) {
-    const lines = linesOf(text).map(([from, to]) => parse(text, from, to))
-    return lines.length > 1 && 'node' in lines[0]!
-      ? { kind: 'json lines', beacons: lines.map((line) => beaconOf(line, file)) }
-      : { kind: 'json', beacons: [beaconOf(whole, file)] }
+    const lines = linesOf(text).map(([from, to]) => parseJsonPart(text, from, to))
+    if (lines.length > 1 && 'node' in lines[0]!)
+      return { kind: kindOf(lines, 'json lines'), beacons: lines.map((line) => beaconOf(line, file)) }
+    return { kind: /^\s*([[{]|$)/.test(text) ? 'json' : 'unknown', beacons: [beaconOf(whole, file)] }
   }
   const entries = findNodeAtLocation(whole.node, ['log', 'entries'])
   if (entries?.type === 'array') {
     return { kind: 'har', beacons: (entries.children ?? []).flatMap((entry) => harBeacons(entry, file)) }
   }
   const { node, base } = whole
-  const items = node.type === 'array' ? (node.children ?? []) : [node]
-  return { kind: 'json', beacons: items.map((item) => beaconOf({ node: item, base }, file)) }
+  const items = (node.type === 'array' ? (node.children ?? []) : [node]).map((item) => ({ node: item, base }))
+  return { kind: kindOf(items, 'json'), beacons: items.map((item) => beaconOf(item, file)) }
+}
+
+/** Fields that a beacon has and few other objects, however they are spelled: `beaconId`. */
+const ownFields = new Set(['beaconid', 'assettoken', 'event'])
+
+function kindOf<Kind>(items: readonly ParsedJson[], kind: Kind): Kind | 'unknown' {
+  const isBeacon = (item: ParsedJson) => {
+    if ('problem' in item) return false
+    const names = [...propertiesIn(item.node).keys()]
+    return names.length === 0 && item.node.type === 'object'
+      ? true
+      : names.some((name) => ownFields.has(name.toLowerCase().replaceAll(/[^a-z]/g, '')))
+  }
+  return items.length === 0 || items.some(isBeacon) ? kind : 'unknown'
 }
 
 interface SourceFile {
@@ -88,10 +89,7 @@ interface SourceFile {
   times: Times
 }
 
-/** A parsed part of a text: offsets of its nodes count from `base`. */
-type Parsed = { node: Node; base: number } | { problem: string; offset: number }
-
-function beaconOf(parsed: Parsed, { text, locate, times }: SourceFile): FileBeacon {
+function beaconOf(parsed: ParsedJson, { text, locate, times }: SourceFile): FileBeacon {
   return {
     request: null,
     times,
@@ -101,7 +99,7 @@ function beaconOf(parsed: Parsed, { text, locate, times }: SourceFile): FileBeac
   }
 }
 
-function bodyOf(parsed: Parsed, text: string): FileBeacon['body'] {
+function bodyOf(parsed: ParsedJson, text: string): FileBeacon['body'] {
   if ('problem' in parsed) return { status: 'malformed', message: parsed.problem }
   const { node, base } = parsed
   const source = text.slice(base + node.offset, base + node.offset + node.length)
@@ -130,7 +128,7 @@ function harBeacons(entry: Node, { text, locate, times }: SourceFile): FileBeaco
   const started_ms = Date.parse(String(startedDateTime))
   const sent_at_ms = times.sent_at_ms ?? (Number.isNaN(started_ms) ? null : started_ms)
   const place = typeof content === 'string' ? locate(offsetAt(entry, ['request', 'postData', 'text'])) : url_place
-  const body = typeof content === 'string' ? bodyOf(parse(content, 0, content.length), content) : null
+  const body = typeof content === 'string' ? bodyOf(parseJsonPart(content, 0, content.length), content) : null
   if (body?.status === 'malformed') body.message = `The body is not JSON: ${body.message}`
   return [
     {
@@ -145,63 +143,6 @@ function harBeacons(entry: Node, { text, locate, times }: SourceFile): FileBeaco
 /** Returns the start and end of each line that is not blank. */
 function linesOf(text: string): [start: number, end: number][] {
   return [...text.matchAll(/(?<![^\n])[^\n]*\S[^\n]*/g)].map(({ index, 0: line }) => [index, index + line.length])
-}
-
-/** Deeper than any body of the contract; the service refuses it too. */
-const maxDepth = 64
-
-/** Parses a part of a text as strict JSON. */
-function parse(text: string, start: number, end: number): Parsed {
-  const part = text.slice(start, end)
-  const tooDeep = offsetOfDepth(part, maxDepth + 1)
-  if (tooDeep !== null) return { problem: `It nests deeper than ${maxDepth} levels.`, offset: start + tooDeep }
-  const errors: ParseError[] = []
-  const node = parseTree(part, errors, { disallowComments: true, allowTrailingComma: false })
-  const [error] = errors
-  if (error !== undefined) return { problem: problemOf(error, part), offset: start + error.offset }
-  if (node === undefined) return { problem: 'The text ends where a value should be.', offset: end }
-  return { node, base: start }
-}
-
-/** Returns where brackets first nest to a depth, or null. The parser is recursive, so it must never see such a text. */
-function offsetOfDepth(text: string, depth: number): number | null {
-  const scanner = createScanner(text, true)
-  let open = 0
-  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
-    const character = text[scanner.getTokenOffset()]
-    if (character === '{' || character === '[') open++
-    if (character === '}' || character === ']') open--
-    if (open > depth) return scanner.getTokenOffset()
-  }
-  return null
-}
-
-/** Describes a syntax error in one sentence. */
-function problemOf({ error, offset, length }: ParseError, text: string): string {
-  const name = printParseErrorCode(error)
-  const character = text[offset]
-  const closes = character === '}' || character === ']'
-  if (closes && /,\s*$/.test(text.slice(0, offset))) return `There is a comma before ${character}: remove it.`
-  if (offset >= text.length) return 'The text ends too early: a value, a comma or a bracket is missing.'
-  const sentences: Readonly<Record<string, string>> = {
-    PropertyNameExpected: 'The name of a property must be in double quotes.',
-    ColonExpected: 'A colon is missing here.',
-    CommaExpected: 'A comma is missing here.',
-    CloseBraceExpected: 'A } is missing here.',
-    CloseBracketExpected: 'A ] is missing here.',
-    EndOfFileExpected: 'There is more text after the JSON value.',
-    InvalidCommentToken: 'JSON does not allow comments.',
-    UnexpectedEndOfString: 'This string does not end on its line.',
-    InvalidCharacter: 'This string has a control character: escape it.',
-    InvalidEscapeCharacter: 'This string has an unknown escape.',
-    InvalidUnicode: 'This string has an incomplete \\u escape.',
-  }
-  return sentences[name] ?? `${printable(text.slice(offset, offset + Math.min(length, 20)))} is not a JSON value.`
-}
-
-/** Replaces control characters: a terminal would act on them. */
-function printable(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
 }
 
 /** Returns where the value at a path begins, or its name; without such a value, where its innermost parent begins. */
@@ -229,21 +170,4 @@ function propertiesIn(node: Node): Map<string, Node> {
     propertiesByNode.set(node, properties)
   }
   return properties
-}
-
-/** Returns a function from offsets in a text to line and column. */
-function createLocator(text: string): (offset: number) => Place {
-  // No editor counts the byte order mark.
-  const starts = [text.startsWith('\uFEFF') ? 1 : 0]
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
-  return (offset) => {
-    let low = 0
-    let high = starts.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if ((starts[middle] as number) <= offset) low = middle
-      else high = middle - 1
-    }
-    return { line: low + 1, column: offset - (starts[low] as number) + 1 }
-  }
 }

@@ -14,8 +14,9 @@ import {
   occurrenceOf,
   timeProblem,
 } from '../../contract/resources/beacons.ts'
+import type { Place } from '../../foundation/json-syntax.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
-import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath, type Place } from '../facts/beacon-file.ts'
+import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath } from '../facts/beacon-file.ts'
 import { adsInFile } from '../facts/shown-ads.ts'
 import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
 import { fieldMeant, fixOfUnknown, fixOfValue, measurementFields, topFields } from './requests.ts'

@@ -1,7 +1,8 @@
 /** The built-in suites, and suites by file: loading them, and printing one as written. */
 import { existsSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { isUtf16, saveAsUtf8 } from '../../foundation/json.ts'
+import { EncodingError } from '../../foundation/encoding.ts'
+import { readTextFileSync } from '../../foundation/text-file.ts'
 import { expand } from '../run/plan.ts'
 import { fixtureNames, fixturePath } from './fixtures.ts'
 import { loadSuite } from './load.ts'
@@ -55,13 +56,16 @@ function loadBuiltin(name: string): LoadedSuite {
 function loadFile(name: string, path: string): LoadedSuite {
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    text = readTextFileSync(path)
   } catch (error) {
+    if (error instanceof EncodingError) {
+      const { line, message, hint } = error
+      throw new SuiteError([{ place: { file: name, line, column: 1 }, message: `${message}.`, hint }])
+    }
     const { code } = error as NodeJS.ErrnoException
     const message = code === 'ENOENT' ? 'No such file.' : `The file cannot be read: ${code}.`
     throw unreadable(name, message, 'Check the path.')
   }
-  if (isUtf16(text)) throw unreadable(name, 'The file is not UTF-8.', saveAsUtf8)
   return loadSuite(text, name, path.replace(/[^/\\]*$/, ''))
 }
 
@@ -79,7 +83,7 @@ const schemaInProject = './node_modules/svc-sandbox/fixtures/svc.qa.schema.json'
 export function showText(name: string, resolvePath: (file: string) => string): string {
   if (/\.ya?ml$/.test(name)) {
     loadSuites([name], resolvePath)
-    return readFileSync(resolvePath(name), 'utf8')
+    return readTextFileSync(resolvePath(name))
   }
   const [suite = '', ...rest] = name.split('/')
   const wanted = rest.join('/')

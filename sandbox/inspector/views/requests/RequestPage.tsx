@@ -2,6 +2,7 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link, useSearchParams } from 'wouter'
+import { ownSender } from '../../../../src/contract/own-requests.ts'
 import type { ReplayResult, RequestDetail } from '../../../../src/contract/resources/requests.ts'
 import {
   curlCommand,
@@ -88,6 +89,7 @@ function Entry({ entry }: { entry: RequestDetail }) {
             ['Credential', entry.key],
             ['Session', linked('session', entry.session_id)],
             ['Placement', linked('placement', entry.slot_id)],
+            ['Sent by', sentBy(entry)],
             ['Sent to', entry.alias],
             ['Old client', entry.old_client],
             ['Fault rule', entry.response_headers['x-sandbox-fault']],
@@ -119,6 +121,21 @@ function Entry({ entry }: { entry: RequestDetail }) {
       <Replay entry={entry} />
     </Page>
   )
+}
+
+/** Which part of svc sent it: it is not judged as a request of the integration. */
+function sentBy({ request_headers }: RequestDetail): string | null {
+  const sender = ownSender(request_headers)
+  return sender === null ? null : `${senders[sender]}, not judged`
+}
+
+const senders: Readonly<Record<NonNullable<ReturnType<typeof ownSender>>, string>> = {
+  command_line: 'svc',
+  tools: 'a tool of svc mcp',
+  qa: 'svc qa run',
+  inspector: 'the playground',
+  demo: 'the demo',
+  contract_check: 'svc contract check',
 }
 
 function linked(kind: IdKind, id: string | null | undefined) {

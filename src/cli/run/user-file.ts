@@ -1,0 +1,51 @@
+/** What a user gives a command to read: a file or stdin as text, and that text as JSON. */
+import { resolve } from 'node:path'
+import { decodeText, EncodingError } from '../../foundation/encoding.ts'
+import { readTextFile } from '../../foundation/text-file.ts'
+import { CliError } from './errors.ts'
+import { unreadable } from './file-errors.ts'
+import { type Host, readStdin } from './host.ts'
+
+/**
+ * Resolves to the text of a file, or of stdin for `-`. `name` is what messages call it. Throws CliError when it cannot be
+ * read, or is not text.
+ */
+export async function readUserText(host: Host, file: string, name?: string): Promise<string> {
+  const path = file === '-' ? null : resolve(host.cwd, file)
+  try {
+    return path === null ? decodeText(await readStdin(host)) : await readTextFile(path)
+  } catch (error) {
+    throw readFailure(error, name ?? path ?? nameOf(file))
+  }
+}
+
+/** Returns what messages call a file, or stdin. */
+export function nameOf(file: string): string {
+  return file === '-' ? 'stdin' : file
+}
+
+/** Returns a failure to read a file as an error with the reason in words; any other error unchanged. */
+export function readFailure(error: unknown, name: string): unknown {
+  if (error instanceof EncodingError)
+    return new CliError('usage', 'file_invalid', `${name} cannot be read: ${sentence(error.message)}`, error.hint)
+  return error instanceof Error && 'syscall' in error ? unreadable(name, error) : error
+}
+
+function sentence(message: string): string {
+  return `${message.charAt(0).toLowerCase()}${message.slice(1)}.`
+}
+
+/** Resolves to the value of a JSON text. Throws CliError with the line and column of the mistake. */
+export async function parseUserJson(
+  text: string,
+  name: string,
+  { code = 'file_invalid', hint = null }: { code?: string; hint?: string | null } = {},
+): Promise<unknown> {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    // Loaded only for a mistake: a parser that knows the place.
+    const { describeJsonProblem } = await import('../../foundation/json-syntax.ts')
+    throw new CliError('usage', code, `${name} is not JSON. ${describeJsonProblem(text)}`, hint)
+  }
+}

@@ -1,0 +1,178 @@
+/** `svc sandbox status`: how the sandbox is that commands use here, and with --check whether its database holds. */
+import { Option } from 'commander'
+import type { Style } from '../../cli/output/terminal.ts'
+import { alignPairs, formatValue, plural, timeText } from '../../cli/output/text.ts'
+import type { Command, Session } from '../../cli/run/command.ts'
+import { CliError, exitCodes, noSandboxFor } from '../../cli/run/errors.ts'
+import { sessionClient } from '../../cli/run/session.ts'
+import type { Locator } from '../../cli/settings/state-directory.ts'
+import { ServiceError, UnreachableError } from '../../client/errors.ts'
+import type { Integrity, SandboxInfo } from '../../contract/resources/sandbox.ts'
+import { readiness, responseTimeout_ms, type State, sourceName, stateText, upTime } from './running.ts'
+
+export const status: Command = {
+  name: 'status',
+  summary: 'Show the state of the sandbox that commands use',
+  details:
+    'Shows where it runs, why it was chosen, and whether it is ready. Exit code 5 if --check finds damage, 7 if none is running or it is not ready. To list all: svc sandbox ps',
+  options: [new Option('--check', 'also verify the database and the evidence')],
+  examples: ['sandbox status', 'sandbox status --check -o json'],
+  async run(session, { options }) {
+    const { settings, out, command_name } = session
+    if (settings.sandbox === null && settings.source.base_url === 'default') throw notRunning(session)
+    const state = await readiness(session.host, { url: settings.base_url })
+    if (settings.sandbox === null && state === 'no response') throw notRunning(session)
+    const { info, refusal } = await readInfo(session)
+    if (settings.sandbox === null && info === null && (refusal?.reason_code ?? null) === null) throw notRunning(session)
+    const integrity = options.check === true && info !== null ? await checkIntegrity(session) : null
+    const place = placeOf(session, info)
+    const reported = {
+      ...place,
+      ready: state === 'ready',
+      source: settings.source.base_url,
+      ...(settings.sandbox?.command === undefined ? {} : { command: settings.sandbox.command }),
+      ...(info?.nodes == null ? {} : { namespace: settings.sandbox?.namespace ?? null, nodes: info.nodes.length }),
+      ...factsOf(info),
+      ...(options.check === true ? { integrity } : {}),
+    }
+    out.data(reported, (style) =>
+      alignPairs(
+        [
+          ...placePairs(session, place, state, info, style),
+          ...infoPairs(info, style),
+          ...(integrity === null ? [] : integrityPairs(integrity, style)),
+        ],
+        style,
+      ),
+    )
+    for (const warning of info?.warnings ?? []) out.note(`warning: ${warning}`)
+    if (refusal !== null && state === 'ready') out.note(`${refusal.message} ${refusal.hint ?? ''}`.trim())
+    if (settings.running > 1)
+      out.note(`${settings.running} sandboxes are running. List them: ${command_name} sandbox ps`)
+    if (state !== 'ready' || (options.check === true && integrity === null)) return exitCodes.unreachable.exit_code
+    return integrity?.ok === false ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
+  },
+}
+
+function notRunning({ settings }: Session): CliError {
+  const { source, base_url } = settings
+  if (source.base_url === 'default') return noSandboxFor(settings)
+  const message = `No sandbox is running at ${base_url} (from ${sourceName(source.base_url)}).`
+  return new CliError('unreachable', 'sandbox_missing', message, 'List those of this computer: svc sandbox ps')
+}
+
+/** Resolves to what the sandbox says of itself, or to why it does not. One that does not respond says nothing. */
+async function readInfo({
+  host,
+  settings,
+  signal,
+}: Session): Promise<{ info: SandboxInfo | null; refusal: ServiceError | null }> {
+  const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(responseTimeout_ms)]) }
+  try {
+    return { info: await sessionClient(host, settings).sandbox.info({}, options), refusal: null }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof ServiceError) return { info: null, refusal: error }
+    if (error instanceof UnreachableError || options.signal.aborted) return { info: null, refusal: null }
+    throw error
+  }
+}
+
+function checkIntegrity({ host, settings, signal, out }: Session): Promise<Integrity> {
+  return out.progress('checking the database', sessionClient(host, settings).sandbox.integrity({}, { signal }))
+}
+
+type Place = Pick<SandboxInfo, 'url' | 'inspector_url' | 'database' | 'version' | 'pid'>
+type Known<T> = { [Name in keyof T]: T[Name] | null }
+
+/** Where it runs: from its locator, or for one of another computer from itself. */
+function placeOf({ settings }: Session, info: SandboxInfo | null) {
+  const known: Known<Place> | null = settings.sandbox ?? info
+  return {
+    url: settings.sandbox?.url ?? settings.base_url,
+    inspector_url: known?.inspector_url ?? null,
+    database: known?.database ?? null,
+    pid: known?.pid ?? null,
+    version: known?.version ?? null,
+    started_at_ms: settings.sandbox?.started_at_ms ?? null,
+  }
+}
+
+function placePairs(
+  { host, settings }: Session,
+  { url, inspector_url, database, pid, version, started_at_ms }: ReturnType<typeof placeOf>,
+  state: State,
+  info: SandboxInfo | null,
+  style: Style,
+): [string, string | null][] {
+  const { source, running, sandbox } = settings
+  const isNewest = source.base_url === 'sandbox' && running > 1
+  const started = started_at_ms ?? null
+  return [
+    ['state', stateText(state, style)],
+    ['URL', style.cyan(url)],
+    ['chosen by', isNewest ? 'the newest' : sourceName(source.base_url)],
+    ['inspector', inspector_url === null ? null : style.cyan(inspector_url)],
+    ['started by', sandbox?.command === undefined ? null : `svc exec -- ${sandbox.command}`],
+    ['database', database === ':memory:' ? 'in memory, lost when it stops' : database],
+    ['namespace', sandbox?.namespace ?? null],
+    ['nodes', info?.nodes == null ? null : info.nodes.map((node) => `${node.url} (${node.host})`).join('  ')],
+    ['started', started === null ? null : `${timeText(started, style)}, ${upTime(host.now() - started)} ago`],
+    ['pid', pid === null ? null : String(pid)],
+    ['version', version],
+    ['projects', projectNames(sandbox, info).join('  ') || null],
+  ]
+}
+
+function projectNames(sandbox: Locator | null, info: SandboxInfo | null): string[] {
+  return (info ?? sandbox)?.projects.map(({ client_id }) => client_id) ?? []
+}
+
+/** The facts that only the sandbox itself knows; null when it does not say them. */
+function factsOf(info: SandboxInfo | null) {
+  const { public_url, schema_version, seed, clock, journal, events, warnings } = info ?? {}
+  return {
+    projects: info?.projects.map(({ client_id }) => client_id) ?? [],
+    public_url: public_url ?? null,
+    schema_version: schema_version ?? null,
+    seed: seed ?? null,
+    clock: clock ?? null,
+    journal: journal ?? null,
+    events: events ?? null,
+    warnings: warnings ?? [],
+  }
+}
+
+function infoPairs(info: SandboxInfo | null, style: Style): [string, string | null][] {
+  if (info === null) return []
+  const { clock, journal, events, seed } = info
+  const isMoved = clock.frozen || clock.offset_ms !== 0
+  const stored = ({ size, limit, dropped }: { size: number; limit: number; dropped: number }) =>
+    `${size} of at most ${limit}${dropped === 0 ? '' : `, ${dropped} dropped`}`
+  return [
+    ['seed', seed === null ? null : String(seed)],
+    ['clock', isMoved ? `${timeText(clock.now_ms, style)}${clock.frozen ? ', frozen' : ''}` : 'the system time'],
+    ['requests', journal.enabled ? stored(journal) : 'not recorded'],
+    ['events', stored(events)],
+  ]
+}
+
+/** The result of a check, as lines of a name and what was found. */
+export function integrityPairs({ database, evidence }: Integrity, style: Style): [string, string | null][] {
+  const entries = evidence.chains.reduce((sum, chain) => sum + chain.entries, 0)
+  const broken = evidence.chains.filter(({ problem }) => problem !== null)
+  return [
+    ['check', database.ok ? style.green('the database is intact') : null],
+    ...database.problems.map((problem): [string, string] => ['check', style.red(problem)]),
+    [
+      'evidence',
+      broken.length === 0
+        ? style.green(`${plural(evidence.chains.length, 'chain')} with ${entries} entries hold`)
+        : null,
+    ],
+    ...broken.map(({ client_id, problem }): [string, string] => [
+      'evidence',
+      style.red(`${client_id}: ${formatValue(problem)}`),
+    ]),
+  ]
+}

@@ -1,0 +1,78 @@
+/**
+ * The text of bytes that a user gave: UTF-8, with or without a byte order mark, or UTF-16 with one, as Windows programs
+ * write it. Nothing is replaced: text that is damaged is refused with the place of the damage.
+ */
+
+/** Bytes that are not text. The message is a sentence about "it", with the place, and without a full stop. */
+export class EncodingError extends Error {
+  override readonly name = 'EncodingError'
+  /** The first wrong byte, from 0. */
+  readonly offset: number
+  /** Its line, from 1. */
+  readonly line: number
+  /** The message without the place. */
+  readonly what: string
+  readonly hint = 'Save it as UTF-8, or as UTF-16 with a byte order mark.'
+
+  constructor(what: string, offset: number, textBefore: string) {
+    const line = textBefore.split('\n').length
+    super(`${what}, at byte offset ${offset} (line ${line})`)
+    this.what = what
+    this.offset = offset
+    this.line = line
+  }
+}
+
+/** Returns the text of bytes, without its byte order mark. @throws EncodingError */
+export function decodeText(bytes: Uint8Array): string {
+  const [first, second] = bytes
+  if (first === 0xff && second === 0xfe) return decodeUtf16(Buffer.from(bytes.subarray(2)))
+  if (first === 0xfe && second === 0xff) return decodeUtf16(swapBytes(bytes.subarray(2)))
+  const text = new TextDecoder().decode(bytes)
+  const offset = findInvalidUtf8(bytes)
+  if (offset !== null) {
+    const value = bytes[offset]?.toString(16).padStart(2, '0')
+    const what = value === undefined ? 'it ends within a character' : `the byte 0x${value} is part of no character`
+    throw new EncodingError(`It is not UTF-8: ${what}`, offset, decodeBefore(bytes, offset))
+  }
+  const zero = bytes.indexOf(0)
+  if (zero === -1) return text
+  const what = 'It is not text, or it is UTF-16 without a byte order mark: there is a zero byte'
+  throw new EncodingError(what, zero, decodeBefore(bytes, zero))
+}
+
+/**
+ * Returns the offset of the first byte that is not UTF-8, or the number of bytes when only the end of the last character
+ * is missing; null when all of it is UTF-8.
+ */
+export function findInvalidUtf8(bytes: Uint8Array): number | null {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return null
+  } catch {
+    // Each wrong sequence becomes U+FFFD: the first byte that differs is in the first of them.
+    const again = new TextEncoder().encode(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
+    const offset = bytes.findIndex((byte, index) => byte !== again[index])
+    return offset === -1 ? bytes.length : offset
+  }
+}
+
+function decodeBefore(bytes: Uint8Array, offset: number): string {
+  return new TextDecoder().decode(bytes.subarray(0, offset))
+}
+
+/** Returns the text of UTF-16, little-endian, that stood after a byte order mark of two bytes. */
+function decodeUtf16(units: Buffer): string {
+  const text = units.toString('utf16le')
+  const half = text.search(/\p{Surrogate}/u)
+  if (half === -1 && units.length % 2 === 0) return text
+  const index = half === -1 ? text.length : half
+  throw new EncodingError('It is not UTF-16: there is half a character', 2 + 2 * index, text.slice(0, index))
+}
+
+/** Returns UTF-16 in the other byte order. A byte that is left over at the end stays. */
+function swapBytes(bytes: Uint8Array): Buffer {
+  const swapped = Buffer.from(bytes)
+  swapped.subarray(0, swapped.length - (swapped.length % 2)).swap16()
+  return swapped
+}

@@ -1,0 +1,95 @@
+/**
+ * What is wrong with a text that is not JSON, and where. JSON.parse has no place for most mistakes, and quotes the text
+ * around some, which can contain a key.
+ */
+import { createScanner, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+
+/** Line and column in a text, both from 1. */
+export interface Place {
+  line: number
+  column: number
+}
+
+/** Returns the problem of a text that JSON.parse refuses, as `Line 3, column 5: A comma is missing here.` */
+export function describeJsonProblem(text: string): string {
+  const parsed = parseJsonPart(text, 0, text.length)
+  if (!('problem' in parsed)) return 'It has a character that JSON does not allow.'
+  const { line, column } = createLocator(text)(parsed.offset)
+  return `Line ${line}, column ${column}: ${parsed.problem}`
+}
+
+/** Deeper than any body of the contract; the service refuses it too. */
+const maxDepth = 64
+
+/** A parsed part of a text: offsets of its nodes count from `base`. */
+export type ParsedJson = { node: Node; base: number } | { problem: string; offset: number }
+
+/** Parses a part of a text as strict JSON. */
+export function parseJsonPart(text: string, start: number, end: number): ParsedJson {
+  const part = text.slice(start, end)
+  const tooDeep = offsetOfDepth(part, maxDepth + 1)
+  if (tooDeep !== null) return { problem: `It nests deeper than ${maxDepth} levels.`, offset: start + tooDeep }
+  const errors: ParseError[] = []
+  const node = parseTree(part, errors, { disallowComments: true, allowTrailingComma: false })
+  const [error] = errors
+  if (error !== undefined) return { problem: problemOf(error, part), offset: start + error.offset }
+  if (node === undefined) return { problem: 'The text ends where a value should be.', offset: end }
+  return { node, base: start }
+}
+
+/** Returns where brackets first nest to a depth, or null. The parser is recursive, so it must never see such a text. */
+function offsetOfDepth(text: string, depth: number): number | null {
+  const scanner = createScanner(text, true)
+  let open = 0
+  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
+    const character = text[scanner.getTokenOffset()]
+    if (character === '{' || character === '[') open++
+    if (character === '}' || character === ']') open--
+    if (open > depth) return scanner.getTokenOffset()
+  }
+  return null
+}
+
+/** Describes a syntax error in one sentence. */
+function problemOf({ error, offset, length }: ParseError, text: string): string {
+  const name = printParseErrorCode(error)
+  const character = text[offset]
+  const closes = character === '}' || character === ']'
+  if (closes && /,\s*$/.test(text.slice(0, offset))) return `There is a comma before ${character}: remove it.`
+  if (offset >= text.length) return 'The text ends too early: a value, a comma or a bracket is missing.'
+  const sentences: Readonly<Record<string, string>> = {
+    PropertyNameExpected: 'The name of a property must be in double quotes.',
+    ColonExpected: 'A colon is missing here.',
+    CommaExpected: 'A comma is missing here.',
+    CloseBraceExpected: 'A } is missing here.',
+    CloseBracketExpected: 'A ] is missing here.',
+    EndOfFileExpected: 'There is more text after the JSON value.',
+    InvalidCommentToken: 'JSON does not allow comments.',
+    UnexpectedEndOfString: 'This string does not end on its line.',
+    InvalidCharacter: 'This string has a control character: escape it.',
+    InvalidEscapeCharacter: 'This string has an unknown escape.',
+    InvalidUnicode: 'This string has an incomplete \\u escape.',
+  }
+  const word = text.slice(offset, offset + Math.min(length, 10))
+  if (wordsOfOtherLanguages.test(word)) return `${word} is not a JSON value.`
+  return sentences[name] ?? 'This is not a JSON value. Text must be in double quotes.'
+}
+
+/** Only these are quoted: any other text can be a key or a password. */
+const wordsOfOtherLanguages = /^(True|TRUE|False|FALSE|None|NULL|Null|nil|undefined|NaN|-?Infinity)$/
+
+/** Returns a function from offsets in a text to line and column. */
+export function createLocator(text: string): (offset: number) => Place {
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  return (offset) => {
+    let low = 0
+    let high = starts.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((starts[middle] as number) <= offset) low = middle
+      else high = middle - 1
+    }
+    return { line: low + 1, column: offset - (starts[low] as number) + 1 }
+  }
+}

@@ -1,0 +1,92 @@
+/** Two things of one kind are one: two commands say how sandboxes are, one word names the judge. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadAll } from '../../src/cli/run/command.ts'
+import { earlierName } from '../../src/commands/sandbox/earlier-name.ts'
+import { commands } from '../../src/program.ts'
+import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
+
+let cli: TestCli
+beforeAll(async () => {
+  cli = await startTestCli()
+})
+afterAll(() => cli[Symbol.asyncDispose]())
+
+const isRunning = { host: { isRunning: () => true } }
+const json = async (line: string) => JSON.parse((await cli.svc(`${line} -o json`, isRunning)).stdout) as object
+
+/** Every value in a JSON value, by its path. */
+function leaves(value: unknown, path = ''): [string, unknown][] {
+  if (typeof value !== 'object' || value === null) return [[path, value]]
+  return Object.entries(value).flatMap(([name, inner]) => leaves(inner, `${path}.${name}`))
+}
+
+test('what an earlier name shows, the command that it names shows too', async () => {
+  const named = (await loadAll(commands)).filter(({ command }) => command.summary.startsWith(earlierName))
+  expect(named.map(({ path }) => path)).toEqual(['sandbox info', 'sandbox integrity', 'health live', 'health ready'])
+  for (const { path, command } of named) {
+    const now = command.summary.slice(earlierName.length)
+    const all = leaves(await json(now)).map(([name]) => name)
+    const shown = leaves(await json(path))
+      // Names of projects and the number of nodes, and whether it is ready, have their own form there.
+      .filter(([name]) => !/^\.(projects|nodes)\b/.test(name) && name !== '.ok')
+      .map(([name]) => name.replace(/\.\d+\b/g, ''))
+    const missing = shown.filter((name) => !all.some((other) => other.replace(/\.\d+\b/g, '').endsWith(name)))
+    expect(
+      missing.filter((name) => !/^\.clock\.now_ms$/.test(name)),
+      path,
+    ).toEqual([])
+  }
+})
+
+test('no other command of the first two levels says how a sandbox is', async () => {
+  const all = await loadAll(commands)
+  const says = all.filter(({ command }) =>
+    /\b(health|integrity|ready|responds)\b|state of the sandbox|running sandboxes/i.test(command.summary),
+  )
+  const own = says.filter(({ command }) => !command.summary.startsWith(earlierName)).map(({ path }) => path)
+  expect(own).toEqual(['sandbox status', 'sandbox ps'])
+})
+
+test('sandbox status shows clock, journal and events, and with --check the database and the evidence', async () => {
+  const { code, stdout } = await cli.svc('sandbox status --check', isRunning)
+  expect(code, stdout).toBe(0)
+  for (const line of [
+    /^state +ready$/m,
+    /^clock +/m,
+    /^requests +\d+ of at most 50000/m,
+    /^check +the database is intact$/m,
+  ])
+    expect(stdout).toMatch(line)
+  expect(stdout).toMatch(/^evidence +3 chains with \d+ entries hold$/m)
+  expect(await json('sandbox status --check')).toMatchObject({
+    ready: true,
+    integrity: { ok: true, database: { ok: true } },
+  })
+  expect(await json('sandbox status')).not.toHaveProperty('integrity')
+})
+
+test('sandbox status also shows one of another computer, which has no locator here', async () => {
+  const env = { SVC_HOME: temporaryDirectory() }
+  const { code, stdout } = await svc(`sandbox status --base-url ${cli.sandbox.url} -o json`, { env })
+  expect([code, JSON.parse(stdout)]).toMatchObject([
+    0,
+    { ready: true, url: cli.sandbox.url, database: ':memory:', started_at_ms: null, source: 'flag' },
+  ])
+})
+
+test('doctor and observe share one name for what they do', async () => {
+  const all = await loadAll(commands)
+  const [doctor, observe] = ['doctor', 'qa observe'].map((name) => all.find(({ path }) => path === name)!.command)
+  for (const command of [doctor, observe]) expect(command!.summary).toMatch(/^Judge an integration by its requests\b/)
+  expect(doctor!.details).toContain('svc qa observe judges by the same rules')
+  expect(observe!.details).toContain('svc doctor judges by the same rules')
+  const others = all.filter(({ command }) => /\b(judge|diagnos|assess|inspect an)\w*/i.test(command.summary))
+  expect(others.map(({ path }) => path)).toEqual(['doctor', 'qa observe'])
+})
+
+test('the first help has tokens, audit and namespaces in a group of their own, and no second names', async () => {
+  const { stdout } = await svc('--help', {})
+  expect(stdout).toMatch(/^Team +tokens {2}audit {2}namespaces$/m)
+  expect(stdout).not.toMatch(/\b(health|scaffold)\b/)
+  expect((await svc('help commands', {})).stdout).toMatch(/^ {2}health +see sandbox status$/m)
+})
