@@ -596,6 +596,40 @@ describe('events', () => {
     live.stop()
   })
 
+  test('of a follower of an earlier start begin with a reset, then with the first event of this one', async () => {
+    await using on = await stage()
+    const ahead = [
+      ['', { 'last-event-id': '7000' }],
+      ['?since_seq=7000&type=placement.*', {}],
+    ] as const
+    for (const [query, headers] of ahead) {
+      const early = await follow(on, query, headers)
+      const [reset] = await early.until(1)
+      expect(reset).toEqual({
+        seq: 0,
+        type: 'sandbox.reset',
+        at_ms: on.clock.now(),
+        client_id: null,
+        slot_id: null,
+        data: {},
+      })
+      early.stop()
+    }
+    await fill(on.api)
+    for (const [query, headers] of ahead) {
+      const late = await follow(on, query, headers)
+      expect((await late.until(2)).map(({ seq, type }) => [seq, type])).toEqual([
+        [0, 'sandbox.reset'],
+        [1, 'placement.decided'],
+      ])
+      late.stop()
+    }
+    const inTime = await follow(on, '', { 'last-event-id': '1' })
+    await fill(on.api)
+    expect((await inTime.until(1))[0]?.seq).toBe(2)
+    inTime.stop()
+  })
+
   test('filter by type, kind, project and slot', async () => {
     await using on = await stage()
     const filled = await fill(on.api)
