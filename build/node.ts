@@ -21,11 +21,11 @@ const codeSplitting = {
     { name: 'captured-globals', test: /build\/captured-globals\.ts/ },
     {
       name: 'cli',
-      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(command-line|command|errors)|output\/(terminal|table|text)|settings\/table)|foundation\/nearest-name)\.ts/,
+      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(command-line|command|errors)|output\/(terminal|table|text)|settings\/table)|foundation\/(nearest-name|table-entry))\.ts/,
     },
     {
       name: 'command',
-      test: /src\/(cli\/(run\/session|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|errors|exchange|node-fetch)|foundation\/(?!nearest-name|consent-strings)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+      test: /src\/(cli\/(run\/session|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|errors|exchange|node-fetch)|foundation\/(?!nearest-name|table-entry|consent-strings)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
     },
     {
       name: 'schemas',

@@ -88,7 +88,7 @@ function usedTags(endpoints: readonly Endpoint[]): Json[] {
 function tagOf(endpoint: Endpoint): string {
   if (!isControlPlane(endpoint)) return endpoint.stability === 'deprecated' ? 'deprecated' : 'v1'
   const name = `sandbox-${endpoint.id.slice(0, endpoint.id.indexOf('.'))}`
-  return name in tags ? name : 'sandbox'
+  return Object.hasOwn(tags, name) ? name : 'sandbox'
 }
 
 type Components = Readonly<Record<string, Readonly<Record<string, JsonObject>>>>

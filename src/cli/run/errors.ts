@@ -2,7 +2,9 @@
  * Exit codes by category, and the error that carries a category. `-o json` errors name the category;
  * `svc help exit-codes` prints the table.
  */
+
 import { nearestName } from '../../foundation/nearest-name.ts'
+import { entryOf } from '../../foundation/table-entry.ts'
 
 export const exitCodes = {
   ok: { exit_code: 0, meaning: 'Success, or `svc start` was stopped cleanly by a signal.' },
@@ -67,7 +69,7 @@ export async function untilCtrlC(work: Promise<number>): Promise<number> {
  * call.
  */
 export function unreadable(file: string, error: Error & { code?: unknown }, hint: string | null = null): CliError {
-  const reason = readFailures[String(error.code)] ?? error.message
+  const reason = entryOf(readFailures, String(error.code)) ?? error.message
   return new CliError('usage', 'file_unreadable', `${file} cannot be read: ${reason}.`, hint)
 }
 
@@ -81,7 +83,7 @@ const readFailures: Readonly<Record<string, string>> = {
 /** Returns a failure to write a file as an error with the reason in words; any other error unchanged. */
 export function unwritable(file: string, error: unknown, hint: string): unknown {
   if (error instanceof CliError || !(error instanceof Error) || !('syscall' in error)) return error
-  const reason = writeFailures[String('code' in error && error.code)] ?? error.message
+  const reason = entryOf(writeFailures, String('code' in error && error.code)) ?? error.message
   return new CliError('usage', 'file_unwritable', `${file} cannot be written: ${reason}.`, hint)
 }
 
