@@ -22,7 +22,7 @@ type Reviver = (name: string, value: unknown, context: { source?: string }) => u
 const parseWith = JSON.parse as (text: string, revive: Reviver) => unknown
 
 /** Every number that can lose digits has this many of them, or dots, in a row. A text without them is parsed as usual. */
-const manyDigits = /[\d.]{16}/
+const manyDigits = 16
 
 /**
  * Returns the value of a JSON text, with exact numbers in place of those that lose digits, or undefined when the text is not
@@ -37,9 +37,21 @@ export function parseExactly(text: string): unknown {
   }
 }
 
-/** Whether a text may have numbers that lose digits. */
+/** Whether a text may have numbers that lose digits. Of so many characters in a row, one is looked at. */
 export function mayLoseDigits(text: string): boolean {
-  return manyDigits.test(text)
+  for (let at = manyDigits - 1; at < text.length; at += manyDigits) {
+    if (!isDigitOrDot(text, at)) continue
+    let [start, end] = [at, at + 1]
+    while (isDigitOrDot(text, start - 1)) start--
+    while (isDigitOrDot(text, end)) end++
+    if (end - start >= manyDigits) return true
+  }
+  return false
+}
+
+function isDigitOrDot(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return (code >= 0x30 && code <= 0x39) || code === 0x2e
 }
 
 /** Numbers beyond the range of a double stay infinite: no field takes them. */
