@@ -114,7 +114,7 @@ async function writeNotices(outDir: string): Promise<void> {
 
 /** Writes the OpenAPI document of the contract, as `svc openapi` prints it for a sandbox on its default port. */
 async function writeOpenapi(file: string): Promise<void> {
-  const { openapiDocument } = await import('./src/contract/openapi.ts')
+  const { openapiDocument } = await import('./src/contract/openapi/document.ts')
   const document = openapiDocument({ server_url: 'http://127.0.0.1:4010' })
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, `${JSON.stringify(document, null, 2)}\n`)

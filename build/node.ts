@@ -21,11 +21,11 @@ const codeSplitting = {
     { name: 'captured-globals', test: /build\/captured-[a-z]+\.ts/ },
     {
       name: 'cli',
-      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(command-line|command|errors)|output\/(terminal|table|text)|settings\/table)|foundation\/nearest-name)\.ts/,
+      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(command-line|command|errors)|output\/(terminal|table|text)|settings\/table)|foundation\/(nearest-name|table-entry))\.ts/,
     },
     {
       name: 'command',
-      test: /src\/(cli\/(run\/(session|file-errors)|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|connection|errors|exchange|node-fetch)|foundation\/(?!nearest-name|consent-strings|encoding|json-syntax|text-file)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+      test: /src\/(cli\/(run\/(session|file-errors)|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|connection|errors|exchange|node-fetch)|foundation\/(?!nearest-name|table-entry|consent-strings|encoding|json-syntax|text-file)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
     },
     { name: 'user-file', test: /src\/(cli\/run\/user-file|foundation\/(encoding|text-file))\.ts/ },
     {
@@ -34,7 +34,7 @@ const codeSplitting = {
     },
     {
       name: 'contract',
-      test: /src\/contract\/(compat|resources\/(?!beacons|events|evidence)\w+|index|listing|openapi[\w-]*|parameter-examples)\.ts/,
+      test: /src\/contract\/(compat|resources\/(?!beacons|events|evidence)\w+|index|listing|openapi\/[\w-]+)\.ts/,
     },
     { name: 'beacons', test: /src\/contract\/resources\/beacons\.ts/ },
     {

@@ -94,5 +94,7 @@ describe('a start warns', () => {
     chmodSync(key_path, mode)
     const warning = `every user of this computer can read the TLS key: chmod 600 ${key_path}`
     expect(certificateWarnings({ ...files, key_path }, now_ms)).toEqual(isWarned ? [warning] : [])
+    // There, permissions are no modes.
+    expect(certificateWarnings({ ...files, key_path }, now_ms, 'win32')).toEqual([])
   })
 })

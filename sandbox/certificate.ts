@@ -80,7 +80,11 @@ const unusable: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Returns what clients will not accept, and a key that others can read. */
-export function certificateWarnings({ cert, key_path }: TlsFiles, now_ms: number): string[] {
+export function certificateWarnings(
+  { cert, key_path }: TlsFiles,
+  now_ms: number,
+  platform: string = process.platform,
+): string[] {
   const { validFrom, validTo } = new X509Certificate(cert)
   const warnings: string[] = []
   const [from_ms, to_ms] = [Date.parse(validFrom), Date.parse(validTo)]
@@ -90,7 +94,7 @@ export function certificateWarnings({ cert, key_path }: TlsFiles, now_ms: number
   if (from_ms > now_ms) {
     warnings.push(`the certificate is not valid before ${dayOf(from_ms)}: clients refuse it until then`)
   }
-  if (key_path !== undefined && isReadableByOthers(key_path)) {
+  if (key_path !== undefined && isReadableByOthers(key_path, platform)) {
     warnings.push(`every user of this computer can read the TLS key: chmod 600 ${key_path}`)
   }
   return warnings
@@ -101,6 +105,6 @@ function dayOf(time_ms: number): string {
 }
 
 /** Windows keeps its permissions elsewhere. */
-function isReadableByOthers(path: string): boolean {
-  return process.platform !== 'win32' && ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0
+function isReadableByOthers(path: string, platform: string): boolean {
+  return platform !== 'win32' && ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0
 }

@@ -12,12 +12,12 @@ const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /** Codes of a write to a pipe that nothing reads any more; EOF is the one on Windows. */
 const readerGone = ['EPIPE', 'ECONNRESET', 'EOF']
 /** Why the output is not complete, by error code. */
-const fullReasons: Readonly<Record<string, string>> = {
-  EBADF: 'it is not open for writing',
-  EDQUOT: 'your disk quota is used up',
-  EFBIG: 'the file is too large',
-  ENOSPC: 'the disk is full',
-}
+const fullReasons: ReadonlyMap<string, string> = new Map([
+  ['EBADF', 'it is not open for writing'],
+  ['EDQUOT', 'your disk quota is used up'],
+  ['EFBIG', 'the file is too large'],
+  ['ENOSPC', 'the disk is full'],
+])
 /** The young generation grows by doubling while `svc start` runs, and stops above this: each of its halves has 4 MB then. */
 const enoughYoungBytes = 3 * 2 ** 20
 /**
@@ -123,7 +123,7 @@ const exit_code = await run(process.argv.slice(2), host)
 process.exitCode = incomplete ?? exit_code
 
 function onWriteError({ code = '' }: NodeJS.ErrnoException): void {
-  const reason = fullReasons[code]
+  const reason = fullReasons.get(code)
   if (reason === undefined || incomplete !== undefined) return
   incomplete = 2
   process.exitCode = incomplete

@@ -3,7 +3,7 @@
  * shared worker holds. Where there is none, a page has its own, closed while the tab is hidden.
  */
 import type { SandboxEvent } from '../../src/contract/resources/events.ts'
-import { type PageMessage, readEvents, type WorkerMessage } from './stream.ts'
+import { eventsAfter, type PageMessage, readEvents, type WorkerMessage } from './stream.ts'
 
 interface FeedOptions {
   /** Sent with the request; '' for none. */
@@ -63,7 +63,7 @@ function followShared({ token, since_seq, onOpen, onEvents }: FeedOptions): Prom
       if (data.type === 'lost') end()
       else if (data.type === 'open') onOpen()
       else if (data.type === 'events') {
-        const events = data.events.filter((event) => event.seq > seq)
+        const events = eventsAfter(data.events, seq)
         seq = events.at(-1)?.seq ?? seq
         if (events.length > 0) onEvents(events)
       }

@@ -17,6 +17,14 @@ export type WorkerMessage =
   /** The stream has ended, or this page is not known as a follower. */
   | { type: 'lost' }
 
+/**
+ * Returns the events after a number: all of them once the sandbox has started over, which an event with the number 0 says.
+ */
+export function eventsAfter(events: readonly SandboxEvent[], after: number): readonly SandboxEvent[] {
+  const restart = events.findLastIndex(({ seq }) => seq === 0)
+  return restart === -1 ? events.filter(({ seq }) => seq > after) : events.slice(restart)
+}
+
 interface StreamOptions {
   /** Sent in a header; '' for none. */
   token: string

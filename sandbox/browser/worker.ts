@@ -7,7 +7,7 @@
  * tab, the others notice and start it again. Each page says where it is, and gets what it missed.
  */
 import type { SandboxEvent } from '../../src/contract/resources/events.ts'
-import { type PageMessage, readEvents, type WorkerMessage } from './stream.ts'
+import { eventsAfter, type PageMessage, readEvents, type WorkerMessage } from './stream.ts'
 
 /** Events that are kept for pages that join, newest last. */
 const mostRecent = 2_000
@@ -78,7 +78,8 @@ async function run(stream: Stream): Promise<void> {
   }
   try {
     for await (const events of readEvents({ token, since_seq, signal: controller.signal, onOpen })) {
-      stream.recent.push(...events)
+      if (events.some(({ seq }) => seq === 0)) stream.start_seq = 0
+      stream.recent.push(...events.filter(({ seq }) => seq > 0))
       for (const follower of followers.values()) if (!follower.isCatchingUp) sendLater(follower, events)
       const excess = stream.recent.length - mostRecent
       if (excess > 0) stream.start_seq = stream.recent.splice(0, excess).at(-1)!.seq
@@ -92,7 +93,7 @@ async function run(stream: Stream): Promise<void> {
 
 /** Sends the events that a follower does not have yet. */
 function sendLater(follower: Follower, all: readonly SandboxEvent[]): void {
-  const events = all.filter(({ seq }) => seq > follower.seq)
+  const events = eventsAfter(all, follower.seq)
   const last = events.at(-1)
   if (last === undefined) return
   follower.seq = last.seq

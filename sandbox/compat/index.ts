@@ -9,6 +9,7 @@ import { decodeId } from '../../src/contract/ids.ts'
 import type { CompatEndpointId, Contract } from '../../src/contract/index.ts'
 import { type BeaconRequest, canonicalEvent, Measurements } from '../../src/contract/resources/beacons.ts'
 import type { FillDecision, PlacementResponse } from '../../src/contract/resources/placements.ts'
+import { isExactNumber } from '../../src/foundation/exact-numbers.ts'
 import { fillPath } from '../../src/foundation/http.ts'
 import { receiveBeacon } from '../operations/beacons.ts'
 import { activateBrowser } from '../operations/browser.ts'
@@ -28,7 +29,9 @@ function toBeacon(body: LegacyBeacon): BeaconRequest {
   const known: Record<string, unknown> = {}
   const others: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(measurements)) {
-    ;(isMeasurement(name, value) ? known : others)[name] = value
+    const typed = isExactNumber(value) ? Number(value.rawJSON) : value
+    if (isMeasurement(name, typed)) known[name] = typed
+    else others[name] = value
   }
   return {
     beacon_id,

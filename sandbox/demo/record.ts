@@ -7,6 +7,7 @@ import type { JobType } from '../../src/contract/fields.ts'
 import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
 import type { SandboxEvent } from '../../src/contract/resources/events.ts'
 import type { PlacementDetail } from '../../src/contract/resources/placements.ts'
+import { entryOf } from '../../src/foundation/table-entry.ts'
 import { followEvents } from '../browser/feed.ts'
 import { tokenHeaders } from '../browser/tab-token.ts'
 import type { RendererEvent } from '../renderer/host/events.ts'
@@ -197,7 +198,7 @@ function sandboxKey(kind: EntryKind, { type, seq, slot_id, data }: SandboxEvent)
 function sideOf(turn: TurnRecord, event: SandboxEvent, recorded_at: number): Partial<Entry> & { at: number } {
   const { type, data, slot_id } = event
   const cause = type.startsWith('beacon.')
-    ? (causes[String(data.event)] ?? data.event)
+    ? (entryOf(causes, String(data.event)) ?? data.event)
     : type === 'frame.loaded'
       ? 'decision'
       : 'request'

@@ -2,6 +2,7 @@
  * Production billing (A75, A76, A78): for one placement in a sentence, with the missing step, and for many as a report.
  * The verdict of each beacon is in the contract.
  */
+
 import {
   type AcceptedBeacon,
   type BillingModel,
@@ -19,6 +20,7 @@ import type { AcceptCode, BeaconItem, Metric } from '../../src/contract/resource
 import type { BillingLine, BillingReport } from '../../src/contract/resources/billing.ts'
 import type { BillingVerdict, PlacementDetail } from '../../src/contract/resources/placements.ts'
 import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
+import { entryOf } from '../../src/foundation/table-entry.ts'
 
 /** Returns whether production would bill a placement, and why, in one sentence. At most one metric counts, at most once. */
 export function billingVerdict(
@@ -130,8 +132,8 @@ function shortfallOf(metric: Metric, beacons: readonly BeaconItem[]): BeaconItem
 /** Returns what to do about a beacon that does not count, whether it was accepted or refused. */
 function beaconFix(code: BeaconItem['reason_code']): string | null {
   if (code === 'OK') return null
-  if (code in acceptHints) return acceptHints[code as keyof typeof acceptHints]
-  const { hint } = reasonCodes[code as keyof typeof reasonCodes]
+  if (Object.hasOwn(acceptHints, code)) return entryOf(acceptHints, code) ?? null
+  const { hint } = entryOf(reasonCodes, code)!
   return hint.includes('listed fields') ? `${hint} They are in the response: svc requests list --reason ${code}` : hint
 }
 

@@ -2,9 +2,11 @@
  * The demand catalogue: the shape of `fixtures/demand.json` (A43), the exchange rates of its currencies, its sizes
  * (A38), and the topics that match it (A50).
  */
+
 import { z } from 'zod'
 import { Currency, Domain, EpochMs, type Format, IabCategory, JobType } from '../../src/contract/fields.ts'
 import { strictObject } from '../../src/contract/objects.ts'
+import { entryOf } from '../../src/foundation/table-entry.ts'
 
 /** USD per unit of a currency: fixed, so a decision does not depend on the day. */
 const usdRates: Readonly<Record<string, number>> = {
@@ -36,7 +38,7 @@ export function hasUsdRate(currency: string): boolean {
 
 /** Returns the USD per unit of a currency. A currency without a rate counts as USD. */
 export function usdRate(currency: string): number {
-  return usdRates[currency] ?? 1
+  return entryOf(usdRates, currency) ?? 1
 }
 
 const id = (prefix: string) =>

@@ -2,7 +2,8 @@
 import { type BeaconVerdict, judgeBeacons } from '../../src/contract/beacon-verdict.ts'
 import { encodeId } from '../../src/contract/ids.ts'
 import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
-import { type JsonObject, parseJsonObject } from '../../src/foundation/json.ts'
+import { parseExactly } from '../../src/foundation/exact-numbers.ts'
+import { isObject, type JsonObject } from '../../src/foundation/json.ts'
 import { nextTurn } from '../runtime/pending-decisions.ts'
 import type { BeaconListRow, BeaconRow, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
 import type { Services } from './context.ts'
@@ -60,8 +61,14 @@ export function acceptedItem(slot: SlotRow, beacon: BeaconRow, verdict: BeaconVe
     metric: verdict?.metric ?? null,
     occurred_at_ms: beacon.occurred_at_ms,
     received_at_ms: beacon.received_at_ms,
-    metadata: (parseJsonObject(beacon.extras)?.metadata ?? null) as Item['metadata'],
+    metadata: metadataOf(beacon),
   }
+}
+
+/** Returns the metadata as it was sent, with exact numbers. */
+function metadataOf({ extras }: BeaconRow): Item['metadata'] {
+  const read = parseExactly(extras)
+  return isObject(read) && isObject(read.metadata) ? (read.metadata as JsonObject) : null
 }
 
 export function unacceptedItem(client_id: string, slot: SlotRow | null, beacon: UnacceptedBeaconRow): Item {

@@ -25,6 +25,7 @@ import {
   secondsBelow,
   timeProblem,
 } from '../../src/contract/resources/beacons.ts'
+import { replaceExactNumbers } from '../../src/foundation/exact-numbers.ts'
 import { isObject, type Json, parseJsonObject } from '../../src/foundation/json.ts'
 import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
 import type { BeaconRow, EvidenceDraft, Page } from '../store/store.ts'
@@ -206,10 +207,14 @@ function toRow(
   }
 }
 
-/** Returns the same text for the same beacon: properties in the order of the schema, metadata sorted. */
+/**
+ * Returns the same text for the same beacon: properties in the order of the schema, metadata sorted. An exact number is
+ * written as a text that no body has: U+0000 is refused.
+ */
 function comparable(body: BeaconRequest): string {
   const { metadata, ...others } = body
-  return JSON.stringify(others) + (metadata === undefined ? '' : canonicalJson(metadata as Json))
+  if (metadata === undefined) return JSON.stringify(others)
+  return JSON.stringify(others) + canonicalJson(replaceExactNumbers(metadata, (digits) => `\0${digits}`) as Json)
 }
 
 function evidenceOf(services: Services, { slot, decision, outcome }: FilledSlot, beacon: BeaconRow): EvidenceDraft {

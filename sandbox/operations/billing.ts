@@ -77,7 +77,7 @@ async function reportOf(
 
 function verdictOf(reason: BillingCounts['missed'][number]['reason_code']): Verdict {
   if (reason === 'DUPLICATE') return 'duplicate'
-  return reason in acceptMeanings ? 'accepted' : 'rejected'
+  return Object.hasOwn(acceptMeanings, reason) ? 'accepted' : 'rejected'
 }
 
 /** Collects the most recently received beacons. */

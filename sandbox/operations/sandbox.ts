@@ -6,7 +6,7 @@
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
 import { contractListing } from '../../src/contract/listing.ts'
-import { openapiDocument } from '../../src/contract/openapi.ts'
+import { openapiDocument } from '../../src/contract/openapi/document.ts'
 import { clockWarnings, latest_ms, type SandboxClock } from '../../src/contract/resources/sandbox.ts'
 import type { Clock } from '../platform/platform.ts'
 import { startName } from '../runtime/access.ts'

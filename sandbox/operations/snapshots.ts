@@ -25,10 +25,15 @@ export const saveSnapshot: Operation<Contract['snapshots.save']> = async ({ stor
 }
 
 export const restoreSnapshot: Operation<Contract['snapshots.restore']> = async (services, { now_ms }, { params }) => {
-  const outcome = await replaceState(services, () => services.store.restoreSnapshot(params.name, now_ms))
-  if (outcome === 'missing') throw missing(params.name)
-  if (outcome.status === 'refused') throw refused(`The snapshot ${params.name}`, outcome)
-  return outcome.snapshot
+  const found = await services.store.prepareSnapshot(params.name)
+  if (found === 'missing') throw missing(params.name)
+  if (found.status === 'refused') throw refused(`The snapshot ${params.name}`, found)
+  try {
+    await replaceState(services, () => found.replace(now_ms))
+    return found.snapshot
+  } finally {
+    await found.discard()
+  }
 }
 
 export const deleteSnapshot: Operation<Contract['snapshots.delete']> = async ({ store }, _context, { params }) => {
@@ -49,7 +54,12 @@ export async function importState(
   if (received.status === 'refused') throw refused('The file', received)
   try {
     const chains = await chainsOf({ ...services, store: received.store })
-    await services.drainLock.run(() => replaceState(services, () => received.replace(now_ms)))
+    const prepared = await received.prepare()
+    try {
+      await services.drainLock.run(() => replaceState(services, () => prepared.replace(now_ms)))
+    } finally {
+      await prepared.discard()
+    }
     return { ok: true, ...chains }
   } finally {
     await received.discard()

@@ -14,11 +14,13 @@ import {
 import { isIabCategory, maxTopic, nativeTemplates, Topic } from '../../src/contract/fields.ts'
 import { sourceOf } from '../../src/contract/objects.ts'
 import type { Warning } from '../../src/contract/warnings.ts'
-import { isObject, type Json, valueAt, withoutValue } from '../../src/foundation/json.ts'
+import { mayLoseDigits, parseExactly } from '../../src/foundation/exact-numbers.ts'
+import { isObject, type Json, parseJson as readJson, valueAt, withoutValue } from '../../src/foundation/json.ts'
 import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
 import type { Context } from '../operations/context.ts'
 import { accept, refused } from './acceptor.ts'
 import type { Request } from './exchange.ts'
+import { withTypedNumbers } from './typed-numbers.ts'
 
 /** Bodies nest at most this deep; the contract's own shapes need six levels. */
 const deepest = 64
@@ -53,8 +55,18 @@ export function tooLarge(limit_bytes: number): ApiError {
   return new ApiError('payload_too_large', { hint: `Send at most ${limit_bytes} bytes here.` })
 }
 
-/** Returns the JSON value of a body, and its text. @throws ApiError 400 body_empty, json_malformed */
-export function parseJson(body: Buffer): { json: unknown; text: string } {
+interface SentJson {
+  json: unknown
+  text: string
+  /** Whether exact numbers may be in it. */
+  isExact: boolean
+}
+
+/**
+ * Returns the JSON value of a body, and its text. `keepsDigits`: numbers that lose digits in JavaScript are exact numbers.
+ * @throws ApiError 400 body_empty, json_malformed
+ */
+export function parseJson(body: Buffer, keepsDigits = false): SentJson {
   if (body.length === 0) throw new ApiError('body_empty')
   if (!isUtf8(body)) throw new ApiError('json_malformed', { message: 'The body is not UTF-8.' })
   const text = body.toString('utf8')
@@ -68,11 +80,13 @@ export function parseJson(body: Buffer): { json: unknown; text: string } {
   if (isTooDeep(text)) {
     throw new ApiError('json_malformed', { message: `The body nests deeper than ${deepest} levels.` })
   }
-  const value = readJson(text)
+  const isExact = keepsDigits && mayLoseDigits(text)
+  const value = isExact ? parseExactly(text) : readJson(text)
+  if (value === undefined) throw new ApiError('json_malformed')
   const hasEscapes = text.includes('\\u')
   if (hasEscapes) refuseUnstorable(value, [])
   if (hasEscapes || text.includes('__proto__')) refuseProto(value, [])
-  return { json: value, text }
+  return { json: value, text, isExact }
 }
 
 /** Returns a value as the schema parses it. @throws ApiError 400 with every field at fault */
@@ -90,7 +104,7 @@ function parse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseRe
 }
 
 /**
- * Returns a body as its schema parses it. A field in the wrong place is refused, with the right place in the error,
+ * Returns a body, which may have exact numbers if `isExact`, as its schema parses it. A field in the wrong place is refused, with the right place in the error,
  * unless an old client sent it. Other unknown fields are ignored with a warning where the endpoint says so (A14, C02).
  * Null in an optional field of the API is the field left out, with a warning (A101).
  * @throws ApiError 400
@@ -98,14 +112,16 @@ function parse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseRe
 export function validateBody(
   endpoint: Endpoint,
   sent: unknown,
+  isExact: boolean,
   { is_old_client, warnings }: Pick<Context, 'is_old_client' | 'warnings'>,
 ): unknown {
   const schema = (is_old_client ? endpoint.old_client_body : undefined) ?? endpoint.branch?.(sent) ?? endpoint.body!
-  const first = parse(schema, sent)
+  const typed = isExact ? withTypedNumbers(schema, sent) : sent
+  const first = parse(schema, typed)
   if (first.success) return first.data
-  const json = isControlPlane(endpoint) ? sent : withoutNulls(schema, sent)
-  if (json !== sent) warnings.push('null_as_absent')
-  const result = json === sent ? first : parse(schema, json)
+  const json = isControlPlane(endpoint) ? typed : withoutNulls(schema, typed)
+  if (json !== typed) warnings.push('null_as_absent')
+  const result = json === typed ? first : parse(schema, json)
   if (result.success) return result.data
   if (endpoint.misplaced === undefined) return validate(schema, json)
   const unknown = explainIssues(result.error.issues).fields.filter(({ isUnknown }) => isUnknown)
@@ -256,14 +272,6 @@ function replaceAssetTokens(value: unknown, name: string | null, except: readonl
 
 function withoutSecrets({ path, message, expected }: LocatedFieldError): FieldError {
   return { path: redactSecrets(path), message, expected }
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new ApiError('json_malformed')
-  }
 }
 
 /**

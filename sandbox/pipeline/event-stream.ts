@@ -29,6 +29,7 @@ interface EventStreams {
 }
 
 export function createEventStreams(services: Services): EventStreams {
+  const { store } = services
   const open = new Set<Follower>()
   const batches = createEventBatches(services)
   let timer: NodeJS.Timeout | undefined
@@ -36,7 +37,7 @@ export function createEventStreams(services: Services): EventStreams {
     timer = undefined
     for (const follower of open) follower.pump()
   }
-  services.store.onEvents(() => {
+  store.onEvents(() => {
     if (open.size === 0 || timer !== undefined) return
     const gathered_ms = Math.floor(open.size * gatheredPerFollower_ms)
     if (gathered_ms === 0) deliver()
@@ -45,7 +46,8 @@ export function createEventStreams(services: Services): EventStreams {
   const respond = async ({ context, request }: Exchange): Promise<Response> => {
     const query = validate(streamEvents.query, { ...request.query })
     const filter = await filterOf(services, query)
-    const start = await startOf(services, context.now_ms, request, query)
+    const wanted = await startOf(services, context.now_ms, request, query)
+    const isOfOtherStart = store.shared === null && wanted > store.lastEventSeq()
     return {
       status: 200,
       headers: {
@@ -56,7 +58,8 @@ export function createEventStreams(services: Services): EventStreams {
       },
       body(sink) {
         if (sink.destroyed) return
-        const follower = follow(services, batches, sink, start, filter)
+        if (isOfOtherStart) sink.write(startedOver(context.now_ms))
+        const follower = follow(services, batches, sink, isOfOtherStart ? 0 : wanted, filter)
         open.add(follower)
         sink.once('close', () => {
           follower.stop()
@@ -92,6 +95,15 @@ async function filterOf({ store }: Services, query: Query): Promise<EventFilter>
 
 function matches(type: string, pattern: string): boolean {
   return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern
+}
+
+/**
+ * The event for a follower of an earlier start, whose number lies ahead of this stream: what it knows is gone, and the stream
+ * goes on from its first event. A database that nodes share counts on for ever, and a node may know less of it than the
+ * follower of another.
+ */
+function startedOver(at_ms: number): string {
+  return eventText({ ...noSubject, type: 'sandbox.reset', seq: 0, at_ms, data: {} })
 }
 
 /** The sequence number that the stream starts after. */

@@ -27,6 +27,8 @@ export interface Request {
    * Returns a signal that is aborted when the client disconnects. It is created on the first call: few requests wait.
    */
   readonly signal: () => AbortSignal
+  /** Whether the client has disconnected, so that no response can reach it. */
+  readonly hasLeft: () => boolean
   /** Where an unread body comes from; null for a request that the sandbox makes itself. */
   readonly incoming: IncomingMessage | null
   /** Empty until the pipeline has read it, and for routes that read it themselves. */
@@ -98,6 +100,7 @@ export function receivedRequest(incoming: IncomingMessage, outgoing: ServerRespo
     url,
     headers: incoming.headers,
     signal: () => (signal ??= signalOf(outgoing)),
+    hasLeft: () => outgoing.destroyed,
     incoming,
     body: noBody,
     path: url,
@@ -125,6 +128,7 @@ export function internalRequest(
 ): Request {
   return {
     ...request,
+    hasLeft: () => request.signal().aborted,
     incoming: null,
     body: typeof request.body === 'string' ? Buffer.from(request.body) : (request.body ?? noBody),
     path: request.url,

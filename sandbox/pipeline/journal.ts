@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { reasonCodes } from '../../src/contract/errors.ts'
 import { originOfUrl } from '../../src/contract/origins.ts'
-import { isObject, parseJson } from '../../src/foundation/json.ts'
+import { isExactNumber, parseExactly } from '../../src/foundation/exact-numbers.ts'
+import { isObject } from '../../src/foundation/json.ts'
 import { redactSecrets, redactWithBase64 } from '../../src/foundation/redaction.ts'
 import { keyKind, type Services } from '../operations/context.ts'
 import type { ExchangeRow } from '../store/store.ts'
@@ -195,7 +196,7 @@ function plainPair(pair: string): string {
 function journalUnreadable(text: string): string {
   if (text === '') return ''
   if (text.length > longestBody) return `[not kept: ${text.length} characters]`
-  const value = parseJson(text)
+  const value = parseExactly(text)
   if (value === undefined) return `[not JSON: ${text.length} characters]`
   return redactSecrets(JSON.stringify(shapeOf(value, null, 0)))
 }
@@ -238,7 +239,7 @@ function shapeOf(value: unknown, field: string | null, depth: number): unknown {
   if (typeof value === 'string') {
     return field !== null && plainFields.has(field) && plainText.test(value) ? value : removed(value)
   }
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return value
   if (depth > 8) return '[nested deeper]'
   if (Array.isArray(value)) return value.slice(0, 100).map((item) => shapeOf(item, field, depth + 1))
   const entries = Object.entries(value).slice(0, 100)

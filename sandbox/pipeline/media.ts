@@ -2,12 +2,14 @@
  * Files that the emulator serves: render.js, the hosted frame, creatives, test substitutes, and the documentation. Only
  * known names are found, never paths.
  */
+
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '../../src/contract/errors.ts'
 import { contract } from '../../src/contract/index.ts'
 import { frameAncestors } from '../../src/contract/origins.ts'
+import { entryOf } from '../../src/foundation/table-entry.ts'
 import { framePage, frameProblemPage } from '../frame-html/page.ts'
 import type { Services } from '../operations/context.ts'
 import { loadFrame, previewFrame } from '../operations/render.ts'
@@ -69,7 +71,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     if (known !== undefined) return known
     const body = await (made?.() ?? readFile(join(root, path)))
     const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
-    const media_type = mediaTypes[path.split('.').at(-1)!] ?? 'application/octet-stream'
+    const media_type = entryOf(mediaTypes, path.split('.').at(-1)!) ?? 'application/octet-stream'
     const asset: Asset = { body, etag, media_type }
     if (made === undefined && isText.test(media_type))
       asset.encoded = cachedBy((coding) => readEncoded(join(root, path), body, coding))

@@ -8,7 +8,7 @@
  *
  * Files, frames, pages and streams have their own routes, which leave out steps 6 to 10.
  */
-import { type Endpoint, isControlPlane, type Parsed, roleOf } from '../../src/contract/endpoint.ts'
+import { type Endpoint, isControlPlane, type Parsed, problemHeader, roleOf } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { type Contract, compat, contract, type EndpointId } from '../../src/contract/index.ts'
 import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'
@@ -90,8 +90,8 @@ export interface Pipeline extends PipelineOptions {
 export function createPipeline(options: PipelineOptions): Pipeline {
   const pipeline: Pipeline = { ...options, checkHost: hostGuard(options.guard), routes: createRoutes(), page: null }
   for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
-    if (id in operations) pipeline.routes.add(endpointRoute(pipeline, id as JsonEndpointId, endpoint))
-    else if (id in compatOperations && !options.services.strict) {
+    if (Object.hasOwn(operations, id)) pipeline.routes.add(endpointRoute(pipeline, id as JsonEndpointId, endpoint))
+    else if (Object.hasOwn(compatOperations, id) && !options.services.strict) {
       pipeline.routes.add(endpointRoute(pipeline, id as CompatOperationId, endpoint))
     }
   }
@@ -121,9 +121,11 @@ export async function respondTo(
     if (route.body_limit_bytes !== undefined) request.body = await bodyOf(request, route.body_limit_bytes)
     if (!services.faults.isEmpty && isFaultable(route)) await meetFault(services, request)
     exchange = openExchange(services, request)
-    if (hasLeft(request)) return { exchange, response: noResponse }
+    // It left while a fault delayed its request, which takes no effect then.
+    const isGone = request.fault !== null && request.hasLeft()
     const isFaulty = request.fault !== null && isRefused(request.fault)
-    response = isFaulty ? await faultResponse(services, exchange) : await route.respond(exchange)
+    if (isGone) response = noResponse
+    else response = isFaulty ? await faultResponse(services, exchange) : await route.respond(exchange)
   } catch (thrown) {
     exchange ??= openExchange(services, request)
     response = errorResponse(
@@ -138,7 +140,7 @@ export async function respondTo(
   if (audited_as !== undefined) await noteAction(services, audited_as, request, response)
   // Before it leaves: a client that has its response finds the exchange in the journal.
   if (pipeline.isJournalOn && isOfApi(request, response)) {
-    await recordSafely(services, exchange, response)
+    await recordSafely(services, exchange, request.hasLeft() ? unsent(response) : response)
   }
   if (request.fault !== null) response = await applyFault(services, exchange, response)
   return { exchange, response: readableInFrame(request, response) }
@@ -244,12 +246,16 @@ function isFaultable({ path }: Route): boolean {
   return path.startsWith('/v1/') || path.startsWith('/public/') || path.startsWith('/assets/')
 }
 
-/** Whether the client left while a fault delayed its request: then the request takes no effect. */
-function hasLeft(request: Request): boolean {
-  return request.fault !== null && request.signal().aborted
-}
-
 const noResponse: Response = { status: 0, headers: {}, body: '', broken: 'drop' }
+
+/** A response as the journal has it when its client had left. The cause of a failure stays. */
+function unsent({ status, error }: Response): Response {
+  const problem =
+    status === 0
+      ? 'The client left before the request took effect.'
+      : `The client left before it got the response, ${status}.`
+  return { status: 0, headers: { [problemHeader]: problem }, body: '', ...(error === undefined ? {} : { error }) }
+}
 
 /** Container platforms and load balancers have no admin token. */
 const probes: ReadonlySet<string> = new Set<EndpointId>(['health.live', 'health.ready'])
@@ -282,7 +288,9 @@ async function callEndpoint(
 ): Promise<Response> {
   const { context, request } = exchange
   let output: unknown
-  const entering = services.drainLock.enter()
+  // A probe reads nothing of the state, and its platform would end a sandbox that is busy replacing it.
+  const isProbe = probes.has(id)
+  const entering = isProbe ? undefined : services.drainLock.enter()
   if (entering !== undefined) await entering
   try {
     checkContentType(request)
@@ -302,7 +310,7 @@ async function callEndpoint(
     const operation = operationsById[id] as (services: Services, context: Context, input: unknown) => Promise<unknown>
     output = await operation(services, context, input)
   } finally {
-    services.drainLock.leave()
+    if (!isProbe) services.drainLock.leave()
   }
   const response = successResponse(endpoint.status, exchange, output)
   if (context.origin !== null) await addCors(services, exchange, response)
@@ -332,7 +340,7 @@ function checkContentType({ method, headers, body }: Request): void {
   if (!jsonType.test(headers['content-type'] ?? '')) throw new ApiError('content_type_unsupported')
 }
 
-const noBody = { json: {}, text: '' }
+const noBody = { json: {}, text: '', isExact: false }
 
 /**
  * The first part of step 9: the query, and parameters of the path that may name something new. Other parameters only find
@@ -379,13 +387,13 @@ function parseInput(
     const query = endpoint.query === undefined ? {} : validate(endpoint.query, { ...request.query })
     if (endpoint.body === undefined) return { params, query, body: undefined, journal_body: null }
     const isEmptyAllowed = endpoint.stability === 'sandbox' && request.body.length === 0
-    const sent = isEmptyAllowed ? noBody : parseJson(request.body)
+    const sent = isEmptyAllowed ? noBody : parseJson(request.body, !isControlPlane(endpoint))
     const { json, isPlain } = refuseSecrets(endpoint, sent.json, sent.text, context.warnings)
     received = json
     if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')
     const isByDocument = services.strict && endpoint.stability !== 'sandbox'
     const given = isByDocument ? inDocumentForm(endpoint, json, context.warnings) : json
-    const body = validateBody(endpoint, given, context)
+    const body = validateBody(endpoint, given, sent.isExact, context)
     return { params, query, body, journal_body: journalBody(body, isPlain) }
   } catch (error) {
     const note = context.caller === null ? undefined : onRejected[id]

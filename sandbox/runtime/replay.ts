@@ -8,7 +8,8 @@ import { ApiError, type FieldError } from '../../src/contract/errors.ts'
 import { decodeId, decodeInteger, encodeId } from '../../src/contract/ids.ts'
 import { replayHeader } from '../../src/contract/own-requests.ts'
 import type { KeyKind, NotRestored } from '../../src/contract/resources/requests.ts'
-import { isObject, parseJson, setValue } from '../../src/foundation/json.ts'
+import { parseExactly } from '../../src/foundation/exact-numbers.ts'
+import { isObject, setValue } from '../../src/foundation/json.ts'
 import type { ExchangeRow } from '../store/store.ts'
 import { assetTokenOf, type DecisionServices } from './decisions.ts'
 
@@ -213,7 +214,7 @@ function restoreBody(
   const text = stored.body ?? ''
   if (text === '' && Object.keys(set).length === 0) return { path, body: null, left_out: [], missing }
   const restored = withTokens(text)
-  const body: unknown = parseJson(restored === '' ? '{}' : restored)
+  const body = parseExactly(restored === '' ? '{}' : restored)
   if (!isObject(body)) return { path, body: restored, left_out: [], missing: [...missing, ...missingBody(body, set)] }
   const unset = Object.entries(set).filter(([name, value]) => !setValue(body, name.split('.'), value))
   const left_out = leaveOutPrompt(body)

@@ -762,12 +762,23 @@ export interface Refusal {
   problem: string
 }
 
+/** A whole state that was checked, and copied as far as it can be while requests go on. */
+export interface PreparedState {
+  /**
+   * Replaces everything with it, in one transaction. @throws StorageError also when something else has replaced the state, or
+   * the snapshot, since it was prepared
+   */
+  replace(at_ms: number): Promise<void>
+  /** Removes what was prepared, replaced or not. */
+  discard(): Promise<void>
+}
+
 /** An imported state that can be read before it replaces anything. */
 export interface ReceivedState {
   status: 'received'
   store: Store
-  /** Replaces everything with it, in one transaction. */
-  replace(at_ms: number): Promise<void>
+  /** Closes the store, and prepares the state to replace everything. */
+  prepare(): Promise<PreparedState>
   /** Closes and removes it, replaced or not. */
   discard(): Promise<void>
 }
@@ -778,13 +789,12 @@ export interface SnapshotStore {
   listSnapshots(): Promise<SnapshotRow[]>
   /** Resolves to false when there is no snapshot with that name. */
   deleteSnapshot(name: string): Promise<boolean>
-  /** Replaces everything with a snapshot, in one transaction. A refused one changes nothing. */
-  restoreSnapshot(
+  /** Checks a snapshot, and prepares it to replace everything: nothing changes before that. */
+  prepareSnapshot(
     name: string,
-    at_ms: number,
-  ): Promise<'missing' | Refusal | { status: 'restored'; snapshot: SnapshotRow }>
+  ): Promise<'missing' | Refusal | (PreparedState & { status: 'prepared'; snapshot: SnapshotRow })>
   /** Writes one consistent copy of everything to a file that the caller removes. */
   exportState(): Promise<{ path: string; remove(): Promise<void> }>
-  /** Opens an imported copy alongside this store: nothing changes here before `replace`. */
+  /** Opens an imported copy alongside this store: nothing changes here before it replaces everything. */
   receiveState(bytes: AsyncIterable<Uint8Array>): Promise<ReceivedState | Refusal>
 }

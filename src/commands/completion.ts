@@ -1,4 +1,5 @@
 /** `svc completion SHELL`: the command tree as a shell script. */
+
 import { Argument, Option } from 'commander'
 import { type NameSource, nameSources, placesOf } from '../cli/completion/places.ts'
 import { completionScripts } from '../cli/completion/scripts.ts'
@@ -8,6 +9,7 @@ import { commandTree } from '../cli/run/help.ts'
 import { profilesPath } from '../cli/settings/files.ts'
 import { ProfilesFile, readJson } from '../cli/settings/schemas.ts'
 import { shellMediaType } from '../foundation/http.ts'
+import { entryOf } from '../foundation/table-entry.ts'
 import { readTopics } from '../mcp/resources.ts'
 import { scenariosOfPackage } from './sandbox/conditions.ts'
 
@@ -36,7 +38,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
         throw new CliError('usage', 'argument_missing', 'The shell is missing.', hint)
       }
       const places = placesOf(await commandTree(commands))
-      const script = completionScripts[args[0] as keyof typeof completionScripts](places)
+      const script = entryOf(completionScripts, args[0])!(places)
       out.document(`${script.join('\n')}\n`, shellMediaType)
       return 0
     },

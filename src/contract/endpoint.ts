@@ -316,7 +316,7 @@ export const fileRequestHeaders = {
   },
 } as const satisfies Record<string, RequestHeader>
 
-/** Says why a callback got no response; in the journal, among its response headers. */
+/** Says why a callback got no response, or a client did not; in the journal, among the response headers. */
 export const problemHeader = 'x-sandbox-problem'
 
 /** Requests with this header, whatever its value, come from an old client (C08). No WebSocket handshake has it. */

@@ -2,8 +2,10 @@
  * The error body, the error that operations throw, and the field errors that the issues of a schema become. Codes and
  * causes are in error-codes.ts.
  */
+
 import { z } from 'zod'
 import { nearestName } from '../foundation/nearest-name.ts'
+import { entryOf } from '../foundation/table-entry.ts'
 import { errorCodes, reasonCodes } from './error-codes.ts'
 import { assumed, assumedObject, documented, observed } from './objects.ts'
 
@@ -127,7 +129,7 @@ const typeWords: Readonly<Record<string, string>> = {
 /** Returns the type of a JSON value in the words of field errors: `text`, `a list`. */
 export function typeWord(value: unknown): string {
   if (value === null) return 'null'
-  return typeWords[Array.isArray(value) ? 'array' : typeof value] ?? typeof value
+  return entryOf(typeWords, Array.isArray(value) ? 'array' : typeof value) ?? typeof value
 }
 
 /** Whether field errors expect a type with these words. */
@@ -268,7 +270,7 @@ function messageOf(issue: Issue, schema?: z.core.$ZodType): string {
 function expectedOf(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return typeWords[issue.expected] ?? issue.expected
+      return entryOf(typeWords, issue.expected) ?? issue.expected
     case 'invalid_value':
       // A message of the contract itself adds the value that was probably meant.
       if (issue.message.startsWith('must be one of ')) return issue.message.slice('must be '.length)

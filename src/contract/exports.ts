@@ -72,7 +72,7 @@ export { limits } from './limits.ts'
 export { contractListing, type ListedField } from './listing.ts'
 export { type NoFillReason, noFillReasons } from './no-fill.ts'
 export { type Provenance, type Source, sourceOf } from './objects.ts'
-export { openapiDocument } from './openapi.ts'
+export { openapiDocument } from './openapi/document.ts'
 export {
   AcceptCode,
   acceptCodes,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { entryOf } from '../foundation/table-entry.ts'
 import type { Endpoint } from './endpoint.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
 import { contract, schemaName } from './index.ts'
@@ -127,7 +128,7 @@ function typeOf(schema: z.ZodType): string {
   }
   if (schema instanceof z.ZodLiteral) return alternatives([...schema.values].map((value) => typeof value))
   if (schema instanceof z.ZodNumber) return schema.isInt ? 'integer' : 'number'
-  return plainTypes[schema.type] ?? 'any'
+  return entryOf(plainTypes, schema.type) ?? 'any'
 }
 
 const plainTypes: Readonly<Record<string, string>> = {

@@ -108,8 +108,9 @@ export function setValue(target: Record<string, unknown>, path: readonly string[
   return true
 }
 
+/** Whether a value can be written into: an exact number (exact-numbers.ts) is a frozen object. */
 function isContainer(value: unknown): value is Record<string, unknown> | unknown[] {
-  return typeof value === 'object' && value !== null
+  return typeof value === 'object' && value !== null && !Object.isFrozen(value)
 }
 
 function isIndex(name: string): boolean {

@@ -2,7 +2,9 @@
  * The ad blocker: the engine of a real one, with the user's list or the built-in one. Public lists may not be shipped with this
  * package, nor downloaded at run time; the built-in list has rules of the kinds that they all have, for any site.
  */
+
 import { FiltersEngine, Request, type RequestType } from '@ghostery/adblocker'
+import { entryOf } from '../foundation/table-entry.ts'
 import type { SeenRequest } from './passthrough.ts'
 
 /** Rules without a domain: what general lists have against names that only ads use. */
@@ -80,7 +82,7 @@ export function openBlocker(list: string): Blocker {
   return {
     count: networkFilters.length + cosmeticFilters.length,
     findBlock({ url, destination, from }) {
-      const type = types[destination] ?? 'other'
+      const type = entryOf(types, destination) ?? 'other'
       const { match, filter } = engine.match(Request.fromRawDetails({ url, type, sourceUrl: from || url }))
       return match ? (filter?.rawLine ?? filter?.toString() ?? 'a rule of the list') : null
     },

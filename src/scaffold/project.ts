@@ -6,6 +6,7 @@
  * complete. An existing one keeps the files that the template does not have; replaced files are kept until everything
  * is in place, and put back if something fails.
  */
+
 import {
   existsSync,
   lstatSync,
@@ -22,6 +23,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import validatePackageName from 'validate-npm-package-name'
 import { createFolder, renameOver } from '../foundation/file-system.ts'
+import { entryOf } from '../foundation/table-entry.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
 
 /** The directory and name of a project. */
@@ -190,7 +192,7 @@ function filesWithin(directory: string, folder = ''): string[] {
 function destination(file: string): string {
   const parts = file.split('/')
   const last = parts.pop() as string
-  return [...parts, renamed[last] ?? last].join('/')
+  return [...parts, entryOf(renamed, last) ?? last].join('/')
 }
 
 /** Returns the template's `package.json` with the project's name, and the archive as its dependency. */

@@ -1,6 +1,8 @@
 /** The keys of each screen, and the keys of the terminal as Ink reports them. */
+
 import type { Key as InkKey } from 'ink'
 import { withoutControls } from '../cli/output/terminal.ts'
+import { entryOf } from '../foundation/table-entry.ts'
 import { capacity, filterFields, type TailAction, type TailState } from './model.ts'
 import type { TailSource } from './source.ts'
 
@@ -59,7 +61,7 @@ export function actionOf(state: TailState, { text, name }: Key, page: number): K
   if (screen.name !== 'list' && (name === 'escape' || name === 'left' || text === 'q')) return backToList
   if (screen.name === 'help') return text === '?' || name === 'enter' ? backToList : null
   if (screen.name === 'details' && name === 'enter') return backToList
-  return (name === null ? letterKeys[text]?.(state) : namedKeys[name]?.(page)) ?? null
+  return (name === null ? entryOf(letterKeys, text)?.(state) : entryOf(namedKeys, name)?.(page)) ?? null
 }
 
 const backToList: KeyAction = { type: 'show', screen: { name: 'list' } }

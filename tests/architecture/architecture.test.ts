@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { edited } from '../mutations/mutation.ts'
 import { mutations } from '../mutations/mutations.ts'
+import { unguardedLookups } from './lookups.ts'
 import {
   addressesAsPaths,
   anys,
@@ -186,6 +187,20 @@ test('the files of users are read in one place, which knows encodings', () => {
     "process.getBuiltinModule('node:fs').createReadStream('a')",
   ])
     expect(unreviewedReaders(parse('src/commands/a.ts', text)), text).toHaveLength(1)
+})
+
+test('a table is not read by a name from outside that it may lack', () => {
+  expect(unguardedLookups(product.filter(({ path }) => !/\.test\.tsx?$/.test(path)))).toEqual([])
+  const table = parse(
+    'src/cli/a.ts',
+    'export const open: Record<string, number> = { a: 1 }\nexport const closed = { a: 1 }',
+  )
+  const found = (text: string) =>
+    unguardedLookups([table, parse('src/cli/b.ts', `import { closed, open } from './a.ts'\n${text}`)]).length
+  for (const text of ['open[name]', 'name in open', 'name in closed', 'closed[name as keyof typeof closed]'])
+    expect(found(text), text).toBe(1)
+  for (const text of ["open['a']", 'open.a', 'closed[name]', "'a' in closed", 'entryOf(open, name)', 'other[name]'])
+    expect(found(text), text).toBe(0)
 })
 
 describe('files', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { contractListing } from '../../src/contract/listing.ts'
-import { openapiDocument } from '../../src/contract/openapi.ts'
+import { openapiDocument } from '../../src/contract/openapi/document.ts'
 import { root } from './process.ts'
 import { keptStream, svc, temporaryDirectory } from './test-cli.ts'
 

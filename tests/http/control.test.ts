@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { contract } from '../../src/contract/index.ts'
-import { openapiDocument } from '../../src/contract/openapi.ts'
+import { openapiDocument } from '../../src/contract/openapi/document.ts'
 import { SandboxEvent as EventSchema, type SandboxEvent } from '../../src/contract/resources/events.ts'
 import type { SandboxInfo } from '../../src/contract/resources/sandbox.ts'
 import type { JsonObject } from '../../src/foundation/json.ts'
@@ -597,6 +597,40 @@ describe('events', () => {
     await fill(on.api)
     expect((await live.until(1)).map(({ seq }) => seq)).toEqual([6])
     live.stop()
+  })
+
+  test('of a follower of an earlier start begin with a reset, then with the first event of this one', async () => {
+    await using on = await stage()
+    const ahead = [
+      ['', { 'last-event-id': '7000' }],
+      ['?since_seq=7000&type=placement.*', {}],
+    ] as const
+    for (const [query, headers] of ahead) {
+      const early = await follow(on, query, headers)
+      const [reset] = await early.until(1)
+      expect(reset).toEqual({
+        seq: 0,
+        type: 'sandbox.reset',
+        at_ms: on.clock.now(),
+        client_id: null,
+        slot_id: null,
+        data: {},
+      })
+      early.stop()
+    }
+    await fill(on.api)
+    for (const [query, headers] of ahead) {
+      const late = await follow(on, query, headers)
+      expect((await late.until(2)).map(({ seq, type }) => [seq, type])).toEqual([
+        [0, 'sandbox.reset'],
+        [1, 'placement.decided'],
+      ])
+      late.stop()
+    }
+    const inTime = await follow(on, '', { 'last-event-id': '1' })
+    await fill(on.api)
+    expect((await inTime.until(1))[0]?.seq).toBe(2)
+    inTime.stop()
   })
 
   test('filter by type, kind, project and slot', async () => {

@@ -1,7 +1,7 @@
 /** The OpenAPI document has an example of each parameter, and the sandbox accepts every one. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { openapiDocument } from '../../src/contract/openapi.ts'
+import { openapiDocument } from '../../src/contract/openapi/document.ts'
 import { fillPath } from '../../src/foundation/http.ts'
 
 interface Parameter {

@@ -5,7 +5,8 @@
 import { useState } from 'react'
 import { Button, Tooltip, TooltipTrigger } from 'react-aria-components'
 import { Link } from 'wouter'
-import { isObject, parseJson, readableJson } from '../../../src/foundation/json.ts'
+import { isExactNumber, parseExactly } from '../../../src/foundation/exact-numbers.ts'
+import { isObject, readableJson } from '../../../src/foundation/json.ts'
 import { type FieldOrigin, type Part, type Provenance, plainPath, useProvenance } from '../data/provenance.ts'
 import { Icon } from './Icon.tsx'
 import { TabSet } from './Page.tsx'
@@ -127,7 +128,7 @@ interface BodyProps extends Omit<JsonProps, 'value'> {
 /** A body as it was sent: a tree where it is JSON, else its text. */
 export function Body({ text, ...props }: BodyProps) {
   if (text === null || text === '') return <p className="faint pad">No body.</p>
-  const value = parseJson(text)
+  const value = parseExactly(text)
   return value === undefined ? <TextBlock text={text} label={props.label} /> : <Json value={value} {...props} />
 }
 
@@ -187,7 +188,7 @@ interface ValueProps {
 }
 
 function Value({ name, value, path, level, context }: ValueProps) {
-  const isBranch = typeof value === 'object' && value !== null
+  const isBranch = typeof value === 'object' && value !== null && !isExactNumber(value)
   const entries = isBranch ? Object.entries(value) : []
   const [isOpen, setOpen] = useState(level < openLevels && entries.length <= mostEntries)
   const [count, setCount] = useState(mostEntries)
@@ -276,6 +277,7 @@ function Name({ name, origin }: { name: string; origin: FieldOrigin | undefined 
 }
 
 function Leaf({ value }: { value: unknown }) {
+  if (isExactNumber(value)) return <span className="json-scalar">{value.rawJSON}</span>
   if (typeof value !== 'string') return <span className="json-scalar">{String(value)}</span>
   const kind = kindOf(value)
   if (kind !== null && kind !== 'evidence') {

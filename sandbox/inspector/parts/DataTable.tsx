@@ -2,10 +2,12 @@
  * A list as a table: columns by TanStack Table, rows by TanStack Virtual, so ten thousand are as fast as ten. The next
  * page is read before its end is reached. On a narrow window the columns that matter less are left out.
  */
+
 import { type ColumnDef, columnVisibilityFeature, tableFeatures, useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
+import { entryOf } from '../../../src/foundation/table-entry.ts'
 import type { EndpointId } from '../data/api.ts'
 import { mediaCell } from '../data/cell.ts'
 import type { SandboxEvent } from '../data/live.ts'
@@ -286,7 +288,7 @@ function useRowKeys(move: (step: 1 | -1) => void): void {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
       const isInTable = event.target instanceof Element && event.target.closest('[role=row]') !== null
-      const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : isInTable ? arrows[event.key] : undefined
+      const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : isInTable ? entryOf(arrows, event.key) : undefined
       if (step === undefined || document.querySelector('[role=dialog], [role=alertdialog]') !== null) return
       event.preventDefault()
       current.current(step)

@@ -22,7 +22,7 @@ const ownIcons = {
     'M9 9h6v6H9zm0 0V6.500A2.500 2.500 0 1 0 6.500 9H9zm6 0h2.500A2.500 2.500 0 1 0 15 6.500V9zm0 6v2.500a2.500 2.500 0 1 0 2.500-2.500H15zm-6 0H6.500A2.500 2.500 0 1 0 9 17.500V15z',
 } as const
 
-const paths: Readonly<Record<string, string>> = { ...demoIcons, ...ownIcons }
+const paths: Readonly<Record<IconName, string>> = { ...demoIcons, ...ownIcons }
 
 export type IconName = keyof typeof demoIcons | keyof typeof ownIcons
 

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
 import type { SandboxClock } from '../../../src/contract/resources/sandbox.ts'
+import { entryOf } from '../../../src/foundation/table-entry.ts'
 import { Icon } from './Icon.tsx'
 
 /** A short state in its colour. The same state has the same colour everywhere. */
@@ -31,7 +32,7 @@ const tones: Readonly<Record<string, Tone>> = {
 
 /** Returns the tone of a state of the contract; plain when it has none. */
 export function toneOf(state: string): Tone {
-  return tones[state] ?? 'plain'
+  return entryOf(tones, state) ?? 'plain'
 }
 
 export function Chip({ children, tone }: { children: string | number | null | undefined; tone?: Tone }) {

@@ -5,7 +5,8 @@
  * commit.
  *
  * A write that throws is left out and the others run again, so a write must change nothing but its batch. When the
- * database refuses a statement because of its values, each write of the batch gets its own transaction. A deadlock, a
+ * database refuses a statement because of its values, the batch is tried without rows of the journal, which are then stored
+ * one by one, and then each write of it in its own transaction. A deadlock, a
  * serialization failure, and a connection that breaks before anything was stored, are tried again. A connection that
  * breaks during the commit leaves its outcome unknown: the write is refused, and the client that sends it again finds
  * it, or not.
@@ -69,6 +70,8 @@ export interface TakenExchanges {
   stored(): void
   /** Buffers them again, up to a limit, and counts what is lost. */
   putBack(): void
+  /** The database refused a transaction because of a value: of one of them, or of another row. */
+  refused(): void
 }
 
 interface Hooks {
@@ -80,8 +83,13 @@ interface Hooks {
   /** The generation known to this node. */
   generation(): number
   head(): Head
-  /** Returns exchanges to be stored with a batch. */
-  takeExchanges(): TakenExchanges
+  /**
+   * Returns exchanges to be stored with a batch; none while one of them may be refused, so that it costs no write. Alone,
+   * those are stored one by one.
+   */
+  takeExchanges(isAlone: boolean): TakenExchanges
+  /** Whether exchanges wait to be stored one by one. */
+  hasSuspects(): boolean
   /** Called with the counters of a commit that is on disk. */
   committed(head: Head): void
   /** Whether the database can flush earlier commits. Otherwise each commit waits for the disk itself. */
@@ -157,6 +165,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
       const alone = queue.findIndex(({ runAlone }) => runAlone !== null)
       const count = alone === 0 ? 1 : Math.min(alone === -1 ? queue.length : alone, mostTogether)
       await commit(queue.splice(0, count))
+      while (hooks.hasSuspects() && !isClosed) await commit([])
       // Clients that have their response send more: they belong to the next transaction.
       await new Promise<void>((resolve) => setImmediate(resolve))
     }
@@ -173,13 +182,16 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
         finish(used, turn, await transact(used, turn, taken))
         return
       } catch (error) {
-        for (const exchanges of taken) exchanges.putBack()
+        const failure = storageError(error, 'write')
+        const isRefused = !(failure instanceof StorageError) && taken.some(({ rows }) => rows.length > 0)
+        for (const exchanges of taken) isRefused ? exchanges.refused() : exchanges.putBack()
         const isLost = used === null || used.isBroken() || isConnectionFailure(error)
         if (isLost) used?.end()
         else if (used !== null) await used.link.script('ROLLBACK').catch(() => used?.end())
         const mayRetry = isConflict(error) || (isLost && taken.length === 0 && attempt === 1)
         if (mayRetry && attempt < mostAttempts && !isClosed) continue
-        const failure = storageError(error, 'write')
+        // The writes of the turn are tried again without the exchanges.
+        if (isRefused && turn.length > 0) continue
         if (failure instanceof StorageError || turn.length <= 1) {
           for (const { reject } of turn) reject(failure)
           return
@@ -234,7 +246,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
     const [, loaded] = await Promise.all([started, loading, ...locked])
     if (loaded.generation !== hooks.generation()) hooks.generationChanged()
     const { batch, resolves } = first?.runAlone != null ? await runAlone(first, loaded, used) : runAll(turn, loaded)
-    const exchanges = hooks.takeExchanges()
+    const exchanges = hooks.takeExchanges(turn.length === 0)
     taken.push(exchanges)
     // Rare changes that every node must learn of are notified with their commit, and so once they are on disk.
     const isFlushed = flusher === null || first?.isExclusive === true || batch.notices.size > 0

@@ -38,8 +38,10 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
   let buffer: ExchangeRow[] = []
   /** How many rows are in transactions under way. */
   let taken = 0
-  /** Rows that were lost while the database refused writes. */
+  /** Rows that were lost: refused, or too many while the database refused writes. */
   let lost = 0
+  /** How many of the oldest buffered rows were in a transaction that was refused: one of them may be why. */
+  let suspects = 0
   const foreign = createForeignExchanges()
 
   const endOf = async (range: Filter): Promise<number | null> => {
@@ -112,10 +114,12 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
   }
 
   return {
-    /** Returns the buffered rows, to be stored with a batch. */
-    take(): TakenExchanges {
-      const rows = buffer
-      buffer = []
+    hasSuspects: () => suspects > 0,
+    /** Returns the buffered rows, to be stored with a batch; of suspects the oldest, and only alone. */
+    take(isAlone: boolean): TakenExchanges {
+      const isSuspect = suspects > 0
+      const rows = buffer.splice(0, isSuspect ? Number(isAlone) : buffer.length)
+      if (isSuspect) suspects -= rows.length
       taken += rows.length
       return {
         rows: rows.map((row) => ({
@@ -133,11 +137,21 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
           lost += all.length - buffer.length
           if (buffer.length > 0) nudge(retry_ms)
         },
+        refused() {
+          taken -= rows.length
+          if (isSuspect) {
+            lost += rows.length
+            return
+          }
+          buffer = [...rows, ...buffer]
+          suspects = rows.length
+        },
       }
     },
     /** Drops everything of a state that was replaced. */
     clear(): void {
       buffer = []
+      suspects = 0
       lost = 0
       foreign.clear()
     },

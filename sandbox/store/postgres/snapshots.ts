@@ -12,7 +12,14 @@ import { ownerOnly } from '../../../src/foundation/permissions.ts'
 import { receiveFile, refusalOf } from '../sqlite/copies/snapshots.ts'
 import { migrations as fileMigrations, insertSessionBeacons } from '../sqlite/migrations.ts'
 import { openDatabase } from '../sqlite/open.ts'
-import { type Seed, type SnapshotRow, type SnapshotStore, StorageError, type Store } from '../store.ts'
+import {
+  type PreparedState,
+  type Seed,
+  type SnapshotRow,
+  type SnapshotStore,
+  StorageError,
+  type Store,
+} from '../store.ts'
 import { type Batch, bytesOf, jsonOf } from './batch.ts'
 import type { Connection } from './group-commit.ts'
 import { type Database, type Link, storageError, type Value } from './open.ts'
@@ -66,14 +73,17 @@ export function snapshotMethods(
     }
   }
 
-  const replaceWith = async (path: string, at_ms: number): Promise<void> => {
-    const db = new Sqlite(path, { readonly: true })
-    try {
-      await replaceAll(db, at_ms)
-    } finally {
-      db.close()
-    }
-  }
+  const prepare = async (path: string): Promise<PreparedState> => ({
+    async replace(at_ms) {
+      const db = new Sqlite(path, { readonly: true })
+      try {
+        await replaceAll(db, at_ms)
+      } finally {
+        db.close()
+      }
+    },
+    async discard() {},
+  })
 
   const find = async (name: string): Promise<SnapshotRow | null> => {
     const [row] = await read<SnapshotRow>(`SELECT ${columns} FROM snapshot WHERE name = $1`, [name])
@@ -122,7 +132,7 @@ export function snapshotMethods(
         return (await link.run('DELETE FROM snapshot WHERE name = $1', [name])).count === 1
       }),
 
-    async restoreSnapshot(name, at_ms) {
+    async prepareSnapshot(name) {
       const snapshot = await find(name)
       if (snapshot === null) return 'missing'
       const { path, remove } = await temporaryFile()
@@ -141,20 +151,24 @@ export function snapshotMethods(
           await file.close()
         }
         const refusal = await refusalOf(path, 'quick_check')
-        if (refusal !== null) return refusal
+        if (refusal !== null) {
+          await remove()
+          return refusal
+        }
         // A snapshot of an older version of svc is migrated: this copy, not the snapshot itself.
         openDatabase(path, pid).close()
-        await replaceWith(path, at_ms)
-        return { status: 'restored', snapshot }
-      } finally {
+        const { replace } = await prepare(path)
+        return { status: 'prepared', snapshot, replace, discard: remove }
+      } catch (error) {
         await remove()
+        throw error
       }
     },
 
     exportState: writeFile,
 
     async receiveState(bytes) {
-      return receiveFile(bytes, { folder: await temporaryFolder(), pid, open: openFile, replace: replaceWith })
+      return receiveFile(bytes, { folder: await temporaryFolder(), pid, open: openFile, prepare })
     },
   }
 }

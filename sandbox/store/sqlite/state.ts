@@ -216,7 +216,7 @@ function isCount(value: unknown): boolean {
 
 /*
  * The state of a sandbox in memory: a database attached to a connection without its own tables, so a table's name means
- * the attached one. A state that replaces it is attached next to it and filled piece by piece between other requests,
+ * the one attached first. A state that replaces it is attached next to it and filled piece by piece between other requests,
  * which see none of it until the first is detached. A copy to a file is written in pieces as well.
  */
 
@@ -228,11 +228,24 @@ export interface MemoryState {
   copyTo(path: string): Promise<void>
   /** Replaces the whole state with an empty one. */
   clear(): void
+  /** Copies the state in a file beside the present one, piece by piece between other requests. */
+  prepare(connection: Connection, path: string): Promise<PreparedMemory>
+}
+
+/** A state that is attached beside the present one. */
+interface PreparedMemory {
   /**
-   * Replaces the whole state with the state in a file; `replaced` is called as soon as it is in force, with the size of
-   * its journal.
+   * Replaces the present state; `replaced` is called as soon as it is in force, with the size of its journal.
+   * @throws StorageError when another state has become the present one since
    */
-  replaceWith(connection: Connection, path: string, replaced: (exchanges: number) => void): Promise<void>
+  replace(replaced: (exchanges: number) => void): void
+  /** Detaches it, unless it is the present one. */
+  discard(): void
+}
+
+/** Something else was replaced while a state was prepared: nothing has changed, and it can be sent again. */
+export function changed(what: string): StorageError {
+  return new StorageError(new Error(`${what} was replaced in the meantime`), 'write', 1)
 }
 
 /** Moves the tables of a new database in memory, which have no rows yet, into a state that is attached to it. */
@@ -252,7 +265,12 @@ export function memoryState(db: Database.Database): MemoryState {
   }
   let present = attach()
   const detach = (schema: string) => db.exec(`DETACH ${schema}`)
+  /** States that are being prepared. Tables are found in the state that was attached first, so none may outlive the present one. */
+  const prepared = new Set<string>()
   const becomePresent = (next: string) => {
+    prepared.delete(next)
+    for (const other of prepared) detach(other)
+    prepared.clear()
     detach(present)
     present = next
   }
@@ -278,29 +296,42 @@ export function memoryState(db: Database.Database): MemoryState {
       await file.sync().finally(() => file.close())
     },
     clear: () => becomePresent(attach()),
-    async replaceWith(connection, path, replaced) {
+    async prepare(connection, path) {
       let next = ''
       let exchanges = 0
       connection.runExclusive(() => {
-        db.prepare('ATTACH ? AS source').run(path)
         next = attach()
+        prepared.add(next)
       })
+      const source = `source_of_${next}`
+      const discard = () => connection.runExclusive(() => prepared.delete(next) && detach(next))
+      connection.runExclusive(() => db.prepare(`ATTACH ? AS ${source}`).run(path))
       try {
         for (const table of tablesOf(db, next)) {
-          for (const copyPiece of piecesOfTable(db, table, 'source', next)) {
-            const rows = await connection.write(copyPiece)
+          for (const copyPiece of piecesOfTable(db, table, source, next)) {
+            const rows = await connection.write(() => {
+              if (!prepared.has(next)) throw changed('the state')
+              return copyPiece()
+            })
             if (table === 'exchange') exchanges += rows
           }
         }
       } catch (error) {
-        connection.runExclusive(() => ['source', next].forEach(detach))
+        discard()
         throw error
+      } finally {
+        connection.runExclusive(() => detach(source))
       }
-      connection.runExclusive(() => {
-        detach('source')
-        becomePresent(next)
-        replaced(exchanges)
-      })
+      return {
+        replace(replaced) {
+          connection.runExclusive(() => {
+            if (!prepared.has(next)) throw changed('the state')
+            becomePresent(next)
+            replaced(exchanges)
+          })
+        },
+        discard,
+      }
     },
   }
 }

@@ -84,12 +84,13 @@ export function backgroundCheckpoints(
   db.pragma('wal_autocheckpoint = 0')
   return {
     committed(count) {
+      writes += count
       if (isLong && !isClosed) {
         // Here and not on its message: a transaction may be open then, and a checkpoint inside one throws.
         isLong = false
-        startOver()
+        // A whole state that was just written is not a short rest: the thread copies it.
+        if (writes <= longLog) startOver()
       }
-      writes += count
       if (isClosed || isRunning || writes < writesBetween) return
       run()
     },

@@ -1,5 +1,7 @@
 /** The places of the command line that completion knows: after each command, what may follow. */
+
 import { Option } from 'commander'
+import { entryOf } from '../../foundation/table-entry.ts'
 import { commonOptions } from '../run/command-line.ts'
 import type { CommandNode, OptionNode } from '../run/help.ts'
 import { topics } from '../run/help.ts'
@@ -133,8 +135,8 @@ function commandPlace({ arguments: args = [], options = [], formats }: CommandNo
 
 function namesAt(path: string, [first]: NonNullable<CommandNode['arguments']>): NameSource | null {
   if (first === undefined || first.choices.length > 0) return null
-  const own = firstArgumentNames[path]
-  return own === undefined ? (argumentNames[first.name.replace(/[<>[\].]/g, '')] ?? null) : own
+  const own = entryOf(firstArgumentNames, path)
+  return own === undefined ? (entryOf(argumentNames, first.name.replace(/[<>[\].]/g, '')) ?? null) : own
 }
 
 /** Returns the flag unchanged unless the command adds values to it. */
@@ -155,6 +157,6 @@ function flagOf({ flags, description, choices, suggestions }: Omit<OptionNode, '
     summary: description,
     takes: !required ? 'nothing' : filePlaceholder.test(flags) ? 'file' : 'value',
     values,
-    names: values.length === 0 ? (flagNames[long] ?? null) : null,
+    names: values.length === 0 ? (entryOf(flagNames, long) ?? null) : null,
   }
 }

@@ -6,7 +6,9 @@
  * and adds its arguments and options, or the names of the next level: only commands on the path are loaded. The common
  * options belong to the root, which reads them anywhere on the line. `--help` is one of them.
  */
+
 import { type Argument, Command as Commander, CommanderError, Option } from 'commander'
+import { entryOf } from '../../foundation/table-entry.ts'
 import type { OutputOptions } from '../output/output.ts'
 import { guardedHost, oneLine, styleOf, type View } from '../output/terminal.ts'
 import {
@@ -294,7 +296,7 @@ function withCurrentFlags(args: readonly string[]): string[] {
   const own = args.includes('--') ? args.indexOf('--') : args.length
   return args.map((word, index) => {
     const [name = ''] = word.split('=', 1)
-    const current = index < own && Object.hasOwn(earlierFlags, name) ? earlierFlags[name] : undefined
+    const current = index < own && entryOf(earlierFlags, name)
     return current === undefined ? word : current + word.slice(name.length)
   })
 }

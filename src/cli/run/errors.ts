@@ -2,6 +2,7 @@
  * Exit codes by category, and the error that carries a category. `-o json` errors name the category;
  * `svc help exit-codes` prints the table.
  */
+
 import { nearestName } from '../../foundation/nearest-name.ts'
 
 export const exitCodes = {

@@ -9,6 +9,7 @@ import {
 } from '../../client/errors.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/error-codes.ts'
 import { type SystemError, systemErrorBehind, systemHint, systemReason } from '../../foundation/system-error.ts'
+import { entryOf } from '../../foundation/table-entry.ts'
 import { oneLine } from '../output/terminal.ts'
 import { type Category, categoryOf, type Failure } from './errors.ts'
 
@@ -66,10 +67,10 @@ function systemFailure(error: SystemError): Failure {
   const [call = '', ...program] = syscall.split(' ')
   const host = address === undefined ? hostname : port === undefined ? address : `${address}:${port}`
   const subject = (program.join(' ') || path) ?? host
-  const done = refusedCalls[call] ?? 'used'
+  const done = entryOf(refusedCalls, call) ?? 'used'
   const what = subject === undefined ? 'Something on this computer' : oneLine(subject)
   const message = `${what} cannot be ${done}: ${systemReason(error)}.`
-  return failure(networkCategories[code] ?? 'usage', 'system_error', message, { hint: systemHint(code) })
+  return failure(entryOf(networkCategories, code) ?? 'usage', 'system_error', message, { hint: systemHint(code) })
 }
 
 /** For responses that most likely are of another service. */

@@ -1,9 +1,11 @@
 /** The options of `svc start`: one table for its flags, the `sandbox` section of svc.config.json and the help. */
+
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
 import { requirementOf } from '../../contract/errors.ts'
 import { RateText } from '../../contract/resources/projects.ts'
 import { parseSpan } from '../../foundation/duration.ts'
+import { entryOf } from '../../foundation/table-entry.ts'
 import { CliError } from '../run/errors.ts'
 
 const count = z.int('must be a whole number').min(0, 'must be 0 or more')
@@ -200,7 +202,7 @@ function countOf(variable: string, text: string, isSpan: boolean): number {
 }
 
 function isOn(variable: string, text: string): boolean {
-  const value = switches[text.toLowerCase()]
+  const value = entryOf(switches, text.toLowerCase())
   if (value !== undefined) return value
   throw new CliError('usage', 'setting_invalid', `${variable} must be 1 or 0.`, `Unset it, or set it to 1.`)
 }

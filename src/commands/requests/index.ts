@@ -13,6 +13,7 @@ import { CliError } from '../../cli/run/errors.ts'
 import { nextCursor } from '../../client/client.ts'
 import { ServiceError } from '../../client/errors.ts'
 import type { RequestDetail, RequestItem } from '../../contract/resources/requests.ts'
+import { parseExactly, replaceExactNumbers } from '../../foundation/exact-numbers.ts'
 import {
   curlCommand,
   journaledRequest,
@@ -20,7 +21,7 @@ import {
   secretKeyVariable,
   shellMediaType,
 } from '../../foundation/http.ts'
-import { parseJson, parseJsonObject } from '../../foundation/json.ts'
+import { parseJsonObject } from '../../foundation/json.ts'
 import {
   count,
   emptyJournal,
@@ -61,10 +62,10 @@ const show: Command = {
   run: (session, input) => (input.options.curl === true ? showCurl(session, input) : showDetail.run(session, input)),
 }
 
-/** Returns a body of the journal as a value where it is JSON, else as text. */
+/** Returns a body of the journal as a value where it is JSON, with every digit of its numbers, else as text. */
 function jsonOrText(body: string | null): unknown {
-  const value = parseJson(body ?? 'null')
-  return value === undefined ? body : value
+  const value = parseExactly(body ?? 'null')
+  return value === undefined ? body : replaceExactNumbers(value, (digits) => digits)
 }
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { nearestName } from '../../foundation/nearest-name.ts'
+import { entryOf } from '../../foundation/table-entry.ts'
 import { declareEndpoints, publicApi, reading } from '../endpoint.ts'
 import { acceptMeanings } from '../error-codes.ts'
 import { ReasonCode } from '../errors.ts'
@@ -174,9 +175,7 @@ export const clipEvents: ReadonlySet<BeaconEvent> = new Set(['play_started', 'pl
 
 /** Returns the canonical event of a spelling (A71). */
 export function canonicalEvent(event: BeaconRequest['event']): BeaconEvent {
-  return event in beaconEventSpellings
-    ? beaconEventSpellings[event as keyof typeof beaconEventSpellings]
-    : (event as BeaconEvent)
+  return entryOf(beaconEventSpellings, event) ?? (event as BeaconEvent)
 }
 
 type StatedTimes = Pick<BeaconRequest, 'occurred_at' | 'occurred_at_ms'>

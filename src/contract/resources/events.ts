@@ -45,7 +45,12 @@ export const EventTypes = withKeywords(
 
 /** One event, as the data of a server-sent event; `seq` is its id there. */
 export const SandboxEvent = assumedObject('A93', () => ({
-  seq: z.int().min(1).describe('Sequence number, always increasing; resume with Last-Event-ID or since_seq.'),
+  seq: z
+    .int()
+    .min(0)
+    .describe(
+      'Sequence number, always increasing from 1; resume with Last-Event-ID or since_seq. 0: the sandbox has started over.',
+    ),
   type: EventType.describe('What happened.'),
   at_ms: EpochMs.describe('When it happened.'),
   client_id: z.string().nullable().describe('Project.'),
@@ -60,7 +65,7 @@ export const control = declareEndpoints({
     path: '/_sandbox/events',
     summary: 'Follow events',
     description:
-      'Server-sent events, from now or after a sequence number. Only a limited number is kept: when events after that sequence number have been dropped, the stream begins with events.dropped, regardless of the filters, with the seq of the last dropped event.',
+      'Server-sent events, from now or after a sequence number. Only a limited number is kept: when events after that sequence number have been dropped, the stream begins with events.dropped, regardless of the filters, with the seq of the last dropped event. A sequence number that this stream has not reached is of an earlier start of the sandbox: the stream begins with sandbox.reset and seq 0, then with its first event.',
     query: assumedObject('A93', () => ({
       since_seq: queryNumber(z.int().min(0))
         .optional()

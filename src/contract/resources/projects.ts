@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { entryOf } from '../../foundation/table-entry.ts'
 import { declareEndpoints, fileRequestHeaders, publicApi, reading, writing } from '../endpoint.ts'
 import {
   ClientId,
@@ -231,7 +232,7 @@ function patchOf<Shape extends z.ZodRawShape>(object: z.ZodObject<Shape>) {
     const fields = Object.entries(object.shape).map(([name, field]) => {
       const schema = field as z.ZodType
       const { decision = 'A80', description = name } = sourceOf(schema) ?? {}
-      return [name, assumed((patches[name] ?? schema).nullable().optional(), decision, description)]
+      return [name, assumed((entryOf(patches, name) ?? schema).nullable().optional(), decision, description)]
     })
     return Object.fromEntries(fields) as Patched<Shape>
   })

@@ -27,7 +27,11 @@ const item = assumedFields('A93', () => ({
   at_ms: EpochMs.describe('When it arrived.'),
   method: z.string().describe('HTTP method.'),
   path: z.string().describe('Path and query, tokens redacted; the URL of a callback that the sandbox sent.'),
-  status: z.int().describe('HTTP status of the response; 0 when a fault rule prevented it, or a callback got none.'),
+  status: z
+    .int()
+    .describe(
+      'HTTP status of the response; 0 when a fault rule prevented it, the client had left, or a callback got none.',
+    ),
   reason_code: assumed(ReasonCode.nullable(), 'A12', 'Cause of a failure.'),
   duration_ms: z.number().describe('From the complete request to the response, milliseconds.'),
   client_id: z.string().nullable().describe('Project of the credential.'),

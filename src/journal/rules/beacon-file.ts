@@ -115,7 +115,7 @@ export const beaconFileRules = ruleSet('beacon', {
     ({ event }) => {
       const now = canonicalEvent(event)
       const message = `${event} is an old spelling, stored as ${now}.`
-      return event in beaconEventSpellings ? [{ at: ['event'], message, fix: `Send ${now}.` }] : []
+      return Object.hasOwn(beaconEventSpellings, event) ? [{ at: ['event'], message, fix: `Send ${now}.` }] : []
     },
   ),
   contract_version_unsupported: fieldRule(refused('contract_version_unsupported'), ({ contract_version }) =>

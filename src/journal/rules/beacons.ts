@@ -7,6 +7,7 @@ import { metricOf } from '../../contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings } from '../../contract/error-codes.ts'
 import type { AcceptCode, BeaconEvent, BeaconItem } from '../../contract/resources/beacons.ts'
 import { valueAt } from '../../foundation/json.ts'
+import { entryOf } from '../../foundation/table-entry.ts'
 import { beaconIdOf, eventOf, isAccepted, isViewEvent, mountOf, turnOf } from '../facts/shown-ads.ts'
 import {
   type Exchange,
@@ -292,7 +293,7 @@ function missingReports(
   const causes = Map.groupBy(silent, (frame) => silenceOf(frame, isScriptLoaded))
   return [
     ...[...causes].flatMap(([cause, frames]) => {
-      const { how, fix } = silences[cause]!
+      const { how, fix } = entryOf(silences, cause)!
       return about(frames, `A frame was loaded${how} and no beacon arrived, ${slots(frames)}`, fix)
     }),
     ...about(unrendered, `A frame sent beacons but no render, ${slots(unrendered)}`, renderFirst),

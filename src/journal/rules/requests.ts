@@ -16,6 +16,7 @@ import { variantFieldNames } from '../../contract/variant-fields.ts'
 import { pathPattern, withoutQuery } from '../../foundation/http.ts'
 import { isObject, valueAt } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
+import { entryOf } from '../../foundation/table-entry.ts'
 import { type Exchange, groupBy, isBeacon, routeOf, slotsOf, textAt, times } from '../journal.ts'
 import { type Finding, type Observed, over, refusals, refusedFor, ruleSet } from '../rule.ts'
 
@@ -252,11 +253,11 @@ export function fixOfValue(at: readonly PropertyKey[], expected: string, value: 
 function oldEvents(accepted: readonly Exchange[]): Finding[] {
   const groups = groupBy(accepted.filter(isBeacon), ({ request_body }) => {
     const event = textAt(request_body, 'event')
-    return event !== null && event in beaconEventSpellings ? event : null
+    return event !== null && Object.hasOwn(beaconEventSpellings, event) ? event : null
   })
   return [...groups].map(([event, requests]) => ({
     message: `The event ${event} is an old spelling, accepted ${times(requests.length)}.`,
-    fix: `Send ${beaconEventSpellings[event as keyof typeof beaconEventSpellings]}.`,
+    fix: `Send ${entryOf(beaconEventSpellings, event)}.`,
     requests,
   }))
 }
@@ -306,7 +307,7 @@ export function fieldMeant(wrong: string): string | null {
   const snake = wrong.replace(/[A-Z]/g, (letter, at: number) => `${at === 0 ? '' : '_'}${letter.toLowerCase()}`)
   if (topFields.includes(snake)) return snake
   if (measurementFields.includes(snake)) return `measurements.${snake}`
-  return Object.keys(namesElsewhere).find((name) => namesElsewhere[name]!.includes(snake)) ?? null
+  return Object.keys(namesElsewhere).find((name) => entryOf(namesElsewhere, name)!.includes(snake)) ?? null
 }
 
 /** Requests that failed inside the sandbox. For `svc doctor`; failures made by a fault rule are intended. */

@@ -5,7 +5,7 @@
 import { type ErrorCode, errorCodes } from '../../contract/errors.ts'
 import { v1 } from '../../contract/index.ts'
 import type { Provenance } from '../../contract/objects.ts'
-import { openapiDocument } from '../../contract/openapi.ts'
+import { openapiDocument } from '../../contract/openapi/document.ts'
 import { isObject } from '../../foundation/json.ts'
 import { provenances } from '../expect/contract.ts'
 import type { Difference } from '../result.ts'

@@ -22,6 +22,7 @@ import { endpointFields, type ListedField } from '../../contract/listing.ts'
 import { type Provenance, sourceOf } from '../../contract/objects.ts'
 import { retryAfterMs } from '../../foundation/http.ts'
 import { isObject, type Json, valueAt } from '../../foundation/json.ts'
+import { entryOf } from '../../foundation/table-entry.ts'
 import type { Check, Difference } from '../result.ts'
 
 interface SeenResponse {
@@ -261,8 +262,8 @@ function placementDifferences(endpoint: Endpoint, body: Json): Difference[] {
     ...equalFields.flatMap(([path, other]) => equal(path, other)),
     ...rule(
       'placement.render.media_type',
-      valueAt(placement, 'render.media_type') === mediaTypes[format],
-      mediaTypes[format] ?? 'known',
+      valueAt(placement, 'render.media_type') === entryOf(mediaTypes, format),
+      entryOf(mediaTypes, format) ?? 'known',
     ),
     ...rule('placement.render.aspect_ratio', valueAt(placement, 'render.aspect_ratio') === shape, shape),
     ...isNull(`placement.${format === 'clip' ? 'image_url' : 'video_url'}`),

@@ -8,6 +8,7 @@ import { reasonCodes } from '../../contract/errors.ts'
 import { acceptCodes } from '../../contract/resources/beacons.ts'
 import { isObject, type Json } from '../../foundation/json.ts'
 import { nearestName } from '../../foundation/nearest-name.ts'
+import { entryOf } from '../../foundation/table-entry.ts'
 import { operators } from '../expect/expectations.ts'
 import type { Place } from '../result.ts'
 import { commonFields, requestFields, type StepData } from '../steps/step-kind.ts'
@@ -239,7 +240,7 @@ function actionProblem(names: readonly string[], actions: readonly string[]): [m
     return [message, 'Make each its own step.']
   }
   const kinds = stepKinds.map((kind) => kind.name)
-  const others = names.filter((name) => !(name in commonFields) && !(name in requestFields))
+  const others = names.filter((name) => !Object.hasOwn(commonFields, name) && !Object.hasOwn(requestFields, name))
   const slip = others.map((name) => nearestName(name, kinds)).find((name) => name !== null)
   if (slip !== undefined) return [`${others.join(', ')} is not an action.`, `Did you mean ${slip}?`]
   return ['This step has no action.', `Known: ${kinds.join(', ')}.`]
@@ -322,7 +323,7 @@ function expectationProblems({ data, at }: LoadedStep): SuiteProblem[] {
   if (!isObject(expect)) return []
   const problems = walk(expect, ['expect'], (value, path) => (isObject(value) ? operatorProblems(value, path, at) : []))
   for (const reason of [expect.reason ?? []].flat()) {
-    if (typeof reason !== 'string' || reason.includes('{{') || reason in reasonCodes) continue
+    if (typeof reason !== 'string' || reason.includes('{{') || Object.hasOwn(reasonCodes, reason)) continue
     const isAccept = (acceptCodes as readonly string[]).includes(reason)
     const message = `${reason} is not ${isAccept ? 'the reason_code of an error' : 'a reason_code'}.`
     const hint = isAccept
@@ -337,7 +338,7 @@ function operatorProblems(value: { [name: string]: Json }, path: Path, at: Loade
   const names = Object.keys(value)
   if (!names.some((name) => name.startsWith('$'))) return []
   return names.flatMap((name) => {
-    const operator = operators[name]
+    const operator = entryOf(operators, name)
     if (operator === undefined) {
       const message = name.startsWith('$') ? `${name} is not an operator.` : `${name} is a field among operators.`
       return [{ place: at([...path, name]), message, hint: suggestion(name, Object.keys(operators)) }]

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { durationPattern, parseDuration, unitsMs } from '../../foundation/duration.ts'
 import { isObject, type Json, valueAt } from '../../foundation/json.ts'
+import { entryOf } from '../../foundation/table-entry.ts'
 
 /** The variables that every case has. */
 export const builtIns = {
@@ -106,15 +107,15 @@ async function evaluate(text: string, lookup: Lookup): Promise<Json> {
     throw new VariableError(`{{${text}}} needs a number, and ${name} is ${JSON.stringify(value)}.`)
   }
   const moved = steps.reduce<Json>((sum, { sign, amount }) => Number(sum) + sign * amount, value)
-  return filter === null ? moved : filters[filter]!(moved)
+  return filter === null ? moved : entryOf(filters, filter)!(moved)
 }
 
 function parseExpression(text: string): Expression | null {
   const [, name, path = '', sums = '', filter = null] = expression.exec(text) ?? []
-  if (name === undefined || (filter !== null && !(filter in filters))) return null
+  if (name === undefined || (filter !== null && !Object.hasOwn(filters, filter))) return null
   const steps = [...sums.matchAll(/([+-])\s*([\d.]+)(ms|s|m|h|d)?/g)].map(([, sign, count, unit]) => ({
     sign: sign === '-' ? (-1 as const) : (1 as const),
-    amount: Number(count) * (unit === undefined ? 1 : unitsMs[unit as keyof typeof unitsMs]),
+    amount: Number(count) * (unit === undefined ? 1 : entryOf(unitsMs, unit)!),
   }))
   return { name, path: path.slice(1), steps, filter }
 }

@@ -22,6 +22,7 @@ import { copyFile as copyBytes, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import Database from 'better-sqlite3'
 import { limits } from '../../../../src/contract/limits.ts'
 import { isJournaled } from '../../../../src/contract/own-requests.ts'
@@ -29,6 +30,7 @@ import { createFolder, createPrivate, renameOver } from '../../../../src/foundat
 import { ownerOnly } from '../../../../src/foundation/permissions.ts'
 import { SandboxError } from '../../../sandbox-error.ts'
 import {
+  type PreparedState,
   type ReceivedState,
   type Refusal,
   type SnapshotRow,
@@ -40,7 +42,7 @@ import { type Check, checkFile, copyFile, findRowProblem } from '../file-work.ts
 import type { Connection } from '../group-commit.ts'
 import { applicationId, migrations } from '../migrations.ts'
 import { openDatabase } from '../open.ts'
-import { type MemoryState, schemaOf, stateProblem } from '../state.ts'
+import { changed, type MemoryState, schemaOf, stateProblem } from '../state.ts'
 
 interface SnapshotOptions {
   path: string
@@ -64,9 +66,13 @@ export function snapshotMethods(
   const { memory } = options
   const copies = snapshotFolder(connection, options)
 
-  const replace = async (path: string, at_ms: number): Promise<void> => {
-    if (memory === null) return options.replaceFile(path, at_ms)
-    await memory.replaceWith(connection, path, (exchanges) => options.onReplaced(at_ms, exchanges))
+  const prepare = async (path: string): Promise<PreparedState> => {
+    if (memory === null) return { replace: (at_ms) => options.replaceFile(path, at_ms), discard: async () => {} }
+    const next = await memory.prepare(connection, path)
+    return {
+      replace: async (at_ms) => next.replace((exchanges) => options.onReplaced(at_ms, exchanges)),
+      discard: async () => next.discard(),
+    }
   }
 
   return {
@@ -85,29 +91,41 @@ export function snapshotMethods(
       listSnapshots: async () => copies.list(),
       deleteSnapshot: async (name) => copies.delete(name),
 
-      async restoreSnapshot(name, at_ms) {
+      async prepareSnapshot(name) {
         const found = copies.find(name)
         if (found === null) return 'missing'
         const refusal = await refusalOf(found.path, 'quick_check')
         if (refusal !== null) return refusal
         const { path, ...snapshot } = found
         if (snapshot.schema_version === migrations.length) {
-          await replace(path, at_ms)
-          return { status: 'restored', snapshot }
+          const { replace, discard } = await prepare(path)
+          const replaceUnchanged = async (at_ms: number) => {
+            if (!isDeepStrictEqual(copies.find(name), found)) throw changed('the snapshot')
+            await replace(at_ms)
+          }
+          return { status: 'prepared', snapshot, replace: replaceUnchanged, discard }
         }
         // A copy is migrated, not the snapshot itself.
         const folder = copies.folder()
         const working = join(folder, 'state.db')
-        await copyBytes(path, working)
         try {
+          await copyBytes(path, working)
           const { db, close } = openDatabase(working, options.pid)
           const problem = stateProblem(db, false)
           close()
-          if (problem !== null) return invalid(problem)
-          await replace(working, at_ms)
-          return { status: 'restored', snapshot }
-        } finally {
+          if (problem !== null) {
+            await copies.remove(folder)
+            return invalid(problem)
+          }
+          const { replace, discard } = await prepare(working)
+          const discardAll = async () => {
+            await discard()
+            await copies.remove(folder)
+          }
+          return { status: 'prepared', snapshot, replace, discard: discardAll }
+        } catch (error) {
           await copies.remove(folder)
+          throw error
         }
       },
 
@@ -117,7 +135,7 @@ export function snapshotMethods(
       },
 
       async receiveState(bytes) {
-        return receiveFile(bytes, { folder: copies.folder(), pid: options.pid, open: options.open, replace })
+        return receiveFile(bytes, { folder: copies.folder(), pid: options.pid, open: options.open, prepare })
       },
     },
   }
@@ -222,11 +240,11 @@ interface Receiver {
   pid: number
   /** Opens the file as a store. */
   open(path: string): Store
-  /** Replaces the whole state with the file. */
-  replace(path: string, at_ms: number): Promise<void>
+  /** Prepares the file to replace the whole state. */
+  prepare(path: string): Promise<PreparedState>
 }
 
-/** Writes the bytes of a state to a file and opens it: nothing changes before `replace`. */
+/** Writes the bytes of a state to a file and opens it: nothing changes before it replaces the state. */
 export async function receiveFile(
   bytes: AsyncIterable<Uint8Array>,
   receiver: Receiver,
@@ -269,9 +287,9 @@ async function openReceived(path: string, receiver: Receiver): Promise<ReceivedS
   return {
     status: 'received',
     store,
-    async replace(at_ms) {
+    async prepare() {
       await store.close()
-      await receiver.replace(path, at_ms)
+      return receiver.prepare(path)
     },
     async discard() {
       await store.close()

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Json } from '../foundation/json.ts'
-import { type Endpoint, failuresOf, isControlPlane } from './endpoint.ts'
-import { ErrorBody, ReasonCode } from './errors.ts'
-import { encodeId, formatKey } from './ids.ts'
-import { contract, type EndpointId, schemaName } from './index.ts'
-import { openapiDocument } from './openapi.ts'
-import { examples } from './openapi-components.ts'
+import type { Json } from '../../foundation/json.ts'
+import { type Endpoint, failuresOf, isControlPlane } from '../endpoint.ts'
+import { ErrorBody, ReasonCode } from '../errors.ts'
+import { encodeId, formatKey } from '../ids.ts'
+import { contract, type EndpointId, schemaName } from '../index.ts'
+import { examples } from './components.ts'
+import { openapiDocument } from './document.ts'
 
 type Node = { [key: string]: Json }
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../foundation/json.ts'
+import type { Json, JsonObject } from '../../foundation/json.ts'
 import {
   type Credential,
   type Endpoint,
@@ -8,10 +8,10 @@ import {
   isControlPlane,
   type ResponseHeader,
   responseHeaders,
-} from './endpoint.ts'
-import { ApiError, errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
-import { contract, type EndpointId, v1 } from './index.ts'
-import { examples, openapiSchemas, pascalCase, type Schemas } from './openapi-components.ts'
+} from '../endpoint.ts'
+import { ApiError, errorCodes, type ReasonCode, reasonCodes } from '../errors.ts'
+import { contract, type EndpointId, v1 } from '../index.ts'
+import { examples, openapiSchemas, pascalCase, type Schemas } from './components.ts'
 import { parameterExample } from './parameter-examples.ts'
 
 type Part = 'v1' | 'sandbox'
@@ -89,7 +89,7 @@ function usedTags(endpoints: readonly Endpoint[]): Json[] {
 function tagOf(endpoint: Endpoint): string {
   if (!isControlPlane(endpoint)) return endpoint.stability === 'deprecated' ? 'deprecated' : 'v1'
   const name = `sandbox-${endpoint.id.slice(0, endpoint.id.indexOf('.'))}`
-  return name in tags ? name : 'sandbox'
+  return Object.hasOwn(tags, name) ? name : 'sandbox'
 }
 
 type Components = Readonly<Record<string, Readonly<Record<string, JsonObject>>>>

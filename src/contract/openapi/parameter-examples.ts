@@ -1,4 +1,5 @@
 /** An example of every parameter of a path, query and header, for the OpenAPI document. The sandbox accepts each. */
+import { entryOf } from '../../foundation/table-entry.ts'
 
 /** By name, or by endpoint and name where another value belongs. */
 const examples: Readonly<Record<string, string | number>> = {
@@ -61,7 +62,7 @@ const examples: Readonly<Record<string, string | number>> = {
 
 /** Returns the example of a parameter. @throws Error for one that has none yet */
 export function parameterExample(endpoint_id: string, name: string): string | number {
-  const found = [`${endpoint_id} ${name}`, name].find((key) => Object.hasOwn(examples, key))
+  const found = entryOf(examples, `${endpoint_id} ${name}`) ?? entryOf(examples, name)
   if (found === undefined) throw new Error(`The parameter ${name} of ${endpoint_id} has no example: add one here.`)
-  return examples[found]!
+  return found
 }

@@ -1,0 +1,122 @@
+/** A state is checked and copied while requests go on; only its replacement makes them wait. */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect, test, vi } from 'vitest'
+import { openSqliteStore } from '../../sandbox/store/sqlite/index.ts'
+import { backgroundCheckpoints } from '../../sandbox/store/sqlite/write-ahead-log.ts'
+import type { PreparedState, Store } from '../../sandbox/store/store.ts'
+import { temporaryDirectory } from '../temporary.ts'
+
+const event = (at_ms: number) => ({ type: 'job.created' as const, at_ms, project_id: null, slot_id: null, ref: null })
+
+function open(place: string): Store {
+  return openSqliteStore({
+    ...{ path: place === 'file' ? join(temporaryDirectory(), 'one.db') : ':memory:', pid: process.pid, now_ms: 1 },
+    ...{
+      journal_limit: 100,
+      event_limit: 100,
+      sha256Hex: (text) => text,
+      report: (error) => expect.fail(String(error)),
+    },
+    seed: { projects: [], catalogue: { sha256: 'a', demand: '{}' } },
+  })
+}
+
+async function prepared(store: Store): Promise<PreparedState> {
+  const found = await store.prepareSnapshot('kept')
+  if (found === 'missing' || found.status === 'refused') throw new Error('the snapshot cannot be restored')
+  return found
+}
+
+const times = async (store: Store) => (await store.events(0, 100)).map(({ at_ms }) => at_ms)
+
+test.each(['memory', 'file'])(
+  'in %s, what is written while a snapshot is prepared is seen until it is restored',
+  async (place) => {
+    const store = open(place)
+    try {
+      await store.appendEvent(event(1))
+      await store.saveSnapshot('kept', false)
+      const preparing = prepared(store)
+      await store.appendEvent(event(2))
+      const next = await preparing
+      await store.appendEvent(event(3))
+      expect(await times(store)).toEqual([1, 2, 3])
+      await next.replace(9)
+      await next.discard()
+      expect(await times(store)).toEqual([1, 9])
+      const again = await prepared(store)
+      await again.discard()
+      await store.appendEvent(event(10))
+      expect(await times(store)).toEqual([1, 9, 10])
+    } finally {
+      await store.close()
+    }
+  },
+)
+
+test('in memory, a state that was prepared before a reset replaces nothing, and the reset one is in force', async () => {
+  const store = open('memory')
+  try {
+    await store.appendEvent(event(1))
+    await store.saveSnapshot('kept', false)
+    const [one, other] = [await prepared(store), await prepared(store)]
+    await store.reset(5)
+    await expect(one.replace(9)).rejects.toThrow('the state was replaced in the meantime')
+    await Promise.all([one.discard(), other.discard()])
+    await store.appendEvent(event(6))
+    expect(await times(store)).toEqual([5, 6])
+    const next = await prepared(store)
+    await next.replace(9)
+    expect(await times(store)).toEqual([1, 9])
+  } finally {
+    await store.close()
+  }
+})
+
+test('a snapshot that was saved again or deleted since it was prepared is not restored', async () => {
+  const store = open('file')
+  try {
+    await store.saveSnapshot('kept', false)
+    const first = await prepared(store)
+    await store.appendEvent(event(1))
+    await store.saveSnapshot('kept', true)
+    await expect(first.replace(9)).rejects.toThrow('the snapshot was replaced in the meantime')
+    const second = await prepared(store)
+    await store.deleteSnapshot('kept')
+    await expect(second.replace(9)).rejects.toThrow('the snapshot was replaced in the meantime')
+    expect(await times(store)).toEqual([1])
+  } finally {
+    await store.close()
+  }
+})
+
+test('a whole state in the log is copied by the thread alone, the short rest of a long log where the commits are', async () => {
+  const path = join(temporaryDirectory(), 'log.db')
+  const db = new Database(path)
+  db.pragma('journal_mode = WAL')
+  db.exec('CREATE TABLE one (bytes)')
+  const writer = new Database(path)
+  writer.pragma('wal_autocheckpoint = 0')
+  const writePages = (pages: number) => writer.prepare('INSERT INTO one VALUES (zeroblob(?))').run(pages * 4_096)
+  const checkpoints = backgroundCheckpoints(db, path, (error) => expect.fail(String(error)))
+  const pragma = vi.spyOn(db, 'pragma')
+  const size = () => statSync(path).size
+  for (let turn = 1; turn <= 2; turn++) {
+    writePages(7_000)
+    checkpoints.committed(7_000)
+    await expect.poll(size, { timeout: 20_000 }).toBeGreaterThan(turn * 7_000 * 4_096)
+    // The thread has copied the log; its message follows.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(pragma.mock.calls).toEqual([])
+  }
+  const short = () => {
+    checkpoints.committed(1)
+    return pragma.mock.calls
+  }
+  await expect.poll(short, { timeout: 20_000 }).toEqual([['wal_checkpoint(PASSIVE)']])
+  await checkpoints.close()
+  writer.close()
+  db.close()
+})
