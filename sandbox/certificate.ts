@@ -40,6 +40,8 @@ export function readCertificate({ cert, key }: TlsFiles): X509Certificate {
     throw invalid('The TLS key does not belong to the certificate.', 'Give the two files that were made together.')
   }
   refuseWeak(privateKey)
+  // Some builds of OpenSSL accept it all the same. Node before 24.9 does not tell.
+  if (/sha1|md5/i.test(certificate.signatureAlgorithm ?? '')) throw unusableFiles(weakHash)
   refuseUnusable({ cert, key })
   return certificate
 }
@@ -69,13 +71,19 @@ function refuseUnusable({ cert, key }: TlsFiles): void {
   } catch (cause) {
     const { code = '' } = cause as NodeJS.ErrnoException
     const reason = unusable.find(([codes]) => codes.test(code))?.[1] ?? 'TLS does not accept them'
-    throw invalid(`The TLS certificate and its key cannot be used: ${reason}.`, makeBoth, cause)
+    throw unusableFiles(reason, cause)
   }
 }
 
+function unusableFiles(reason: string, cause?: unknown): SandboxError {
+  return invalid(`The TLS certificate and its key cannot be used: ${reason}.`, makeBoth, cause)
+}
+
+const weakHash = 'the certificate is signed with a hash that is too weak'
+
 const unusable: readonly (readonly [RegExp, string])[] = [
   [/KEY_TOO_SMALL/, 'a key is too weak'],
-  [/MD_TOO_WEAK/, 'the certificate is signed with a hash that is too weak'],
+  [/MD_TOO_WEAK/, weakHash],
   [/UNSUPPORTED|UNKNOWN_CERTIFICATE_TYPE|NO_SUITABLE/, 'TLS has no such kind of key'],
 ]
 

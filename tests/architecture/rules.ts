@@ -269,6 +269,7 @@ export function platformReadings({ path, text, nodes }: Source): string[] {
 const platformFiles = new Set([
   'src/main.ts',
   // Defaults of parameters.
+  'sandbox/certificate.ts',
   'src/foundation/permissions.ts',
   'src/foundation/programs.ts',
   'src/testing/running-app.ts',
