@@ -202,7 +202,7 @@ const base = `
 @media (prefers-color-scheme:dark){:root:not([data-scheme=light]){${dark}}}
 :root[data-scheme=dark]{color-scheme:dark;${dark}}
 :root[data-scheme=light]{color-scheme:light}
-@media (prefers-contrast:more){:root{--soft:var(--ink);--line:var(--ink);--edge:var(--ink)}}
+@media (prefers-contrast:more){:root:root{--soft:var(--ink);--line:var(--ink);--edge:var(--ink)}}
 *,*::before,*::after{box-sizing:border-box}
 html,body{margin:0;background:transparent}
 body{color:var(--ink);font:400 .875rem/1.45 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;-webkit-text-size-adjust:100%;text-size-adjust:100%}

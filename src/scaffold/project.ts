@@ -18,7 +18,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, posix, relative, resolve, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import validatePackageName from 'validate-npm-package-name'
@@ -166,7 +166,8 @@ function sourcesOf(template: Template): Map<string, string> {
   for (const [layer, folders] of Object.entries(layers)) {
     const folder = folders[template.name]
     if (folder === undefined) continue
-    for (const file of filesWithin(join(shared, layer))) sources.set(`${folder}/${file}`, join(shared, layer, file))
+    for (const file of filesWithin(join(shared, layer)))
+      sources.set(posix.join(folder, file), join(shared, layer, file))
   }
   for (const file of filesWithin(template.directory)) sources.set(file, join(template.directory, file))
   return sources

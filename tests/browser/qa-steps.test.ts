@@ -124,7 +124,6 @@ const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
     /^pixels a like a\.png: "none"$/,
   ],
   'a page that was never opened': ['- page: { wait: 1ms }', /^No page is open: an earlier step must be browser\.$/],
-  'a response that no step has': [`${empty}  do: { mount: nobody }`, /^There is no response named nobody to mount/],
   'code that throws': [
     `${empty}  do: { run: "throw new RangeError('mine')" }`,
     /^The code of run threw RangeError: mine/,

@@ -54,8 +54,8 @@ test('beyond loopback it needs a token, and a token that may only read changes n
 
 test('requests go on while a batch of calls checks the largest texts', async () => {
   await using on = await stage()
-  const slowest = `{${Array.from({ length: 17_000 }, (_, index) => `"a${index}":1`).join()}}`
-  const widest = `[${Array(66_000).fill('{}').join()}]`
+  const slowest = `{"event":"render",${Array.from({ length: 17_000 }, (_, index) => `"a${index}":1`).join()}}`
+  const widest = `[{"event":"render"},${Array(66_000).fill('{}').join()}]`
   const calls = [slowest, widest, slowest, widest].map((text, id) => ({
     ...message('lint_beacons'),
     id,

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../temporary.ts'
 import { checkout } from './unpack.ts'
 
-const python = join(checkout, 'templates/python-server/python.mjs')
+const python = join(checkout, 'templates/_shared/python-run/python.mjs')
 /** Node, and what the package or a dependency of the template brings. */
 const everywhere = ['next', 'node', 'npm', 'playwright', 'svc', 'tsc', 'vite', 'vitest']
 

@@ -9,6 +9,7 @@ import { X509Certificate } from 'node:crypto'
 import { linkSync, readFileSync, rmSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
+import { EncodingError } from '../../foundation/encoding.ts'
 import { createFolder, renameOver, replaceFile, writePrivate } from '../../foundation/file-system.ts'
 import { ownerOnly } from '../../foundation/permissions.ts'
 import { type SystemError, systemReason } from '../../foundation/system-error.ts'
@@ -47,7 +48,10 @@ function readPem(path: string, flag: string): string {
   try {
     return readTextFileSync(path)
   } catch (error) {
-    const message = `${flag}: ${path} cannot be read: ${systemReason(error as SystemError)}.`
+    const message =
+      error instanceof EncodingError
+        ? `${flag}: ${path} is no PEM file. ${error.message}.`
+        : `${flag}: ${path} cannot be read: ${systemReason(error as SystemError)}.`
     throw new CliError('usage', 'certificate_unreadable', message, 'Give a PEM file.')
   }
 }

@@ -296,7 +296,7 @@ function withCurrentFlags(args: readonly string[]): string[] {
   const own = args.includes('--') ? args.indexOf('--') : args.length
   return args.map((word, index) => {
     const [name = ''] = word.split('=', 1)
-    const current = index < own && entryOf(earlierFlags, name)
+    const current = index < own ? entryOf(earlierFlags, name) : undefined
     return current === undefined ? word : current + word.slice(name.length)
   })
 }
