@@ -2,7 +2,7 @@
 import type { Output } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Contract } from '../../src/contract/index.ts'
-import type { Refusal } from '../store/store.ts'
+import { isReplaced, type PreparedState, type Refusal } from '../store/store.ts'
 import type { Operation, Services } from './context.ts'
 import { verifyChains } from './evidence.ts'
 import { restoreClock } from './sandbox.ts'
@@ -25,15 +25,14 @@ export const saveSnapshot: Operation<Contract['snapshots.save']> = async ({ stor
 }
 
 export const restoreSnapshot: Operation<Contract['snapshots.restore']> = async (services, { now_ms }, { params }) => {
-  const found = await services.store.prepareSnapshot(params.name)
-  if (found === 'missing') throw missing(params.name)
-  if (found.status === 'refused') throw refused(`The snapshot ${params.name}`, found)
-  try {
-    await replaceState(services, () => found.replace(now_ms))
-    return found.snapshot
-  } finally {
-    await found.discard()
+  const prepare = async () => {
+    const found = await services.store.prepareSnapshot(params.name)
+    if (found === 'missing') throw missing(params.name)
+    if (found.status === 'refused') throw refused(`The snapshot ${params.name}`, found)
+    return found
   }
+  const { snapshot } = await replaceBy(prepare, (found) => replaceState(services, () => found.replace(now_ms)))
+  return snapshot
 }
 
 export const deleteSnapshot: Operation<Contract['snapshots.delete']> = async ({ store }, _context, { params }) => {
@@ -54,15 +53,34 @@ export async function importState(
   if (received.status === 'refused') throw refused('The file', received)
   try {
     const chains = await chainsOf({ ...services, store: received.store })
-    const prepared = await received.prepare()
-    try {
-      await services.drainLock.run(() => replaceState(services, () => prepared.replace(now_ms)))
-    } finally {
-      await prepared.discard()
-    }
+    const replace = (prepared: PreparedState) =>
+      services.drainLock.run(() => replaceState(services, () => prepared.replace(now_ms)))
+    await replaceBy(() => received.prepare(), replace)
     return { ok: true, ...chains }
   } finally {
     await received.discard()
+  }
+}
+
+/** How often a state is prepared again when another one has replaced the present one in the meantime. */
+const mostTries = 10
+
+/** Prepares a state, and replaces the present one by it. Of several at a time each takes its turn, the last one stays. */
+async function replaceBy<State extends PreparedState>(
+  prepare: () => Promise<State>,
+  replace: (prepared: State) => Promise<void>,
+): Promise<State> {
+  for (let tries = 1; ; tries += 1) {
+    let prepared: State | undefined
+    try {
+      prepared = await prepare()
+      await replace(prepared)
+      return prepared
+    } catch (error) {
+      if (!isReplaced(error) || tries === mostTries) throw error
+    } finally {
+      await prepared?.discard()
+    }
   }
 }
 

@@ -136,6 +136,14 @@ export class StorageError extends Error {
   }
 }
 
+/** Another state has become the present one since this one was prepared. The cause of a StorageError. */
+export class StateReplaced extends Error {}
+
+/** Whether something was refused because another state has become the present one: prepared again, it may be done. */
+export function isReplaced(error: unknown): boolean {
+  return error instanceof StorageError && error.cause instanceof StateReplaced
+}
+
 /** An unclean shutdown has damaged the database. The message is a warning to read, not to parse. */
 export class DamageWarning extends Error {
   constructor(message: string) {

@@ -106,7 +106,10 @@ function isOwn({ request_headers }: Exchange): boolean {
  * serves pages of the integration too.
  */
 function originsOf(url: string): ReadonlySet<string> {
-  const { origin, hostname } = new URL(url)
+  const address = URL.parse(url)
+  // A service that says it is a sandbox may say anything.
+  if (address === null) return new Set()
+  const { origin, hostname } = address
   const names = isLoopback(hostname) ? [hostname, '127.0.0.1', 'localhost'] : [hostname]
   return new Set(names.map((name) => origin.replace(hostname, name)))
 }

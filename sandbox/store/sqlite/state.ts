@@ -10,7 +10,7 @@ import { FaultDraft } from '../../../src/contract/resources/faults.ts'
 import { ProjectSettings, withDefaults } from '../../../src/contract/resources/projects.ts'
 import { latest_ms } from '../../../src/contract/resources/sandbox.ts'
 import { isObject, type Json, parseJson } from '../../../src/foundation/json.ts'
-import { type Seed, StorageError } from '../store.ts'
+import { type Seed, StateReplaced, StorageError } from '../store.ts'
 import type { Connection } from './group-commit.ts'
 import { openDatabase } from './open.ts'
 
@@ -245,7 +245,7 @@ interface PreparedMemory {
 
 /** Something else was replaced while a state was prepared: nothing has changed, and it can be sent again. */
 export function changed(what: string): StorageError {
-  return new StorageError(new Error(`${what} was replaced in the meantime`), 'write', 1)
+  return new StorageError(new StateReplaced(`${what} was replaced in the meantime`), 'write', 1)
 }
 
 /** Moves the tables of a new database in memory, which have no rows yet, into a state that is attached to it. */
@@ -317,8 +317,10 @@ export function memoryState(db: Database.Database): MemoryState {
           }
         }
       } catch (error) {
+        // Another state that became the present one has detached it, and nothing can be read of it.
+        const isGone = !prepared.has(next)
         discard()
-        throw error
+        throw isGone ? changed('the state') : error
       } finally {
         connection.runExclusive(() => detach(source))
       }
