@@ -23,7 +23,7 @@ export function createFilter(): Filter {
 }
 
 /** Rows that one part of a list reads in the order of ids. */
-const rowsAtOnce = 2_000
+const rowsAtOnce = 600
 /** Rows that one part reads by an index, each from another page. */
 export const mostFound = 1_000
 
