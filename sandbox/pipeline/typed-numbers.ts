@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod'
 import { isExactNumber } from '../../src/foundation/exact-numbers.ts'
+import { entryOf } from '../../src/foundation/table-entry.ts'
 
 type Schema = z.core.$ZodType
 
@@ -20,12 +21,8 @@ export function withTypedNumbers(schema: Schema, value: unknown): unknown {
   }
   if (def.type !== 'object' && def.type !== 'record') return value
   const entries = Object.entries(value).map(([name, inner]): [string, unknown] => {
-    const field = def.type === 'record' ? def.valueType : (ownField(def.shape, name) ?? def.catchall)
+    const field = def.type === 'record' ? def.valueType : (entryOf(def.shape, name) ?? def.catchall)
     return [name, field === undefined ? inner : withTypedNumbers(field as Schema, inner)]
   })
   return Object.fromEntries(entries)
-}
-
-function ownField(shape: Readonly<Record<string, Schema>>, name: string): Schema | undefined {
-  return Object.hasOwn(shape, name) ? shape[name] : undefined
 }

@@ -55,7 +55,7 @@ test.each([
   ['UND_ERR_SOCKET', 'other side closed', 'it closed the connection without a response'],
   ['HPE_INVALID_CONSTANT', 'Parse Error: Expected HTTP/', 'its response is not HTTP'],
   ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', opensslLine.replace('wrong version number', 'handshake failure'), 'TLS'],
-])('%s is told without the line of its library', (code, line, words) => {
+])('%s is named without the line of its library', (code, line, words) => {
   for (const { message } of failures('http://127.0.0.1:4010', code, line)) {
     expect(message).toMatch(/^http:\/\/127\.0\.0\.1:4010 cannot be reached: [^\n]+\.$/)
     expect(message).toContain(words)

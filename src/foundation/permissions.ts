@@ -12,7 +12,7 @@ export const ownerOnly = { file: 0o600, folder: 0o700 } as const
 
 /** Beside the owner, as in a profile: the system, and administrators, who can take any file. */
 const others = ['S-1-5-18', 'S-1-5-32-544']
-/** Stands for whoever owns the file, where `whoami` does not show the user. */
+/** The owner of the file, where `whoami` does not show the user. */
 const ownerRights = 'S-1-3-4'
 
 /**

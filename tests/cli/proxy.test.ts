@@ -19,6 +19,20 @@ const proxy = createServer((request, response) => {
 const started: Running[] = []
 let env: Record<string, string> = {}
 
+/** Runs a module in a process of its own. Resolves with what it printed. */
+async function outputOf(script: string, environment: Record<string, string>): Promise<string> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  await once(child, 'close')
+  return text
+}
+
 beforeAll(async () => {
   await once(proxy.listen(0, '127.0.0.1'), 'listening')
   const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
@@ -69,16 +83,7 @@ test('the client library reaches loopback directly, and follows its caller’s f
     console.log((await client.health.live()).ok)
     const away = createClient({ base_url: 'http://service.invalid' })
     console.log(await away.health.live().then(() => 'direct', () => 'proxied'))`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let text = ''
-  child.stdout.on('data', (chunk) => {
-    text += chunk
-  })
-  await once(child, 'close')
-  expect(text).toBe('true\nproxied\n')
+  expect(await outputOf(script, env)).toBe('true\nproxied\n')
   // The service elsewhere takes the proxy, which shows that this one is used at all.
   expect(received.splice(0)).toEqual([expect.stringContaining('service.invalid')])
 })
@@ -100,17 +105,8 @@ test.each([['http'], ['https', '--tls']])(
     console.log(decision.status, polls.length)
     process.exit()`
     const trusted = certificate === undefined ? {} : { NODE_EXTRA_CA_CERTS: certificate }
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-      env: { ...env, ...trusted },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    let text = ''
-    child.stdout.on('data', (chunk) => {
-      text += chunk
-    })
-    await once(child, 'close')
     // One poll, after the announcement: without a socket it would poll twice, and then with pauses.
-    expect(text).toBe('ready 1\n')
+    expect(await outputOf(script, { ...env, ...trusted })).toBe('ready 1\n')
     expect(received).toEqual([])
   },
 )

@@ -33,7 +33,7 @@ async function thrown(error: unknown): Promise<{ exit_code: number; stderr: stri
   return { exit_code: await runCommand([command], () => '', ['fail'], host), stderr: stderr.text }
 }
 
-describe('a failure of the system is told in a sentence, with what to do', () => {
+describe('a failure of the system is a sentence that says what to do', () => {
   test.each([...names])('%s', async (code) => {
     const causes = [systemError(code), new TypeError('fetch failed', { cause: systemError(code) })]
     for (const cause of [...causes, new AggregateError([systemError(code)])]) {

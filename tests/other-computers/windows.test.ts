@@ -3,11 +3,10 @@
  * Windows' in two ways, by itself: it reads variables a second time in what `%*` stands for, and it does not run the
  * scripts that npm writes into `node_modules/.bin`. No test depends on either.
  */
-import { once } from 'node:events'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, inject, test, vi } from 'vitest'
+import { freePort } from '../cli/process.ts'
 import { temporaryDirectory } from '../temporary.ts'
 import { Computer } from './run.ts'
 
@@ -122,12 +121,3 @@ test('the server of the template browser-chat serves its page and its settings',
   }
   expect((await ended).code).toBe(3)
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}

@@ -1,4 +1,4 @@
-/** The workflow for whoever hosts a checkout: what it runs is what the README says, on each kind of computer. */
+/** The workflow file for hosted checkouts: what it runs is what the README says, on each kind of computer. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -43,7 +43,7 @@ test.each([
   ['SQLITE_FULL', 'cannot be written: the disk is full.'],
   ['SQLITE_PERM', 'cannot be opened: permission denied.'],
   ['SQLITE_IOERR_NOMEM', 'cannot be opened: there is not enough memory.'],
-])('%s is told in words', (code, words) => {
+])('%s is named in words', (code, words) => {
   const path = join(temporaryDirectory(), 'sandbox.db')
   expect((explain(new Database.SqliteError('', code), path) as Error).message).toBe(`${path} ${words}`)
 })

@@ -17,7 +17,7 @@ export class StepTime {
 
   /**
    * Does work of svc's own, such as opening a page in the browser, which says nothing about what is tested: the time begins
-   * anew after it. Such work has a limit of its own.
+   * again after it. Such work has a limit of its own.
    */
   async after<Value>(work: () => Promise<Value>): Promise<Value> {
     this.end()
