@@ -61,15 +61,33 @@ test('in memory, a state that was prepared before a reset replaces nothing, and 
   try {
     await store.appendEvent(event(1))
     await store.saveSnapshot('kept', false)
-    const [one, other] = [await prepared(store), await prepared(store)]
+    const one = await prepared(store)
     await store.reset(5)
     await expect(one.replace(9)).rejects.toThrow('the state was replaced in the meantime')
-    await Promise.all([one.discard(), other.discard()])
+    await one.discard()
     await store.appendEvent(event(6))
     expect(await times(store)).toEqual([5, 6])
     const next = await prepared(store)
     await next.replace(9)
     expect(await times(store)).toEqual([1, 9])
+  } finally {
+    await store.close()
+  }
+})
+
+test('in memory, many restores at a time each take their turn', async () => {
+  const store = open('memory')
+  try {
+    await store.appendEvent(event(1))
+    await store.saveSnapshot('kept', false)
+    const restore = async (at_ms: number) => {
+      const next = await prepared(store)
+      await next.replace(at_ms)
+      await next.discard()
+    }
+    // SQLite attaches ten databases at most.
+    await Promise.all(Array.from({ length: 20 }, (_, turn) => restore(turn + 2)))
+    expect(await times(store)).toHaveLength(2)
   } finally {
     await store.close()
   }

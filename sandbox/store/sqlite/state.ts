@@ -228,7 +228,10 @@ export interface MemoryState {
   copyTo(path: string): Promise<void>
   /** Replaces the whole state with an empty one. */
   clear(): void
-  /** Copies the state in a file beside the present one, piece by piece between other requests. */
+  /**
+   * Copies the state in a file beside the present one, piece by piece between other requests. One at a time: the next one
+   * waits until this one is discarded.
+   */
   prepare(connection: Connection, path: string): Promise<PreparedMemory>
 }
 
@@ -239,7 +242,7 @@ interface PreparedMemory {
    * @throws StorageError when another state has become the present one since
    */
   replace(replaced: (exchanges: number) => void): void
-  /** Detaches it, unless it is the present one. */
+  /** Detaches it, unless it is the present one. Call it once, whatever happened. */
   discard(): void
 }
 
@@ -265,12 +268,12 @@ export function memoryState(db: Database.Database): MemoryState {
   }
   let present = attach()
   const detach = (schema: string) => db.exec(`DETACH ${schema}`)
-  /** States that are being prepared. Tables are found in the state that was attached first, so none may outlive the present one. */
-  const prepared = new Set<string>()
+  /** The state that is being prepared. Tables are found in the state attached first, so it cannot outlive the present one. */
+  let prepared: string | null = null
+  let lastPrepared = Promise.resolve()
   const becomePresent = (next: string) => {
-    prepared.delete(next)
-    for (const other of prepared) detach(other)
-    prepared.clear()
+    if (prepared !== null && prepared !== next) detach(prepared)
+    prepared = null
     detach(present)
     present = next
   }
@@ -297,37 +300,49 @@ export function memoryState(db: Database.Database): MemoryState {
     },
     clear: () => becomePresent(attach()),
     async prepare(connection, path) {
+      const { promise: discarded, resolve: free } = Promise.withResolvers<void>()
+      const before = lastPrepared
+      lastPrepared = discarded
+      await before
       let next = ''
       let exchanges = 0
-      connection.runExclusive(() => {
-        next = attach()
-        prepared.add(next)
-      })
-      const source = `source_of_${next}`
-      const discard = () => connection.runExclusive(() => prepared.delete(next) && detach(next))
-      connection.runExclusive(() => db.prepare(`ATTACH ? AS ${source}`).run(path))
+      const discard = () => {
+        connection.runExclusive(() => {
+          if (prepared !== next) return
+          prepared = null
+          detach(next)
+        })
+        free()
+      }
       try {
-        for (const table of tablesOf(db, next)) {
-          for (const copyPiece of piecesOfTable(db, table, source, next)) {
-            const rows = await connection.write(() => {
-              if (!prepared.has(next)) throw changed('the state')
-              return copyPiece()
-            })
-            if (table === 'exchange') exchanges += rows
+        connection.runExclusive(() => {
+          next = attach()
+          prepared = next
+          db.prepare('ATTACH ? AS source').run(path)
+        })
+        try {
+          for (const table of tablesOf(db, next)) {
+            for (const copyPiece of piecesOfTable(db, table, 'source', next)) {
+              const rows = await connection.write(() => {
+                if (prepared !== next) throw changed('the state')
+                return copyPiece()
+              })
+              if (table === 'exchange') exchanges += rows
+            }
           }
+        } finally {
+          connection.runExclusive(() => detach('source'))
         }
       } catch (error) {
         // Another state that became the present one has detached it, and nothing can be read of it.
-        const isGone = !prepared.has(next)
+        const isGone = next !== '' && prepared !== next
         discard()
         throw isGone ? changed('the state') : error
-      } finally {
-        connection.runExclusive(() => detach(source))
       }
       return {
         replace(replaced) {
           connection.runExclusive(() => {
-            if (!prepared.has(next)) throw changed('the state')
+            if (prepared !== next) throw changed('the state')
             becomePresent(next)
             replaced(exchanges)
           })
