@@ -105,7 +105,8 @@ function parse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseRe
 
 /**
  * Returns a body, which may have exact numbers if `isExact`, as its schema parses it. A field in the wrong place is
- * refused, with the right place in the error, unless an old client sent it. Other unknown fields are ignored with a warning where the endpoint says so (A14, C02).
+ * refused, with the right place in the error, unless an old client sent it. Other unknown fields are ignored with a
+ * warning where the endpoint says so (A14, C02).
  * Null in an optional field of the API is the field left out, with a warning (A101).
  * @throws ApiError 400
  */

@@ -2,8 +2,8 @@
 
 /**
  * The User-Agents of what svc itself sends: the command line, agents' tools, `svc qa run` (its pages add theirs to that
- * of the browser), the inspector, and the backend of the demo. Reports do not count these requests as those of an integration, whatever their
- * status.
+ * of the browser), the inspector, and the backend of the demo. Reports do not count these requests as those of an
+ * integration, whatever their status.
  */
 export const ownAgents = {
   command_line: 'svc/',

@@ -5,9 +5,8 @@
  * commit.
  *
  * A write that throws is left out and the others run again, so a write must change nothing but its batch. When the
- * database refuses a statement because of its values, the batch is tried without rows of the journal, which are then stored
- * one by one, and then each write of it in its own transaction. A deadlock, a
- * serialization failure, and a connection that breaks before anything was stored, are tried again. A connection that
+ * database refuses a statement because of its values, the batch is tried without rows of the journal, which are then
+ * stored one by one, and then each write of it in its own transaction. A deadlock, a serialization failure, and a connection that breaks before anything was stored, are tried again. A connection that
  * breaks during the commit leaves its outcome unknown: the write is refused, and the client that sends it again finds
  * it, or not.
  *
