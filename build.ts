@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, posix, relative } from 'node:path'
-import { entries } from './build/entries.ts'
+import { entries } from '#build/entries.ts'
 
 const root = import.meta.dirname
 const dist = join(root, 'dist')
@@ -40,17 +40,17 @@ async function build(): Promise<number> {
   try {
     // Loaded only here: the builders load every command, the contract and Vite, which `--if-stale` does not need.
     const results = await Promise.allSettled([
-      import('./build/node.ts').then(({ buildNode }) => buildNode(next)),
-      import('./build/renderer.ts').then(({ buildRenderer }) => buildRenderer(join(next, 'renderer'))),
-      import('./build/demo.ts').then(({ buildDemo }) => buildDemo(join(next, 'demo'))),
-      import('./build/inspector.ts').then(({ buildInspector }) => buildInspector(join(next, 'inspector'))),
-      import('./build/client.ts').then(({ buildBrowserClient }) => buildBrowserClient(next)),
-      import('./build/client.ts').then(({ buildContract }) => buildContract(next)),
+      import('#build/node.ts').then(({ buildNode }) => buildNode(next)),
+      import('#build/renderer.ts').then(({ buildRenderer }) => buildRenderer(join(next, 'renderer'))),
+      import('#build/demo.ts').then(({ buildDemo }) => buildDemo(join(next, 'demo'))),
+      import('#build/inspector.ts').then(({ buildInspector }) => buildInspector(join(next, 'inspector'))),
+      import('#build/client.ts').then(({ buildBrowserClient }) => buildBrowserClient(next)),
+      import('#build/client.ts').then(({ buildContract }) => buildContract(next)),
       writeOpenapi(join(next, openapi)),
       writeDocs(join(next, 'docs')),
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason
-    const { compressRenderer } = await import('./build/encodings.ts')
+    const { compressRenderer } = await import('#build/encodings.ts')
     await Promise.all([writeNotices(next), compressRenderer(next)])
     install(next)
     writeFileSync(stamp, '')
@@ -79,6 +79,7 @@ async function declareTypes(): Promise<boolean> {
     spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).once('close', resolve)
   })
   if (existsSync(next)) {
+    nameByDistance(next)
     deleteUnreachable(next)
     writeFileSync(join(next, stampName), '')
     utimesSync(join(next, stampName), started, started)
@@ -86,6 +87,23 @@ async function declareTypes(): Promise<boolean> {
     renameSync(next, join(dist, 'types'))
   }
   return code === 0
+}
+
+/** Replaces the names of rooms in the declarations, `#contract/`, which only this checkout knows, by relative paths. */
+function nameByDistance(types: string): void {
+  const { imports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    imports: Record<string, string>
+  }
+  for (const file of files(types)) {
+    const text = readFileSync(join(types, file), 'utf8')
+    const replaced = text.replaceAll(/(["'])(#\w[\w-]*\/)([^"']+)\1/g, (whole, quote, room, path) => {
+      const folder = imports[`${room}*`]?.slice(0, -1)
+      if (folder === undefined) return whole
+      const distance = posix.relative(posix.dirname(file), posix.join(folder, path))
+      return `${quote}${distance.startsWith('.') ? distance : `./${distance}`}${quote}`
+    })
+    if (replaced !== text) writeFileSync(join(types, file), replaced)
+  }
 }
 
 /**
@@ -107,14 +125,14 @@ function deleteUnreachable(types: string): void {
 
 /** Writes the licences of the bundled packages, as text and as data. */
 async function writeNotices(outDir: string): Promise<void> {
-  const { bundledPackages, noticesText } = await import('./build/bundle.ts')
+  const { bundledPackages, noticesText } = await import('#build/bundle.ts')
   const packages = bundledPackages()
   writeFileSync(join(outDir, notices), noticesText(packages))
 }
 
 /** Writes the OpenAPI document of the contract, as `svc openapi` prints it for a sandbox on its default port. */
 async function writeOpenapi(file: string): Promise<void> {
-  const { openapiDocument } = await import('./src/contract/openapi/document.ts')
+  const { openapiDocument } = await import('#contract/openapi/document.ts')
   const document = openapiDocument({ server_url: 'http://127.0.0.1:4010' })
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, `${JSON.stringify(document, null, 2)}\n`)
@@ -122,7 +140,7 @@ async function writeOpenapi(file: string): Promise<void> {
 
 /** Writes the documentation as pages and as text. Loads its builder only here, as above. */
 async function writeDocs(outDir: string): Promise<void> {
-  const { buildDocs } = await import('./build/docs.ts')
+  const { buildDocs } = await import('#build/docs.ts')
   await buildDocs(outDir)
 }
 

@@ -3,7 +3,7 @@
  * ARM under QEMU. `.ci/other-computers` installs both. What is missing is said, and no test stands for it.
  */
 import { defineConfig } from 'vitest/config'
-import { imitatedComputers, missingComputers } from './tests/other-computers/computers.ts'
+import { imitatedComputers, missingComputers } from '#tests/other-computers/computers.ts'
 
 const imitated = imitatedComputers()
 for (const line of missingComputers(imitated)) console.log(line)

@@ -5,7 +5,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import { slowestFirst } from './tests/slowest-first.ts'
+import { slowestFirst } from '#tests/slowest-first.ts'
 import { inspectorTests } from './vitest.inspector.config.ts'
 import { matrices } from './vitest.mutations.config.ts'
 

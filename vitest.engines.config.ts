@@ -3,8 +3,8 @@
  * installs the last two. Which engines were left out is printed, and no test stands for them.
  */
 import { defineConfig } from 'vitest/config'
-import { engines } from './src/qa/browser/engines.ts'
-import { installedEngines } from './tests/engines/engines.ts'
+import { engines } from '#qa/browser/engines.ts'
+import { installedEngines } from '#tests/engines/engines.ts'
 
 const installed = await installedEngines()
 for (const engine of engines) {

@@ -6,7 +6,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import { slowestFirst } from './tests/slowest-first.ts'
+import { slowestFirst } from '#tests/slowest-first.ts'
 
 export const matrices: readonly string[] = [
   'tests/mutations/**/*.test.ts',

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import { slowestFirst } from './tests/slowest-first.ts'
+import { slowestFirst } from '#tests/slowest-first.ts'
 
 /**
  * Files about what comes before the store or after it: addresses, credentials and bodies that are refused, headers, fault rules

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import { slowestFirst } from './tests/slowest-first.ts'
+import { slowestFirst } from '#tests/slowest-first.ts'
 
 const slow = [
   'binary/binary',

@@ -2,8 +2,9 @@
  * Code that runs in the page and in its frames. Every time is wall-clock, milliseconds with fractions, so the page, its
  * frames and the emulator on the same host can be compared.
  */
-import type { RendererEvent } from '../sandbox/renderer/host/events.ts'
-import type { PlacementResponse } from '../src/contract/resources/placements.ts'
+
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import type { RendererEvent } from '#renderer/host/events.ts'
 
 /** One placement as the page saw it. */
 export interface Round {

@@ -4,10 +4,10 @@
  */
 import { cpus } from 'node:os'
 import type { Browser, Page } from 'playwright-core'
-import type { SponsoredPlacement } from '../sandbox/renderer/host/main.ts'
-import { type Client, createClient } from '../src/client/index.ts'
-import type { PlacementResponse } from '../src/contract/resources/placements.ts'
-import { launchChromium } from '../tests/browser/chromium.ts'
+import { type Client, createClient } from '#client/index.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import type { SponsoredPlacement } from '#renderer/host/main.ts'
+import { launchChromium } from '#tests/browser/chromium.ts'
 import {
   type FrameTimes,
   type PlainRound,

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Page } from 'playwright-core'
-import { startSandbox } from '../sandbox/index.ts'
-import type { PlacementResponse } from '../src/contract/resources/placements.ts'
-import { launchChromium } from '../tests/browser/chromium.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { launchChromium } from '#tests/browser/chromium.ts'
 
 const placements = 100_000
 const exchanges = 1_000_000

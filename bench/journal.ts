@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { startSandbox } from '../sandbox/index.ts'
+import { startSandbox } from '#sandbox/index.ts'
 import { median } from './processes.ts'
 
 const rows = 1_000_000

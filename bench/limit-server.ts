@@ -6,8 +6,8 @@
  */
 import { createServer, type ServerResponse } from 'node:http'
 import Database from 'better-sqlite3'
-import { migrations } from '../sandbox/store/sqlite/migrations.ts'
-import { decodeInteger } from '../src/contract/ids.ts'
+import { decodeInteger } from '#contract/ids.ts'
+import { migrations } from '#store/sqlite/migrations.ts'
 
 const db = new Database(process.argv[2]!)
 db.pragma('page_size = 8192')

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
-import { startPostgres } from '../tests/postgres/server.ts'
+import { startPostgres } from '#tests/postgres/server.ts'
 
 interface Node {
   url: string

@@ -11,7 +11,7 @@ import { type Profiler, Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import autocannon from 'autocannon'
-import { startSandbox } from '../sandbox/index.ts'
+import { startSandbox } from '#sandbox/index.ts'
 import { connections, headers, makeTokens, placementBodies } from './load.ts'
 
 const requests = 12_000

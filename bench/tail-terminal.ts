@@ -1,5 +1,5 @@
 /** Runs `svc beacons tail` in a terminal of script(1), and reads the text of its screen. */
-import { openScript } from '../tests/cli/script-terminal.ts'
+import { openScript } from '#tests/cli/script-terminal.ts'
 import type { MeasuredServer } from './server.ts'
 
 const size = { columns: 140, rows: 40 }

@@ -4,11 +4,11 @@
  * facts of the endpoints are data, and the command and the sandbox have the same version, so responses are not compared
  * with the contract.
  */
-import '../src/cli/endpoint/facts.ts'
+import '#cli/endpoint/facts.ts'
 import { Session } from 'node:inspector/promises'
-import { version } from '../src/cli/run/host.ts'
-import { writeLocator } from '../src/cli/settings/state-directory.ts'
-import { noon, startTestCli } from '../tests/cli/test-cli.ts'
+import { version } from '#cli/run/host.ts'
+import { writeLocator } from '#cli/settings/state-directory.ts'
+import { noon, startTestCli } from '#tests/cli/test-cli.ts'
 
 const root = new URL('../', import.meta.url).href
 const isListed = process.argv.includes('--list')

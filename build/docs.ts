@@ -8,8 +8,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Marked, type Token, type Tokens } from 'marked'
 import { transformWithOxc } from 'vite'
+import { escapeHtml } from '#foundation/html.ts'
 import { anchorOf, isGroup, type Page, readPages, resolveLink } from '../docs/pages.ts'
-import { escapeHtml } from '../src/foundation/html.ts'
 import { terminalText } from './docs-text.ts'
 
 /** One page in dist/docs/index.json. */

@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Plugin, Rolldown } from 'vite'
-import { reasonCodes } from '../src/contract/error-codes.ts'
-import { contract } from '../src/contract/index.ts'
+import { reasonCodes } from '#contract/error-codes.ts'
+import { contract } from '#contract/index.ts'
 import { bundle } from './bundle.ts'
 
 /** The size of the first page, gzip, bytes: the script and the chunks that it imports. */

@@ -2,16 +2,16 @@
  * What the pages of docs/codes know from the contract and the rules: the codes of each group, the paragraph that every
  * page begins with, and an example of the response. What else a page says is written by hand, below that paragraph.
  */
-import { acceptMeanings, errorCodes, reasonCodes } from '../src/contract/error-codes.ts'
-import { ApiError, type ReasonCode } from '../src/contract/errors.ts'
-import { isRetryable, type NoFillReason, noFillReasons } from '../src/contract/no-fill.ts'
-import { warnings } from '../src/contract/warnings.ts'
-import { rulesOfDoctor } from '../src/journal/doctor.ts'
-import type { RuleText } from '../src/journal/rule.ts'
-import { beaconFileRules, beaconSlotRules, fileTurnRules } from '../src/journal/rules/beacon-file.ts'
-import { allPageRules, checkableRules, journalRules } from '../src/journal/rules/index.ts'
-import { machineRules, sandboxRules } from '../src/journal/rules/machine.ts'
-import { sourceRules } from '../src/journal/rules/page.ts'
+import { acceptMeanings, errorCodes, reasonCodes } from '#contract/error-codes.ts'
+import { ApiError, type ReasonCode } from '#contract/errors.ts'
+import { isRetryable, type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
+import { warnings } from '#contract/warnings.ts'
+import { rulesOfDoctor } from '#diagnosis/doctor.ts'
+import type { RuleText } from '#diagnosis/rule.ts'
+import { beaconFileRules, beaconSlotRules, fileTurnRules } from '#diagnosis/rules/beacon-file.ts'
+import { allPageRules, checkableRules, journalRules } from '#diagnosis/rules/index.ts'
+import { machineRules, sandboxRules } from '#diagnosis/rules/machine.ts'
+import { sourceRules } from '#diagnosis/rules/page.ts'
 
 /** The paragraphs that are generated, by code, in the order of the pages. */
 export type Heads = Readonly<Record<string, string>>

@@ -1,8 +1,8 @@
 /** The commands in Markdown: every command with its arguments, flags, values and examples, in the order of the help. */
 
-import { commonOptions } from '../src/cli/run/command-line.ts'
-import { type ArgumentNode, type CommandNode, commandTree, type OptionNode } from '../src/cli/run/help.ts'
-import { commands, sections } from '../src/program.ts'
+import { commonOptions } from '#cli/run/command-line.ts'
+import { type ArgumentNode, type CommandNode, commandTree, type OptionNode } from '#cli/run/help.ts'
+import { commands, sections } from '#src/program.ts'
 
 export async function commandsMarkdown(): Promise<string> {
   const tree = await commandTree(commands)

@@ -5,11 +5,11 @@
  * their own. With --check it writes nothing, and exits 1 when one is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { configFileSchema } from '../src/cli/settings/schemas.ts'
-import { startFlags } from '../src/cli/settings/start-options.ts'
-import { settingNames, settingsTable } from '../src/cli/settings/table.ts'
-import { allPageRules, journalRules } from '../src/journal/rules/index.ts'
-import { qaSuiteSchema } from '../src/qa/suite/schema.ts'
+import { configFileSchema } from '#cli/settings/schemas.ts'
+import { startFlags } from '#cli/settings/start-options.ts'
+import { settingNames, settingsTable } from '#cli/settings/table.ts'
+import { allPageRules, journalRules } from '#diagnosis/rules/index.ts'
+import { qaSuiteSchema } from '#qa/suite/schema.ts'
 import { groupNames, writeGroup } from './codes.ts'
 import { commandsMarkdown } from './commands.ts'
 import { writeHostPages } from './host-pages.ts'

@@ -1,6 +1,6 @@
 /** The tables of docs/host-pages.md: the pages that tests/browser/pages describes, in the engines that run them. */
-import { type Engine, type Kind, type PageCase, testedEngines } from '../tests/browser/pages/case.ts'
-import { kinds } from '../tests/browser/pages/index.ts'
+import { type Engine, type Kind, type PageCase, testedEngines } from '#tests/browser/pages/case.ts'
+import { kinds } from '#tests/browser/pages/index.ts'
 
 const engineNames: Readonly<Record<Engine, string>> = { chromium: 'Chromium', firefox: 'Firefox', webkit: 'WebKit' }
 

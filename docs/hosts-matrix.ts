@@ -1,5 +1,5 @@
 /** The matrix of docs/guides/hosts.md: which hosts show and count the ad of the documented integration. */
-import type { Row } from '../src/hosts/matrix.ts'
+import type { Row } from '#hosts/matrix.ts'
 
 const heading = '## The matrix of render.js'
 const head = '| Condition | Shows | Counts | Why not | Missing |\n|---|---|---|---|---|\n'

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Row } from '../src/hosts/matrix.ts'
+import type { Row } from '#hosts/matrix.ts'
 import { withMatrix } from './hosts-matrix.ts'
 
 const file = join(import.meta.dirname, 'guides/hosts.md')

@@ -7,13 +7,13 @@ import {
   responseHeaders,
   roleOf,
   type Stability,
-} from '../src/contract/endpoint.ts'
-import { errorCodes, type ReasonCode, reasonCodes } from '../src/contract/errors.ts'
-import { compat, control, v1 } from '../src/contract/index.ts'
-import { limits } from '../src/contract/limits.ts'
-import { endpointFields, type ListedField } from '../src/contract/listing.ts'
-import { noFillReasons } from '../src/contract/no-fill.ts'
-import { beaconEventSpellings } from '../src/contract/resources/beacons.ts'
+} from '#contract/endpoint.ts'
+import { errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { compat, control, v1 } from '#contract/index.ts'
+import { limits } from '#contract/limits.ts'
+import { endpointFields, type ListedField } from '#contract/listing.ts'
+import { noFillReasons } from '#contract/no-fill.ts'
+import { beaconEventSpellings } from '#contract/resources/beacons.ts'
 import { choices } from './choices.ts'
 
 /** Returns the reference: every endpoint with its fields, then headers, errors, no-fill reasons, limits and choices. */

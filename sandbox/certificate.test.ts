@@ -4,7 +4,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { generate } from 'selfsigned'
 import { describe, expect, test } from 'vitest'
-import { temporaryDirectory } from '../tests/temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { certificateWarnings, readCertificate } from './certificate.ts'
 import type { SandboxError } from './sandbox-error.ts'
 

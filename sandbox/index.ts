@@ -3,11 +3,27 @@
  */
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
-import { clockWarnings } from '../src/contract/resources/sandbox.ts'
-import { redactSecrets } from '../src/foundation/redaction.ts'
-import { decisionText } from './compat/index.ts'
-import type { Caller, Services } from './operations/context.ts'
-import { restoreClock } from './operations/sandbox.ts'
+import { decisionText } from '#compat/index.ts'
+import { clockWarnings } from '#contract/resources/sandbox.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
+import type { Caller, Services } from '#operations/context.ts'
+import { restoreClock } from '#operations/sandbox.ts'
+import { createAssets } from '#pipeline/media.ts'
+import { createRates } from '#pipeline/rates.ts'
+import { createServer } from '#pipeline/server.ts'
+import { watchDescriptors } from '#platform/descriptors.ts'
+import { createPlatform, sandboxClock, sha256, sha256Hex } from '#platform/platform.ts'
+import { createAccess, createTickets, sharedTickets, type Tickets } from '#runtime/access.ts'
+import { type CallbackNetwork, createCallbacks } from '#runtime/callbacks.ts'
+import { createMarkets } from '#runtime/decisions.ts'
+import { createDrainLock } from '#runtime/drain-lock.ts'
+import { createFaults, createScenarios, type Faults } from '#runtime/faults.ts'
+import { followNodes } from '#runtime/node-changes.ts'
+import { createPendingDecisions, createWaiters } from '#runtime/pending-decisions.ts'
+import type { SharedStore } from '#store/nodes.ts'
+import { openFileStore } from '#store/sqlite/index.ts'
+import { explain as explainFile } from '#store/sqlite/open.ts'
+import { type OpenedStore, type Seed, StorageError, type Store, type StoreOptions } from '#store/store.ts'
 import {
   creativeFiles,
   fixture,
@@ -20,26 +36,10 @@ import {
   type StoreAddress,
   version,
 } from './options.ts'
-import { createAssets } from './pipeline/media.ts'
-import { createRates } from './pipeline/rates.ts'
-import { createServer } from './pipeline/server.ts'
-import { watchDescriptors } from './platform/descriptors.ts'
-import { createPlatform, sandboxClock, sha256, sha256Hex } from './platform/platform.ts'
-import { createAccess, createTickets, sharedTickets, type Tickets } from './runtime/access.ts'
-import { type CallbackNetwork, createCallbacks } from './runtime/callbacks.ts'
-import { createMarkets } from './runtime/decisions.ts'
-import { createDrainLock } from './runtime/drain-lock.ts'
-import { createFaults, createScenarios, type Faults } from './runtime/faults.ts'
-import { followNodes } from './runtime/node-changes.ts'
-import { createPendingDecisions, createWaiters } from './runtime/pending-decisions.ts'
 import { listenError } from './sandbox-error.ts'
-import type { SharedStore } from './store/nodes.ts'
-import { openFileStore } from './store/sqlite/index.ts'
-import { explain as explainFile } from './store/sqlite/open.ts'
-import { type OpenedStore, type Seed, StorageError, type Store, type StoreOptions } from './store/store.ts'
 
+export { type Clock, type ManualClock, manualClock } from '#platform/platform.ts'
 export type { SandboxOptions } from './options.ts'
-export { type Clock, type ManualClock, manualClock } from './platform/platform.ts'
 export { SandboxError, type SandboxFailure } from './sandbox-error.ts'
 
 export interface SandboxProject {
@@ -156,7 +156,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const waiters = createWaiters()
   let loading: Promise<CallbackNetwork> | undefined
   const network = () => {
-    loading ??= import('./pipeline/callback-network.ts').then(({ createCallbackNetwork }) => {
+    loading ??= import('#pipeline/callback-network.ts').then(({ createCallbackNetwork }) => {
       return createCallbackNetwork({ own_port: () => port, isPublic: address.isPublic })
     })
     return loading
@@ -302,7 +302,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 async function openStore(address: StoreAddress, options: StoreOptions): Promise<OpenedStore> {
   if (address.kind === 'file') return openFileStore({ ...options, path: address.path })
   // Loaded only here: a start with a file pays nothing for it.
-  const { openPostgresStore } = await import('./store/postgres/index.ts')
+  const { openPostgresStore } = await import('#store/postgres/index.ts')
   return openPostgresStore({ ...options, ...address })
 }
 
@@ -311,15 +311,15 @@ async function openStore(address: StoreAddress, options: StoreOptions): Promise<
  * @throws SandboxError
  */
 export async function migrateStore(store: string, namespace: string | null) {
-  const { migrateDatabase } = await import('./store/postgres/index.ts')
+  const { migrateDatabase } = await import('#store/postgres/index.ts')
   return migrateDatabase({ url: store, namespace, report: console.error })
 }
 
 /** Replaces the admin token of a shared store, for the holder of its URL. @throws SandboxError when it cannot be opened */
 export async function resetAdminToken(store: string): Promise<{ name: string; token: string }> {
   const [{ connectDatabase, explain }, { replaceAdmin }] = await Promise.all([
-    import('./store/postgres/open.ts'),
-    import('./store/postgres/sharing.ts'),
+    import('#store/postgres/open.ts'),
+    import('#store/postgres/sharing.ts'),
   ])
   const database = await connectDatabase({ url: store, namespace: null, report: () => {} })
   const createToken = () => {
@@ -364,7 +364,7 @@ async function startError(
 ): Promise<unknown> {
   if (!(error instanceof StorageError)) return listenError(error, host, port)
   if (address.kind === 'file') return explainFile(error, address.path)
-  const postgres = await import('./store/postgres/open.ts')
+  const postgres = await import('#store/postgres/open.ts')
   return postgres.explain(error, store.location)
 }
 

@@ -1,4 +1,4 @@
-import { type SystemError, systemErrorBehind, systemHint, systemReason } from '../src/foundation/system-error.ts'
+import { type SystemError, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 
 /** The cause, for programs. */
 export type SandboxFailure =

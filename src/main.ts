@@ -4,8 +4,8 @@
  */
 import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isGroupRunning, readPidScope, readProcess, readProcessStart } from './cli/process/proc.ts'
-import type { Host, HostStream, Signal } from './cli/run/host.ts'
+import { isGroupRunning, readPidScope, readProcess, readProcessStart } from '#cli/process/proc.ts'
+import type { Host, HostStream, Signal } from '#cli/run/host.ts'
 import { run } from './program.ts'
 
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -104,7 +104,7 @@ const host: Host = {
   },
   isRunning,
   startOf: (pid) => readProcessStart(pid, process.pid, process.platform),
-  respondsAt: async (url) => (await import('./cli/run/session.ts')).isSandboxAt(host, url),
+  respondsAt: async (url) => (await import('#cli/run/session.ts')).isSandboxAt(host, url),
   parentOf,
   terminate: (pid) => sendSignal(pid, 'SIGTERM'),
   signal: (pid, signal) => {

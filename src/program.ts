@@ -2,8 +2,8 @@
  * From a command line to an exit code, and the only place that names the commands of the first level. `svc --help` and
  * `--version` are printed without loading anything.
  */
-import type { Command, LazyCommand, Noun } from './cli/run/command.ts'
-import { commandName, type Host, version } from './cli/run/host.ts'
+import type { Command, LazyCommand, Noun } from '#cli/run/command.ts'
+import { commandName, type Host, version } from '#cli/run/host.ts'
 
 export const sections = ['Sandbox', 'API v1', 'Look inside', 'Team', 'Set up'] as const
 type Section = (typeof sections)[number]
@@ -18,43 +18,43 @@ interface CommandEntry extends LazyCommand {
 
 /** Every command in the order of the help. A module is loaded when its command is called, so that `svc --help` is fast. */
 export const commands: readonly CommandEntry[] = [
-  entry('start', 'Sandbox', 'start the emulator here', () => import('./commands/sandbox/start.ts')),
-  entry('sandbox', 'Sandbox', 'start, stop, status, reset', () => import('./commands/sandbox/index.ts')),
-  otherName(entry('health', 'Sandbox', 'see sandbox status', () => import('./commands/sandbox/running.ts'))),
-  entry('exec', 'Sandbox', 'run CMD with a new sandbox', () => import('./commands/exec.ts')),
-  entry('env', 'Sandbox', 'print SVC_* variables', () => import('./commands/exec.ts')),
-  entry('placements', 'API v1', 'create, list, explain', () => import('./commands/placements/index.ts')),
-  entry('jobs', 'API v1', 'create slots to poll', () => import('./commands/jobs.ts')),
-  entry('decisions', 'API v1', 'poll a slot', () => import('./commands/jobs.ts')),
-  entry('browser', 'API v1', 'get an activation token', () => import('./commands/projects.ts')),
-  entry('consent', 'API v1', 'store, withdraw, show', () => import('./commands/consent.ts')),
-  entry('projects', 'API v1', 'settings, runtime config', () => import('./commands/projects.ts')),
-  entry('keys', 'Sandbox', 'list, create, revoke', () => import('./commands/projects.ts')),
-  entry('tokens', 'Team', 'access for a team', () => import('./commands/tokens.ts')),
-  entry('audit', 'Team', 'who changed what', () => import('./commands/tokens.ts')),
-  entry('namespaces', 'Team', 'of a shared store', () => import('./commands/tokens.ts')),
-  entry('open', 'Sandbox', 'the inspector, in a browser', () => import('./commands/docs.ts')),
-  entry('beacons', 'API v1', 'send and list beacons', () => import('./commands/beacons.ts')),
-  entry('trigger', 'API v1', 'play a whole turn', () => import('./commands/trigger/index.ts')),
-  entry('render', 'API v1', 'open a hosted frame', () => import('./commands/render.ts')),
-  entry('requests', 'Look inside', 'the request journal', () => import('./commands/requests/index.ts')),
-  entry('events', 'Look inside', 'follow all events', () => import('./commands/events.ts')),
-  entry('callbacks', 'Look inside', 'listen, list, resend', () => import('./commands/callbacks.ts')),
-  entry('billing', 'Look inside', 'what would be billed', () => import('./commands/billing.ts')),
-  entry('evidence', 'Look inside', 'verify, export, list', () => import('./commands/evidence/index.ts')),
-  entry('contract', 'Look inside', 'show it, check a service', () => import('./commands/contract.ts')),
-  entry('openapi', 'Look inside', 'the OpenAPI document', () => import('./commands/contract.ts')),
-  entry('docs', 'Look inside', 'guides, reference, codes', () => import('./commands/docs.ts')),
-  entry('doctor', 'Look inside', 'judge an integration', () => import('./commands/doctor.ts')),
-  entry('qa', 'Look inside', 'scripted QA: run, list', () => import('./commands/qa/index.ts')),
-  entry('mcp', 'Set up', 'tools for coding agents', () => import('./commands/sandbox/mcp.ts')),
+  entry('start', 'Sandbox', 'start the emulator here', () => import('#commands/sandbox/start.ts')),
+  entry('sandbox', 'Sandbox', 'start, stop, status, reset', () => import('#commands/sandbox/index.ts')),
+  otherName(entry('health', 'Sandbox', 'see sandbox status', () => import('#commands/sandbox/running.ts'))),
+  entry('exec', 'Sandbox', 'run CMD with a new sandbox', () => import('#commands/exec.ts')),
+  entry('env', 'Sandbox', 'print SVC_* variables', () => import('#commands/exec.ts')),
+  entry('placements', 'API v1', 'create, list, explain', () => import('#commands/placements/index.ts')),
+  entry('jobs', 'API v1', 'create slots to poll', () => import('#commands/jobs.ts')),
+  entry('decisions', 'API v1', 'poll a slot', () => import('#commands/jobs.ts')),
+  entry('browser', 'API v1', 'get an activation token', () => import('#commands/projects.ts')),
+  entry('consent', 'API v1', 'store, withdraw, show', () => import('#commands/consent.ts')),
+  entry('projects', 'API v1', 'settings, runtime config', () => import('#commands/projects.ts')),
+  entry('keys', 'Sandbox', 'list, create, revoke', () => import('#commands/projects.ts')),
+  entry('tokens', 'Team', 'access for a team', () => import('#commands/tokens.ts')),
+  entry('audit', 'Team', 'who changed what', () => import('#commands/tokens.ts')),
+  entry('namespaces', 'Team', 'of a shared store', () => import('#commands/tokens.ts')),
+  entry('open', 'Sandbox', 'the inspector, in a browser', () => import('#commands/docs.ts')),
+  entry('beacons', 'API v1', 'send and list beacons', () => import('#commands/beacons.ts')),
+  entry('trigger', 'API v1', 'play a whole turn', () => import('#commands/trigger/index.ts')),
+  entry('render', 'API v1', 'open a hosted frame', () => import('#commands/render.ts')),
+  entry('requests', 'Look inside', 'the request journal', () => import('#commands/requests/index.ts')),
+  entry('events', 'Look inside', 'follow all events', () => import('#commands/events.ts')),
+  entry('callbacks', 'Look inside', 'listen, list, resend', () => import('#commands/callbacks.ts')),
+  entry('billing', 'Look inside', 'what would be billed', () => import('#commands/billing.ts')),
+  entry('evidence', 'Look inside', 'verify, export, list', () => import('#commands/evidence/index.ts')),
+  entry('contract', 'Look inside', 'show it, check a service', () => import('#commands/contract.ts')),
+  entry('openapi', 'Look inside', 'the OpenAPI document', () => import('#commands/contract.ts')),
+  entry('docs', 'Look inside', 'guides, reference, codes', () => import('#commands/docs.ts')),
+  entry('doctor', 'Look inside', 'judge an integration', () => import('#commands/doctor.ts')),
+  entry('qa', 'Look inside', 'scripted QA: run, list', () => import('#commands/qa/index.ts')),
+  entry('mcp', 'Set up', 'tools for coding agents', () => import('#commands/sandbox/mcp.ts')),
   entry('init', 'Set up', 'a project from a template', async () => ({
-    init: (await import('./commands/scaffold.ts')).scaffold,
+    init: (await import('#commands/scaffold.ts')).scaffold,
   })),
-  otherName(entry('scaffold', 'Set up', 'the same as init', () => import('./commands/scaffold.ts'))),
-  entry('config', 'Set up', 'profiles and settings', () => import('./commands/config.ts')),
+  otherName(entry('scaffold', 'Set up', 'the same as init', () => import('#commands/scaffold.ts'))),
+  entry('config', 'Set up', 'profiles and settings', () => import('#commands/config.ts')),
   entry('completion', 'Set up', 'complete in your shell', async () => ({
-    completion: (await import('./commands/completion.ts')).completion(commands),
+    completion: (await import('#commands/completion.ts')).completion(commands),
   })),
 ]
 
@@ -88,7 +88,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
     host.stdout.write(commandList(boldOf(host)))
     return 0
   }
-  const { runCommand } = await import('./cli/run/command-line.ts')
+  const { runCommand } = await import('#cli/run/command-line.ts')
   return runCommand(commands, () => rootHelp(name, host.stdout.columns), args, host)
 }
 

@@ -1,7 +1,7 @@
 /** This computer, for what finds and starts browsers. */
 import { randomBytes } from 'node:crypto'
 import { homedir } from 'node:os'
-import type { BrowserComputer } from '../src/qa/browser/engines.ts'
+import type { BrowserComputer } from '#qa/browser/engines.ts'
 
 export const computer: BrowserComputer = {
   platform: process.platform,

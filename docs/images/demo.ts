@@ -1,7 +1,7 @@
 /** The demo host, one picture a surface: opened by its address, photographed when its placement has been viewed. */
 import type { Browser } from 'playwright-core'
-import { startSandbox } from '../../sandbox/index.ts'
-import { launchChromium } from '../../tests/browser/chromium.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { launchChromium } from '#tests/browser/chromium.ts'
 import { keep } from './png.ts'
 
 /** Half of them dark, so that both themes are to be seen. */

@@ -2,7 +2,7 @@
  * What each format and each native template looks like on a host page: mounted by render.js from placements of the
  * emulator, label included, and photographed when all of them are painted.
  */
-import { type Host, openStage, type PlaceOptions, type Stage } from '../../tests/browser/stage.ts'
+import { type Host, openStage, type PlaceOptions, type Stage } from '#tests/browser/stage.ts'
 import { keep } from './png.ts'
 
 interface Exhibit {

@@ -9,8 +9,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { launchChromium } from '../../tests/browser/chromium.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { launchChromium } from '#tests/browser/chromium.ts'
 
 const folder = join(import.meta.dirname, '../inspector')
 const size = { width: 1_280, height: 860 }

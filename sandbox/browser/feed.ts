@@ -2,7 +2,7 @@
  * Follows the events of the sandbox from one of its own pages. All tabs of a browser share one connection, which a
  * shared worker holds. Where there is none, a page has its own, closed while the tab is hidden.
  */
-import type { SandboxEvent } from '../../src/contract/resources/events.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
 import { eventsAfter, type PageMessage, readEvents, type WorkerMessage } from './stream.ts'
 
 interface FeedOptions {

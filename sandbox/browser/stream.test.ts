@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SandboxEvent } from '../../src/contract/resources/events.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
 import { eventsAfter } from './stream.ts'
 
 const event = (seq: number): SandboxEvent => ({

@@ -1,6 +1,6 @@
 /** The event stream of the sandbox over one connection, and the messages between a page and the worker that shares one. */
-import type { SandboxEvent } from '../../src/contract/resources/events.ts'
-import { parseJson } from '../../src/foundation/json.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
+import { parseJson } from '#foundation/json.ts'
 
 /** From a page to the worker. Only a page that follows is sent events. */
 export type PageMessage =

@@ -6,7 +6,7 @@
  * A worker belongs to no tab, so the stream survives a tab that is closed or frozen. If it ends with the process of a
  * tab, the others notice and start it again. Each page says where it is, and gets what it missed.
  */
-import type { SandboxEvent } from '../../src/contract/resources/events.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
 import { eventsAfter, type PageMessage, readEvents, type WorkerMessage } from './stream.ts'
 
 /** Events that are kept for pages that join, newest last. */

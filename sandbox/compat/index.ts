@@ -2,22 +2,22 @@
  * Routes that existing clients need beyond the API document: operations of v1 behind other paths and shapes. With
  * `strict` the pipeline leaves all of them out.
  */
-import { generationEvents, type LegacyBeacon, type LegacyDecision } from '../../src/contract/compat.ts'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import { decodeId } from '../../src/contract/ids.ts'
-import type { CompatEndpointId, Contract } from '../../src/contract/index.ts'
-import { type BeaconRequest, canonicalEvent, Measurements } from '../../src/contract/resources/beacons.ts'
-import type { FillDecision, PlacementResponse } from '../../src/contract/resources/placements.ts'
-import { isExactNumber } from '../../src/foundation/exact-numbers.ts'
-import { fillPath } from '../../src/foundation/http.ts'
-import { receiveBeacon } from '../operations/beacons.ts'
-import { activateBrowser } from '../operations/browser.ts'
-import { type Context, callerOf, type Operation, type Services } from '../operations/context.ts'
-import { expiredReason, getDecision, placementResponse, slotOfCaller } from '../operations/decisions.ts'
-import { createJob } from '../operations/jobs.ts'
-import type { Surface } from '../runtime/access.ts'
-import type { SlotRow } from '../store/store.ts'
+import { generationEvents, type LegacyBeacon, type LegacyDecision } from '#contract/compat.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { ApiError } from '#contract/errors.ts'
+import { decodeId } from '#contract/ids.ts'
+import type { CompatEndpointId, Contract } from '#contract/index.ts'
+import { type BeaconRequest, canonicalEvent, Measurements } from '#contract/resources/beacons.ts'
+import type { FillDecision, PlacementResponse } from '#contract/resources/placements.ts'
+import { isExactNumber } from '#foundation/exact-numbers.ts'
+import { fillPath } from '#foundation/http.ts'
+import { receiveBeacon } from '#operations/beacons.ts'
+import { activateBrowser } from '#operations/browser.ts'
+import { type Context, callerOf, type Operation, type Services } from '#operations/context.ts'
+import { expiredReason, getDecision, placementResponse, slotOfCaller } from '#operations/decisions.ts'
+import { createJob } from '#operations/jobs.ts'
+import type { Surface } from '#runtime/access.ts'
+import type { SlotRow } from '#store/store.ts'
 
 /** Beacons in the shape of old clients, converted to v1 beacons (C06). */
 const sendLegacyBeacon: Operation<Contract['wrapper.beacon']> = async (services, context, { body }) =>

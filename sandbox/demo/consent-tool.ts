@@ -1,5 +1,5 @@
 /** The consent tool that a publisher has in its page, simulated: the product asks it as it would ask a real one. */
-import { type ConsentToolFacts, simulateConsentTool } from '../../src/foundation/consent-tool.ts'
+import { type ConsentToolFacts, simulateConsentTool } from '#foundation/consent-tool.ts'
 import type { Choices } from './surfaces.ts'
 
 export type ToolStrings = Omit<ConsentToolFacts, 'state' | 'after_ms'>

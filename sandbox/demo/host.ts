@@ -5,11 +5,12 @@
  * into `target`, measures, sends the beacons and clears it. Whatever happens to the ad, the work of the turn runs and
  * its result is returned unchanged. The backend holds the secret key; the page never sees it.
  */
-import type { JobType, NativeTemplateId, SlotHint } from '../../src/contract/fields.ts'
-import type { ConsentStored } from '../../src/contract/resources/consent.ts'
-import type { PlacementRequest } from '../../src/contract/resources/placements.ts'
-import { tokenHeaders } from '../browser/tab-token.ts'
-import type { Turn } from '../renderer/host/turn.ts'
+
+import { tokenHeaders } from '#browser/tab-token.ts'
+import type { JobType, NativeTemplateId, SlotHint } from '#contract/fields.ts'
+import type { ConsentStored } from '#contract/resources/consent.ts'
+import type { PlacementRequest } from '#contract/resources/placements.ts'
+import type { Turn } from '#renderer/host/turn.ts'
 import { changeConsentTool, readToolStrings, type ToolStrings } from './consent-tool.ts'
 import type { Choices } from './surfaces.ts'
 

@@ -1,7 +1,7 @@
 /** The demo host: its page, with the bar, the controls and, on phones, the views; then five products and the timeline put together. */
-import type { JobType } from '../../src/contract/fields.ts'
-import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
-import type { Turn } from '../renderer/host/turn.ts'
+import type { JobType } from '#contract/fields.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import type { Turn } from '#renderer/host/turn.ts'
 import { copyButton, find, html, icon, unseen } from './elements.ts'
 import { clearSlot, openSession, settings, withSponsoredTurn } from './host.ts'
 import { createProduct, type Product } from './product.ts'

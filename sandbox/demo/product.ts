@@ -1,6 +1,6 @@
 /** One product, played from its data: the window, the composer, the slot, and a turn line by line. */
-import type { JobType } from '../../src/contract/fields.ts'
-import type { Turn } from '../renderer/host/turn.ts'
+import type { JobType } from '#contract/fields.ts'
+import type { Turn } from '#renderer/host/turn.ts'
 import { createCanvas } from './canvases.ts'
 import { find, html, icon, makeScroller, pause, stickToEnd, unseen, write } from './elements.ts'
 import { type Answer, options, type Prompt, type State, type Step, type Surface, surfaces } from './surfaces.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { SandboxEvent } from '../../src/contract/resources/events.ts'
-import type { RendererEvent } from '../renderer/host/events.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
+import type { RendererEvent } from '#renderer/host/events.ts'
 import { openRecorder, type Recorder } from './record.ts'
 import { readChoices } from './surfaces.ts'
 

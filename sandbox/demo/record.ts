@@ -3,14 +3,14 @@
  * or a beacon is one entry with both sides, never two.
  */
 
-import type { JobType } from '../../src/contract/fields.ts'
-import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
-import type { SandboxEvent } from '../../src/contract/resources/events.ts'
-import type { PlacementDetail } from '../../src/contract/resources/placements.ts'
-import { entryOf } from '../../src/foundation/table-entry.ts'
-import { followEvents } from '../browser/feed.ts'
-import { tokenHeaders } from '../browser/tab-token.ts'
-import type { RendererEvent } from '../renderer/host/events.ts'
+import { followEvents } from '#browser/feed.ts'
+import { tokenHeaders } from '#browser/tab-token.ts'
+import type { JobType } from '#contract/fields.ts'
+import type { BeaconItem } from '#contract/resources/beacons.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
+import type { PlacementDetail } from '#contract/resources/placements.ts'
+import { entryOf } from '#foundation/table-entry.ts'
+import type { RendererEvent } from '#renderer/host/events.ts'
 import type { Choices } from './surfaces.ts'
 
 /** Something that this page did itself. */

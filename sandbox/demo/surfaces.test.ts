@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import icons from '../../fixtures/demo/icons.json' with { type: 'json' }
-import { NativeTemplateId, SlotHint } from '../../src/contract/fields.ts'
+import { NativeTemplateId, SlotHint } from '#contract/fields.ts'
+import icons from '#fixtures/demo/icons.json' with { type: 'json' }
 import { options, readChoices, type Surface, surfaces, writeChoices } from './surfaces.ts'
 
 test('an address without choices is the default, and the default needs no address', () => {

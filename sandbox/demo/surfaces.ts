@@ -3,13 +3,14 @@
  * Also the five products of the demo, as data: the look and pace of each, the place of its slot, its prompts and its
  * scripted answers. The same components play all of them (product.ts, canvases.ts).
  */
-import agent from '../../fixtures/demo/agent.json' with { type: 'json' }
-import chat from '../../fixtures/demo/chat.json' with { type: 'json' }
-import options from '../../fixtures/demo/choices.json' with { type: 'json' }
-import code from '../../fixtures/demo/code.json' with { type: 'json' }
-import image from '../../fixtures/demo/image.json' with { type: 'json' }
-import voice from '../../fixtures/demo/voice.json' with { type: 'json' }
-import type { Format, JobType, NativeTemplateId, SlotHint } from '../../src/contract/fields.ts'
+
+import type { Format, JobType, NativeTemplateId, SlotHint } from '#contract/fields.ts'
+import agent from '#fixtures/demo/agent.json' with { type: 'json' }
+import chat from '#fixtures/demo/chat.json' with { type: 'json' }
+import options from '#fixtures/demo/choices.json' with { type: 'json' }
+import code from '#fixtures/demo/code.json' with { type: 'json' }
+import image from '#fixtures/demo/image.json' with { type: 'json' }
+import voice from '#fixtures/demo/voice.json' with { type: 'json' }
 import type { IconName } from './elements.ts'
 
 interface Option {

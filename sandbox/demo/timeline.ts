@@ -1,7 +1,7 @@
 /** The live timeline: the newest turn first, with one row for each event of a turn, and how far the turn got. */
-import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
-import type { PlacementItem } from '../../src/contract/resources/placements.ts'
-import type { RendererEvent } from '../renderer/host/events.ts'
+import type { BeaconItem } from '#contract/resources/beacons.ts'
+import type { PlacementItem } from '#contract/resources/placements.ts'
+import type { RendererEvent } from '#renderer/host/events.ts'
 import { copyButton, html, icon, unseen } from './elements.ts'
 import type { Entry, EntryKind, Meanings, PageNote, TurnRecord } from './record.ts'
 

@@ -6,11 +6,11 @@ import {
   type CreativeFacts,
   judgeBeacon,
   judgeBeacons,
-} from '../../src/contract/beacon-verdict.ts'
-import { limits } from '../../src/contract/limits.ts'
-import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import { type BeaconItem, beaconEvents, type Measurements } from '../../src/contract/resources/beacons.ts'
-import { BillingVerdict } from '../../src/contract/resources/placements.ts'
+} from '#contract/beacon-verdict.ts'
+import { limits } from '#contract/limits.ts'
+import type { NoFillReason } from '#contract/no-fill.ts'
+import { type BeaconItem, beaconEvents, type Measurements } from '#contract/resources/beacons.ts'
+import { BillingVerdict } from '#contract/resources/placements.ts'
 import { billingFix, billingVerdict } from './billing.ts'
 
 const banner: CreativeFacts = {

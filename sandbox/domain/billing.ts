@@ -12,15 +12,15 @@ import {
   judgeBeacons,
   metricOf,
   type ViewabilityThresholds,
-} from '../../src/contract/beacon-verdict.ts'
-import { acceptHints, acceptMeanings, reasonCodes } from '../../src/contract/error-codes.ts'
-import type { Format } from '../../src/contract/fields.ts'
-import { type NoFillReason, noFillReasons } from '../../src/contract/no-fill.ts'
-import type { AcceptCode, BeaconItem, Metric } from '../../src/contract/resources/beacons.ts'
-import type { BillingLine, BillingReport } from '../../src/contract/resources/billing.ts'
-import type { BillingVerdict, PlacementDetail } from '../../src/contract/resources/placements.ts'
-import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
-import { entryOf } from '../../src/foundation/table-entry.ts'
+} from '#contract/beacon-verdict.ts'
+import { acceptHints, acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
+import type { Format } from '#contract/fields.ts'
+import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
+import type { AcceptCode, BeaconItem, Metric } from '#contract/resources/beacons.ts'
+import type { BillingLine, BillingReport } from '#contract/resources/billing.ts'
+import type { BillingVerdict, PlacementDetail } from '#contract/resources/placements.ts'
+import type { ProjectSettings } from '#contract/resources/projects.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 
 /** Returns whether production would bill a placement, and why, in one sentence. At most one metric counts, at most once. */
 export function billingVerdict(

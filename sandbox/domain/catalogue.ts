@@ -4,9 +4,9 @@
  */
 
 import { z } from 'zod'
-import { Currency, Domain, EpochMs, type Format, IabCategory, JobType } from '../../src/contract/fields.ts'
-import { strictObject } from '../../src/contract/objects.ts'
-import { entryOf } from '../../src/foundation/table-entry.ts'
+import { Currency, Domain, EpochMs, type Format, IabCategory, JobType } from '#contract/fields.ts'
+import { strictObject } from '#contract/objects.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 
 /** USD per unit of a currency: fixed, so a decision does not depend on the day. */
 const usdRates: Readonly<Record<string, number>> = {

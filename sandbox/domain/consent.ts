@@ -5,11 +5,11 @@
  * no consent gets an implicit grant without purposes, so the rule needs no exception.
  */
 
-import type { ReasonCode } from '../../src/contract/errors.ts'
-import type { AuthoritativeConsent, ConsentState, RequestConsent } from '../../src/contract/fields.ts'
-import { limits } from '../../src/contract/limits.ts'
-import type { ConsentRequest } from '../../src/contract/resources/consent.ts'
-import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
+import type { ReasonCode } from '#contract/errors.ts'
+import type { AuthoritativeConsent, ConsentState, RequestConsent } from '#contract/fields.ts'
+import { limits } from '#contract/limits.ts'
+import type { ConsentRequest } from '#contract/resources/consent.ts'
+import type { ProjectSettings } from '#contract/resources/projects.ts'
 
 type ConsentSettings = ProjectSettings['consent']
 

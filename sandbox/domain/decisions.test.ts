@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import demand from '../../fixtures/demand.json' with { type: 'json' }
-import { formats, type JobType, jobTypes } from '../../src/contract/fields.ts'
-import { TraceStep } from '../../src/contract/resources/placements.ts'
+import { formats, type JobType, jobTypes } from '#contract/fields.ts'
+import { TraceStep } from '#contract/resources/placements.ts'
+import demand from '#fixtures/demand.json' with { type: 'json' }
 import { type Campaign, MarketData } from './catalogue.ts'
 import {
   decide,

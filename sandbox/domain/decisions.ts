@@ -11,11 +11,11 @@
  * One file of more than 400 lines, since policy, rules and scenarios share the outcome and the letters of its trace.
  */
 
-import { type AuthoritativeConsent, type Format, formats, type JobType } from '../../src/contract/fields.ts'
-import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import type { ForcedNoFill } from '../../src/contract/resources/faults.ts'
-import type { TraceStep } from '../../src/contract/resources/placements.ts'
-import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
+import { type AuthoritativeConsent, type Format, formats, type JobType } from '#contract/fields.ts'
+import type { NoFillReason } from '#contract/no-fill.ts'
+import type { ForcedNoFill } from '#contract/resources/faults.ts'
+import type { TraceStep } from '#contract/resources/placements.ts'
+import type { ProjectSettings } from '#contract/resources/projects.ts'
 import { bestSize, type Campaign, type Creative, type MarketData, normalizeTopic, usdRate } from './catalogue.ts'
 
 export interface Market {

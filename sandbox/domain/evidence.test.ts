@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formats, modes } from '../../src/contract/fields.ts'
-import { type NoFillReason, noFillReasons } from '../../src/contract/no-fill.ts'
-import { beaconEvents } from '../../src/contract/resources/beacons.ts'
-import { chainHash, genesis } from '../../src/contract/resources/evidence.ts'
-import type { Json } from '../../src/foundation/json.ts'
+import { formats, modes } from '#contract/fields.ts'
+import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
+import { beaconEvents } from '#contract/resources/beacons.ts'
+import { chainHash, genesis } from '#contract/resources/evidence.ts'
+import type { Json } from '#foundation/json.ts'
 import {
   type BeaconEvidence,
   beaconEntry,

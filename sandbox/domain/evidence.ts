@@ -7,11 +7,11 @@
  * Asset tokens appear only as hashes.
  */
 import canonicalize from 'canonicalize'
-import type { Format, Mode } from '../../src/contract/fields.ts'
-import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import type { BeaconEvent } from '../../src/contract/resources/beacons.ts'
-import { type EvidenceEntry, entryProblem, genesis, type Sha256Hex } from '../../src/contract/resources/evidence.ts'
-import type { Json } from '../../src/foundation/json.ts'
+import type { Format, Mode } from '#contract/fields.ts'
+import type { NoFillReason } from '#contract/no-fill.ts'
+import type { BeaconEvent } from '#contract/resources/beacons.ts'
+import { type EvidenceEntry, entryProblem, genesis, type Sha256Hex } from '#contract/resources/evidence.ts'
+import type { Json } from '#foundation/json.ts'
 
 /**
  * Returns RFC 8785 canonical JSON.

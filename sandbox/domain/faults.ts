@@ -6,11 +6,11 @@
  * same requests in every run, whatever other random numbers the sandbox draws.
  */
 
-import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../src/contract/errors.ts'
-import type { Format } from '../../src/contract/fields.ts'
-import type { FaultDraft, FaultRule } from '../../src/contract/resources/faults.ts'
-import { valueAt } from '../../src/foundation/json.ts'
-import { redactSecrets } from '../../src/foundation/redaction.ts'
+import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import type { Format } from '#contract/fields.ts'
+import type { FaultDraft, FaultRule } from '#contract/resources/faults.ts'
+import { valueAt } from '#foundation/json.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
 
 /** Returns the SHA-256 of a text, hexadecimal. */
 export type Hash = (text: string) => string

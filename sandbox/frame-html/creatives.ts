@@ -1,7 +1,7 @@
 /** The creatives inside the hosted frame: the markup and style of each, side by side. */
-import type { NativeTemplateId } from '../../src/contract/fields.ts'
-import { escapeHtml } from '../../src/foundation/html.ts'
-import type { FrameCreative } from '../operations/render.ts'
+import type { NativeTemplateId } from '#contract/fields.ts'
+import { escapeHtml } from '#foundation/html.ts'
+import type { FrameCreative } from '#operations/render.ts'
 
 type NativeCreative = Extract<FrameCreative, { format: 'native' }>
 

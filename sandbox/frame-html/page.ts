@@ -4,9 +4,9 @@
  * Nothing in it comes from another origin, only the one script with the nonce runs, and every text of the creative is
  * escaped. The frame's script gets its settings as JSON; the renderer gets everything else over its port.
  */
-import { escapeHtml } from '../../src/foundation/html.ts'
-import { isLoopback } from '../../src/foundation/http.ts'
-import type { FrameCreative } from '../operations/render.ts'
+import { escapeHtml } from '#foundation/html.ts'
+import { isLoopback } from '#foundation/http.ts'
+import type { FrameCreative } from '#operations/render.ts'
 import { clipStyle, controlsHtml, nativeHtml, nativeStyle, videoHtml } from './creatives.ts'
 
 export interface FramePageInput {

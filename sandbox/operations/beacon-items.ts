@@ -1,11 +1,11 @@
 /** Beacons as lists, reports and events show them: each with its verdict among the beacons of its slot. */
-import { type BeaconVerdict, judgeBeacons } from '../../src/contract/beacon-verdict.ts'
-import { encodeId } from '../../src/contract/ids.ts'
-import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
-import { parseExactly } from '../../src/foundation/exact-numbers.ts'
-import { isObject, type JsonObject } from '../../src/foundation/json.ts'
-import { nextTurn } from '../runtime/pending-decisions.ts'
-import type { BeaconListRow, BeaconRow, SlotRow, UnacceptedBeaconRow } from '../store/store.ts'
+import { type BeaconVerdict, judgeBeacons } from '#contract/beacon-verdict.ts'
+import { encodeId } from '#contract/ids.ts'
+import type { BeaconItem } from '#contract/resources/beacons.ts'
+import { parseExactly } from '#foundation/exact-numbers.ts'
+import { isObject, type JsonObject } from '#foundation/json.ts'
+import { nextTurn } from '#runtime/pending-decisions.ts'
+import type { BeaconListRow, BeaconRow, SlotRow, UnacceptedBeaconRow } from '#store/store.ts'
 import type { Services } from './context.ts'
 
 type Item = Omit<BeaconItem, 'metadata'> & { metadata: JsonObject | null }

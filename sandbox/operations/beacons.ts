@@ -1,15 +1,9 @@
 /** Beacons: checked in a fixed order (A73), recorded with evidence and verdict, and listed by the control plane. */
-import {
-  type AcceptedBeacon,
-  type BeaconVerdict,
-  eventsWith,
-  judgeBeacon,
-  metricOf,
-} from '../../src/contract/beacon-verdict.ts'
-import type { Parsed } from '../../src/contract/endpoint.ts'
-import { ApiError, type ReasonCode } from '../../src/contract/errors.ts'
-import { encodeId } from '../../src/contract/ids.ts'
-import type { Contract } from '../../src/contract/index.ts'
+import { type AcceptedBeacon, type BeaconVerdict, eventsWith, judgeBeacon, metricOf } from '#contract/beacon-verdict.ts'
+import type { Parsed } from '#contract/endpoint.ts'
+import { ApiError, type ReasonCode } from '#contract/errors.ts'
+import { encodeId } from '#contract/ids.ts'
+import type { Contract } from '#contract/index.ts'
 import {
   type AcceptCode,
   type BeaconEvent,
@@ -24,11 +18,11 @@ import {
   occurrenceOf,
   secondsBelow,
   timeProblem,
-} from '../../src/contract/resources/beacons.ts'
-import { replaceExactNumbers } from '../../src/foundation/exact-numbers.ts'
-import { isObject, type Json, parseJsonObject } from '../../src/foundation/json.ts'
-import { beaconEntry, canonicalJson } from '../domain/evidence.ts'
-import type { BeaconRow, EvidenceDraft, Page } from '../store/store.ts'
+} from '#contract/resources/beacons.ts'
+import { beaconEntry, canonicalJson } from '#domain/evidence.ts'
+import { replaceExactNumbers } from '#foundation/exact-numbers.ts'
+import { isObject, type Json, parseJsonObject } from '#foundation/json.ts'
+import type { BeaconRow, EvidenceDraft, Page } from '#store/store.ts'
 import { beaconItems } from './beacon-items.ts'
 import {
   boundConsentProblem,

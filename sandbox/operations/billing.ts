@@ -1,12 +1,12 @@
 /** GET /_sandbox/billing: what production would have billed (A75, A76, A78). */
 
-import { acceptMeanings } from '../../src/contract/error-codes.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import type { BeaconItem, Verdict } from '../../src/contract/resources/beacons.ts'
-import { type BillingReport, notCountedAtMost } from '../../src/contract/resources/billing.ts'
-import { createTally } from '../domain/billing.ts'
-import { nextTurn } from '../runtime/pending-decisions.ts'
-import type { BeaconScope, BillingCounts } from '../store/store.ts'
+import { acceptMeanings } from '#contract/error-codes.ts'
+import type { Contract } from '#contract/index.ts'
+import type { BeaconItem, Verdict } from '#contract/resources/beacons.ts'
+import { type BillingReport, notCountedAtMost } from '#contract/resources/billing.ts'
+import { createTally } from '#domain/billing.ts'
+import { nextTurn } from '#runtime/pending-decisions.ts'
+import type { BeaconScope, BillingCounts } from '#store/store.ts'
 import { acceptedItem, unacceptedItem, verdictsOf } from './beacon-items.ts'
 import { type Context, defined, fullPage, type Operation, projectFilter, type Services, sinceOf } from './context.ts'
 

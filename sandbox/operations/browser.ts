@@ -1,9 +1,9 @@
 /** POST /v1/browser/activate: a page exchanges a publishable key for an activation token (A04, A08). */
-import { ApiError } from '../../src/contract/errors.ts'
-import { encodeId, formatToken } from '../../src/contract/ids.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import { serializeOrigin } from '../../src/contract/origins.ts'
-import type { KeyRow } from '../store/store.ts'
+import { ApiError } from '#contract/errors.ts'
+import { encodeId, formatToken } from '#contract/ids.ts'
+import type { Contract } from '#contract/index.ts'
+import { serializeOrigin } from '#contract/origins.ts'
+import type { KeyRow } from '#store/store.ts'
 import { allowsOrigin, type Context, type Operation, type Services } from './context.ts'
 
 export const activateBrowser: Operation<Contract['browser.activate']> = async (services, context, { body }) => {

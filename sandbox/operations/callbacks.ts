@@ -1,10 +1,10 @@
 /** Callbacks: accepted with a job, listed, and sent again. */
 
-import { ApiError } from '../../src/contract/errors.ts'
-import { decodeId, encodeId } from '../../src/contract/ids.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import type { CallbackItem } from '../../src/contract/resources/callbacks.ts'
-import type { CallbackRow } from '../store/store.ts'
+import { ApiError } from '#contract/errors.ts'
+import { decodeId, encodeId } from '#contract/ids.ts'
+import type { Contract } from '#contract/index.ts'
+import type { CallbackItem } from '#contract/resources/callbacks.ts'
+import type { CallbackRow } from '#store/store.ts'
 import {
   type Context,
   callerOf,

@@ -1,12 +1,12 @@
 /** Consent of a session: set (A62, A66), and listed revision by revision. */
 
-import { ApiError } from '../../src/contract/errors.ts'
-import { encodeId } from '../../src/contract/ids.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import type { ConsentItem } from '../../src/contract/resources/consent.ts'
-import { type ConsentDraft, type ConsentRecord, resolveSentConsent, snapshotOf } from '../domain/consent.ts'
-import { consentEntry } from '../domain/evidence.ts'
-import type { ConsentWrite, EvidenceDraft, ProjectRow } from '../store/store.ts'
+import { ApiError } from '#contract/errors.ts'
+import { encodeId } from '#contract/ids.ts'
+import type { Contract } from '#contract/index.ts'
+import type { ConsentItem } from '#contract/resources/consent.ts'
+import { type ConsentDraft, type ConsentRecord, resolveSentConsent, snapshotOf } from '#domain/consent.ts'
+import { consentEntry } from '#domain/evidence.ts'
+import type { ConsentWrite, EvidenceDraft, ProjectRow } from '#store/store.ts'
 import {
   addWarning,
   callerOf,
@@ -138,7 +138,7 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
 /** Resolves to what the strings in the stored data of a consent say. Without one, the decoder is not loaded. */
 async function decodeStrings(extras: string): Promise<ConsentItem['strings']> {
   if (!/"(tcf|gpp)_\w*string"/.test(extras)) return []
-  const { decodeConsentStrings } = await import('../../src/foundation/consent-strings.ts')
+  const { decodeConsentStrings } = await import('#foundation/consent-strings.ts')
   return decodeConsentStrings(JSON.parse(extras) as Record<string, unknown>)
 }
 

@@ -1,10 +1,10 @@
 /** Decisions: the wait for a pending one, and the response that contains one, with the asset token of its fill. */
-import { ApiError } from '../../src/contract/errors.ts'
-import type { SlotStatus } from '../../src/contract/fields.ts'
-import { decodeId, encodeId } from '../../src/contract/ids.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import { limits } from '../../src/contract/limits.ts'
-import { isRetryable, type NoFillReason, noFillReasons } from '../../src/contract/no-fill.ts'
+import { ApiError } from '#contract/errors.ts'
+import type { SlotStatus } from '#contract/fields.ts'
+import { decodeId, encodeId } from '#contract/ids.ts'
+import type { Contract } from '#contract/index.ts'
+import { limits } from '#contract/limits.ts'
+import { isRetryable, type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import type {
   Decision,
   DecisionMetadata,
@@ -12,13 +12,13 @@ import type {
   NoFillDecision,
   Placement,
   PlacementResponse,
-} from '../../src/contract/resources/placements.ts'
-import { andThen, type Soon } from '../../src/foundation/soon.ts'
-import type { Campaign, Creative } from '../domain/catalogue.ts'
-import { consentDeclaration } from '../domain/consent.ts'
-import type { Market } from '../domain/decisions.ts'
-import { assetTokenOf, decisionEvidence } from '../runtime/decisions.ts'
-import type { DecisionFacts, SlotRow } from '../store/store.ts'
+} from '#contract/resources/placements.ts'
+import type { Campaign, Creative } from '#domain/catalogue.ts'
+import { consentDeclaration } from '#domain/consent.ts'
+import type { Market } from '#domain/decisions.ts'
+import { andThen, type Soon } from '#foundation/soon.ts'
+import { assetTokenOf, decisionEvidence } from '#runtime/decisions.ts'
+import type { DecisionFacts, SlotRow } from '#store/store.ts'
 import { type Context, callerOf, type FilledOutcome, type Operation, type Services } from './context.ts'
 
 type NoFillOutcome = Extract<DecisionFacts['outcome'], { status: 'no_fill' }>

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { temporaryDirectory } from '../../tests/temporary.ts'
-import { startSandbox } from '../index.ts'
-import { createPlatform, manualClock, sha256Hex } from '../platform/platform.ts'
-import { openSqliteStore } from '../store/sqlite/index.ts'
+import { createPlatform, manualClock, sha256Hex } from '#platform/platform.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { openSqliteStore } from '#store/sqlite/index.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { verifyChains } from './evidence.ts'
 
 test('a chain that grows faster than it is verified is verified up to where it was', async () => {

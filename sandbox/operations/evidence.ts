@@ -3,14 +3,14 @@
  * whether each entry still matches the row that it records.
  */
 
-import { ApiError } from '../../src/contract/errors.ts'
-import { encodeId } from '../../src/contract/ids.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import { checkpointText, genesis, manifestText } from '../../src/contract/resources/evidence.ts'
-import { verifyChain } from '../domain/evidence.ts'
-import { decisionDigest } from '../runtime/decisions.ts'
-import { nextTurn } from '../runtime/pending-decisions.ts'
-import { type EvidenceRow, type ProjectRow, type SlotRow, StorageError } from '../store/store.ts'
+import { ApiError } from '#contract/errors.ts'
+import { encodeId } from '#contract/ids.ts'
+import type { Contract } from '#contract/index.ts'
+import { checkpointText, genesis, manifestText } from '#contract/resources/evidence.ts'
+import { verifyChain } from '#domain/evidence.ts'
+import { decisionDigest } from '#runtime/decisions.ts'
+import { nextTurn } from '#runtime/pending-decisions.ts'
+import { type EvidenceRow, type ProjectRow, type SlotRow, StorageError } from '#store/store.ts'
 import { recordDigest } from './beacons.ts'
 import {
   cursorOf,

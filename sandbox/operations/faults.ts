@@ -1,7 +1,7 @@
 /** Fault rules, and the scenarios that come with their own. */
-import { ApiError } from '../../src/contract/errors.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import { nearestName } from '../../src/foundation/nearest-name.ts'
+import { ApiError } from '#contract/errors.ts'
+import type { Contract } from '#contract/index.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
 import type { Operation } from './context.ts'
 
 export const listFaults: Operation<Contract['faults.list']> = async ({ faults }) => ({

@@ -1,6 +1,6 @@
 /** The operation behind every endpoint that responds with JSON. The compiler reports a missing one. */
-import type { ReasonCode } from '../../src/contract/errors.ts'
-import type { CompatEndpointId, Contract, EndpointId } from '../../src/contract/index.ts'
+import type { ReasonCode } from '#contract/errors.ts'
+import type { CompatEndpointId, Contract, EndpointId } from '#contract/index.ts'
 import { listBeacons, recordUnreadable, sendBeacon } from './beacons.ts'
 import { reportBilling } from './billing.ts'
 import { activateBrowser } from './browser.ts'

@@ -4,7 +4,7 @@
  * One file of more than 400 lines, since all three requests go through the same checks on their way to a job.
  */
 
-import { ApiError } from '../../src/contract/errors.ts'
+import { ApiError } from '#contract/errors.ts'
 import {
   type AuthoritativeConsent,
   type Format,
@@ -15,18 +15,18 @@ import {
   type Overrides,
   type RequestConsent,
   type SlotHint,
-} from '../../src/contract/fields.ts'
-import { encodeId } from '../../src/contract/ids.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import { limits } from '../../src/contract/limits.ts'
-import { type BrowserJobRequest, isBrowserBranch, type JobRequest } from '../../src/contract/resources/jobs.ts'
-import type { PlacementRequest } from '../../src/contract/resources/placements.ts'
-import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
-import { type DeliveryMode, variantFieldNames } from '../../src/contract/variant-fields.ts'
-import { hasUsdRate } from '../domain/catalogue.ts'
-import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
-import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '../runtime/decisions.ts'
-import type { JobFacts, JobRow, NewSlot } from '../store/store.ts'
+} from '#contract/fields.ts'
+import { encodeId } from '#contract/ids.ts'
+import type { Contract } from '#contract/index.ts'
+import { limits } from '#contract/limits.ts'
+import { type BrowserJobRequest, isBrowserBranch, type JobRequest } from '#contract/resources/jobs.ts'
+import type { PlacementRequest } from '#contract/resources/placements.ts'
+import type { ProjectSettings } from '#contract/resources/projects.ts'
+import { type DeliveryMode, variantFieldNames } from '#contract/variant-fields.ts'
+import { hasUsdRate } from '#domain/catalogue.ts'
+import { mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
+import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '#runtime/decisions.ts'
+import type { JobFacts, JobRow, NewSlot } from '#store/store.ts'
 import { acceptCallback } from './callbacks.ts'
 import { consentWrite } from './consent.ts'
 import {

@@ -3,21 +3,21 @@
  * shown once when created and revoked for good (A02).
  */
 
-import { ApiError, type FieldError } from '../../src/contract/errors.ts'
-import type { Mode } from '../../src/contract/fields.ts'
-import { decodeId, encodeId, formatKey } from '../../src/contract/ids.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import { normalizeOriginEntries, originEntryProblem } from '../../src/contract/origins.ts'
+import { ApiError, type FieldError } from '#contract/errors.ts'
+import type { Mode } from '#contract/fields.ts'
+import { decodeId, encodeId, formatKey } from '#contract/ids.ts'
+import type { Contract } from '#contract/index.ts'
+import { normalizeOriginEntries, originEntryProblem } from '#contract/origins.ts'
 import {
   defaultSettings,
   type KeyItem,
   type ProjectDetail,
   type ProjectSettings,
   type ProjectSettingsPatch,
-} from '../../src/contract/resources/projects.ts'
-import { isObject } from '../../src/foundation/json.ts'
-import { requiresConsent } from '../domain/consent.ts'
-import type { KeyClass, KeyListRow, NewKey, ProjectRow } from '../store/store.ts'
+} from '#contract/resources/projects.ts'
+import { requiresConsent } from '#domain/consent.ts'
+import { isObject } from '#foundation/json.ts'
+import type { KeyClass, KeyListRow, NewKey, ProjectRow } from '#store/store.ts'
 import { callerOf, cursorOf, type Operation, pageOf, projectOf, type Services } from './context.ts'
 
 /** Attempts to write while other requests change the same settings. */

@@ -1,11 +1,11 @@
 /** The hosted frame of one fill: whether it may be shown, and the beacon token of each load (A05, A06, A65). */
-import type { ReasonCode } from '../../src/contract/errors.ts'
-import type { NativeTemplateId } from '../../src/contract/fields.ts'
-import { decodeId, formatToken } from '../../src/contract/ids.ts'
-import { limits } from '../../src/contract/limits.ts'
-import { frameAncestors } from '../../src/contract/origins.ts'
-import type { NativeAssets } from '../../src/contract/resources/placements.ts'
-import type { SlotRow } from '../store/store.ts'
+import type { ReasonCode } from '#contract/errors.ts'
+import type { NativeTemplateId } from '#contract/fields.ts'
+import { decodeId, formatToken } from '#contract/ids.ts'
+import { limits } from '#contract/limits.ts'
+import { frameAncestors } from '#contract/origins.ts'
+import type { NativeAssets } from '#contract/resources/placements.ts'
+import type { SlotRow } from '#store/store.ts'
 import { boundConsentProblem, type Context, type FilledSlot, findFilledSlot, type Services } from './context.ts'
 import { creativeUrls, type Fill, fillOf, nativeAssets } from './decisions.ts'
 

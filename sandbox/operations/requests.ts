@@ -1,10 +1,10 @@
 /** The request journal: listed, searched by a match, shown, and replayed. */
 
-import { type Endpoint, oldClientHeader, type Parsed } from '../../src/contract/endpoint.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import { decodeId, encodeId } from '../../src/contract/ids.ts'
-import { type Contract, compat } from '../../src/contract/index.ts'
-import { isJournaled } from '../../src/contract/own-requests.ts'
+import { type Endpoint, oldClientHeader, type Parsed } from '#contract/endpoint.ts'
+import { ApiError } from '#contract/errors.ts'
+import { decodeId, encodeId } from '#contract/ids.ts'
+import { type Contract, compat } from '#contract/index.ts'
+import { isJournaled } from '#contract/own-requests.ts'
 import type {
   FailedCondition,
   ListedRequest,
@@ -12,14 +12,14 @@ import type {
   RequestDetail,
   RequestItem,
   RequestMatch,
-} from '../../src/contract/resources/requests.ts'
-import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'
-import { parseJson, valueAt } from '../../src/foundation/json.ts'
-import { redactSecrets } from '../../src/foundation/redaction.ts'
-import { pathMatches } from '../domain/faults.ts'
-import { nextTurn } from '../runtime/pending-decisions.ts'
-import { restoreRequest } from '../runtime/replay.ts'
-import type { ExchangeFilter, ExchangeRow, ExchangeSummary } from '../store/store.ts'
+} from '#contract/resources/requests.ts'
+import { pathMatches } from '#domain/faults.ts'
+import { pathPattern, withoutQuery } from '#foundation/http.ts'
+import { parseJson, valueAt } from '#foundation/json.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
+import { nextTurn } from '#runtime/pending-decisions.ts'
+import { restoreRequest } from '#runtime/replay.ts'
+import type { ExchangeFilter, ExchangeRow, ExchangeSummary } from '#store/store.ts'
 import { cursorOf, defined, type Operation, pageOf, projectFilter, type Services, sinceOf } from './context.ts'
 
 /** Exchanges whose bodies are read at a time, and in one call, so a call does not delay other requests. */

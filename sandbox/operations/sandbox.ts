@@ -3,13 +3,13 @@
  * control plane with the audit list of their use, and the namespaces that they are for (A97).
  */
 
-import { ApiError } from '../../src/contract/errors.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import { contractListing } from '../../src/contract/listing.ts'
-import { openapiDocument } from '../../src/contract/openapi/document.ts'
-import { clockWarnings, latest_ms, type SandboxClock } from '../../src/contract/resources/sandbox.ts'
-import type { Clock } from '../platform/platform.ts'
-import { startName } from '../runtime/access.ts'
+import { ApiError } from '#contract/errors.ts'
+import type { Contract } from '#contract/index.ts'
+import { contractListing } from '#contract/listing.ts'
+import { openapiDocument } from '#contract/openapi/document.ts'
+import { clockWarnings, latest_ms, type SandboxClock } from '#contract/resources/sandbox.ts'
+import type { Clock } from '#platform/platform.ts'
+import { startName } from '#runtime/access.ts'
 import { type Context, cursorOf, type Operation, pageOf, type Services } from './context.ts'
 import { verifyChains } from './evidence.ts'
 

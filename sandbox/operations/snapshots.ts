@@ -1,8 +1,8 @@
 /** Whole states: named snapshots, imports, and the reset. */
-import type { Output } from '../../src/contract/endpoint.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import type { Contract } from '../../src/contract/index.ts'
-import { isReplaced, type PreparedState, type Refusal } from '../store/store.ts'
+import type { Output } from '#contract/endpoint.ts'
+import { ApiError } from '#contract/errors.ts'
+import type { Contract } from '#contract/index.ts'
+import { isReplaced, type PreparedState, type Refusal } from '#store/store.ts'
 import type { Operation, Services } from './context.ts'
 import { verifyChains } from './evidence.ts'
 import { restoreClock } from './sandbox.ts'

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { compat, contract } from '../../src/contract/index.ts'
-import { looseObject, strictObject } from '../../src/contract/objects.ts'
-import { BrowserJobRequest, JobRequest } from '../../src/contract/resources/jobs.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { compat, contract } from '#contract/index.ts'
+import { looseObject, strictObject } from '#contract/objects.ts'
+import { BrowserJobRequest, JobRequest } from '#contract/resources/jobs.ts'
 import { accept, refused } from './acceptor.ts'
 
 const endpoints = { ...contract, ...compat } as Record<string, Endpoint>

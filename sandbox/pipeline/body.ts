@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import { type Endpoint, isControlPlane } from '../../src/contract/endpoint.ts'
+import { type Endpoint, isControlPlane } from '#contract/endpoint.ts'
 import {
   ApiError,
   explainIssues,
@@ -10,14 +10,14 @@ import {
   type LocatedFieldError,
   unknownField,
   withInput,
-} from '../../src/contract/errors.ts'
-import { isIabCategory, maxTopic, nativeTemplates, Topic } from '../../src/contract/fields.ts'
-import { sourceOf } from '../../src/contract/objects.ts'
-import type { Warning } from '../../src/contract/warnings.ts'
-import { mayLoseDigits, parseExactly } from '../../src/foundation/exact-numbers.ts'
-import { isObject, type Json, parseJson as readJson, valueAt, withoutValue } from '../../src/foundation/json.ts'
-import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '../../src/foundation/redaction.ts'
-import type { Context } from '../operations/context.ts'
+} from '#contract/errors.ts'
+import { isIabCategory, maxTopic, nativeTemplates, Topic } from '#contract/fields.ts'
+import { sourceOf } from '#contract/objects.ts'
+import type { Warning } from '#contract/warnings.ts'
+import { mayLoseDigits, parseExactly } from '#foundation/exact-numbers.ts'
+import { isObject, type Json, parseJson as readJson, valueAt, withoutValue } from '#foundation/json.ts'
+import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '#foundation/redaction.ts'
+import type { Context } from '#operations/context.ts'
 import { accept, refused } from './acceptor.ts'
 import type { Request } from './exchange.ts'
 import { withTypedNumbers } from './typed-numbers.ts'

@@ -11,8 +11,8 @@ import dns from 'node:dns'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { isLoopback } from '../../src/foundation/http.ts'
-import type { CallbackNetwork, CallbackResult } from '../runtime/callbacks.ts'
+import { isLoopback } from '#foundation/http.ts'
+import type { CallbackNetwork, CallbackResult } from '#runtime/callbacks.ts'
 
 /** How long one attempt may take, from the lookup to the response, real milliseconds. */
 const attempt_ms = 5_000

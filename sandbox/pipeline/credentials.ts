@@ -3,16 +3,16 @@
  * what pages of other origins may read (A90, A91, C01): v1 responses if some project allows the origin, files always.
  * CORS credentials are never allowed; the control plane has no CORS at all (A93).
  */
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import { parseToken } from '../../src/contract/ids.ts'
-import { contract } from '../../src/contract/index.ts'
-import { originOfUrl, serializeOrigin } from '../../src/contract/origins.ts'
-import { isLoopback } from '../../src/foundation/http.ts'
-import { andThen, type Soon } from '../../src/foundation/soon.ts'
-import { allowsOrigin, type Caller, isBeaconOpen, type Services } from '../operations/context.ts'
-import type { Identity } from '../runtime/replay.ts'
-import type { ActivationRow, KeyRow } from '../store/store.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { ApiError } from '#contract/errors.ts'
+import { parseToken } from '#contract/ids.ts'
+import { contract } from '#contract/index.ts'
+import { originOfUrl, serializeOrigin } from '#contract/origins.ts'
+import { isLoopback } from '#foundation/http.ts'
+import { andThen, type Soon } from '#foundation/soon.ts'
+import { allowsOrigin, type Caller, isBeaconOpen, type Services } from '#operations/context.ts'
+import type { Identity } from '#runtime/replay.ts'
+import type { ActivationRow, KeyRow } from '#store/store.ts'
 import { type Exchange, headerOf, type Request, type Response } from './exchange.ts'
 
 /**

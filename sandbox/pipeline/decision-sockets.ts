@@ -8,11 +8,11 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { ApiError } from '../../src/contract/errors.ts'
-import { decodeId } from '../../src/contract/ids.ts'
-import type { EventType } from '../../src/contract/resources/events.ts'
-import type { Caller, Services } from '../operations/context.ts'
-import type { Surface } from '../runtime/access.ts'
+import { ApiError } from '#contract/errors.ts'
+import { decodeId } from '#contract/ids.ts'
+import type { EventType } from '#contract/resources/events.ts'
+import type { Caller, Services } from '#operations/context.ts'
+import type { Surface } from '#runtime/access.ts'
 import { type Exchange, type Request, type Response, receivedRequest, writeResponse } from './exchange.ts'
 
 export interface DecisionSockets {

@@ -3,16 +3,16 @@
  * would. It counts the request and waits; a request that may not take effect goes no further. The second step breaks or
  * replaces the response. Both are skipped while there are no rules.
  */
-import { ApiError } from '../../src/contract/errors.ts'
-import { type Format, formats } from '../../src/contract/fields.ts'
-import { decodeId, parseToken } from '../../src/contract/ids.ts'
-import { contract } from '../../src/contract/index.ts'
-import { withoutQuery } from '../../src/foundation/http.ts'
-import { isObject, parseJsonObject } from '../../src/foundation/json.ts'
-import { errorOf, type FaultRequest, rewritten } from '../domain/faults.ts'
-import type { Services } from '../operations/context.ts'
-import type { Injection } from '../runtime/faults.ts'
-import type { SlotRow } from '../store/store.ts'
+import { ApiError } from '#contract/errors.ts'
+import { type Format, formats } from '#contract/fields.ts'
+import { decodeId, parseToken } from '#contract/ids.ts'
+import { contract } from '#contract/index.ts'
+import { errorOf, type FaultRequest, rewritten } from '#domain/faults.ts'
+import { withoutQuery } from '#foundation/http.ts'
+import { isObject, parseJsonObject } from '#foundation/json.ts'
+import type { Services } from '#operations/context.ts'
+import type { Injection } from '#runtime/faults.ts'
+import type { SlotRow } from '#store/store.ts'
 import { addCors, publicHeaders } from './credentials.ts'
 import { type Exchange, errorResponse, faultHeader, httpDate, type Request, type Response } from './exchange.ts'
 

@@ -1,13 +1,13 @@
 /** Journal entries: exchanges with credentials and tokens redacted, and prompt text removed (A50). */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import { reasonCodes } from '../../src/contract/errors.ts'
-import { originOfUrl } from '../../src/contract/origins.ts'
-import { isExactNumber, parseExactly } from '../../src/foundation/exact-numbers.ts'
-import { isObject } from '../../src/foundation/json.ts'
-import { redactSecrets, redactWithBase64 } from '../../src/foundation/redaction.ts'
-import { keyKind, type Services } from '../operations/context.ts'
-import type { ExchangeRow } from '../store/store.ts'
+import { reasonCodes } from '#contract/errors.ts'
+import { originOfUrl } from '#contract/origins.ts'
+import { isExactNumber, parseExactly } from '#foundation/exact-numbers.ts'
+import { isObject } from '#foundation/json.ts'
+import { redactSecrets, redactWithBase64 } from '#foundation/redaction.ts'
+import { keyKind, type Services } from '#operations/context.ts'
+import type { ExchangeRow } from '#store/store.ts'
 import type { Exchange, Request, Response } from './exchange.ts'
 
 const hiddenHeaders = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-sandbox-token'])

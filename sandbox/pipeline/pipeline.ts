@@ -8,16 +8,17 @@
  *
  * Files, frames, pages and streams have their own routes, which leave out steps 6 to 10.
  */
-import { type Endpoint, isControlPlane, type Parsed, problemHeader, roleOf } from '../../src/contract/endpoint.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import { type Contract, compat, contract, type EndpointId } from '../../src/contract/index.ts'
-import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'
-import { mayHoldSecrets } from '../../src/foundation/redaction.ts'
-import { type CompatOperationId, compatOperations, deprecationHeaders } from '../compat/index.ts'
-import { activationKey } from '../operations/browser.ts'
-import type { Context, Services } from '../operations/context.ts'
-import { type JsonEndpointId, onRejected, operations } from '../operations/index.ts'
-import type { RestoredRequest } from '../runtime/replay.ts'
+
+import { type CompatOperationId, compatOperations, deprecationHeaders } from '#compat/index.ts'
+import { type Endpoint, isControlPlane, type Parsed, problemHeader, roleOf } from '#contract/endpoint.ts'
+import { ApiError } from '#contract/errors.ts'
+import { type Contract, compat, contract, type EndpointId } from '#contract/index.ts'
+import { pathPattern, withoutQuery } from '#foundation/http.ts'
+import { mayHoldSecrets } from '#foundation/redaction.ts'
+import { activationKey } from '#operations/browser.ts'
+import type { Context, Services } from '#operations/context.ts'
+import { type JsonEndpointId, onRejected, operations } from '#operations/index.ts'
+import type { RestoredRequest } from '#runtime/replay.ts'
 import {
   inDocumentForm,
   parseJson,

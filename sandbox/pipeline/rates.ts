@@ -2,12 +2,12 @@
  * Rates: one token bucket per key and rate class, on the sandbox clock (A20). In memory, or in the store that nodes share.
  * Pure functions: the caller keeps the bucket and provides the time.
  */
-import type { RateClass } from '../../src/contract/endpoint.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import { limits } from '../../src/contract/limits.ts'
-import { unitsMs } from '../../src/foundation/duration.ts'
-import type { RateTake, RateTaken, SharedStore } from '../store/nodes.ts'
-import type { ProjectRow } from '../store/store.ts'
+import type { RateClass } from '#contract/endpoint.ts'
+import { ApiError } from '#contract/errors.ts'
+import { limits } from '#contract/limits.ts'
+import { unitsMs } from '#foundation/duration.ts'
+import type { RateTake, RateTaken, SharedStore } from '#store/nodes.ts'
+import type { ProjectRow } from '#store/store.ts'
 
 export interface RateLimit {
   /** Tokens per millisecond. */

@@ -3,12 +3,12 @@
  * A path has many spellings, `/%5fsandbox/` and `http://host/_sandbox/` among them: guards look at the route.
  */
 import { parse } from 'node:querystring'
-import { includesRole, type Role } from '../../src/contract/endpoint.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import { contract } from '../../src/contract/index.ts'
-import { withoutQuery } from '../../src/foundation/http.ts'
-import { nearestName } from '../../src/foundation/nearest-name.ts'
-import type { Access, TokenHolder } from '../runtime/access.ts'
+import { includesRole, type Role } from '#contract/endpoint.ts'
+import { ApiError } from '#contract/errors.ts'
+import { contract } from '#contract/index.ts'
+import { withoutQuery } from '#foundation/http.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
+import type { Access, TokenHolder } from '#runtime/access.ts'
 import { headerOf, type Request, type Route } from './exchange.ts'
 
 export interface Routes {

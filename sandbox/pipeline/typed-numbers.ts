@@ -3,8 +3,8 @@
  * and precision that type is about.
  */
 import type { z } from 'zod'
-import { isExactNumber } from '../../src/foundation/exact-numbers.ts'
-import { entryOf } from '../../src/foundation/table-entry.ts'
+import { isExactNumber } from '#foundation/exact-numbers.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 
 type Schema = z.core.$ZodType
 

@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
-import { type SystemError, systemErrorBehind, systemHint, systemReason } from '../../src/foundation/system-error.ts'
+import { type SystemError, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 
 export interface Descriptors {
   /** Why no connection can be accepted now; null while there are descriptors. */

@@ -4,8 +4,8 @@
  * The frame has the origin `null`, so the first message goes to `*`: it carries no secret and transfers a port. After
  * that only the port is used. Messages are checked by shape; unknown ones are ignored.
  */
-import type { Placement } from '../../src/contract/resources/placements.ts'
-import { isObject } from '../../src/foundation/json.ts'
+import type { Placement } from '#contract/resources/placements.ts'
+import { isObject } from '#foundation/json.ts'
 
 type MediaType = Placement['render']['media_type']
 

@@ -4,10 +4,10 @@
  * Who may use the control plane (A97): the token of this start, which is in memory only, and named tokens, whose
  * hashes are in the store. Each request asks the store, so that a revoked token is refused at once, on every node.
  */
-import type { Role } from '../../src/contract/endpoint.ts'
-import { encodeInteger } from '../../src/contract/ids.ts'
-import type { Platform } from '../platform/platform.ts'
-import type { AccessStore, AuditRow, SharedStore, TokenRow } from '../store/nodes.ts'
+import type { Role } from '#contract/endpoint.ts'
+import { encodeInteger } from '#contract/ids.ts'
+import type { Platform } from '#platform/platform.ts'
+import type { AccessStore, AuditRow, SharedStore, TokenRow } from '#store/nodes.ts'
 
 /** Who sends a request to the control plane. */
 export interface TokenHolder {

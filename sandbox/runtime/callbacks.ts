@@ -8,12 +8,12 @@
  * Records have the time of the sandbox clock, like everything else.
  */
 
-import { problemHeader } from '../../src/contract/endpoint.ts'
-import { ApiError } from '../../src/contract/errors.ts'
-import type { EventType } from '../../src/contract/resources/events.ts'
-import { redactSecrets } from '../../src/foundation/redaction.ts'
-import type { Platform } from '../platform/platform.ts'
-import type { CallbackRow, CallbackUpdate, Store } from '../store/store.ts'
+import { problemHeader } from '#contract/endpoint.ts'
+import { ApiError } from '#contract/errors.ts'
+import type { EventType } from '#contract/resources/events.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
+import type { Platform } from '#platform/platform.ts'
+import type { CallbackRow, CallbackUpdate, Store } from '#store/store.ts'
 
 export interface Callbacks {
   /** Resolves to why a callback may not go to this URL, or null: a clause about `callback_url`. */

@@ -3,18 +3,18 @@
  * used for decisions.
  */
 
-import type { AuthoritativeConsent, Format, Mode } from '../../src/contract/fields.ts'
-import { encodeId, formatToken } from '../../src/contract/ids.ts'
-import { once } from '../../src/contract/objects.ts'
-import type { Latency } from '../../src/contract/resources/projects.ts'
-import { unitsMs } from '../../src/foundation/duration.ts'
-import { andThen, type Soon } from '../../src/foundation/soon.ts'
-import { deriveTopic, isHighRisk, MarketData, prepareTopics } from '../domain/catalogue.ts'
-import { mayProcessPrompt } from '../domain/consent.ts'
-import { decideSlot, type Market, type Opportunity, prepareMarket } from '../domain/decisions.ts'
-import { decisionEntry } from '../domain/evidence.ts'
-import type { Platform } from '../platform/platform.ts'
-import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow, Store } from '../store/store.ts'
+import type { AuthoritativeConsent, Format, Mode } from '#contract/fields.ts'
+import { encodeId, formatToken } from '#contract/ids.ts'
+import { once } from '#contract/objects.ts'
+import type { Latency } from '#contract/resources/projects.ts'
+import { deriveTopic, isHighRisk, MarketData, prepareTopics } from '#domain/catalogue.ts'
+import { mayProcessPrompt } from '#domain/consent.ts'
+import { decideSlot, type Market, type Opportunity, prepareMarket } from '#domain/decisions.ts'
+import { decisionEntry } from '#domain/evidence.ts'
+import { unitsMs } from '#foundation/duration.ts'
+import { andThen, type Soon } from '#foundation/soon.ts'
+import type { Platform } from '#platform/platform.ts'
+import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow, Store } from '#store/store.ts'
 import type { Scenarios } from './faults.ts'
 
 /** The market in force, the markets of older decisions, and the topics of prompts. */

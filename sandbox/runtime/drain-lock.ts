@@ -2,7 +2,7 @@
  * A lock around everything that reads and writes in several steps. While the whole state is replaced the lock is closed:
  * work that has started finishes on the old state, new work waits and sees the new state, and nothing sees half of each.
  */
-import { ApiError } from '../../src/contract/errors.ts'
+import { ApiError } from '#contract/errors.ts'
 
 export interface DrainLock {
   /**

@@ -1,7 +1,7 @@
 /** Fault rules of two nodes on one database: slow work on one node must not undo the other's change. */
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { FaultState } from '../store/store.ts'
+import type { FaultState } from '#store/store.ts'
 import { createFaults, type FaultServices, type Faults } from './faults.ts'
 
 /** A node whose stored rules are in `database`, and whose acknowledgements wait for `late`. */

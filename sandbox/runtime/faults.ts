@@ -5,8 +5,8 @@
  * requests.
  */
 
-import { ApiError } from '../../src/contract/errors.ts'
-import type { Mode } from '../../src/contract/fields.ts'
+import { ApiError } from '#contract/errors.ts'
+import type { Mode } from '#contract/fields.ts'
 import {
   type FaultDraft,
   type FaultRule,
@@ -14,7 +14,7 @@ import {
   type Scenario,
   type ScenarioChanges,
   type ScenarioItem,
-} from '../../src/contract/resources/faults.ts'
+} from '#contract/resources/faults.ts'
 import {
   completeFault,
   countMatch,
@@ -25,8 +25,8 @@ import {
   matches,
   needsDetails,
   secretIn,
-} from '../domain/faults.ts'
-import type { FaultState, Store, StoredFault } from '../store/store.ts'
+} from '#domain/faults.ts'
+import type { FaultState, Store, StoredFault } from '#store/store.ts'
 
 /** A fault that applies to one request. */
 export interface Injection {

@@ -3,8 +3,8 @@
  * that replaced this one. Overdue decisions of a node that has died are made by the first node that finds them: the
  * store binds a decision once. Requests that wait for a decision that nobody announced are woken.
  */
-import type { Platform } from '../platform/platform.ts'
-import type { Store, StoreChange } from '../store/store.ts'
+import type { Platform } from '#platform/platform.ts'
+import type { Store, StoreChange } from '#store/store.ts'
 import type { Callbacks } from './callbacks.ts'
 import type { Markets } from './decisions.ts'
 import type { Faults } from './faults.ts'

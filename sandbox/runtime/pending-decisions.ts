@@ -2,9 +2,9 @@
  * Pending slots: decided when their latency has passed on the sandbox clock, even after a restart; and the requests
  * that wait for them.
  */
-import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
-import { mayProcessPrompt, resolveConsent } from '../domain/consent.ts'
-import type { SlotRow } from '../store/store.ts'
+import type { AuthoritativeConsent } from '#contract/fields.ts'
+import { mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
+import type { SlotRow } from '#store/store.ts'
 import type { Callbacks } from './callbacks.ts'
 import { capsOf, type DecisionServices, decideJobSlot, decisionEvidence } from './decisions.ts'
 

@@ -4,13 +4,13 @@
  * still redacted after that are missing: they cannot be guessed.
  */
 
-import { ApiError, type FieldError } from '../../src/contract/errors.ts'
-import { decodeId, decodeInteger, encodeId } from '../../src/contract/ids.ts'
-import { replayHeader } from '../../src/contract/own-requests.ts'
-import type { KeyKind, NotRestored } from '../../src/contract/resources/requests.ts'
-import { parseExactly } from '../../src/foundation/exact-numbers.ts'
-import { isObject, setValue } from '../../src/foundation/json.ts'
-import type { ExchangeRow } from '../store/store.ts'
+import { ApiError, type FieldError } from '#contract/errors.ts'
+import { decodeId, decodeInteger, encodeId } from '#contract/ids.ts'
+import { replayHeader } from '#contract/own-requests.ts'
+import type { KeyKind, NotRestored } from '#contract/resources/requests.ts'
+import { parseExactly } from '#foundation/exact-numbers.ts'
+import { isObject, setValue } from '#foundation/json.ts'
+import type { ExchangeRow } from '#store/store.ts'
 import { assetTokenOf, type DecisionServices } from './decisions.ts'
 
 /** A journaled request that is complete again. */

@@ -3,10 +3,10 @@
  * later report continues from them. A slot with new beacons is subtracted with its old ones, and counted again with
  * all.
  */
-import { type AcceptedBeacon, type BillingModel, judgeBeacons, maxJudged } from '../../src/contract/beacon-verdict.ts'
-import type { Format } from '../../src/contract/fields.ts'
-import type { Measurements } from '../../src/contract/resources/beacons.ts'
-import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
+import { type AcceptedBeacon, type BillingModel, judgeBeacons, maxJudged } from '#contract/beacon-verdict.ts'
+import type { Format } from '#contract/fields.ts'
+import type { Measurements } from '#contract/resources/beacons.ts'
+import type { ProjectSettings } from '#contract/resources/projects.ts'
 import { cacheRow, parseRow } from './rows.ts'
 import type { BeaconScope, BillingCounts, BillingStore, ProjectRow } from './store.ts'
 

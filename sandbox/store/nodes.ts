@@ -3,7 +3,7 @@
  * between several processes on one database (`SharedStore`, null in a store that one process owns). Neither is replaced
  * by a reset, a restore or an import, and neither is exported.
  */
-import type { Role } from '../../src/contract/endpoint.ts'
+import type { Role } from '#contract/endpoint.ts'
 
 /* Access: tokens of the control plane, and the audit list (A97) */
 

@@ -3,12 +3,12 @@
  * the conditions and pages of lists, bounded caches, and checks that a row can be read at all.
  */
 
-import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
-import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import { normalizeOriginEntries } from '../../src/contract/origins.ts'
-import type { Measurements } from '../../src/contract/resources/beacons.ts'
-import { defaultSettings, type ProjectSettings, withDefaults } from '../../src/contract/resources/projects.ts'
-import { isObject, parseJson, parseJsonObject } from '../../src/foundation/json.ts'
+import type { AuthoritativeConsent } from '#contract/fields.ts'
+import type { NoFillReason } from '#contract/no-fill.ts'
+import { normalizeOriginEntries } from '#contract/origins.ts'
+import type { Measurements } from '#contract/resources/beacons.ts'
+import { defaultSettings, type ProjectSettings, withDefaults } from '#contract/resources/projects.ts'
+import { isObject, parseJson, parseJsonObject } from '#foundation/json.ts'
 import {
   type BeaconListRow,
   type BeaconRow,

@@ -7,19 +7,19 @@
  *
  * Over 400 lines because it is everything that the author of another adapter has to read, one resource after the other.
  */
-import type { AcceptedBeacon } from '../../src/contract/beacon-verdict.ts'
-import type { ErrorCode, ReasonCode } from '../../src/contract/errors.ts'
-import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '../../src/contract/fields.ts'
-import type { NoFillReason } from '../../src/contract/no-fill.ts'
-import type { AcceptCode, BeaconEvent, Measurements, Metric } from '../../src/contract/resources/beacons.ts'
-import type { CallbackStatus } from '../../src/contract/resources/callbacks.ts'
-import type { EventType } from '../../src/contract/resources/events.ts'
-import type { Sha256Hex } from '../../src/contract/resources/evidence.ts'
-import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
-import type { KeyKind } from '../../src/contract/resources/requests.ts'
-import type { Soon } from '../../src/foundation/soon.ts'
-import type { ConsentDraft, ConsentRecord } from '../domain/consent.ts'
-import type { Fault, FaultCount } from '../domain/faults.ts'
+import type { AcceptedBeacon } from '#contract/beacon-verdict.ts'
+import type { ErrorCode, ReasonCode } from '#contract/errors.ts'
+import type { AuthoritativeConsent, Format, JobType, Mode, NativeTemplateId } from '#contract/fields.ts'
+import type { NoFillReason } from '#contract/no-fill.ts'
+import type { AcceptCode, BeaconEvent, Measurements, Metric } from '#contract/resources/beacons.ts'
+import type { CallbackStatus } from '#contract/resources/callbacks.ts'
+import type { EventType } from '#contract/resources/events.ts'
+import type { Sha256Hex } from '#contract/resources/evidence.ts'
+import type { ProjectSettings } from '#contract/resources/projects.ts'
+import type { KeyKind } from '#contract/resources/requests.ts'
+import type { ConsentDraft, ConsentRecord } from '#domain/consent.ts'
+import type { Fault, FaultCount } from '#domain/faults.ts'
+import type { Soon } from '#foundation/soon.ts'
 import type { AccessStore, SharedStore } from './nodes.ts'
 
 export interface Store

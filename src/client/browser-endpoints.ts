@@ -2,8 +2,8 @@
  * The endpoints that a page may call, as plain data. The build evaluates this file and puts the data in its place, so that
  * a page loads neither the contract nor a schema.
  */
-import type { Endpoint } from '../contract/endpoint.ts'
-import { compat, v1 } from '../contract/index.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { compat, v1 } from '#contract/index.ts'
 import type { SentEndpoint } from './exchange.ts'
 
 /**

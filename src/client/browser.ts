@@ -2,8 +2,8 @@
  * The client for pages: at most 5 kB gzipped. It has only the public API, and returns responses as received, without
  * comparing them with the contract. Bundlers choose it by the `browser` condition.
  */
-import type { ErrorBody } from '../contract/errors.ts'
-import { isObject, parseJson } from '../foundation/json.ts'
+import type { ErrorBody } from '#contract/errors.ts'
+import { isObject, parseJson } from '#foundation/json.ts'
 import { type BrowserEndpointId, browserEndpoints } from './browser-endpoints.ts'
 import { clientOf, type KnownContract, type Schemas, type Client as TypedClient } from './client.ts'
 import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'

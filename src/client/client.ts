@@ -3,11 +3,11 @@
  * `client.placements.create({ body, query })`. It runs in Node and in browsers.
  */
 
-import type { Endpoint, Input, Output, ResponseHeader } from '../contract/endpoint.ts'
-import type { Contract, EndpointId } from '../contract/index.ts'
-import type { SandboxEvent } from '../contract/resources/events.ts'
-import { retryAfterMs } from '../foundation/http.ts'
-import { parseJson } from '../foundation/json.ts'
+import type { Endpoint, Input, Output, ResponseHeader } from '#contract/endpoint.ts'
+import type { Contract, EndpointId } from '#contract/index.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
+import { retryAfterMs } from '#foundation/http.ts'
+import { parseJson } from '#foundation/json.ts'
 import { ContractError, ServiceError } from './errors.ts'
 import {
   buildRequest,

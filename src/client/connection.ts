@@ -1,4 +1,4 @@
-import { systemErrorBehind, systemHint, systemReason } from '../foundation/system-error.ts'
+import { systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 
 /**
  * Node's codes for failures before a connection. Browsers do not distinguish these failures: their build has no such

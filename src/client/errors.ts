@@ -1,5 +1,5 @@
-import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../contract/error-codes.ts'
-import type { ErrorBody, FieldError } from '../contract/errors.ts'
+import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/error-codes.ts'
+import type { ErrorBody, FieldError } from '#contract/errors.ts'
 import { describeConnection } from './connection.ts'
 
 /**

@@ -1,9 +1,9 @@
 /** One exchange over HTTP: building its request, sending it, and reading the response whole or piece by piece. */
 
-import type { Endpoint } from '../contract/endpoint.ts'
-import type { SandboxEvent } from '../contract/resources/events.ts'
-import { fillPath } from '../foundation/http.ts'
-import { isObject } from '../foundation/json.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
+import { fillPath } from '#foundation/http.ts'
+import { isObject } from '#foundation/json.ts'
 import { ContractError, RefusedError, type ServiceError, UnreachableError } from './errors.ts'
 
 /** The parts of a call. */

@@ -1,5 +1,5 @@
 /** The typed client for Node and browsers, with the types of the contract that an integration needs. */
-import { contract } from '../contract/index.ts'
+import { contract } from '#contract/index.ts'
 import { clientOf, type Client as TypedClient } from './client.ts'
 import { streaming } from './exchange.ts'
 import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
@@ -7,7 +7,7 @@ import { nodeFetch } from './node-fetch.ts'
 import { nodeSocketFor } from './node-socket.ts'
 import * as schemas from './response.ts'
 
-export type { ErrorBody, ErrorCode, ReasonCode } from '../contract/errors.ts'
+export type { ErrorBody, ErrorCode, ReasonCode } from '#contract/errors.ts'
 export type {
   AuthoritativeConsent,
   Format,
@@ -16,13 +16,13 @@ export type {
   Overrides,
   RequestConsent,
   SlotHint,
-} from '../contract/fields.ts'
-export type { NoFillReason } from '../contract/no-fill.ts'
-export type { BeaconEvent, BeaconRequest, BeaconResult, Measurements } from '../contract/resources/beacons.ts'
-export type { ActivationResult } from '../contract/resources/browser.ts'
-export type { ConsentRequest, ConsentStored } from '../contract/resources/consent.ts'
-export type { SandboxEvent } from '../contract/resources/events.ts'
-export type { BrowserJobRequest, JobAccepted, JobRequest } from '../contract/resources/jobs.ts'
+} from '#contract/fields.ts'
+export type { NoFillReason } from '#contract/no-fill.ts'
+export type { BeaconEvent, BeaconRequest, BeaconResult, Measurements } from '#contract/resources/beacons.ts'
+export type { ActivationResult } from '#contract/resources/browser.ts'
+export type { ConsentRequest, ConsentStored } from '#contract/resources/consent.ts'
+export type { SandboxEvent } from '#contract/resources/events.ts'
+export type { BrowserJobRequest, JobAccepted, JobRequest } from '#contract/resources/jobs.ts'
 export type {
   Decision,
   FillDecision,
@@ -31,8 +31,8 @@ export type {
   Placement,
   PlacementRequest,
   PlacementResponse,
-} from '../contract/resources/placements.ts'
-export type { ProjectConfig } from '../contract/resources/projects.ts'
+} from '#contract/resources/placements.ts'
+export type { ProjectConfig } from '#contract/resources/projects.ts'
 export type { CallOptions, ClientOptions, ResponseMeta } from './client.ts'
 export { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
 export type { Fetch } from './exchange.ts'

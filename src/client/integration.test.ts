@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { createClient as createBrowserClient } from './browser.ts'
 import {
   type BeaconResult,

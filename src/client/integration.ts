@@ -3,10 +3,10 @@
  * generation, with retries that never double a placement, a mode in which an ad can fail but the product cannot, and
  * the signature of a callback.
  */
-import type { generationEvents } from '../contract/compat.ts'
-import type { Input, Output } from '../contract/endpoint.ts'
-import type { Contract, EndpointId } from '../contract/index.ts'
-import { fillPath } from '../foundation/http.ts'
+import type { generationEvents } from '#contract/compat.ts'
+import type { Input, Output } from '#contract/endpoint.ts'
+import type { Contract, EndpointId } from '#contract/index.ts'
+import { fillPath } from '#foundation/http.ts'
 import type { Client, ClientOptions } from './client.ts'
 import { neverArrived } from './connection.ts'
 import { ServiceError, UnreachableError } from './errors.ts'

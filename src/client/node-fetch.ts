@@ -5,7 +5,7 @@
  * Node's modules are looked up when they are needed, not imported: bundles for pages contain this file too.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { isLoopback } from '../foundation/http.ts'
+import { isLoopback } from '#foundation/http.ts'
 import {
   exchange,
   type Fetch,

@@ -1,5 +1,5 @@
 /** One shape for every decision, however it arrived: a placement of v1, the shape of old clients, a callback. */
-import type { Format } from '../contract/fields.ts'
+import type { Format } from '#contract/fields.ts'
 
 export interface NormalizedNative {
   title: string

@@ -1,11 +1,11 @@
 /** Responses compared with the schemas of the contract. A client loads this when it has something to compare. */
 
-import type { Endpoint } from '../contract/endpoint.ts'
-import { ErrorBody } from '../contract/errors.ts'
-import { contract, type EndpointId } from '../contract/index.ts'
-import { SandboxEvent } from '../contract/resources/events.ts'
-import { unescapeHtml } from '../foundation/html.ts'
-import { type Json, parseJson } from '../foundation/json.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { ErrorBody } from '#contract/errors.ts'
+import { contract, type EndpointId } from '#contract/index.ts'
+import { SandboxEvent } from '#contract/resources/events.ts'
+import { unescapeHtml } from '#foundation/html.ts'
+import { type Json, parseJson } from '#foundation/json.ts'
 import { ContractError } from './errors.ts'
 import { type ByteReader, type ResponseMeta, readBytes } from './exchange.ts'
 

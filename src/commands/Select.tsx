@@ -1,7 +1,7 @@
 /** A question answered by choosing from a list with the arrow keys. Loaded only when asked. */
 import { Box, type RenderOptions, render, Text, useInput, useStdin } from 'ink'
 import { useEffect, useState } from 'react'
-import { oneLine } from '../cli/output/terminal.ts'
+import { oneLine } from '#cli/output/terminal.ts'
 
 interface Choice {
   name: string

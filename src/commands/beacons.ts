@@ -1,29 +1,22 @@
 /** `svc beacons`: sends, checks (`lint`), lists and follows (`tail`) beacons. */
 import { Argument, Option } from 'commander'
-import { endpointCommand, projectFilter } from '../cli/endpoint/endpoint-command.ts'
-import { endpoints } from '../cli/endpoint/facts.ts'
-import { type Body, fieldOptions, flagValues, parseTime } from '../cli/endpoint/input.ts'
-import { lastPlacement } from '../cli/endpoint/last-placement.ts'
-import { paintDim, paintReason, paintWord } from '../cli/output/table.ts'
-import type { Style } from '../cli/output/terminal.ts'
-import { alignPairs, formatValue, timeText } from '../cli/output/text.ts'
-import {
-  type Command,
-  type CommandInput,
-  hasScreen,
-  type Noun,
-  noteFollowing,
-  type Session,
-} from '../cli/run/command.ts'
-import { CliError, exitCodes, nothingChecked, untilCtrlC } from '../cli/run/errors.ts'
-import type { Host } from '../cli/run/host.ts'
-import { nameOf, readUserText } from '../cli/run/user-file.ts'
-import { acceptHints, acceptMeanings } from '../contract/error-codes.ts'
-import { parseSince } from '../foundation/duration.ts'
-import { beaconFormats, lintBeacons, lintLines, lintSummary } from '../journal/lint.ts'
-import { beaconLine, beaconSource, verdictPaint, verdictText } from '../tail/beacons.ts'
-import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } from '../tail/feed.ts'
-import { noFilter, passes, type TailFilter } from '../tail/model.ts'
+import { endpointCommand, projectFilter } from '#cli/endpoint/endpoint-command.ts'
+import { endpoints } from '#cli/endpoint/facts.ts'
+import { type Body, fieldOptions, flagValues, parseTime } from '#cli/endpoint/input.ts'
+import { lastPlacement } from '#cli/endpoint/last-placement.ts'
+import { paintDim, paintReason, paintWord } from '#cli/output/table.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { alignPairs, formatValue, timeText } from '#cli/output/text.ts'
+import { type Command, type CommandInput, hasScreen, type Noun, noteFollowing, type Session } from '#cli/run/command.ts'
+import { CliError, exitCodes, nothingChecked, untilCtrlC } from '#cli/run/errors.ts'
+import type { Host } from '#cli/run/host.ts'
+import { nameOf, readUserText } from '#cli/run/user-file.ts'
+import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
+import { beaconFormats, lintBeacons, lintLines, lintSummary } from '#diagnosis/lint.ts'
+import { parseSince } from '#foundation/duration.ts'
+import { beaconLine, beaconSource, verdictPaint, verdictText } from '#tail/beacons.ts'
+import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } from '#tail/feed.ts'
+import { noFilter, passes, type TailFilter } from '#tail/model.ts'
 
 const lint: Command = {
   name: 'lint',
@@ -87,7 +80,7 @@ const tail: Command = {
   async run(session, input) {
     const { filter, feed } = await read(session, input)
     if (input.options.compact !== true && hasScreen(session)) {
-      const { runScreen } = await import('../tail/run-screen.ts')
+      const { runScreen } = await import('#tail/run-screen.ts')
       return runScreen(session, {
         source: beaconSource,
         filter,

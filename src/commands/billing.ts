@@ -1,9 +1,9 @@
-import { callEndpoint, endpointCommand, projectFilter } from '../cli/endpoint/endpoint-command.ts'
-import { type Column, paintReason, tableLines } from '../cli/output/table.ts'
-import type { Style } from '../cli/output/terminal.ts'
-import { plural } from '../cli/output/text.ts'
-import type { CommandInput, Noun, Session } from '../cli/run/command.ts'
-import type { BillingReport } from '../contract/resources/billing.ts'
+import { callEndpoint, endpointCommand, projectFilter } from '#cli/endpoint/endpoint-command.ts'
+import { type Column, paintReason, tableLines } from '#cli/output/table.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { plural } from '#cli/output/text.ts'
+import type { CommandInput, Noun, Session } from '#cli/run/command.ts'
+import type { BillingReport } from '#contract/resources/billing.ts'
 
 const lineColumns: readonly Column[] = [
   { name: 'project', field: 'client_id', rank: 2 },

@@ -6,18 +6,18 @@ import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Argument, InvalidArgumentError, Option } from 'commander'
-import { callEndpoint, describeRecord, endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import { portNumber } from '../cli/endpoint/input.ts'
-import { paintStatus, paintWord } from '../cli/output/table.ts'
-import type { Style } from '../cli/output/terminal.ts'
-import { formatTime } from '../cli/output/text.ts'
-import type { Command, CommandInput, Noun, Session } from '../cli/run/command.ts'
-import { CliError, noSandbox, untilCtrlC } from '../cli/run/errors.ts'
-import { permittedSecretKey } from '../cli/settings/settings.ts'
-import { ServiceError } from '../client/errors.ts'
-import { verifyCallback } from '../client/integration.ts'
-import type { CallbackItem } from '../contract/resources/callbacks.ts'
-import { parseJson, valueAt } from '../foundation/json.ts'
+import { callEndpoint, describeRecord, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { portNumber } from '#cli/endpoint/input.ts'
+import { paintStatus, paintWord } from '#cli/output/table.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { formatTime } from '#cli/output/text.ts'
+import type { Command, CommandInput, Noun, Session } from '#cli/run/command.ts'
+import { CliError, noSandbox, untilCtrlC } from '#cli/run/errors.ts'
+import { permittedSecretKey } from '#cli/settings/settings.ts'
+import { ServiceError } from '#client/errors.ts'
+import { verifyCallback } from '#client/integration.ts'
+import type { CallbackItem } from '#contract/resources/callbacks.ts'
+import { parseJson, valueAt } from '#foundation/json.ts'
 
 const defaultPort = 4020
 const mostBodyBytes = 1_048_576
@@ -133,7 +133,7 @@ async function bind(session: Session, receiver: Receiver, port: number): Promise
     return second === null ? [first] : [first, second]
   } catch (error) {
     if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
-    const { portHolder } = await import('../cli/process/port-holder.ts')
+    const { portHolder } = await import('#cli/process/port-holder.ts')
     const holder = await portHolder(
       port,
       session.host.platform,

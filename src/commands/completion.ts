@@ -1,16 +1,16 @@
 /** `svc completion SHELL`: the command tree as a shell script. */
 
 import { Argument, Option } from 'commander'
-import { type NameSource, nameSources, placesOf } from '../cli/completion/places.ts'
-import { completionScripts } from '../cli/completion/scripts.ts'
-import type { Command, LazyCommand, Session } from '../cli/run/command.ts'
-import { CliError } from '../cli/run/errors.ts'
-import { commandTree } from '../cli/run/help.ts'
-import { profilesPath } from '../cli/settings/files.ts'
-import { ProfilesFile, readJson } from '../cli/settings/schemas.ts'
-import { shellMediaType } from '../foundation/http.ts'
-import { entryOf } from '../foundation/table-entry.ts'
-import { readTopics } from '../mcp/resources.ts'
+import { type NameSource, nameSources, placesOf } from '#cli/completion/places.ts'
+import { completionScripts } from '#cli/completion/scripts.ts'
+import type { Command, LazyCommand, Session } from '#cli/run/command.ts'
+import { CliError } from '#cli/run/errors.ts'
+import { commandTree } from '#cli/run/help.ts'
+import { profilesPath } from '#cli/settings/files.ts'
+import { ProfilesFile, readJson } from '#cli/settings/schemas.ts'
+import { shellMediaType } from '#foundation/http.ts'
+import { entryOf } from '#foundation/table-entry.ts'
+import { readTopics } from '#mcp/resources.ts'
 import { scenariosOfPackage } from './sandbox/conditions.ts'
 
 const shells = Object.keys(completionScripts)
@@ -50,7 +50,7 @@ const namesOf: Readonly<Record<NameSource, (session: Session) => Promise<string[
   profiles: async ({ host }) => Object.keys((await readJson(profilesPath(host), ProfilesFile))?.profiles ?? {}),
   topics: async () => readTopics().flatMap(({ topic }) => [topic, ...topic.split('/').slice(1)]),
   scenarios: async () => scenariosOfPackage().map(({ name }) => name),
-  suites: async () => (await import('../qa/suite/builtin.ts')).builtinNames(),
+  suites: async () => (await import('#qa/suite/builtin.ts')).builtinNames(),
   snapshots: ofSandbox(async ({ snapshots }, call) => (await snapshots.list({}, call)).items.map(({ name }) => name)),
   projects: ofSandbox(async ({ projects }, call) =>
     (await projects.list({ query: newest }, call)).items.map(({ client_id }) => client_id),

@@ -2,11 +2,11 @@
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Argument, Option } from 'commander'
-import { type Column, paintDim, tableLines } from '../cli/output/table.ts'
-import { alignPairs } from '../cli/output/text.ts'
-import type { Command, Noun, Session } from '../cli/run/command.ts'
-import { CliError, exitCodes } from '../cli/run/errors.ts'
-import { readUserText } from '../cli/run/user-file.ts'
+import { type Column, paintDim, tableLines } from '#cli/output/table.ts'
+import { alignPairs } from '#cli/output/text.ts'
+import type { Command, Noun, Session } from '#cli/run/command.ts'
+import { CliError, exitCodes } from '#cli/run/errors.ts'
+import { readUserText } from '#cli/run/user-file.ts'
 import {
   configFileName,
   environmentValues,
@@ -16,7 +16,7 @@ import {
   readSettingFiles,
   writeConfig,
   writeJson,
-} from '../cli/settings/files.ts'
+} from '#cli/settings/files.ts'
 import {
   AnyFields,
   AnyProfiles,
@@ -26,9 +26,9 @@ import {
   ProfilesFile,
   problemsIn,
   readJson,
-} from '../cli/settings/schemas.ts'
-import { checkSetting } from '../cli/settings/settings.ts'
-import { type FileSettingName, fileSettingNames, type SettingName } from '../cli/settings/table.ts'
+} from '#cli/settings/schemas.ts'
+import { checkSetting } from '#cli/settings/settings.ts'
+import { type FileSettingName, fileSettingNames, type SettingName } from '#cli/settings/table.ts'
 
 /** The profile that `config set` creates when there is none. */
 const firstProfile = 'default'

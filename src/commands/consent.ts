@@ -1,8 +1,8 @@
-import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import { consentStringText } from '../cli/output/placement-summary.ts'
-import { type Column, paintDim, paintWord } from '../cli/output/table.ts'
-import type { Command, Noun } from '../cli/run/command.ts'
-import type { ConsentItem, ConsentRequest } from '../contract/resources/consent.ts'
+import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { consentStringText } from '#cli/output/placement-summary.ts'
+import { type Column, paintDim, paintWord } from '#cli/output/table.ts'
+import type { Command, Noun } from '#cli/run/command.ts'
+import type { ConsentItem, ConsentRequest } from '#contract/resources/consent.ts'
 
 const columns: readonly Column[] = [
   { name: 'when', field: 'updated_at_ms', kind: 'time', paint: paintDim },

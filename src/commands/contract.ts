@@ -1,23 +1,23 @@
 /** `svc contract` and `svc openapi`: the contract as text and as an OpenAPI document; `check` compares a live service with it. */
 import { Argument, InvalidArgumentError, Option } from 'commander'
-import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import { type Column, paintWord } from '../cli/output/table.ts'
-import type { Style } from '../cli/output/terminal.ts'
-import { padEnd, wrap } from '../cli/output/text.ts'
-import type { Command, Noun, Session } from '../cli/run/command.ts'
-import { CliError, didYouMean, exitCodes, noSandboxFor, nothingChecked } from '../cli/run/errors.ts'
-import { version } from '../cli/run/host.ts'
-import { loadSettings } from '../cli/settings/files.ts'
-import { isValidSetting, type PermittedKey, permittedKey, type Settings } from '../cli/settings/settings.ts'
-import { type HttpRequest, isProductionKey } from '../client/exchange.ts'
-import { fetchRaw } from '../client/node-fetch.ts'
-import { contract as endpoints } from '../contract/index.ts'
-import { contractListing, type ListedField } from '../contract/listing.ts'
-import { openapiDocument } from '../contract/openapi/document.ts'
-import { contractCheckClient } from '../contract/own-requests.ts'
-import { isObject, parseJson } from '../foundation/json.ts'
-import type { ServiceDifference } from '../qa/contract-check/report.ts'
-import { QaError } from '../qa/result.ts'
+import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { type Column, paintWord } from '#cli/output/table.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { padEnd, wrap } from '#cli/output/text.ts'
+import type { Command, Noun, Session } from '#cli/run/command.ts'
+import { CliError, didYouMean, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
+import { version } from '#cli/run/host.ts'
+import { loadSettings } from '#cli/settings/files.ts'
+import { isValidSetting, type PermittedKey, permittedKey, type Settings } from '#cli/settings/settings.ts'
+import { type HttpRequest, isProductionKey } from '#client/exchange.ts'
+import { fetchRaw } from '#client/node-fetch.ts'
+import { contract as endpoints } from '#contract/index.ts'
+import { contractListing, type ListedField } from '#contract/listing.ts'
+import { openapiDocument } from '#contract/openapi/document.ts'
+import { contractCheckClient } from '#contract/own-requests.ts'
+import { isObject, parseJson } from '#foundation/json.ts'
+import type { ServiceDifference } from '#qa/contract-check/report.ts'
+import { QaError } from '#qa/result.ts'
 
 export const openapi: Command = {
   name: 'openapi',
@@ -66,7 +66,7 @@ export const check: Command = {
   tables: [columns],
   examples: ['contract check', 'contract check -o json'],
   async run(session, { args, options }) {
-    const { reportLines, summaryOf } = await import('../qa/contract-check/report.ts')
+    const { reportLines, summaryOf } = await import('#qa/contract-check/report.ts')
     const settings = args[0] === undefined ? session.settings : await settingsOf(session, args[0])
     const subject = subjectOf(settings, options.allowLive === true)
     const work = checkService(session, subject, options.openapi as string | undefined)
@@ -137,7 +137,7 @@ interface OpenapiReport {
 
 async function checkService(session: Session, subject: Subject, openapi_url: string | undefined) {
   const { base_url } = subject
-  const { serviceReport } = await import('../qa/contract-check/report.ts')
+  const { serviceReport } = await import('#qa/contract-check/report.ts')
   const { cases, leftOut } = await runSuite(session, subject)
   const send = (request: HttpRequest) => fetchRaw(request, base_url, session.signal)
   const { openapi, differences } = await checkOpenapi(send, base_url, openapi_url)
@@ -146,9 +146,9 @@ async function checkService(session: Session, subject: Subject, openapi_url: str
 
 /** Runs the suite `contract-check` as a plain client of the service, one request at a time. */
 async function runSuite({ host, signal }: Session, subject: Subject) {
-  const { expand } = await import('../qa/run/plan.ts')
-  const { loadSuites } = await import('../qa/suite/builtin.ts')
-  const { runPlan } = await import('../qa/run/runner.ts')
+  const { expand } = await import('#qa/run/plan.ts')
+  const { loadSuites } = await import('#qa/suite/builtin.ts')
+  const { runPlan } = await import('#qa/run/runner.ts')
   const planned = expand(loadSuites(['contract-check'], (file) => file)).map((each) => ({
     each,
     why: each.loaded.tags.map((tag) => reasonToLeaveOut(tag, subject)).find((why) => why !== null),
@@ -186,7 +186,7 @@ function reasonToLeaveOut(tag: string, { secret_key, origin }: Subject): string 
 }
 
 async function openPlainTarget({ base_url, client_id, origin, secret_key, publishable_key }: Subject) {
-  const { openTarget } = await import('../qa/run/target.ts')
+  const { openTarget } = await import('#qa/run/target.ts')
   try {
     return await openTarget({
       kind: 'service',
@@ -214,7 +214,7 @@ async function checkOpenapi(
   const response = await send({ method: 'GET', url, headers: { accept: 'application/json' } })
   const document = parseJson(response.text)
   if (response.ok && isObject(document) && 'openapi' in document) {
-    const { compareOpenapi } = await import('../qa/contract-check/openapi.ts')
+    const { compareOpenapi } = await import('#qa/contract-check/openapi.ts')
     return { openapi: { url, not_compared: null }, differences: compareOpenapi(document) }
   }
   const not_compared = response.ok ? 'is not an OpenAPI document in JSON' : `responded with ${response.status}`

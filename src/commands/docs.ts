@@ -3,12 +3,12 @@
  * serves it; `svc open [ID]` opens the inspector.
  */
 import { Argument, Option } from 'commander'
-import type { Style } from '../cli/output/terminal.ts'
-import { alignPairs } from '../cli/output/text.ts'
-import { openPage } from '../cli/process/open-url.ts'
-import type { Command, Session } from '../cli/run/command.ts'
-import { CliError, didYouMean, noSandboxFor } from '../cli/run/errors.ts'
-import { readTexts, readTopics, type Topic } from '../mcp/resources.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { alignPairs } from '#cli/output/text.ts'
+import { openPage } from '#cli/process/open-url.ts'
+import type { Command, Session } from '#cli/run/command.ts'
+import { CliError, didYouMean, noSandboxFor } from '#cli/run/errors.ts'
+import { readTexts, readTopics, type Topic } from '#mcp/resources.ts'
 
 const contents = 'index'
 

@@ -1,19 +1,19 @@
 import { Option } from 'commander'
-import { repeatable, sinceText } from '../cli/endpoint/input.ts'
-import { plural } from '../cli/output/text.ts'
-import type { Command, Session } from '../cli/run/command.ts'
-import { exitCodes, nothingChecked } from '../cli/run/errors.ts'
-import { sessionClient } from '../cli/run/session.ts'
-import { diagnose, type LookedAt, lookedAt, reportLines, summaryOf } from '../journal/doctor.ts'
+import { repeatable, sinceText } from '#cli/endpoint/input.ts'
+import { plural } from '#cli/output/text.ts'
+import type { Command, Session } from '#cli/run/command.ts'
+import { exitCodes, nothingChecked } from '#cli/run/errors.ts'
+import { sessionClient } from '#cli/run/session.ts'
+import { diagnose, type LookedAt, lookedAt, reportLines, summaryOf } from '#diagnosis/doctor.ts'
 import {
   findService,
   gatherMachine,
   gatherSandbox,
   type SandboxFacts,
   settingsOrProblem,
-} from '../journal/facts/machine.ts'
-import { gatherServed } from '../journal/facts/served-files.ts'
-import { type Journal, readJournal } from '../journal/journal.ts'
+} from '#diagnosis/facts/machine.ts'
+import { gatherServed } from '#diagnosis/facts/served-files.ts'
+import { type Journal, readJournal } from '#diagnosis/journal.ts'
 
 /** How many of the newest requests are checked. */
 const limit = 1_000

@@ -1,8 +1,8 @@
-import { endpointCommand, projectFilter } from '../cli/endpoint/endpoint-command.ts'
-import { endpointOptions, flagValues } from '../cli/endpoint/input.ts'
-import { cutText, formatValue, timeText } from '../cli/output/text.ts'
-import { type Noun, noteFollowing, type Session } from '../cli/run/command.ts'
-import { untilCtrlC } from '../cli/run/errors.ts'
+import { endpointCommand, projectFilter } from '#cli/endpoint/endpoint-command.ts'
+import { endpointOptions, flagValues } from '#cli/endpoint/input.ts'
+import { cutText, formatValue, timeText } from '#cli/output/text.ts'
+import { type Noun, noteFollowing, type Session } from '#cli/run/command.ts'
+import { untilCtrlC } from '#cli/run/errors.ts'
 
 const filters = endpointOptions('events.stream').query
 

@@ -4,27 +4,27 @@ import type { ChildProcess } from 'node:child_process'
 import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
-import { flagValues } from '../cli/endpoint/input.ts'
-import type { Output } from '../cli/output/output.ts'
-import type { TrustedBundles } from '../cli/process/trust.ts'
-import type { Command, Session } from '../cli/run/command.ts'
-import { CliError, noSandboxFor } from '../cli/run/errors.ts'
-import type { Host, Signal } from '../cli/run/host.ts'
-import { isSandboxAt, severalSandboxesNote } from '../cli/run/session.ts'
+import { flagValues } from '#cli/endpoint/input.ts'
+import type { Output } from '#cli/output/output.ts'
+import type { TrustedBundles } from '#cli/process/trust.ts'
+import type { Command, Session } from '#cli/run/command.ts'
+import { CliError, noSandboxFor } from '#cli/run/errors.ts'
+import type { Host, Signal } from '#cli/run/host.ts'
+import { isSandboxAt, severalSandboxesNote } from '#cli/run/session.ts'
 import {
   environmentOf,
   keyOfStarted,
   type PermittedKey,
   permittedSecretKey,
   type Settings,
-} from '../cli/settings/settings.ts'
+} from '#cli/settings/settings.ts'
 import {
   mergeStartOptions,
   type StartOptionName,
   type StartOptions,
   startEnvironment,
   startFlags,
-} from '../cli/settings/start-options.ts'
+} from '#cli/settings/start-options.ts'
 import {
   ownProcess,
   removeLocator,
@@ -32,11 +32,11 @@ import {
   stateDirectory,
   stateProblem,
   writeLocator,
-} from '../cli/settings/state-directory.ts'
-import { pageOrigin } from '../contract/origins.ts'
-import { endTree, startProgram } from '../foundation/programs.ts'
-import { shownCommand } from '../foundation/redaction.ts'
-import { type SystemError, systemHint, systemReason } from '../foundation/system-error.ts'
+} from '#cli/settings/state-directory.ts'
+import { pageOrigin } from '#contract/origins.ts'
+import { endTree, startProgram } from '#foundation/programs.ts'
+import { shownCommand } from '#foundation/redaction.ts'
+import { type SystemError, systemHint, systemReason } from '#foundation/system-error.ts'
 import { startOnFreePort } from './sandbox/start.ts'
 
 /** Options of `start` that make sense for a sandbox in memory, on a free port. */
@@ -118,8 +118,8 @@ export const env: Command = {
  */
 async function certificateVariables({ sandbox }: Settings, host: Host, out: Output): Promise<Record<string, string>> {
   if (sandbox?.certificate === undefined) return {}
-  const { readCertificateFile } = await import('../cli/process/certificate.ts')
-  const { keptFolder, trustForPrograms } = await import('../cli/process/trust.ts')
+  const { readCertificateFile } = await import('#cli/process/certificate.ts')
+  const { keptFolder, trustForPrograms } = await import('#cli/process/trust.ts')
   const certificate = readCertificateFile(sandbox.certificate)
   if (certificate === null) return {}
   const folder = () => keptFolder(stateDirectory(host), certificate)
@@ -219,7 +219,7 @@ export async function runWithSandbox(
   let unlist = async () => {}
   try {
     if (certificate !== null) {
-      const { trustForPrograms } = await import('../cli/process/trust.ts')
+      const { trustForPrograms } = await import('#cli/process/trust.ts')
       bundles = await trustForPrograms(certificate, host.env)
       for (const note of bundles.notes) out.note(`warning: ${note}`)
     }

@@ -3,10 +3,10 @@ import { createWriteStream, existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { Option } from 'commander'
-import type { Session } from '../cli/run/command.ts'
-import { CliError } from '../cli/run/errors.ts'
-import { unwritable } from '../cli/run/file-errors.ts'
-import { renameOver } from '../foundation/file-system.ts'
+import type { Session } from '#cli/run/command.ts'
+import { CliError } from '#cli/run/errors.ts'
+import { unwritable } from '#cli/run/file-errors.ts'
+import { renameOver } from '#foundation/file-system.ts'
 
 /** Lets a command replace an existing file. */
 export const forceOption = () => new Option('--force, --overwrite', 'replace an existing file')

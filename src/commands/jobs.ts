@@ -1,9 +1,9 @@
 import { Option } from 'commander'
-import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import { lastPlacement, savePlacement } from '../cli/endpoint/last-placement.ts'
-import { placementSummary } from '../cli/output/placement-summary.ts'
-import type { Command, Noun, Session } from '../cli/run/command.ts'
-import { limits } from '../contract/limits.ts'
+import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { lastPlacement, savePlacement } from '#cli/endpoint/last-placement.ts'
+import { placementSummary } from '#cli/output/placement-summary.ts'
+import type { Command, Noun, Session } from '#cli/run/command.ts'
+import { limits } from '#contract/limits.ts'
 
 export const jobs: Noun = {
   summary: 'Create jobs whose slots you poll yourself',

@@ -1,13 +1,13 @@
 import { Argument } from 'commander'
-import { callEndpoint, endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import { paintReason, paintWord } from '../cli/output/table.ts'
-import type { Style } from '../cli/output/terminal.ts'
-import { alignPairs, formatValue } from '../cli/output/text.ts'
-import type { Command, Noun, Session } from '../cli/run/command.ts'
-import { CliError, noSandboxFor } from '../cli/run/errors.ts'
-import { saveProject } from '../cli/settings/files.ts'
-import type { ProjectDetail } from '../contract/resources/projects.ts'
-import { isObject } from '../foundation/json.ts'
+import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { paintReason, paintWord } from '#cli/output/table.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { alignPairs, formatValue } from '#cli/output/text.ts'
+import type { Command, Noun, Session } from '#cli/run/command.ts'
+import { CliError, noSandboxFor } from '#cli/run/errors.ts'
+import { saveProject } from '#cli/settings/files.ts'
+import type { ProjectDetail } from '#contract/resources/projects.ts'
+import { isObject } from '#foundation/json.ts'
 
 export const projects: Noun = {
   summary: 'Read and change projects and their settings',

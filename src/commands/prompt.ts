@@ -1,7 +1,7 @@
 /** Questions on a terminal, one line each. They are printed on stderr, because stdout is for data. */
 
-import type { Session } from '../cli/run/command.ts'
-import { CliError } from '../cli/run/errors.ts'
+import type { Session } from '#cli/run/command.ts'
+import { CliError } from '#cli/run/errors.ts'
 
 export interface Prompt {
   /** Asks and returns the answer, trimmed; empty when you only press Enter. Null when the input has ended. */

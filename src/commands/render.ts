@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import { endpoints } from '../cli/endpoint/facts.ts'
-import { lastPlacement } from '../cli/endpoint/last-placement.ts'
-import { openPage } from '../cli/process/open-url.ts'
-import type { Command, Noun } from '../cli/run/command.ts'
-import { CliError } from '../cli/run/errors.ts'
-import { buildRequest } from '../client/exchange.ts'
-import { parseToken } from '../contract/ids.ts'
-import { packageRoot } from '../scaffold/templates.ts'
+import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { endpoints } from '#cli/endpoint/facts.ts'
+import { lastPlacement } from '#cli/endpoint/last-placement.ts'
+import { openPage } from '#cli/process/open-url.ts'
+import type { Command, Noun } from '#cli/run/command.ts'
+import { CliError } from '#cli/run/errors.ts'
+import { buildRequest } from '#client/exchange.ts'
+import { parseToken } from '#contract/ids.ts'
+import { packageRoot } from '#scaffold/templates.ts'
 
 const fetchFrame = endpointCommand('render.frame', {
   name: 'fetch',

@@ -1,10 +1,10 @@
 /** `svc init [template] [dir]`, short for `svc scaffold`: creates a project from a template. */
 import { join } from 'node:path'
 import { Argument, Option } from 'commander'
-import { isDumbTerminal } from '../cli/output/terminal.ts'
-import { alignPairs } from '../cli/output/text.ts'
-import type { Command, Session } from '../cli/run/command.ts'
-import { CliError } from '../cli/run/errors.ts'
+import { isDumbTerminal } from '#cli/output/terminal.ts'
+import { alignPairs } from '#cli/output/text.ts'
+import type { Command, Session } from '#cli/run/command.ts'
+import { CliError } from '#cli/run/errors.ts'
 import {
   checkDirectory,
   type Project,
@@ -12,8 +12,8 @@ import {
   placeOf,
   planProject,
   writeProject,
-} from '../scaffold/project.ts'
-import { findTemplate, listTemplates, packageRoot, ScaffoldError, type Template } from '../scaffold/templates.ts'
+} from '#scaffold/project.ts'
+import { findTemplate, listTemplates, packageRoot, ScaffoldError, type Template } from '#scaffold/templates.ts'
 import { canAsk, openPrompt, type Prompt } from './prompt.ts'
 
 interface ScaffoldOptions {

@@ -1,11 +1,11 @@
 /** Access for a team: `svc tokens`, `svc audit` and `svc namespaces`. */
 import { Option } from 'commander'
-import { endpointCommand } from '../cli/endpoint/endpoint-command.ts'
-import { paintDim, paintReason, paintStatus, paintWord } from '../cli/output/table.ts'
-import { alignPairs } from '../cli/output/text.ts'
-import type { Command, Noun } from '../cli/run/command.ts'
-import { CliError } from '../cli/run/errors.ts'
-import { startEnvironment, startFlags } from '../cli/settings/start-options.ts'
+import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { paintDim, paintReason, paintStatus, paintWord } from '#cli/output/table.ts'
+import { alignPairs } from '#cli/output/text.ts'
+import type { Command, Noun } from '#cli/run/command.ts'
+import { CliError } from '#cli/run/errors.ts'
+import { startEnvironment, startFlags } from '#cli/settings/start-options.ts'
 import { canAsk, confirm } from './prompt.ts'
 
 const store = startFlags().get('store')!
@@ -27,7 +27,7 @@ const resetAdmin: Command = {
       const hint = 'A sandbox with a database file prints its admin token on every start.'
       throw new CliError('usage', 'option_missing', 'Name the database: --store URL, or SVC_STORE.', hint)
     }
-    const { resetAdminToken, SandboxError } = await import('../../sandbox/index.ts')
+    const { resetAdminToken, SandboxError } = await import('#sandbox/index.ts')
     try {
       const created = await out.progress('connecting to the database', resetAdminToken(url))
       out.item(created, (style) =>

@@ -4,8 +4,8 @@
  */
 
 import { z } from 'zod'
-import { nearestName } from '../foundation/nearest-name.ts'
-import { entryOf } from '../foundation/table-entry.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { errorCodes, reasonCodes } from './error-codes.ts'
 import { assumed, assumedObject, documented, observed } from './objects.ts'
 

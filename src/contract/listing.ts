@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { entryOf } from '../foundation/table-entry.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import type { Endpoint } from './endpoint.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
 import { contract, schemaName } from './index.ts'

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { temporaryDirectory } from '../../tests/temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { createFolder, createPrivate, replaceFile, writePrivate } from './file-system.ts'
 import { ownerOnly, restrictToOwner } from './permissions.ts'
 

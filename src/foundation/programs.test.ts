@@ -4,7 +4,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { array, assert, constantFrom, property, string } from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
-import { temporaryDirectory } from '../../tests/temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { endTree, scriptLine, startProgram } from './programs.ts'
 
 afterEach(() => vi.unstubAllEnvs())

@@ -4,7 +4,7 @@
  */
 
 import { FiltersEngine, Request, type RequestType } from '@ghostery/adblocker'
-import { entryOf } from '../foundation/table-entry.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import type { SeenRequest } from './passthrough.ts'
 
 /** Rules without a domain: what general lists have against names that only ads use. */

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Client } from '../client/client.ts'
+import type { Client } from '#client/client.ts'
 
 interface OwnPage {
   url: string

@@ -7,8 +7,8 @@ import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { agentFor } from '../client/node-fetch.ts'
-import { isObject } from '../foundation/json.ts'
+import { agentFor } from '#client/node-fetch.ts'
+import { isObject } from '#foundation/json.ts'
 
 /** A request of the page or of a frame in it. */
 export interface SeenRequest {

@@ -1,7 +1,7 @@
 /** How the tools of agents reach a sandbox. */
-import type { Client } from '../client/client.ts'
-import type { Diagnosis } from '../journal/doctor.ts'
-import type { TargetOptions } from '../qa/run/target.ts'
+import type { Client } from '#client/client.ts'
+import type { Diagnosis } from '#diagnosis/doctor.ts'
+import type { TargetOptions } from '#qa/run/target.ts'
 
 export interface SandboxAccess {
   /** How commands begin in texts: `svc`, `npx svc-sandbox`. */

@@ -3,14 +3,14 @@
  * nothing is kept between requests, and a restart of the sandbox does not disturb agents.
  */
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
-import { version } from '../cli/run/host.ts'
-import { keyOfStarted } from '../cli/settings/settings.ts'
-import type { Fetch } from '../client/exchange.ts'
-import { createClient } from '../client/index.ts'
-import { ownAgents } from '../contract/own-requests.ts'
-import { diagnose } from '../journal/doctor.ts'
-import { gatherSandbox } from '../journal/facts/machine.ts'
-import { readJournal } from '../journal/journal.ts'
+import { version } from '#cli/run/host.ts'
+import { keyOfStarted } from '#cli/settings/settings.ts'
+import type { Fetch } from '#client/exchange.ts'
+import { createClient } from '#client/index.ts'
+import { ownAgents } from '#contract/own-requests.ts'
+import { diagnose } from '#diagnosis/doctor.ts'
+import { gatherSandbox } from '#diagnosis/facts/machine.ts'
+import { readJournal } from '#diagnosis/journal.ts'
 import type { SandboxAccess } from './access.ts'
 import { connectMcpServer } from './server.ts'
 

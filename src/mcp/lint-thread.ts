@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { CliError } from '../cli/run/errors.ts'
-import type { Times } from '../journal/facts/beacon-file.ts'
-import type { LintReport } from '../journal/lint.ts'
+import { CliError } from '#cli/run/errors.ts'
+import type { Times } from '#diagnosis/facts/beacon-file.ts'
+import type { LintReport } from '#diagnosis/lint.ts'
 
 export interface LintWork {
   text: string

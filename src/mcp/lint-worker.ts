@@ -1,6 +1,6 @@
 /** Checks one text of beacons (see lint-thread.ts), on its own thread. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { lintBeacons } from '../journal/lint.ts'
+import { lintBeacons } from '#diagnosis/lint.ts'
 import type { CheckedBeacons, LintWork } from './lint-thread.ts'
 
 /** More than fit into the result of a tool. The rest would be copied to the thread of the requests. */

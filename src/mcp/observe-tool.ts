@@ -1,9 +1,9 @@
 /** The tool `observe`: judges the requests that the app under test sent, as `svc qa observe --since` does. */
 import { z } from 'zod'
-import { sinceText } from '../cli/endpoint/input.ts'
-import { nothingChecked } from '../cli/run/errors.ts'
-import { readJournal } from '../journal/journal.ts'
-import { judge } from '../journal/observe.ts'
+import { sinceText } from '#cli/endpoint/input.ts'
+import { nothingChecked } from '#cli/run/errors.ts'
+import { readJournal } from '#diagnosis/journal.ts'
+import { judge } from '#diagnosis/observe.ts'
 import type { Tool } from './tool.ts'
 
 /** The maximum number of exchanges that are judged. */

@@ -1,8 +1,8 @@
 /** The documentation and the QA suites of this package, as text. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { builtinNames, builtinText } from '../qa/suite/builtin.ts'
-import { packageRoot } from '../scaffold/templates.ts'
+import { builtinNames, builtinText } from '#qa/suite/builtin.ts'
+import { packageRoot } from '#scaffold/templates.ts'
 
 /** A page as listed in dist/docs/index.json. */
 export interface Topic {

@@ -2,7 +2,7 @@
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ErrorCode, isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js'
-import type { Host } from '../cli/run/host.ts'
+import type { Host } from '#cli/run/host.ts'
 import type { SandboxAccess } from './access.ts'
 import { connectMcpServer } from './server.ts'
 

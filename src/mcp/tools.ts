@@ -4,20 +4,20 @@
  * 400 lines, since it is the table of all tools: the text of each is what an agent chooses by.
  */
 import { z } from 'zod'
-import { CliError, didYouMean, nothingChecked } from '../cli/run/errors.ts'
-import { version } from '../cli/run/host.ts'
-import { describeField } from '../client/errors.ts'
-import type { Endpoint } from '../contract/endpoint.ts'
-import { explainIssues } from '../contract/errors.ts'
-import { contract, type EndpointId } from '../contract/index.ts'
-import { contractListing, type ListedField } from '../contract/listing.ts'
-import { BeaconRequest } from '../contract/resources/beacons.ts'
-import { PlacementRequest } from '../contract/resources/placements.ts'
-import { summaryOf } from '../journal/doctor.ts'
-import { beaconFormats } from '../journal/lint.ts'
-import { type CaseResult, QaError, totalsOf } from '../qa/result.ts'
-import { expand, needsBrowser } from '../qa/run/plan.ts'
-import { builtinNames, loadSuites } from '../qa/suite/builtin.ts'
+import { CliError, didYouMean, nothingChecked } from '#cli/run/errors.ts'
+import { version } from '#cli/run/host.ts'
+import { describeField } from '#client/errors.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { explainIssues } from '#contract/errors.ts'
+import { contract, type EndpointId } from '#contract/index.ts'
+import { contractListing, type ListedField } from '#contract/listing.ts'
+import { BeaconRequest } from '#contract/resources/beacons.ts'
+import { PlacementRequest } from '#contract/resources/placements.ts'
+import { summaryOf } from '#diagnosis/doctor.ts'
+import { beaconFormats } from '#diagnosis/lint.ts'
+import { type CaseResult, QaError, totalsOf } from '#qa/result.ts'
+import { expand, needsBrowser } from '#qa/run/plan.ts'
+import { builtinNames, loadSuites } from '#qa/suite/builtin.ts'
 import type { SandboxAccess } from './access.ts'
 import { lintOnThread } from './lint-thread.ts'
 import { observeTool } from './observe-tool.ts'
@@ -353,8 +353,8 @@ async function runSuites(access: SandboxAccess, { suites, grep = '', signal }: S
     )
   }
   const options = await access.qaTarget()
-  const { openTarget } = await import('../qa/run/target.ts')
-  const { runPlan } = await import('../qa/run/runner.ts')
+  const { openTarget } = await import('#qa/run/target.ts')
+  const { runPlan } = await import('#qa/run/runner.ts')
   try {
     const target = await openTarget({ ...options, browser: null })
     try {

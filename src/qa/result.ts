@@ -2,8 +2,8 @@
  * The result of a QA run, as plain data: the runner writes it, reporters read it. A run is made of cases, a
  * case of steps, a step of exchanges (what went over the wire) and checks (what was expected of it).
  */
-import type { Provenance } from '../contract/objects.ts'
-import { isObject, type Json } from '../foundation/json.ts'
+import type { Provenance } from '#contract/objects.ts'
+import { isObject, type Json } from '#foundation/json.ts'
 
 /** A failure that keeps a run from starting, or from reporting: for the command line, with what to do. */
 export class QaError extends Error {

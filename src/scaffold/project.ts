@@ -22,8 +22,8 @@ import { basename, dirname, isAbsolute, join, posix, relative, resolve, sep } fr
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import validatePackageName from 'validate-npm-package-name'
-import { createFolder, renameOver } from '../foundation/file-system.ts'
-import { entryOf } from '../foundation/table-entry.ts'
+import { createFolder, renameOver } from '#foundation/file-system.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
 
 /** The directory and name of a project. */

@@ -1,7 +1,7 @@
 /** The templates of this package: one folder each, described by its `package.json`. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { nearestName } from '../foundation/nearest-name.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
 
 /** The folder of the package that this code belongs to: a checkout, an installed package or the files in a binary. */
 export const packageRoot = rootAbove(import.meta.dirname)

@@ -4,8 +4,8 @@
  */
 import { Box, type RenderOptions, render, Text, useApp, useInput, usePaste, useWindowSize } from 'ink'
 import { useSyncExternalStore } from 'react'
-import { oneLine, type Style, streamText } from '../cli/output/terminal.ts'
-import { cutText, formatValue } from '../cli/output/text.ts'
+import { oneLine, type Style, streamText } from '#cli/output/terminal.ts'
+import { cutText, formatValue } from '#cli/output/text.ts'
 import { actionOf, type Effect, type Key, keyHelp, keysOf, pasteActionOf } from './keys.ts'
 import {
   capacity,

@@ -1,7 +1,7 @@
 /** Beacons as items of a tail: one line in columns that fit the terminal, or all details. */
 import { z } from 'zod'
-import { consentLine } from '../cli/output/placement-summary.ts'
-import type { Style } from '../cli/output/terminal.ts'
+import { consentLine } from '#cli/output/placement-summary.ts'
+import type { Style } from '#cli/output/terminal.ts'
 import {
   alignPairs,
   brokenLines,
@@ -11,16 +11,16 @@ import {
   hangingLines,
   padEnd,
   textWidth,
-} from '../cli/output/text.ts'
-import { type Client, nextCursor } from '../client/client.ts'
-import { maxJudged } from '../contract/beacon-verdict.ts'
-import { acceptHints } from '../contract/error-codes.ts'
-import { Format } from '../contract/fields.ts'
-import { BeaconEvent, BeaconResult, Verdict } from '../contract/resources/beacons.ts'
-import type { PlacementDetail } from '../contract/resources/placements.ts'
-import type { RequestItem } from '../contract/resources/requests.ts'
-import { parseJson } from '../foundation/json.ts'
-import { entryOf } from '../foundation/table-entry.ts'
+} from '#cli/output/text.ts'
+import { type Client, nextCursor } from '#client/client.ts'
+import { maxJudged } from '#contract/beacon-verdict.ts'
+import { acceptHints } from '#contract/error-codes.ts'
+import { Format } from '#contract/fields.ts'
+import { BeaconEvent, BeaconResult, Verdict } from '#contract/resources/beacons.ts'
+import type { PlacementDetail } from '#contract/resources/placements.ts'
+import type { RequestItem } from '#contract/resources/requests.ts'
+import { parseJson } from '#foundation/json.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import type { TailBeacon } from './feed.ts'
 import { exchangeLines } from './requests.ts'
 import type { Details, TailSource } from './source.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Client } from '../client/client.ts'
-import { UnreachableError } from '../client/errors.ts'
-import type { Since } from '../foundation/duration.ts'
+import type { Client } from '#client/client.ts'
+import { UnreachableError } from '#client/errors.ts'
+import type { Since } from '#foundation/duration.ts'
 import { type FeedMessage, followBeacons } from './feed.ts'
 
 const start_ms = 1_769_860_800_000

@@ -4,15 +4,15 @@
  * from its beginning.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Session } from '../cli/run/command.ts'
-import { sessionClient } from '../cli/run/session.ts'
-import { runningSandboxes, stateDirectory } from '../cli/settings/state-directory.ts'
-import type { Client } from '../client/client.ts'
-import { UnreachableError } from '../client/errors.ts'
-import { BeaconItem } from '../contract/resources/beacons.ts'
-import type { SandboxEvent } from '../contract/resources/events.ts'
-import type { SandboxInfo } from '../contract/resources/sandbox.ts'
-import { type Since, sinceMs } from '../foundation/duration.ts'
+import type { Session } from '#cli/run/command.ts'
+import { sessionClient } from '#cli/run/session.ts'
+import { runningSandboxes, stateDirectory } from '#cli/settings/state-directory.ts'
+import type { Client } from '#client/client.ts'
+import { UnreachableError } from '#client/errors.ts'
+import { BeaconItem } from '#contract/resources/beacons.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
+import type { SandboxInfo } from '#contract/resources/sandbox.ts'
+import { type Since, sinceMs } from '#foundation/duration.ts'
 
 /** A beacon with its place in the sequence of events, which keeps growing when a sandbox counts from one again. */
 export type TailBeacon = BeaconItem & { seq: number }

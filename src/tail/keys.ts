@@ -1,8 +1,8 @@
 /** The keys of each screen, and the keys of the terminal as Ink reports them. */
 
 import type { Key as InkKey } from 'ink'
-import { withoutControls } from '../cli/output/terminal.ts'
-import { entryOf } from '../foundation/table-entry.ts'
+import { withoutControls } from '#cli/output/terminal.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { capacity, filterFields, type TailAction, type TailState } from './model.ts'
 import type { TailSource } from './source.ts'
 

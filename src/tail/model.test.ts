@@ -1,7 +1,7 @@
 import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
-import { plainStyle } from '../cli/output/terminal.ts'
-import type { RequestDetail } from '../contract/resources/requests.ts'
+import { plainStyle } from '#cli/output/terminal.ts'
+import type { RequestDetail } from '#contract/resources/requests.ts'
 import { beaconLine, beaconSource, columnHead } from './beacons.ts'
 import type { TailBeacon } from './feed.ts'
 import {

@@ -1,10 +1,10 @@
 /** Requests of the journal as items of a tail: a line in columns that fit the terminal, or the whole exchange. */
 import { z } from 'zod'
-import { formatMs, paintReason, paintStatus } from '../cli/output/table.ts'
-import { jsonText, type Style } from '../cli/output/terminal.ts'
-import { alignPairs, brokenLines, cutText, formatTime, formatValue, hangingLines, padEnd } from '../cli/output/text.ts'
-import type { RequestItem } from '../contract/resources/requests.ts'
-import { isObject, parseJson } from '../foundation/json.ts'
+import { formatMs, paintReason, paintStatus } from '#cli/output/table.ts'
+import { jsonText, type Style } from '#cli/output/terminal.ts'
+import { alignPairs, brokenLines, cutText, formatTime, formatValue, hangingLines, padEnd } from '#cli/output/text.ts'
+import type { RequestItem } from '#contract/resources/requests.ts'
+import { isObject, parseJson } from '#foundation/json.ts'
 import type { Details, RequestState, TailSource } from './source.ts'
 
 type TailRequest = RequestItem & { seq: number; slot_id: string | null }

@@ -1,13 +1,13 @@
 /** Runs the tail over the whole terminal: the feed updates the store, keys become actions and effects. */
-import { clipboardControl } from '../cli/output/terminal.ts'
-import { openUrl } from '../cli/process/open-url.ts'
-import type { Session } from '../cli/run/command.ts'
-import { exitCodes } from '../cli/run/errors.ts'
-import type { Client } from '../client/client.ts'
-import { ServiceError } from '../client/errors.ts'
-import type { ReplayResult } from '../contract/resources/requests.ts'
-import type { SandboxInfo } from '../contract/resources/sandbox.ts'
-import { curlCommand, journaledRequest, redactedParts } from '../foundation/http.ts'
+import { clipboardControl } from '#cli/output/terminal.ts'
+import { openUrl } from '#cli/process/open-url.ts'
+import type { Session } from '#cli/run/command.ts'
+import { exitCodes } from '#cli/run/errors.ts'
+import type { Client } from '#client/client.ts'
+import { ServiceError } from '#client/errors.ts'
+import type { ReplayResult } from '#contract/resources/requests.ts'
+import type { SandboxInfo } from '#contract/resources/sandbox.ts'
+import { curlCommand, journaledRequest, redactedParts } from '#foundation/http.ts'
 import type { Effect } from './keys.ts'
 import {
   createTailStore,

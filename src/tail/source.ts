@@ -1,8 +1,8 @@
 /** The sources of a tail: each defines how its items are filtered, counted, shown and sent again. The rest is shared. */
-import type { Style } from '../cli/output/terminal.ts'
-import type { Client } from '../client/client.ts'
-import type { PlacementDetail } from '../contract/resources/placements.ts'
-import type { RequestDetail } from '../contract/resources/requests.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import type { Client } from '#client/client.ts'
+import type { PlacementDetail } from '#contract/resources/placements.ts'
+import type { RequestDetail } from '#contract/resources/requests.ts'
 
 export interface TailItem {
   /** Grows with each item that arrives. */

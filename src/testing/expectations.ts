@@ -3,15 +3,15 @@
  * the sandbox has received and decided.
  */
 
-import { describeField } from '../client/errors.ts'
-import { acceptMeanings, reasonCodes } from '../contract/error-codes.ts'
-import type { ErrorBody } from '../contract/errors.ts'
-import { noFillReasons } from '../contract/no-fill.ts'
-import type { BeaconEvent, BeaconItem } from '../contract/resources/beacons.ts'
-import type { PlacementItem } from '../contract/resources/placements.ts'
-import type { ListedRequest } from '../contract/resources/requests.ts'
-import { parseJsonObject } from '../foundation/json.ts'
-import { entryOf } from '../foundation/table-entry.ts'
+import { describeField } from '#client/errors.ts'
+import { acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
+import type { ErrorBody } from '#contract/errors.ts'
+import { noFillReasons } from '#contract/no-fill.ts'
+import type { BeaconEvent, BeaconItem } from '#contract/resources/beacons.ts'
+import type { PlacementItem } from '#contract/resources/placements.ts'
+import type { ListedRequest } from '#contract/resources/requests.ts'
+import { parseJsonObject } from '#foundation/json.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import {
   type AcceptedWait,
   type BeaconFilter,

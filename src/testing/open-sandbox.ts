@@ -1,9 +1,10 @@
 /** Opens the sandbox of a test: starts one in this process, or uses one that is already running. */
-import { type Sandbox, type SandboxOptions, type SandboxProject, startSandbox } from '../../sandbox/index.ts'
-import { createClient } from '../client/index.ts'
-import { sendDirectly } from '../client/node-fetch.ts'
-import { pageOrigin } from '../contract/origins.ts'
-import type { BeaconItem } from '../contract/resources/beacons.ts'
+
+import { createClient } from '#client/index.ts'
+import { sendDirectly } from '#client/node-fetch.ts'
+import { pageOrigin } from '#contract/origins.ts'
+import type { BeaconItem } from '#contract/resources/beacons.ts'
+import { type Sandbox, type SandboxOptions, type SandboxProject, startSandbox } from '#sandbox/index.ts'
 import { describeMissingBeacon } from './expectations.ts'
 import { defaultWait_ms, eventually, sinceQuery, type TestSandbox, withoutUndefined } from './test-sandbox.ts'
 

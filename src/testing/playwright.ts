@@ -17,10 +17,10 @@ import {
   type TestType,
   expect as unextended,
 } from '@playwright/test'
-import type { Format } from '../contract/fields.ts'
-import { isOriginAllowed } from '../contract/origins.ts'
-import type { BeaconEvent } from '../contract/resources/beacons.ts'
-import type { PlacementDetail } from '../contract/resources/placements.ts'
+import type { Format } from '#contract/fields.ts'
+import { isOriginAllowed } from '#contract/origins.ts'
+import type { BeaconEvent } from '#contract/resources/beacons.ts'
+import type { PlacementDetail } from '#contract/resources/placements.ts'
 import { describeReceived, haveAccepted, haveBilled, haveNoRejectedBeacons, type Verdict } from './expectations.ts'
 import { attachTestSandbox, type OpenTestSandbox, startTestSandbox, type TestSandboxOptions } from './open-sandbox.ts'
 import { type RunningApp, type SandboxApp, startApp } from './running-app.ts'

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { temporaryDirectory } from '../../tests/temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { startApp } from './running-app.ts'
 
 test.each(['win32', 'linux'])(

@@ -2,8 +2,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import { fetchText } from '../client/node-fetch.ts'
-import { endTree, startShellLine } from '../foundation/programs.ts'
+import { fetchText } from '#client/node-fetch.ts'
+import { endTree, startShellLine } from '#foundation/programs.ts'
 import { eventually } from './test-sandbox.ts'
 
 export interface SandboxApp {

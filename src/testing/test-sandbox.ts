@@ -2,10 +2,11 @@
  * The sandbox of a test, as provided by the Vitest and Playwright fixtures: its keys, a typed client, and beacons to
  * wait for.
  */
-import type { Sandbox, SandboxProject } from '../../sandbox/index.ts'
-import type { Client } from '../client/index.ts'
-import type { Format } from '../contract/fields.ts'
-import type { BeaconEvent, BeaconItem, Metric } from '../contract/resources/beacons.ts'
+
+import type { Client } from '#client/index.ts'
+import type { Format } from '#contract/fields.ts'
+import type { BeaconEvent, BeaconItem, Metric } from '#contract/resources/beacons.ts'
+import type { Sandbox, SandboxProject } from '#sandbox/index.ts'
 
 /** Selects beacons. Fields that are left out do not matter. */
 export interface BeaconFilter {

@@ -3,14 +3,14 @@
  * received. The matchers are added to `expect` when this is imported.
  */
 import { test as base, expect, type TestAPI } from 'vitest'
-import { type ManualClock, manualClock } from '../../sandbox/index.ts'
-import type { BeaconEvent } from '../contract/resources/beacons.ts'
+import type { BeaconEvent } from '#contract/resources/beacons.ts'
+import { type ManualClock, manualClock } from '#sandbox/index.ts'
 import { haveAccepted, haveBilled, haveNoRejectedBeacons } from './expectations.ts'
 import { startTestSandbox, type TestSandboxOptions } from './open-sandbox.ts'
 import type { AcceptedWait, BeaconFilter, BilledWait, TestSandbox } from './test-sandbox.ts'
 
 export { expect } from 'vitest'
-export type { ManualClock } from '../../sandbox/index.ts'
+export type { ManualClock } from '#sandbox/index.ts'
 export type { TestSandboxOptions } from './open-sandbox.ts'
 export type { AcceptedWait, BeaconFilter, BeaconWait, BilledWait, TestSandbox } from './test-sandbox.ts'
 

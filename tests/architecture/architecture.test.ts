@@ -1,13 +1,14 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { edited } from '../mutations/mutation.ts'
-import { mutations } from '../mutations/mutations.ts'
+import { edited } from '#tests/mutations/mutation.ts'
+import { mutations } from '#tests/mutations/mutations.ts'
 import { unguardedLookups } from './lookups.ts'
 import {
   addressesAsPaths,
   anys,
   badNames,
+  climbingImports,
   crowdedFolders,
   forbiddenImports,
   importCircles,
@@ -45,17 +46,27 @@ describe('imports', () => {
     expect(product.flatMap(forbiddenImports)).toEqual([])
   })
 
+  test('a file of another room is imported by its name, not by its distance', () => {
+    expect(product.flatMap(climbingImports)).toEqual([])
+    const climbing = parse(
+      'sandbox/store/sqlite/a.ts',
+      "import { b } from '../../domain/b.ts'; import { c } from '../c.ts'",
+    )
+    expect(climbingImports(climbing).length).toBe(1)
+  })
+
   test.each([
     ['src/contract/a.ts', "import { x } from '../client/x.ts'"],
     ['src/contract/a.ts', "import { readFile } from 'node:fs'"],
     ['src/client/a.ts', "const x = await import('../cli/x.ts')"],
     ['src/client/a.ts', "export * from '../cli/x.ts'"],
-    ['src/commands/placements/index.ts', "import { startSandbox } from '../../sandbox/index.ts'"],
-    ['src/commands/sandbox/start.ts', "import { decide } from '../../sandbox/domain/decisions.ts'"],
+    ['src/commands/placements/index.ts', "import { startSandbox } from '#sandbox/index.ts'"],
+    ['src/commands/sandbox/start.ts', "import { decide } from '#domain/decisions.ts'"],
     ['sandbox/domain/a.ts', "import { randomUUID } from 'node:crypto'"],
     ['sandbox/domain/a.ts', "import type { Store } from '../store/store.ts'"],
     ['sandbox/operations/a.ts', "import { openStore } from '../store/sqlite/index.ts'"],
-    ['sandbox/renderer/a.ts', "import { limits } from '../../src/contract/limits.ts'"],
+    ['sandbox/operations/a.ts', "import { openStore } from '#store/sqlite/index.ts'"],
+    ['sandbox/renderer/a.ts', "import { limits } from '#contract/limits.ts'"],
     ['sandbox/renderer/a.ts', 'const x = await import(somewhere)'],
     ['sandbox/store/a.ts', "type Decide = typeof import('../operations/decisions.ts').decide"],
     ['sandbox/platform/a.ts', "import { readFile } from 'node:fs'"],

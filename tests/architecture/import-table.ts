@@ -72,14 +72,14 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   {
-    path: 'src/journal',
+    path: 'src/diagnosis',
     modules: [...base, 'src/cli', 'src/qa'],
     packages: ['zod', 'playwright-core', 'jsonc-parser', 'commander'],
     builtins: 'all',
   },
   {
     path: 'src/hosts',
-    modules: [...base, 'src/cli/output', 'src/journal', 'src/qa'],
+    modules: [...base, 'src/cli/output', 'src/diagnosis', 'src/qa'],
     packages: ['@ghostery/adblocker', 'playwright-core'],
     builtins: 'all',
   },
@@ -91,14 +91,14 @@ export const importTable: readonly ImportRule[] = [
   },
   {
     path: 'src/mcp',
-    modules: [...base, 'src/cli', 'src/journal', 'src/qa', 'src/scaffold'],
+    modules: [...base, 'src/cli', 'src/diagnosis', 'src/qa', 'src/scaffold'],
     packages: ['@modelcontextprotocol/sdk', 'zod'],
     builtins: 'all',
   },
   { path: 'src/scaffold', modules: ['src/foundation'], packages: ['validate-npm-package-name'], builtins: 'all' },
   {
     path: 'src/commands',
-    modules: [...base, 'src/cli', 'src/tail', 'src/hosts', 'src/journal', 'src/mcp', 'src/qa', 'src/scaffold'],
+    modules: [...base, 'src/cli', 'src/tail', 'src/hosts', 'src/diagnosis', 'src/mcp', 'src/qa', 'src/scaffold'],
     // The question of svc init is drawn with ink.
     packages: ['commander', 'zod', 'ink', 'react'],
     builtins: 'all',

@@ -3,7 +3,6 @@
  * table is read by `entryOf`, or is a Map. The compiler refuses any text as the key of a table whose keys it knows; what
  * is left are tables of any key, casts to a key, and the operator `in`.
  */
-import { posix } from 'node:path'
 import { lineOf, type Source, type SyntaxNode } from './source.ts'
 
 interface Table {
@@ -47,10 +46,7 @@ export function unguardedLookups(sources: readonly Source[]): string[] {
     const visible = tables.filter(
       (table) =>
         table.path === path ||
-        imports.some(
-          ({ specifier, names }) =>
-            names?.includes(table.name) && posix.join(posix.dirname(path), specifier) === table.path,
-        ),
+        imports.some(({ target, names }) => names?.includes(table.name) && target === table.path),
     )
     if (visible.length === 0) return []
     return nodes

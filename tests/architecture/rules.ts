@@ -9,7 +9,7 @@ export function forbiddenImports({ path, imports }: Source): string[] {
   const rule = importTable.filter((entry) => isIn(path, entry.path)).toSorted(longestFirst)[0]
   if (rule === undefined) return [`${path}: the table of imports has no entry for this file`]
   return imports
-    .filter((entry) => !isAllowed(rule, path, entry))
+    .filter((entry) => !isAllowed(rule, entry))
     .map(({ specifier, isTypeOnly, line }) => {
       return `${path}:${line} ${isTypeOnly ? 'import type' : 'import'} of '${specifier}' is not allowed in ${rule.path}`
     })
@@ -19,9 +19,8 @@ function longestFirst(a: ImportRule, b: ImportRule): number {
   return b.path.length - a.path.length
 }
 
-function isAllowed(rule: ImportRule, path: string, { specifier, isTypeOnly }: Import): boolean {
-  if (specifier.startsWith('.')) {
-    const target = posix.join(posix.dirname(path), specifier)
+function isAllowed(rule: ImportRule, { specifier, target, isTypeOnly }: Import): boolean {
+  if (target !== null) {
     const folders = [rule.path, ...(rule.modules ?? []), ...(isTypeOnly ? (rule.types ?? []) : [])]
     return folders.some((folder) => isIn(target, folder))
   }
@@ -29,6 +28,20 @@ function isAllowed(rule: ImportRule, path: string, { specifier, isTypeOnly }: Im
   return (rule.packages ?? []).some((name) => {
     return name.endsWith('/*') ? specifier.startsWith(name.slice(0, -1)) : isIn(specifier, name)
   })
+}
+
+/** Imports that climb into another room, whose name of package.json makes a moved file cheap: `#contract/`. */
+export function climbingImports({ path, imports }: Source): string[] {
+  return imports.flatMap(({ specifier, target, line }) => {
+    const isClimbing = specifier.startsWith('..') && target !== null && roomOf(target) !== roomOf(path)
+    return isClimbing ? [`${path}:${line} '${specifier}' leaves its room: import it by the name in package.json`] : []
+  })
+}
+
+/** Returns the room of a file: a folder of src or sandbox, or a folder at the top. */
+function roomOf(path: string): string {
+  const [top = '', second = ''] = path.split('/')
+  return (top === 'src' || top === 'sandbox') && path.split('/').length > 2 ? `${top}/${second}` : top
 }
 
 /** Readings of the clock, dice and the environment outside the platform. */
@@ -72,7 +85,7 @@ export function unguardedWrites({ path, text, nodes, imports }: Source): string[
 
 /** Calls of the global fetch under Node, which takes the proxy of the environment even for loopback. */
 export function proxiedFetches({ path, text, nodes }: Source): string[] {
-  const isPage = [...browserFiles.filter((folder) => folder !== 'src/client'), 'src/journal/facts/in-page.ts'].some(
+  const isPage = [...browserFiles.filter((folder) => folder !== 'src/client'), 'src/diagnosis/facts/in-page.ts'].some(
     (folder) => isIn(path, folder),
   )
   if (isTest(path) || isPage || path === 'src/client/exchange.ts') return []
@@ -138,7 +151,7 @@ const keylessSenders = new Set([
   'src/qa/run/http.ts',
   // Requests without a credential: an OpenAPI document, a page and its files, whether a page responds.
   'src/commands/contract.ts',
-  'src/journal/facts/served-files.ts',
+  'src/diagnosis/facts/served-files.ts',
   'src/commands/qa/observe.ts',
   // The requests of a page as its browser sent them, and pages of our own.
   'src/hosts/passthrough.ts',
@@ -189,7 +202,7 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/commands/evidence/export-file.ts': 'each byte of an export is signed: nothing of it may be converted',
   'src/commands/sandbox/index.ts': 'an archive, which is not text',
   'src/commands/qa/index.ts': 'compares bytes with those before, to see a change',
-  'src/journal/facts/served-files.ts': 'looks for keys in files of any kind, as a browser gets them',
+  'src/diagnosis/facts/served-files.ts': 'looks for keys in files of any kind, as a browser gets them',
   'src/qa/browser/screenshot.ts': 'pictures',
   'src/qa/browser/webkit/picture.ts': 'pictures',
   'src/cli/process/certificate.ts': 'certificates that svc wrote, and lists of certificates',
@@ -318,12 +331,7 @@ export function importCircles(sources: readonly Source[]): string[] {
   const targets = new Map(
     sources
       .filter(({ path }) => !isTest(path))
-      .map(({ path, imports }) => [
-        path,
-        imports
-          .filter(({ specifier }) => specifier.startsWith('.'))
-          .map(({ specifier }) => posix.join(posix.dirname(path), specifier)),
-      ]),
+      .map(({ path, imports }) => [path, imports.flatMap(({ target }) => target ?? [])]),
   )
   const finished = new Set<string>()
   const circles: string[] = []
@@ -344,11 +352,10 @@ export function importCircles(sources: readonly Source[]): string[] {
  */
 export function unusedExports(product: readonly Source[], everything: readonly Source[]): string[] {
   const used = new Set<string>()
-  for (const { path, nodes, imports } of everything) {
-    const ours = imports.filter(({ specifier }) => specifier.startsWith('.'))
+  for (const { nodes, imports } of everything) {
+    const ours = imports.filter(({ target }) => target !== null)
     const written = ours.some(({ names }) => names === null) ? nodes.flatMap((node) => nameOf(node) ?? []) : []
-    for (const { specifier, names } of ours) {
-      const target = posix.join(posix.dirname(path), specifier)
+    for (const { target, names } of ours) {
       for (const name of names ?? written) used.add(`${target} ${name}`)
     }
   }
@@ -438,7 +445,7 @@ const patternMakers: Readonly<Record<string, string>> = {
   'src/cli/endpoint/input.ts': 'a pattern of the contract',
   'src/cli/output/filter.ts': 'the name of a function, of word characters',
   'src/foundation/http.ts': 'a path template of the contract, escaped',
-  'src/journal/facts/renderer-use.ts': 'names of our own',
+  'src/diagnosis/facts/renderer-use.ts': 'names of our own',
   'src/cli/output/terminal.ts': 'a random number of our own',
   'src/cli/settings/settings.ts': 'a pattern of the contract',
   'src/contract/fields.ts': 'a pattern of the contract',

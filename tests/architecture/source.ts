@@ -1,5 +1,6 @@
 /** Reads TypeScript into what the rules look at: its imports, its syntax nodes and its comments. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
 import { parseSync } from 'vite'
 
 export interface SyntaxNode {
@@ -10,6 +11,8 @@ export interface SyntaxNode {
 
 export interface Import {
   specifier: string
+  /** The file of ours that it leads to, relative to the top of the project, or null: a package or a module of Node. */
+  target: string | null
   /** The exports that it names; `*` stands for all values, as in `import * as`. Null when its file names them elsewhere. */
   names: readonly string[] | null
   isTypeOnly: boolean
@@ -39,7 +42,7 @@ export function parse(path: string, text: string): Source {
   const { program, comments, errors } = parseSync(path, text)
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`)
   const nodes = walk(program as unknown as SyntaxNode)
-  return { path, text, nodes, comments, imports: nodes.flatMap((node) => importOf(node, text)) }
+  return { path, text, nodes, comments, imports: nodes.flatMap((node) => importOf(node, path, text)) }
 }
 
 export function lineOf(text: string, offset: number): number {
@@ -66,12 +69,25 @@ function walk(value: unknown): SyntaxNode[] {
 }
 
 /** Static and dynamic imports, re-exports, and `import('x').T` in types. */
-function importOf(node: SyntaxNode, text: string): Import[] {
+function importOf(node: SyntaxNode, path: string, text: string): Import[] {
   const source = node.source as { value?: unknown } | null | undefined
   if (!importNodes.has(node.type) || source === null || source === undefined) return []
   const specifier = typeof source.value === 'string' ? source.value : '(computed)'
   const isTypeOnly = node.type === 'TSImportType' || node.importKind === 'type' || node.exportKind === 'type'
-  return [{ specifier, names: namesIn(node), isTypeOnly, line: lineOf(text, node.start) }]
+  return [
+    { specifier, target: targetOf(path, specifier), names: namesIn(node), isTypeOnly, line: lineOf(text, node.start) },
+  ]
+}
+
+/** Rooms by their name in `imports` of package.json: `#contract/` is src/contract/. */
+const rooms = Object.entries(
+  (JSON.parse(readFileSync(new URL('package.json', top), 'utf8')) as { imports: Record<string, string> }).imports,
+).map(([name, path]) => ({ name: name.slice(0, -1), folder: path.slice('./'.length, -1) }))
+
+function targetOf(path: string, specifier: string): string | null {
+  if (specifier.startsWith('.')) return posix.join(posix.dirname(path), specifier)
+  const room = rooms.find(({ name }) => specifier.startsWith(name))
+  return room === undefined ? null : `${room.folder}${specifier.slice(room.name.length)}`
 }
 
 function namesIn({ type, specifiers }: SyntaxNode): string[] | null {

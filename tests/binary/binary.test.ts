@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { beforeAll, expect, test } from 'vitest'
-import { type Program, placesEachFormat, runsCommands, svc, withSandbox } from '../install/program.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { type Program, placesEachFormat, runsCommands, svc, withSandbox } from '#tests/install/program.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 
 const checkout = join(import.meta.dirname, '../..')
 /** 110 MB, counted as computers show them: Node alone is 105.5 million bytes. */

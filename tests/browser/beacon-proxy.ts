@@ -1,8 +1,8 @@
 /** A proxy in front of the emulator, which forwards, delays or refuses beacons while the browser waits. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { BeaconEvent } from '../../src/contract/resources/beacons.ts'
-import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
+import type { BeaconEvent } from '#contract/resources/beacons.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
 
 export interface BeaconProxy extends AsyncDisposable {
   /** The same placement, whose frame and beacons go through the proxy. */

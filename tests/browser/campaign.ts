@@ -1,6 +1,6 @@
 /** A market of one campaign, for predictable fills: its clips are 6 s long, its banners of every size. */
 import { readFileSync } from 'node:fs'
-import type { Campaign, MarketData } from '../../sandbox/domain/catalogue.ts'
+import type { Campaign, MarketData } from '#domain/catalogue.ts'
 
 const catalogue = JSON.parse(readFileSync(new URL('../../fixtures/demand.json', import.meta.url), 'utf8')) as MarketData
 

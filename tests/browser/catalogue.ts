@@ -1,5 +1,5 @@
 /** A catalogue of demand for tests: one campaign for each topic, whose texts are what the test is about. */
-import type { Campaign, MarketData } from '../../sandbox/domain/catalogue.ts'
+import type { Campaign, MarketData } from '#domain/catalogue.ts'
 import type { PlaceOptions } from './stage.ts'
 
 export interface Texts {

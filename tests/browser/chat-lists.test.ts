@@ -1,7 +1,7 @@
 /** Each recipe of docs/guides/chat-lists.md: 40 messages, the one with the ad scrolled away and back three times. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { root } from '../cli/process.ts'
+import { root } from '#tests/cli/process.ts'
 import { type ListStage, openListStage } from './chat-lists/stage.ts'
 
 vi.setConfig({ maxConcurrency: 8 })

@@ -1,8 +1,8 @@
 /** Clicks of every kind on every format: where they lead, how often they count, and what is billed under cpc. */
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { SandboxError, startSandbox } from '../../sandbox/index.ts'
-import type { BeaconRequest } from '../../src/contract/resources/beacons.ts'
+import type { BeaconRequest } from '#contract/resources/beacons.ts'
+import { SandboxError, startSandbox } from '#sandbox/index.ts'
 import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
 import { openSponsor, type Sponsor } from './sponsor.ts'

@@ -5,7 +5,7 @@
  */
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { BeaconRequest } from '../../src/contract/resources/beacons.ts'
+import type { BeaconRequest } from '#contract/resources/beacons.ts'
 import { oneCampaign } from './campaign.ts'
 import { databaseWith } from './database.ts'
 import { expose, scrollable } from './exposure.ts'

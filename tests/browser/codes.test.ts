@@ -5,9 +5,9 @@
  * Over 300 lines because the tables are one list.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type ManualClock, manualClock, type SandboxOptions } from '../../sandbox/index.ts'
-import type { ConsentReason } from '../../sandbox/renderer/host/consent.ts'
-import type { ErrorCode, RendererEvent } from '../../sandbox/renderer/host/events.ts'
+import type { ConsentReason } from '#renderer/host/consent.ts'
+import type { ErrorCode, RendererEvent } from '#renderer/host/events.ts'
+import { type ManualClock, manualClock, type SandboxOptions } from '#sandbox/index.ts'
 import { honestly, replaceFrames } from './hostile-frame.ts'
 import { type Host, type OpenOptions, openStage, type Stage } from './stage.ts'
 import { beaconPosts, blockedLine, endTurn, expectNothing, nothing, startTurn, until, view, warnings } from './turns.ts'

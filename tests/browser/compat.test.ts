@@ -6,9 +6,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { createClient } from '../../src/client/index.ts'
-import { createOldClient, type OldClient } from '../http/old-client.ts'
+import { createClient } from '#client/index.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { createOldClient, type OldClient } from '#tests/http/old-client.ts'
 import { sharedChromium } from './chromium.ts'
 
 declare global {

@@ -5,11 +5,11 @@
  * Over 300 lines because every place where consent is checked is tested here.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type ManualClock, manualClock } from '../../sandbox/index.ts'
-import type { ConsentReason } from '../../sandbox/renderer/host/consent.ts'
-import type { AuthoritativeConsent } from '../../src/contract/fields.ts'
-import type { ConsentRequest } from '../../src/contract/resources/consent.ts'
-import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
+import type { AuthoritativeConsent } from '#contract/fields.ts'
+import type { ConsentRequest } from '#contract/resources/consent.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import type { ConsentReason } from '#renderer/host/consent.ts'
+import { type ManualClock, manualClock } from '#sandbox/index.ts'
 import { type Host, openStage, type Stage } from './stage.ts'
 import {
   beaconPosts,

@@ -1,8 +1,8 @@
 /** A database file whose demo project has other settings than the seeded ones, for `openStage({ database })`. */
 import { join } from 'node:path'
-import { startSandbox } from '../../sandbox/index.ts'
-import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
-import { edit, folder } from '../http/stage.ts'
+import type { ProjectSettings } from '#contract/resources/projects.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { edit, folder } from '#tests/http/stage.ts'
 
 /** Creates the file. It is removed, with its folder, at the end of its scope. */
 export async function databaseWith(settings: Partial<ProjectSettings>): Promise<{ path: string } & Disposable> {

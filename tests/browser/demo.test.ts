@@ -2,10 +2,10 @@
 
 import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { type Client, createClient } from '../../src/client/index.ts'
-import type { JobType } from '../../src/contract/fields.ts'
-import { svc, temporaryDirectory } from '../cli/test-cli.ts'
+import { type Client, createClient } from '#client/index.ts'
+import type { JobType } from '#contract/fields.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
 import { violations } from './axe.ts'
 import { sharedChromium } from './chromium.ts'
 

@@ -1,7 +1,7 @@
 /** The pages of the documentation in a browser: both themes, wide and narrow, found by search, copied, accessible. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { violations } from './axe.ts'
 import { sharedChromium } from './chromium.ts'
 

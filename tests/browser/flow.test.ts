@@ -1,8 +1,8 @@
 /** A placement from request to billing: a page with a publishable key, a page with a backend, and what neither gets. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Format } from '../../src/contract/fields.ts'
-import type { BeaconEvent } from '../../src/contract/resources/beacons.ts'
-import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
+import type { Format } from '#contract/fields.ts'
+import type { BeaconEvent } from '#contract/resources/beacons.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
 import { type Host, openStage, type Stage } from './stage.ts'
 import { beaconPosts } from './turns.ts'
 

@@ -1,5 +1,5 @@
 /** Demand for tests of the hosted frame: one native campaign for each text that is hard to lay out, and one for the rest. */
-import type { MarketData } from '../../sandbox/domain/catalogue.ts'
+import type { MarketData } from '#domain/catalogue.ts'
 import { oneCampaign } from './campaign.ts'
 import { catalogueOf, type Texts } from './catalogue.ts'
 

@@ -1,8 +1,8 @@
 /** What a user sees and reaches inside the hosted frame of the emulator. */
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { FrameMessage, HostMessage } from '../../sandbox/renderer/messages.ts'
-import { type NativeTemplateId, nativeTemplates } from '../../src/contract/fields.ts'
+import { type NativeTemplateId, nativeTemplates } from '#contract/fields.ts'
+import type { FrameMessage, HostMessage } from '#renderer/messages.ts'
 import { violations } from './axe.ts'
 import { about } from './catalogue.ts'
 import { framesCatalogue, type Topic, texts } from './frames-catalogue.ts'

@@ -5,7 +5,7 @@
  * service's own document would have sent in `ready`, the beacon token included.
  */
 import type { BrowserContext } from 'playwright-core'
-import type { FrameSettings } from '../../sandbox/renderer/messages.ts'
+import type { FrameSettings } from '#renderer/messages.ts'
 
 export const frameDocuments = '**/v1/render/ast_*'
 

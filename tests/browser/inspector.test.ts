@@ -1,6 +1,6 @@
 /** The inspector in short: it starts, shows what happens as it happens, and does nothing that it must not. */
 import { expect, test } from 'vitest'
-import { fill, stage } from '../http/stage.ts'
+import { fill, stage } from '#tests/http/stage.ts'
 import { violations } from './axe.ts'
 import { openInspector } from './inspector/inspector-page.ts'
 

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import type { Frame } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { formats, nativeTemplates } from '../../src/contract/fields.ts'
+import { formats, nativeTemplates } from '#contract/fields.ts'
 import { about, catalogueOf, type Texts } from './catalogue.ts'
 import { frameDocuments, honestly, replaceFrames } from './hostile-frame.ts'
 import { type Host, type OpenOptions, openStage, type PlaceOptions, type Stage } from './stage.ts'

@@ -1,6 +1,6 @@
 /** What fifty turns leave behind in the page: nothing. Counted by the page itself and by the browser. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { TurnOptions } from '../../sandbox/renderer/host/turn.ts'
+import type { TurnOptions } from '#renderer/host/turn.ts'
 import { countOpenThings } from './open-things.ts'
 import { openStage, type Stage } from './stage.ts'
 import { nothing, openTurnHost, type TurnHost, type TurnRequest } from './turn-path.ts'

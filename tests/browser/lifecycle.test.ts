@@ -4,7 +4,7 @@
  * It is long because it is one state machine: every transition is a test, and the list is complete only in one place.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { EventType } from '../../sandbox/renderer/host/events.ts'
+import type { EventType } from '#renderer/host/events.ts'
 import { openStage, type Stage } from './stage.ts'
 import { nothing, one_ad, openTurnHost, rendered_only, type TurnRequest, viewed } from './turn-path.ts'
 import { until } from './turns.ts'

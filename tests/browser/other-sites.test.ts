@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import { connect } from '../http/call.ts'
-import { fill } from '../http/stage.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { connect } from '#tests/http/call.ts'
+import { fill } from '#tests/http/stage.ts'
 import { sharedChromium } from './chromium.ts'
 
 test('a page on another site reaches nothing, and its link opens the home page', async () => {

@@ -5,10 +5,10 @@
  * Over 300 lines because every outcome of a turn is tested here.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type ManualClock, manualClock } from '../../sandbox/index.ts'
-import type { RendererEvent } from '../../sandbox/renderer/host/events.ts'
-import { formats } from '../../src/contract/fields.ts'
-import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
+import { formats } from '#contract/fields.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import type { RendererEvent } from '#renderer/host/events.ts'
+import { type ManualClock, manualClock } from '#sandbox/index.ts'
 import { type Host, openStage, type Stage } from './stage.ts'
 import {
   endTurn,

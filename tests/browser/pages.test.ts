@@ -3,8 +3,8 @@
  * a page, and what must happen to the ad there. The host page has another origin than the emulator, and no request is intercepted.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { manualClock } from '../../sandbox/index.ts'
-import { pixelsOf } from '../../src/qa/browser/screenshot.ts'
+import { pixelsOf } from '#qa/browser/screenshot.ts'
+import { manualClock } from '#sandbox/index.ts'
 import { type Driver, selectEngine } from './pages/case.ts'
 import { kinds } from './pages/index.ts'
 import { openPageHost, type PageHost } from './pages/page-host.ts'

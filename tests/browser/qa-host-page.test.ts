@@ -4,9 +4,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import chromium from '@sparticuz/chromium'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type HostPageOptions, openHostPage } from '../../src/qa/browser/host-page.ts'
-import { type BrowserHost, openBrowserHost } from '../../src/qa/browser/launch.ts'
-import { computer } from '../computer.ts'
+import { type HostPageOptions, openHostPage } from '#qa/browser/host-page.ts'
+import { type BrowserHost, openBrowserHost } from '#qa/browser/launch.ts'
+import { computer } from '#tests/computer.ts'
 
 let browsers: BrowserHost
 let asked: string[] = []

@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
 import type { Page as BrowserPage } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { writeLocator } from '../../src/cli/settings/state-directory.ts'
-import { createClient } from '../../src/client/index.ts'
-import { type WatchOptions, watchPage } from '../../src/journal/facts/page.ts'
-import { readJournal } from '../../src/journal/journal.ts'
-import { judge, resultOf } from '../../src/journal/observe.ts'
-import { allPageRules } from '../../src/journal/rules/index.ts'
-import { turnRules } from '../../src/journal/rules/turns.ts'
-import { loadPageSteps } from '../../src/qa/browser/page-steps.ts'
-import type { CaseResult } from '../../src/qa/result.ts'
-import { startTestCli, svc, temporaryDirectory } from '../cli/test-cli.ts'
-import { startApp } from '../observe/app.ts'
+import { writeLocator } from '#cli/settings/state-directory.ts'
+import { createClient } from '#client/index.ts'
+import { type WatchOptions, watchPage } from '#diagnosis/facts/page.ts'
+import { readJournal } from '#diagnosis/journal.ts'
+import { judge, resultOf } from '#diagnosis/observe.ts'
+import { allPageRules } from '#diagnosis/rules/index.ts'
+import { turnRules } from '#diagnosis/rules/turns.ts'
+import { loadPageSteps } from '#qa/browser/page-steps.ts'
+import type { CaseResult } from '#qa/result.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { startTestCli, svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
+import { startApp } from '#tests/observe/app.ts'
 import {
   askingPage,
   askingSteps,
@@ -28,7 +28,7 @@ import {
   type Page,
   twinPage,
   wrongPages,
-} from '../observe/pages.ts'
+} from '#tests/observe/pages.ts'
 import { sharedChromium } from './chromium.ts'
 
 vi.setConfig({ maxConcurrency: 5, testTimeout: 60_000 })

@@ -8,9 +8,9 @@ import { pathToFileURL } from 'node:url'
 import type { AxeResults } from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { pageOf } from '../../src/qa/report/html/page.ts'
-import type { RunResult } from '../../src/qa/result.ts'
-import { everything, exchange, failedItem, hostile, item, run } from '../qa-report/results.ts'
+import { pageOf } from '#qa/report/html/page.ts'
+import type { RunResult } from '#qa/result.ts'
+import { everything, exchange, failedItem, hostile, item, run } from '#tests/qa-report/results.ts'
 import { sharedChromium } from './chromium.ts'
 
 let browser: Browser

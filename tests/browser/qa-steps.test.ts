@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
 import { PNG } from 'pngjs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import type { CaseResult, RunResult } from '../../src/qa/result.ts'
-import { root, spawnSvc } from '../cli/process.ts'
-import { svc, temporaryDirectory } from '../cli/test-cli.ts'
+import type { CaseResult, RunResult } from '#qa/result.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { root, spawnSvc } from '#tests/cli/process.ts'
+import { svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
 
 const home = temporaryDirectory()
 let sandbox: Sandbox

@@ -1,7 +1,8 @@
 /** Turns whose every state is recorded in the page. */
-import type { EventType } from '../../sandbox/renderer/host/events.ts'
-import type { Turn, TurnOptions, TurnState } from '../../sandbox/renderer/host/turn.ts'
-import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
+
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import type { EventType } from '#renderer/host/events.ts'
+import type { Turn, TurnOptions, TurnState } from '#renderer/host/turn.ts'
 import type { Host, OpenOptions, PlaceOptions, Stage } from './stage.ts'
 
 export interface TurnRequest extends PlaceOptions, Pick<TurnOptions, 'turnId' | 'keepMounted'> {

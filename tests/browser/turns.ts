@@ -1,7 +1,7 @@
 /** Turns of a host page, as an integrator's own code runs them, and the parts of an ad that the page shows. */
 import type { Request } from 'playwright-core'
 import { expect, vi } from 'vitest'
-import type { Turn, TurnOptions } from '../../sandbox/renderer/host/turn.ts'
+import type { Turn, TurnOptions } from '#renderer/host/turn.ts'
 import type { Host, PlaceOptions } from './stage.ts'
 
 export type TurnGiven = Omit<Partial<TurnOptions>, 'signal' | 'target'> & { target?: string; place?: PlaceOptions }

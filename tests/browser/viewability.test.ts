@@ -4,9 +4,9 @@
  */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { manualClock } from '../../sandbox/index.ts'
-import type { EventType } from '../../sandbox/renderer/host/events.ts'
-import type { BeaconRequest } from '../../src/contract/resources/beacons.ts'
+import type { BeaconRequest } from '#contract/resources/beacons.ts'
+import type { EventType } from '#renderer/host/events.ts'
+import { manualClock } from '#sandbox/index.ts'
 import { clip_ms, oneCampaign } from './campaign.ts'
 import {
   attempts,

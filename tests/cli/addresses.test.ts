@@ -6,7 +6,7 @@ import { request as requestTls } from 'node:https'
 import { join } from 'node:path'
 import { generate } from 'selfsigned'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { mergeStartOptions, startEnvironment } from '../../src/cli/settings/start-options.ts'
+import { mergeStartOptions, startEnvironment } from '#cli/settings/start-options.ts'
 import { spawnSvc } from './process.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 
@@ -212,7 +212,7 @@ describe('--tls', () => {
 
   test('renews a certificate that has expired or is damaged', async () => {
     const home = temporaryDirectory()
-    const { ownCertificate } = await import('../../src/cli/process/certificate.ts')
+    const { ownCertificate } = await import('#cli/process/certificate.ts')
     const { testHost, keptStream, noon } = await import('./test-cli.ts')
     const stream = keptStream(false)
     const at = (now_ms: number) => ({

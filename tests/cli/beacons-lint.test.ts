@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
-import { lintBeacons } from '../../src/journal/lint.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import { lintBeacons } from '#diagnosis/lint.ts'
 import { noon, startTestCli, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()

@@ -12,8 +12,8 @@ import {
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import { writeLocator } from '../../src/cli/settings/state-directory.ts'
+import { writeLocator } from '#cli/settings/state-directory.ts'
+import { startSandbox } from '#sandbox/index.ts'
 import { root, spawnSvc } from './process.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 

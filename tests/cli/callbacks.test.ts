@@ -1,10 +1,10 @@
 /** `svc callbacks`: receives callbacks of a real sandbox, verifies and forwards them; lists them and sends them again. */
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { ReceivedCallback } from '../../src/commands/callbacks.ts'
-import type { CallbackItem } from '../../src/contract/resources/callbacks.ts'
-import type { Diagnosis } from '../../src/journal/doctor.ts'
-import { receiver } from '../http/receiver.ts'
+import type { ReceivedCallback } from '#commands/callbacks.ts'
+import type { CallbackItem } from '#contract/resources/callbacks.ts'
+import type { Diagnosis } from '#diagnosis/doctor.ts'
+import { receiver } from '#tests/http/receiver.ts'
 import { spawnSvc } from './process.ts'
 import { keptStream, noon, startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { createClient, RefusedError, ServiceError, UnreachableError } from '../../src/client/index.ts'
+import { createClient, RefusedError, ServiceError, UnreachableError } from '#client/index.ts'
+import { manualClock, type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { noon } from './test-cli.ts'
 
 let sandbox: Sandbox

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { configFileSchema } from '../../src/cli/settings/schemas.ts'
+import { configFileSchema } from '#cli/settings/schemas.ts'
 import { root } from './process.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 

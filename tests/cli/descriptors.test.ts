@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterAll, expect, test, vi } from 'vitest'
-import { watchDescriptors } from '../../sandbox/platform/descriptors.ts'
+import { watchDescriptors } from '#platform/descriptors.ts'
 import { type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 

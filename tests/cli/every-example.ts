@@ -1,7 +1,7 @@
 /** Every example of every command, run in this process until it ends; endless ones until an interrupt. */
-import { type Command, loadAll } from '../../src/cli/run/command.ts'
-import type { Signal } from '../../src/cli/run/host.ts'
-import { commands } from '../../src/program.ts'
+import { type Command, loadAll } from '#cli/run/command.ts'
+import type { Signal } from '#cli/run/host.ts'
+import { commands } from '#src/program.ts'
 import { type Result, type RunOptions, svc } from './test-cli.ts'
 
 export interface Example {

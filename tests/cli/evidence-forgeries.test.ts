@@ -1,6 +1,6 @@
 /** Forgeries of an exported file: each is refused with the right key, at its first wrong line. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createExportReader } from '../../src/commands/evidence/export-file.ts'
+import { createExportReader } from '#commands/evidence/export-file.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
 let cli: TestCli

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Host, Signal } from '../../src/cli/run/host.ts'
+import type { Host, Signal } from '#cli/run/host.ts'
 import { asPid1, asPid1WithOtherProc, hasPidNamespaces } from './pid-namespace.ts'
 import { type Running, root, spawnSvc } from './process.ts'
 import { type Result, svc, temporaryDirectory } from './test-cli.ts'

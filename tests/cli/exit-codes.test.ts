@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Category, exitCodes } from '../../src/cli/run/errors.ts'
+import { type Category, exitCodes } from '#cli/run/errors.ts'
 import { walkOddAnswers } from './odd-answers.ts'
 import { type Running, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'

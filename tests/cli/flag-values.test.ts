@@ -4,10 +4,10 @@
  */
 import { InvalidArgumentError, type Option } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { endpoints } from '../../src/cli/endpoint/facts.ts'
-import { loadAll, tableOptions } from '../../src/cli/run/command.ts'
-import { commonOptions } from '../../src/cli/run/command-line.ts'
-import { commands } from '../../src/program.ts'
+import { endpoints } from '#cli/endpoint/facts.ts'
+import { loadAll, tableOptions } from '#cli/run/command.ts'
+import { commonOptions } from '#cli/run/command-line.ts'
+import { commands } from '#src/program.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
 let cli: TestCli

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Host, Signal } from '../../src/cli/run/host.ts'
+import type { Host, Signal } from '#cli/run/host.ts'
 import { spawnSvc } from './process.ts'
 import { startTestCli, temporaryDirectory } from './test-cli.ts'
 

@@ -10,7 +10,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import { generate } from 'selfsigned'
-import { writeLocator } from '../../src/cli/settings/state-directory.ts'
+import { writeLocator } from '#cli/settings/state-directory.ts'
 import { noon, svc, temporaryDirectory } from './test-cli.ts'
 
 const sources = ['flag', 'environment', 'config', 'profile', 'sandbox'] as const

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Command } from '../../src/cli/run/command.ts'
-import { runCommand } from '../../src/cli/run/command-line.ts'
+import type { Command } from '#cli/run/command.ts'
+import { runCommand } from '#cli/run/command-line.ts'
 import { keptStream, startTestCli, temporaryDirectory, testHost } from './test-cli.ts'
 
 /** Returns whether a command run with these words may ask. */

@@ -1,8 +1,8 @@
 /** Two things of one kind are one: two commands say how sandboxes are, one word names the judge. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadAll } from '../../src/cli/run/command.ts'
-import { earlierName } from '../../src/commands/sandbox/earlier-name.ts'
-import { commands } from '../../src/program.ts'
+import { loadAll } from '#cli/run/command.ts'
+import { earlierName } from '#commands/sandbox/earlier-name.ts'
+import { commands } from '#src/program.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 
 let cli: TestCli

@@ -9,7 +9,7 @@ import {
   printable,
   streamText,
   styleOf,
-} from '../../src/cli/output/terminal.ts'
+} from '#cli/output/terminal.ts'
 import { hostile, steering, walkHostileFiles, walkHostileOutput } from './hostile-output.ts'
 
 test('control characters of a text are written out, codes of the program pass', () => {

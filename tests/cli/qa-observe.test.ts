@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import { createClient } from '../../src/client/index.ts'
-import { readJournal } from '../../src/journal/journal.ts'
-import { judge, resultOf } from '../../src/journal/observe.ts'
-import { journalRules, observeRules } from '../../src/journal/rules/index.ts'
-import type { CaseResult } from '../../src/qa/result.ts'
-import { clean } from '../observe/clean.ts'
+import { createClient } from '#client/index.ts'
+import { readJournal } from '#diagnosis/journal.ts'
+import { judge, resultOf } from '#diagnosis/observe.ts'
+import { journalRules, observeRules } from '#diagnosis/rules/index.ts'
+import type { CaseResult } from '#qa/result.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { clean } from '#tests/observe/clean.ts'
 import {
   ask,
   beacon,
@@ -29,8 +29,8 @@ import {
   strictKey,
   use,
   view,
-} from '../observe/integration.ts'
-import { violations } from '../observe/violations.ts'
+} from '#tests/observe/integration.ts'
+import { violations } from '#tests/observe/violations.ts'
 import { root, spawnSvc } from './process.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 

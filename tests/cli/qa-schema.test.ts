@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { builtinNames, loadSuites } from '../../src/qa/suite/builtin.ts'
-import { qaSuiteSchema } from '../../src/qa/suite/schema.ts'
+import { builtinNames, loadSuites } from '#qa/suite/builtin.ts'
+import { qaSuiteSchema } from '#qa/suite/schema.ts'
 import { root } from './process.ts'
 
 test('the published schema is the one that suites are read with', () => {

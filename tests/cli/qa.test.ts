@@ -5,7 +5,7 @@ import { createServer, type RequestListener, request } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { CaseResult, RunResult } from '../../src/qa/result.ts'
+import type { CaseResult, RunResult } from '#qa/result.ts'
 import { root } from './process.ts'
 import { startTestCli, svc, type TestCli, temporaryDirectory } from './test-cli.ts'
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
+import { startSandbox } from '#sandbox/index.ts'
 import { root, spawnSvc } from './process.ts'
 import { temporaryDirectory } from './test-cli.ts'
 
@@ -210,7 +210,7 @@ describe('a state directory that cannot be written', () => {
   })
 
   test('no home directory is known: nothing is written to the current directory', async () => {
-    const { stateDirectory, stateFailure } = await import('../../src/cli/settings/state-directory.ts')
+    const { stateDirectory, stateFailure } = await import('#cli/settings/state-directory.ts')
     const path = stateDirectory({ env: {}, home: '', platform: 'linux' })
     expect(stateFailure(path, Object.assign(new Error('x'), { code: 'EACCES', syscall: 'mkdir' }))).toMatchObject({
       category: 'usage',

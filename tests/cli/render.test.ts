@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { temporaryDirectory } from '../temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { startTestCli, svc } from './test-cli.ts'
 
 test('render open prints the frame URL of the last fill', async () => {

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { Host, Signal } from '../../src/cli/run/host.ts'
-import type { ReplayResult, RequestItem } from '../../src/contract/resources/requests.ts'
+import type { Host, Signal } from '#cli/run/host.ts'
+import type { ReplayResult, RequestItem } from '#contract/resources/requests.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
 /** A cli whose journal holds two placements, a refused one and a beacon. */

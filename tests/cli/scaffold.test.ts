@@ -5,9 +5,9 @@ import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, sym
 import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { packageManager } from '../../src/commands/scaffold.ts'
-import { problemOfName, writeProject } from '../../src/scaffold/project.ts'
-import { listTemplates } from '../../src/scaffold/templates.ts'
+import { packageManager } from '#commands/scaffold.ts'
+import { problemOfName, writeProject } from '#scaffold/project.ts'
+import { listTemplates } from '#scaffold/templates.ts'
 import { root } from './process.ts'
 import { type RunOptions, svc as runSvc, temporaryDirectory } from './test-cli.ts'
 

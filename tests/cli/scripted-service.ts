@@ -4,10 +4,10 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { contract } from '../../src/contract/index.ts'
-import { pathPattern, withoutQuery } from '../../src/foundation/http.ts'
-import { type Json, parseJson } from '../../src/foundation/json.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { contract } from '#contract/index.ts'
+import { pathPattern, withoutQuery } from '#foundation/http.ts'
+import { type Json, parseJson } from '#foundation/json.ts'
 
 export interface Received {
   method: string

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { runningSandboxes, stateDirectory, writeLocator } from '../../src/cli/settings/state-directory.ts'
+import { runningSandboxes, stateDirectory, writeLocator } from '#cli/settings/state-directory.ts'
 import { startRecorders, walkKeyDestinations } from './key-destinations.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 

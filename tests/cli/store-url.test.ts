@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { textsIn } from '../temporary.ts'
+import { textsIn } from '#tests/temporary.ts'
 import { spawnSvc } from './process.ts'
 import { svc, temporaryDirectory } from './test-cli.ts'
 

@@ -4,7 +4,7 @@
  * sandbox, so that the times of a table are the same in every run.
  */
 import { writeSync } from 'node:fs'
-import { run } from '../../src/program.ts'
+import { run } from '#src/program.ts'
 import { keptStream, testHost } from './test-host.ts'
 
 /** Writes to the terminal at once: of stdout and stderr what comes first is shown first. */

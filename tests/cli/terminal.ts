@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { temporaryDirectory } from '../temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { root } from './process.ts'
 
 export interface Terminal {

@@ -1,11 +1,11 @@
 /** The command line under test: a real sandbox, and a Host with streams in memory. */
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import type { Host } from '../../src/cli/run/host.ts'
-import { writeLocator } from '../../src/cli/settings/state-directory.ts'
-import { run } from '../../src/program.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import type { Host } from '#cli/run/host.ts'
+import { writeLocator } from '#cli/settings/state-directory.ts'
+import { manualClock, type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { run } from '#src/program.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { keptStream, noon, testHost } from './test-host.ts'
 
 export { keptStream, noon, temporaryDirectory, testHost }

@@ -1,7 +1,7 @@
 /** A window of a private tmux server. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { temporaryDirectory } from '../temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { type Terminal, type TerminalOptions, terminalEnvironment, terminalScript, usualSize } from './terminal.ts'
 
 export const isTmuxInstalled = spawnSync('tmux', ['-V']).status === 0

@@ -1,7 +1,7 @@
 /** `svc trigger`: whole turns over HTTP, each step as the scenario says, and nothing of the sandbox changed by it. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { triggerScenarios } from '../../src/commands/trigger/scenarios.ts'
-import type { Step } from '../../src/commands/trigger/turn.ts'
+import { triggerScenarios } from '#commands/trigger/scenarios.ts'
+import type { Step } from '#commands/trigger/turn.ts'
 import { startTestCli, svc, type TestCli } from './test-cli.ts'
 
 let cli: TestCli

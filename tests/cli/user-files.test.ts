@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { loadAll } from '../../src/cli/run/command.ts'
-import { commands } from '../../src/program.ts'
+import { loadAll } from '#cli/run/command.ts'
+import { commands } from '#src/program.ts'
 import { noon, svc, temporaryDirectory } from './test-cli.ts'
 
 const home = temporaryDirectory()

@@ -1,10 +1,10 @@
 /** One vocabulary: what one flag takes, every flag of its kind takes, and what lists print is accepted as input. */
 import type { Option } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { plainStyle } from '../../src/cli/output/terminal.ts'
-import { loadAll } from '../../src/cli/run/command.ts'
-import { startBlock } from '../../src/commands/sandbox/start.ts'
-import { commands } from '../../src/program.ts'
+import { plainStyle } from '#cli/output/terminal.ts'
+import { loadAll } from '#cli/run/command.ts'
+import { startBlock } from '#commands/sandbox/start.ts'
+import { commands } from '#src/program.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
 let cli: TestCli
@@ -104,7 +104,7 @@ test('what commands print leads on: a request to its slot, a start to its settin
 })
 
 test('a flag for yes or no never takes the argument after it', async () => {
-  const { parseCommandLine } = await import('../../src/cli/run/command-line.ts')
+  const { parseCommandLine } = await import('#cli/run/command-line.ts')
   const all = (await loadAll(commands)).filter(({ command }) => (command.arguments ?? []).length > 0)
   const pairs = all.flatMap(({ path, command }) =>
     (command.options ?? [])

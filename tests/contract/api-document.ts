@@ -2,7 +2,7 @@
  * What the API document states about v1, written down by hand from it. What it marks as "not shown" is left out.
  * A type of null: the document names the field without a type. A required of null: it does not state whether.
  */
-import type { Credential, Stability } from '../../src/contract/endpoint.ts'
+import type { Credential, Stability } from '#contract/endpoint.ts'
 
 export const documentedEndpoints: readonly {
   id: string

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { responseHeaders } from '../../src/contract/endpoint.ts'
-import { errorCodes, reasonCodes } from '../../src/contract/errors.ts'
-import { v1 } from '../../src/contract/index.ts'
-import { contractListing } from '../../src/contract/listing.ts'
-import { noFillReasons } from '../../src/contract/no-fill.ts'
-import { BeaconEventInput, beaconEventSpellings, beaconEvents } from '../../src/contract/resources/beacons.ts'
+import { responseHeaders } from '#contract/endpoint.ts'
+import { errorCodes, reasonCodes } from '#contract/errors.ts'
+import { v1 } from '#contract/index.ts'
+import { contractListing } from '#contract/listing.ts'
+import { noFillReasons } from '#contract/no-fill.ts'
+import { BeaconEventInput, beaconEventSpellings, beaconEvents } from '#contract/resources/beacons.ts'
 import {
   additionalErrors,
   adoptedNoFillReasons,

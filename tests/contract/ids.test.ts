@@ -8,8 +8,8 @@ import {
   formatToken,
   type IdPrefix,
   parseToken,
-} from '../../src/contract/ids.ts'
-import { redactSecrets } from '../../src/foundation/redaction.ts'
+} from '#contract/ids.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
 
 const id = fc.oneof(fc.maxSafeNat(), fc.integer({ min: 0, max: 4096 }), fc.constant(Number.MAX_SAFE_INTEGER))
 const prefix = fc.constantFrom<IdPrefix>('job', 'slot', 'req', 'key', 'ten', 'cns', 'ast', 'at', 'bt')

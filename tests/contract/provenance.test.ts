@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { type Endpoint, responseHeaders } from '#contract/endpoint.ts'
+import { contract } from '#contract/index.ts'
+import { contractListing } from '#contract/listing.ts'
 import { choices } from '../../docs/choices.ts'
-import { type Endpoint, responseHeaders } from '../../src/contract/endpoint.ts'
-import { contract } from '../../src/contract/index.ts'
-import { contractListing } from '../../src/contract/listing.ts'
 
 const { endpoints } = contractListing()
 

@@ -1,9 +1,9 @@
 /** Numbers in a query string are decimal digits, in every endpoint that has one. */
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { contract } from '../../src/contract/index.ts'
-import { stage } from '../http/stage.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { contract } from '#contract/index.ts'
+import { stage } from '#tests/http/stage.ts'
 
 const endpoints: readonly Endpoint[] = Object.values(contract)
 

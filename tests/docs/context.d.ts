@@ -1,5 +1,5 @@
 /** What the fragments of code in the documentation take as given: a page with render.js, and functions of the app. */
-import type { SponsoredPlacement as Renderer } from '../../sandbox/renderer/host/main.ts'
+import type { SponsoredPlacement as Renderer } from '#renderer/host/main.ts'
 
 declare global {
   const SponsoredPlacement: Renderer

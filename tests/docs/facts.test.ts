@@ -2,11 +2,11 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import { backoff } from '../../src/client/integration.ts'
-import { contract, v1 } from '../../src/contract/index.ts'
-import { limits } from '../../src/contract/limits.ts'
-import { tools } from '../../src/mcp/tools.ts'
+import { backoff } from '#client/integration.ts'
+import { contract, v1 } from '#contract/index.ts'
+import { limits } from '#contract/limits.ts'
+import { tools } from '#mcp/tools.ts'
+import { startSandbox } from '#sandbox/index.ts'
 
 const root = join(import.meta.dirname, '../..')
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8')

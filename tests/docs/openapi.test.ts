@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import { type JsonObject, parseJsonObject } from '../../src/foundation/json.ts'
-import { root } from '../cli/process.ts'
-import { svc } from '../cli/test-cli.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { type JsonObject, parseJsonObject } from '#foundation/json.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { root } from '#tests/cli/process.ts'
+import { svc } from '#tests/cli/test-cli.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 
 const built = parseJsonObject(readFileSync(new URL('../../dist/openapi.json', import.meta.url), 'utf8'))
 

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createClient } from '../../src/client/index.ts'
+import { createClient } from '#client/index.ts'
 import { blocksOf } from './markdown.ts'
 import { openPage, type Page, writeFile } from './shell.ts'
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { root } from '../cli/process.ts'
+import { root } from '#tests/cli/process.ts'
 
 const page = readFileSync(join(root, 'docs/renderer.md'), 'utf8')
 const host = (file: string) => readFileSync(join(root, 'sandbox/renderer/host', file), 'utf8')

@@ -2,9 +2,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { typescriptExport } from '../../sandbox/inspector/views/playground/exports.ts'
-import { pageSnippet, stubLines } from '../../src/foundation/page-snippet.ts'
-import { root } from '../cli/process.ts'
+import { pageSnippet, stubLines } from '#foundation/page-snippet.ts'
+import { typescriptExport } from '#inspector/views/playground/exports.ts'
+import { root } from '#tests/cli/process.ts'
 import { blocksOf, docFiles } from './markdown.ts'
 
 const templates = globSync('templates/**/*.{html,js,ts,tsx,md}', { cwd: root, exclude: ['**/node_modules/**'] })

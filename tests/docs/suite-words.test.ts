@@ -3,10 +3,10 @@
  * its place, so that no run waits for an event that never comes.
  */
 import { expect, test } from 'vitest'
-import { Action } from '../../src/qa/browser/schema.ts'
-import { loadSuite } from '../../src/qa/suite/load.ts'
-import { SuiteError } from '../../src/qa/suite/problems.ts'
-import { stepKinds } from '../../src/qa/suite/schema.ts'
+import { Action } from '#qa/browser/schema.ts'
+import { loadSuite } from '#qa/suite/load.ts'
+import { SuiteError } from '#qa/suite/problems.ts'
+import { stepKinds } from '#qa/suite/schema.ts'
 import { textOf } from './markdown.ts'
 
 interface Words {

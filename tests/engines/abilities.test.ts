@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openStage, type Stage } from '../browser/stage.ts'
+import { openStage, type Stage } from '#tests/browser/stage.ts'
 import { closeEngine, engineUnderTest } from './engines.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/guides/browsers.md'), 'utf8')

@@ -1,8 +1,8 @@
 /** The engines that the tests of this folder run in, each in a project of its own: those that are installed. */
-import { type Engine, engines } from '../../src/qa/browser/engines.ts'
-import { findEngine } from '../../src/qa/browser/find.ts'
-import { type BrowserHost, openBrowserHost } from '../../src/qa/browser/launch.ts'
-import { computer } from '../computer.ts'
+import { type Engine, engines } from '#qa/browser/engines.ts'
+import { findEngine } from '#qa/browser/find.ts'
+import { type BrowserHost, openBrowserHost } from '#qa/browser/launch.ts'
+import { computer } from '#tests/computer.ts'
 
 /** Returns the engines that this computer has. */
 export async function installedEngines(): Promise<Engine[]> {

@@ -1,7 +1,7 @@
 /** In each engine: the layout of native templates, by geometry and by pixels. */
 import { PNG } from 'pngjs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Host, openStage, type Stage, withPatience } from '../browser/stage.ts'
+import { type Host, openStage, type Stage, withPatience } from '#tests/browser/stage.ts'
 import { closeEngine, engineUnderTest } from './engines.ts'
 
 let stage: Stage

@@ -3,12 +3,12 @@
  * something else happens in an engine, the case says what.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type Driver, type Engine, selectEngine } from '../browser/pages/case.ts'
-import { kinds } from '../browser/pages/index.ts'
-import { openPageHost, type PageHost } from '../browser/pages/page-host.ts'
-import { createDriver } from '../browser/pages/playwright-driver.ts'
-import { runPage } from '../browser/pages/run.ts'
-import { openStage, type Stage, withPatience } from '../browser/stage.ts'
+import { type Driver, type Engine, selectEngine } from '#tests/browser/pages/case.ts'
+import { kinds } from '#tests/browser/pages/index.ts'
+import { openPageHost, type PageHost } from '#tests/browser/pages/page-host.ts'
+import { createDriver } from '#tests/browser/pages/playwright-driver.ts'
+import { runPage } from '#tests/browser/pages/run.ts'
+import { openStage, type Stage, withPatience } from '#tests/browser/stage.ts'
 import { closeEngine, engineUnderTest } from './engines.ts'
 
 // Most of their time they wait, each for its own page.

@@ -1,11 +1,11 @@
 /** In Firefox and WebKit: the renderer's suite, and the observer of an integrator's page, as commands. `npm test` has Chromium's. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { writeLocator } from '../../src/cli/settings/state-directory.ts'
-import type { RunResult } from '../../src/qa/result.ts'
-import { svc, temporaryDirectory } from '../cli/test-cli.ts'
-import { startApp } from '../observe/app.ts'
-import { cleanPage, type Page, wrongPages } from '../observe/pages.ts'
+import { writeLocator } from '#cli/settings/state-directory.ts'
+import type { RunResult } from '#qa/result.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
+import { startApp } from '#tests/observe/app.ts'
+import { cleanPage, type Page, wrongPages } from '#tests/observe/pages.ts'
 
 const engine = process.env.SVC_ENGINE
 const home = temporaryDirectory()

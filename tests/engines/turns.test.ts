@@ -1,7 +1,7 @@
 /** In each engine: turns from their request to their end, and what is counted and billed of them. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Host, openStage, type PlaceOptions, type Stage, withPatience } from '../browser/stage.ts'
-import { isWrong, measurePage } from '../browser/viewability-pages.ts'
+import { type Host, openStage, type PlaceOptions, type Stage, withPatience } from '#tests/browser/stage.ts'
+import { isWrong, measurePage } from '#tests/browser/viewability-pages.ts'
 import { closeEngine, engineUnderTest } from './engines.ts'
 
 // Most of their time they wait, each for its own page.

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { beforeEach, expect, test } from 'vitest'
-import type { Role } from '../../src/contract/endpoint.ts'
-import { storedTexts, storeOfItsOwn } from '../postgres/shared-store.ts'
+import type { Role } from '#contract/endpoint.ts'
+import { storedTexts, storeOfItsOwn } from '#tests/postgres/shared-store.ts'
 import { folder, stage } from './stage.ts'
 
 const shared = { public_url: 'http://192.168.1.5:4010' }

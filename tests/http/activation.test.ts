@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../../sandbox/index.ts'
+import { manualClock } from '#sandbox/index.ts'
 import { connect } from './call.ts'
 import {
   activate,

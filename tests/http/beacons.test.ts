@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { beaconEventSpellings, beaconEvents } from '../../src/contract/resources/beacons.ts'
-import { createDice } from '../reliability/dice.ts'
+import { beaconEventSpellings, beaconEvents } from '#contract/resources/beacons.ts'
+import { createDice } from '#tests/reliability/dice.ts'
 import type { Api, Call } from './call.ts'
 import {
   activate,

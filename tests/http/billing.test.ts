@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createDice } from '../reliability/dice.ts'
+import { createDice } from '#tests/reliability/dice.ts'
 import { asked, beacon, type Filled, fill, key, liveKey, otherKey, type Stage, stage } from './stage.ts'
 
 const seen = { measurements: { visible_ratio: 1, visible_ms: 5_000, page_visible: true } }

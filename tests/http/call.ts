@@ -5,9 +5,9 @@
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { type Endpoint, failuresOf, type Output } from '../../src/contract/endpoint.ts'
-import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '../../src/contract/errors.ts'
-import { type Contract, contract, type EndpointId } from '../../src/contract/index.ts'
+import { type Endpoint, failuresOf, type Output } from '#contract/endpoint.ts'
+import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { type Contract, contract, type EndpointId } from '#contract/index.ts'
 
 export interface Call {
   /** Sent as `Authorization: Bearer`. */

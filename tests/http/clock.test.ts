@@ -1,8 +1,8 @@
 /** The clock moved over HTTP: no test sleeps, and no clock is passed in. */
 import { describe, expect, test } from 'vitest'
-import type { Sandbox, SandboxOptions } from '../../sandbox/index.ts'
-import { createClient } from '../../src/client/index.ts'
-import type { SandboxEvent } from '../../src/contract/resources/events.ts'
+import { createClient } from '#client/index.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
+import type { Sandbox, SandboxOptions } from '#sandbox/index.ts'
 import { type Api, connect } from './call.ts'
 import { activate, asked, day_ms, fill, folder, key, origin, startSandbox } from './stage.ts'
 

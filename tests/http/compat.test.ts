@@ -1,6 +1,6 @@
 /** Everything old clients rely on (C01 to C08), by a client written for it; with `strict` each row responds as before. */
 import { describe, expect, test } from 'vitest'
-import { v1 } from '../../src/contract/index.ts'
+import { v1 } from '#contract/index.ts'
 import { createOldClient, type OldClient, type OldClientOptions } from './old-client.ts'
 import { activate, fill, key, origin, otherKey, publishable, type Stage, stage } from './stage.ts'
 

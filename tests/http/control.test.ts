@@ -1,10 +1,10 @@
 import { get, type IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { contract } from '../../src/contract/index.ts'
-import { openapiDocument } from '../../src/contract/openapi/document.ts'
-import { SandboxEvent as EventSchema, type SandboxEvent } from '../../src/contract/resources/events.ts'
-import type { SandboxInfo } from '../../src/contract/resources/sandbox.ts'
-import type { JsonObject } from '../../src/foundation/json.ts'
+import { contract } from '#contract/index.ts'
+import { openapiDocument } from '#contract/openapi/document.ts'
+import { SandboxEvent as EventSchema, type SandboxEvent } from '#contract/resources/events.ts'
+import type { SandboxInfo } from '#contract/resources/sandbox.ts'
+import type { JsonObject } from '#foundation/json.ts'
 import type { Call } from './call.ts'
 import {
   activate,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { v1 } from '../../src/contract/index.ts'
+import { v1 } from '#contract/index.ts'
 import { activate, asked, beacon, fill, key, origin, publishable, stage } from './stage.ts'
 
 const strictOrigin = 'https://app.example.com'

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../../sandbox/index.ts'
+import { manualClock } from '#sandbox/index.ts'
 import type { Api } from './call.ts'
 import { activate, asked, fill, folder, key, origin, otherKey, type Stage, stage, stageWith } from './stage.ts'
 

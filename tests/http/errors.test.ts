@@ -1,7 +1,7 @@
 import { connect as openSocket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { contract, type EndpointId, v1 } from '../../src/contract/index.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { contract, type EndpointId, v1 } from '#contract/index.ts'
 import type { Api, Call } from './call.ts'
 import { activate, asked, beacon, fill, key, liveKey, origin, otherKey, publishable, stage } from './stage.ts'
 

@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { manualClock } from '../../sandbox/index.ts'
-import { checkpointText, type EvidenceExport, manifestText } from '../../src/contract/resources/evidence.ts'
+import { checkpointText, type EvidenceExport, manifestText } from '#contract/resources/evidence.ts'
+import { manualClock } from '#sandbox/index.ts'
 import { asked, beacon, edit, fill, folder, key, otherKey, type Stage, stage } from './stage.ts'
 
 const params = { client_id: 'proj_demo' }

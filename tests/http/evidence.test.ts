@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../../sandbox/index.ts'
-import { replaceInstallKey } from '../postgres/shared-store.ts'
+import { manualClock } from '#sandbox/index.ts'
+import { replaceInstallKey } from '#tests/postgres/shared-store.ts'
 import {
   activate,
   asked,

@@ -1,10 +1,10 @@
 /** Numbers with more digits than JavaScript keeps: kept, compared and returned as they were sent. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { withTypedNumbers } from '../../sandbox/pipeline/typed-numbers.ts'
-import { type Endpoint, isControlPlane } from '../../src/contract/endpoint.ts'
-import { contract } from '../../src/contract/index.ts'
-import { isExactNumber, parseExactly } from '../../src/foundation/exact-numbers.ts'
+import { type Endpoint, isControlPlane } from '#contract/endpoint.ts'
+import { contract } from '#contract/index.ts'
+import { isExactNumber, parseExactly } from '#foundation/exact-numbers.ts'
+import { withTypedNumbers } from '#pipeline/typed-numbers.ts'
 import type { Response } from './call.ts'
 import { asked, beacon, type Filled, fill, key, type Stage, stage } from './stage.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { jobTypes } from '../../src/contract/fields.ts'
+import { jobTypes } from '#contract/fields.ts'
 import type { Api, Call } from './call.ts'
 import { activate, asked, key, liveKey, origin, stage, stageWith } from './stage.ts'
 

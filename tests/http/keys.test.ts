@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../../sandbox/index.ts'
+import { manualClock } from '#sandbox/index.ts'
 import { activate, asked, edit, fill, folder, key, origin, publishable, stage } from './stage.ts'
 
 const params = { client_id: 'proj_demo' }

@@ -1,7 +1,7 @@
 /** What the journal has of a request whose client has left: no response, and why. */
 import { connect as openSocket } from 'node:net'
 import { expect, test } from 'vitest'
-import type { RequestItem } from '../../src/contract/resources/requests.ts'
+import type { RequestItem } from '#contract/resources/requests.ts'
 import { asked, key, type Stage, stage } from './stage.ts'
 
 /** Sends a placement, and leaves once the sandbox works on it. */

@@ -3,7 +3,7 @@
  * of others go on meanwhile.
  */
 import { expect, test } from 'vitest'
-import { lintOnThread } from '../../src/mcp/lint-thread.ts'
+import { lintOnThread } from '#mcp/lint-thread.ts'
 import { stage } from './stage.ts'
 
 const path = '/_sandbox/mcp'

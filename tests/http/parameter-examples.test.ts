@@ -1,8 +1,8 @@
 /** The OpenAPI document has an example of each parameter, and the sandbox accepts every one. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { openapiDocument } from '../../src/contract/openapi/document.ts'
-import { fillPath } from '../../src/foundation/http.ts'
+import { openapiDocument } from '#contract/openapi/document.ts'
+import { fillPath } from '#foundation/http.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 
 interface Parameter {
   name: string

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { formats, jobTypes, nativeTemplates } from '../../src/contract/fields.ts'
-import { type NoFillReason, noFillReasons } from '../../src/contract/no-fill.ts'
+import { formats, jobTypes, nativeTemplates } from '#contract/fields.ts'
+import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import type { Api } from './call.ts'
 import { activate, asked, fill, key, liveKey, origin, publishable, stage, stageWith, strictKey } from './stage.ts'
 

@@ -1,8 +1,8 @@
 /** POST /_sandbox/inspector/send: the playground's backend, which sends requests of the API as a server. */
 import { expect, test } from 'vitest'
-import type { SentResponse } from '../../sandbox/pipeline/pages/demo.ts'
-import type { ErrorBody } from '../../src/contract/errors.ts'
-import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
+import type { ErrorBody } from '#contract/errors.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import type { SentResponse } from '#pipeline/pages/demo.ts'
 import { asked, type Stage, stage } from './stage.ts'
 
 async function send({ sandbox }: Stage, body: unknown, headers: Record<string, string> = {}) {

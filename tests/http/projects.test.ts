@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../../sandbox/index.ts'
-import { defaultSettings } from '../../src/contract/resources/projects.ts'
+import { defaultSettings } from '#contract/resources/projects.ts'
+import { manualClock } from '#sandbox/index.ts'
 import { activate, asked, beacon, fill, folder, key, origin, publishable, stage, strictKey } from './stage.ts'
 
 const demo = { client_id: 'proj_demo' }

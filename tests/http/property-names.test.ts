@@ -5,8 +5,8 @@
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Endpoint, isControlPlane } from '../../src/contract/endpoint.ts'
-import { contract } from '../../src/contract/index.ts'
+import { type Endpoint, isControlPlane } from '#contract/endpoint.ts'
+import { contract } from '#contract/index.ts'
 import { asked, beacon, fill, key, type Stage, stage } from './stage.ts'
 
 const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty'] as const

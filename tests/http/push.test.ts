@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { LegacyDecision } from '../../src/contract/compat.ts'
+import { LegacyDecision } from '#contract/compat.ts'
 import { activate, fill, key, origin, otherKey, type Stage, stage } from './stage.ts'
 
 type Surface = 'wrapper' | 'browser'

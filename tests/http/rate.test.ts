@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { EndpointId } from '../../src/contract/index.ts'
+import type { EndpointId } from '#contract/index.ts'
 import type { Api, Call } from './call.ts'
 import {
   activate,
@@ -17,7 +17,7 @@ import {
 
 /** Calls until the limit refuses, and returns how many passed and the refusal. */
 async function exhaust(api: Api, id: EndpointId, call: Call, most = 1_500) {
-  const { method, path } = await import('../../src/contract/index.ts').then(({ contract }) => contract[id])
+  const { method, path } = await import('#contract/index.ts').then(({ contract }) => contract[id])
   const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => call.params![name]!)
   let passed = 0
   for (; passed < most; passed += 50) {

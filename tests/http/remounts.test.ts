@@ -1,7 +1,7 @@
 /** A turn that a virtual list mounts again (A102): the same frame, loaded again, and beacons of each mount. */
 import { describe, expect, test } from 'vitest'
-import type { BillingModel } from '../../src/contract/beacon-verdict.ts'
-import type { Format } from '../../src/contract/fields.ts'
+import type { BillingModel } from '#contract/beacon-verdict.ts'
+import type { Format } from '#contract/fields.ts'
 import { beacon, fill, key, origin, type Stage, stage } from './stage.ts'
 
 const demo = { client_id: 'proj_demo' }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { nativeTemplates } from '../../src/contract/fields.ts'
+import { nativeTemplates } from '#contract/fields.ts'
 import { asked, fill, key, liveKey, type Stage, stage, stageWith, strictKey } from './stage.ts'
 
 const load = (on: Stage, asset_token: string) => on.api.accept('render.frame', { params: { asset_token } })

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import type { ReplayResult, RequestDetail } from '../../src/contract/resources/requests.ts'
+import type { ReplayResult, RequestDetail } from '#contract/resources/requests.ts'
+import { startSandbox } from '#sandbox/index.ts'
 import type { Api } from './call.ts'
 import { activate, asked, beacon, fill, folder, key, liveKey, origin, publishable, type Stage, stage } from './stage.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { manualClock } from '../../sandbox/index.ts'
-import type { RequestItem } from '../../src/contract/resources/requests.ts'
+import type { RequestItem } from '#contract/resources/requests.ts'
+import { manualClock } from '#sandbox/index.ts'
 import type { Api, Call, Response } from './call.ts'
 import {
   activate,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { SandboxError, startSandbox } from '../../sandbox/index.ts'
-import { type ForcedNoFill, Scenario } from '../../src/contract/resources/faults.ts'
+import { type ForcedNoFill, Scenario } from '#contract/resources/faults.ts'
+import { SandboxError, startSandbox } from '#sandbox/index.ts'
 import {
   activate,
   asked,

@@ -9,9 +9,9 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { request } from 'undici'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { applicationId, migrations } from '../../sandbox/store/sqlite/migrations.ts'
-import { openDatabase } from '../../sandbox/store/sqlite/open.ts'
-import { tablesOf } from '../../sandbox/store/sqlite/state.ts'
+import { applicationId, migrations } from '#store/sqlite/migrations.ts'
+import { openDatabase } from '#store/sqlite/open.ts'
+import { tablesOf } from '#store/sqlite/state.ts'
 import { beacon, fill, folder, key, type Stage, stage } from './stage.ts'
 
 const present = migrations.length

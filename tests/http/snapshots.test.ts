@@ -1,8 +1,8 @@
 /** Named states: what a restore brings back, what it removes, and what it rejects. */
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { createClient } from '../../src/client/index.ts'
-import { changeSnapshot } from '../postgres/shared-store.ts'
+import { createClient } from '#client/index.ts'
+import { changeSnapshot } from '#tests/postgres/shared-store.ts'
 import type { Api } from './call.ts'
 import { activate, asked, beacon, fill, folder, key, stage } from './stage.ts'
 

@@ -4,18 +4,18 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect } from 'vitest'
+import type { Format } from '#contract/fields.ts'
+import type { FillDecision, Placement } from '#contract/resources/placements.ts'
+import type { ProjectSettings } from '#contract/resources/projects.ts'
 import {
   type ManualClock,
   manualClock,
   type Sandbox,
   type SandboxOptions,
   startSandbox as startOn,
-} from '../../sandbox/index.ts'
-import type { Format } from '../../src/contract/fields.ts'
-import type { FillDecision, Placement } from '../../src/contract/resources/placements.ts'
-import type { ProjectSettings } from '../../src/contract/resources/projects.ts'
-import { editShared, onSharedStore, startedOn } from '../postgres/shared-store.ts'
-import { temporaryDirectory } from '../temporary.ts'
+} from '#sandbox/index.ts'
+import { editShared, onSharedStore, startedOn } from '#tests/postgres/shared-store.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { type Api, type Call, connect } from './call.ts'
 
 export const key = 'sk_test_sandbox_demo'

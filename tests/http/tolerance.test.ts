@@ -1,12 +1,12 @@
 /** What clients of the reference service send, and the sandbox takes as that service does (A01, A34, A66, A70, A101). */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Endpoint, oldClientHeader } from '../../src/contract/endpoint.ts'
-import type { ErrorBody } from '../../src/contract/errors.ts'
-import { contract } from '../../src/contract/index.ts'
-import { sourceOf } from '../../src/contract/objects.ts'
-import { JobRequest } from '../../src/contract/resources/jobs.ts'
-import { PlacementRequest } from '../../src/contract/resources/placements.ts'
+import { type Endpoint, oldClientHeader } from '#contract/endpoint.ts'
+import type { ErrorBody } from '#contract/errors.ts'
+import { contract } from '#contract/index.ts'
+import { sourceOf } from '#contract/objects.ts'
+import { JobRequest } from '#contract/resources/jobs.ts'
+import { PlacementRequest } from '#contract/resources/placements.ts'
 import type { Call } from './call.ts'
 import { activate, asked, beacon, fill, key, origin, publishable, stage, strictKey } from './stage.ts'
 

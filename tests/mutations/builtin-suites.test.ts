@@ -1,8 +1,8 @@
 /** The built-in suites through the command line: against a fresh sandbox, and side by side against a running one. */
 import { expect, test } from 'vitest'
-import type { RunResult } from '../../src/qa/result.ts'
-import { spawnSvc } from '../cli/process.ts'
-import { startTestCli, temporaryDirectory } from '../cli/test-cli.ts'
+import type { RunResult } from '#qa/result.ts'
+import { spawnSvc } from '#tests/cli/process.ts'
+import { startTestCli, temporaryDirectory } from '#tests/cli/test-cli.ts'
 
 function summaryOf({ cases }: RunResult) {
   const of = (outcome: string) =>

@@ -5,7 +5,7 @@
  */
 import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { startSandbox } from '../../sandbox/index.ts'
+import type { startSandbox } from '#sandbox/index.ts'
 import { importMutant, root } from './mutant-modules.ts'
 import { edited, type Mutation } from './mutation.ts'
 import { mutations } from './mutations.ts'
@@ -35,7 +35,7 @@ async function editsOf(name: string): Promise<Mutation[]> {
 
 /** Builds the mutated renderer, and returns the edit that makes the emulator serve it. */
 async function servedFrom(edit: Mutation, to: string): Promise<Mutation> {
-  const { buildRenderer } = await import('../../build/renderer.ts')
+  const { buildRenderer } = await import('#build/renderer.ts')
   const path = join(root, edit.file)
   await buildRenderer(to, [
     {

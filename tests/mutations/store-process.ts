@@ -5,8 +5,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import type { openPostgresStore } from '../../sandbox/store/postgres/index.ts'
-import type { openSqliteStore } from '../../sandbox/store/sqlite/index.ts'
+import type { openPostgresStore } from '#store/postgres/index.ts'
+import type { openSqliteStore } from '#store/sqlite/index.ts'
 import { importMutant } from './mutant-modules.ts'
 import type { Edit } from './mutation.ts'
 import { type Adapter, storeMutations } from './store-mutations.ts'

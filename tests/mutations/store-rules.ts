@@ -5,11 +5,11 @@
  */
 import { deepEqual, equal, notEqual, rejects } from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import type { ConsentRecord } from '../../sandbox/domain/consent.ts'
-import type { CapGuard, DecisionFacts, EvidenceDraft, ProjectRow, Store } from '../../sandbox/store/store.ts'
-import type { BeaconEvent } from '../../src/contract/resources/beacons.ts'
-import { genesis, linkProblem } from '../../src/contract/resources/evidence.ts'
-import { defaultSettings } from '../../src/contract/resources/projects.ts'
+import type { BeaconEvent } from '#contract/resources/beacons.ts'
+import { genesis, linkProblem } from '#contract/resources/evidence.ts'
+import { defaultSettings } from '#contract/resources/projects.ts'
+import type { ConsentRecord } from '#domain/consent.ts'
+import type { CapGuard, DecisionFacts, EvidenceDraft, ProjectRow, Store } from '#store/store.ts'
 
 export interface StoreNodes {
   /** Two nodes of one database; the same store twice where one process owns it. */

@@ -7,8 +7,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { beforeAll, expect, test } from 'vitest'
-import { root } from '../cli/process.ts'
-import { serverVariable } from '../postgres/shared-store.ts'
+import { root } from '#tests/cli/process.ts'
+import { serverVariable } from '#tests/postgres/shared-store.ts'
 import { storeMutations } from './store-mutations.ts'
 
 const url = process.env[serverVariable]

@@ -1,14 +1,14 @@
 /** Runs built-in suites in this process against a sandbox by its address: what a mutation must not survive. */
 
 import chromium from '@sparticuz/chromium'
-import { keyOfStarted } from '../../src/cli/settings/settings.ts'
-import { type BrowserHost, openBrowserHost } from '../../src/qa/browser/launch.ts'
-import type { RunResult } from '../../src/qa/result.ts'
-import { expand, needsBrowser, type PlannedCase } from '../../src/qa/run/plan.ts'
-import { runPlan } from '../../src/qa/run/runner.ts'
-import { openTarget } from '../../src/qa/run/target.ts'
-import { builtinNames, loadSuites } from '../../src/qa/suite/builtin.ts'
-import { computer } from '../computer.ts'
+import { keyOfStarted } from '#cli/settings/settings.ts'
+import { type BrowserHost, openBrowserHost } from '#qa/browser/launch.ts'
+import type { RunResult } from '#qa/result.ts'
+import { expand, needsBrowser, type PlannedCase } from '#qa/run/plan.ts'
+import { runPlan } from '#qa/run/runner.ts'
+import { openTarget } from '#qa/run/target.ts'
+import { builtinNames, loadSuites } from '#qa/suite/builtin.ts'
+import { computer } from '#tests/computer.ts'
 import type { Mutation } from './mutation.ts'
 
 export interface Sandbox {

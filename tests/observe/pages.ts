@@ -1,6 +1,7 @@
 /** The pages of scripted integrations: a correct one, and for each rule about pages one that violates it. */
-import { stubLines } from '../../src/foundation/page-snippet.ts'
-import type { PageRuleId } from '../../src/journal/rules/index.ts'
+
+import type { PageRuleId } from '#diagnosis/rules/index.ts'
+import { stubLines } from '#foundation/page-snippet.ts'
 
 export interface Page {
   /** HTML of the body; render.js is in the head. */

@@ -1,5 +1,5 @@
 /** For each rule an integration that violates it. The type requires one for every rule. */
-import type { JournalRuleId } from '../../src/journal/rules/index.ts'
+import type { JournalRuleId } from '#diagnosis/rules/index.ts'
 import {
   activate,
   ask,

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { startEnvironment, startFlags } from '../../src/cli/settings/start-options.ts'
-import { settingsTable } from '../../src/cli/settings/table.ts'
-import { contract } from '../../src/contract/index.ts'
+import { startEnvironment, startFlags } from '#cli/settings/start-options.ts'
+import { settingsTable } from '#cli/settings/table.ts'
+import { contract } from '#contract/index.ts'
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, '../../deploy', name), 'utf8')
 const files = ['compose.yaml', 'kubernetes.yaml', 'Containerfile'] as const

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { signAdHoc } from '../../build/mach-o.ts'
+import { signAdHoc } from '#build/mach-o.ts'
 
 test('a program for macOS is signed: each of its pages is hashed, and the load command names the signature', () => {
   const program = machO({ room: 16 })

@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { beforeAll, expect, test } from 'vitest'
-import { listTemplates } from '../../src/scaffold/templates.ts'
+import { listTemplates } from '#scaffold/templates.ts'
 import { checkout, readManifest, type Unpacked, unpack } from './unpack.ts'
 
 const largest_packed_bytes = 8.2e6

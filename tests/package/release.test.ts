@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { changelogSection, sums } from '../../build/release.ts'
-import { billOfMaterials } from '../../build/sbom.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { changelogSection, sums } from '#build/release.ts'
+import { billOfMaterials } from '#build/sbom.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { checkout, readManifest } from './unpack.ts'
 
 const changelog = readFileSync(join(checkout, 'CHANGELOG.md'), 'utf8')

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { temporaryDirectory } from '../temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { checkout } from './unpack.ts'
 
 const python = join(checkout, 'templates/_shared/python-run/python.mjs')

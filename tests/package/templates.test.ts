@@ -2,10 +2,10 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type CommandNode, commandTree } from '../../src/cli/run/help.ts'
-import { commands } from '../../src/program.ts'
-import { planProject } from '../../src/scaffold/project.ts'
-import { listTemplates } from '../../src/scaffold/templates.ts'
+import { type CommandNode, commandTree } from '#cli/run/help.ts'
+import { planProject } from '#scaffold/project.ts'
+import { listTemplates } from '#scaffold/templates.ts'
+import { commands } from '#src/program.ts'
 import { checkout } from './unpack.ts'
 
 interface TemplateManifest {

@@ -6,9 +6,9 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { manualClock, startSandbox } from '../../sandbox/index.ts'
-import { connect } from '../http/call.ts'
-import { asked, beacon, key } from '../http/stage.ts'
+import { manualClock, startSandbox } from '#sandbox/index.ts'
+import { connect } from '#tests/http/call.ts'
+import { asked, beacon, key } from '#tests/http/stage.ts'
 import { serverVariable, storeOfItsOwn } from './shared-store.ts'
 
 const store = process.env[serverVariable] ?? ''

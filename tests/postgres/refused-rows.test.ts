@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import { createClient } from '../../src/client/index.ts'
+import { createClient } from '#client/index.ts'
+import { startSandbox } from '#sandbox/index.ts'
 import { serverVariable } from './shared-store.ts'
 
 const store = process.env[serverVariable]!

@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { expect } from 'vitest'
-import { manualClock, type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { connect } from '../http/call.ts'
-import { createDice, type Dice } from '../reliability/dice.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { manualClock, type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { connect } from '#tests/http/call.ts'
+import { createDice, type Dice } from '#tests/reliability/dice.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 
 interface Sent {
   method: string

@@ -11,8 +11,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type Database from 'better-sqlite3'
 import pg from 'pg'
-import type { SandboxOptions } from '../../sandbox/index.ts'
-import { temporaryDirectory, textsIn } from '../temporary.ts'
+import type { SandboxOptions } from '#sandbox/index.ts'
+import { temporaryDirectory, textsIn } from '#tests/temporary.ts'
 
 /** The variable with the URL of the server that global-setup.ts has started. */
 export const serverVariable = 'SVC_TEST_STORE'
@@ -178,10 +178,10 @@ async function applyEdits(database: string, url: string, namespace: string): Pro
   const waiting = edits.get(database)
   if (waiting === undefined) return
   edits.delete(database)
-  const { migrateSchema } = await import('../../sandbox/store/postgres/migrations.ts')
-  const { connectDatabase } = await import('../../sandbox/store/postgres/open.ts')
-  const { clearAll, copyFromFile, copyToFile } = await import('../../sandbox/store/postgres/snapshots.ts')
-  const { openDatabase } = await import('../../sandbox/store/sqlite/open.ts')
+  const { migrateSchema } = await import('#store/postgres/migrations.ts')
+  const { connectDatabase } = await import('#store/postgres/open.ts')
+  const { clearAll, copyFromFile, copyToFile } = await import('#store/postgres/snapshots.ts')
+  const { openDatabase } = await import('#store/sqlite/open.ts')
   const shared = await connectDatabase({ url, namespace, report: console.error })
   const link = await shared.connect()
   await migrateSchema(shared, link)

@@ -1,9 +1,9 @@
 /** `svc start --store` as processes: what the line of each node says, what the token in it opens, and how one is stopped. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { type Running, spawnSvc } from '../cli/process.ts'
-import { connect } from '../http/call.ts'
-import { temporaryDirectory, textsIn } from '../temporary.ts'
+import { type Running, spawnSvc } from '#tests/cli/process.ts'
+import { connect } from '#tests/http/call.ts'
+import { temporaryDirectory, textsIn } from '#tests/temporary.ts'
 import { startPostgres } from './server.ts'
 import { storeOfItsOwn } from './shared-store.ts'
 

@@ -1,8 +1,8 @@
 /** The built-in QA suites against two nodes on one database. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import { runCases, withoutBrowser } from '../mutations/suites.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { runCases, withoutBrowser } from '#tests/mutations/suites.ts'
 import { serverVariable } from './shared-store.ts'
 
 /** Alone on two processors it takes ten seconds; beside twenty busy processes all cases passed in 145. */

@@ -1,8 +1,8 @@
 /** TAP and JSON, read back. */
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { createReporters } from '../../src/qa/report/reporters.ts'
-import type { RunResult } from '../../src/qa/result.ts'
+import { createReporters } from '#qa/report/reporters.ts'
+import type { RunResult } from '#qa/result.ts'
 import { everything, failedItem, hostile, item, run, screenshot, step } from './results.ts'
 import { reportRun, testTools } from './sinks.ts'
 

@@ -2,12 +2,12 @@
 
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
-import { streamText, styleOf } from '../../src/cli/output/terminal.ts'
-import { diffOf, exchangeLine } from '../../src/qa/report/failure.ts'
-import { createReporters } from '../../src/qa/report/reporters.ts'
-import type { Paint } from '../../src/qa/report/text.ts'
-import type { RunResult } from '../../src/qa/result.ts'
-import { createTerminalScreen } from '../cli/terminal-screen.ts'
+import { streamText, styleOf } from '#cli/output/terminal.ts'
+import { diffOf, exchangeLine } from '#qa/report/failure.ts'
+import { createReporters } from '#qa/report/reporters.ts'
+import type { Paint } from '#qa/report/text.ts'
+import type { RunResult } from '#qa/result.ts'
+import { createTerminalScreen } from '#tests/cli/terminal-screen.ts'
 import { check, everything, exchange, failedItem, hostile, item, run, step } from './results.ts'
 import { reportRun, testTools } from './sinks.ts'
 

@@ -1,6 +1,6 @@
 /** The markup of the page of a run, without a browser. */
 import { expect, test } from 'vitest'
-import { pageOf } from '../../src/qa/report/html/page.ts'
+import { pageOf } from '#qa/report/html/page.ts'
 import { exchange, failedItem, item, run, screenshot, step } from './results.ts'
 
 /** Returns the texts of the cells of each row of the matrix. */

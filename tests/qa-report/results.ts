@@ -1,6 +1,6 @@
 /** Results of runs, built by hand: as a runner would write them, with defaults for what a test does not care about. */
 import { PNG } from 'pngjs'
-import type { CaseResult, Check, Exchange, Place, RunResult, Screenshot, StepResult } from '../../src/qa/result.ts'
+import type { CaseResult, Check, Exchange, Place, RunResult, Screenshot, StepResult } from '#qa/result.ts'
 
 /** 2026-03-04T10:20:30.400Z */
 export const started_at_ms = 1_772_619_630_400

@@ -1,6 +1,6 @@
 /** Streams and files of a test, for reporters. */
-import { plain, type ReportTools, type Sink } from '../../src/qa/report/text.ts'
-import type { Reporter, RunResult } from '../../src/qa/result.ts'
+import { plain, type ReportTools, type Sink } from '#qa/report/text.ts'
+import type { Reporter, RunResult } from '#qa/result.ts'
 
 export interface TestTools extends ReportTools {
   out: () => string

@@ -1,7 +1,7 @@
 /** `--reporter`: valid values, and the messages for invalid ones. */
 import { expect, test } from 'vitest'
-import { createReporters } from '../../src/qa/report/reporters.ts'
-import { QaError } from '../../src/qa/result.ts'
+import { createReporters } from '#qa/report/reporters.ts'
+import { QaError } from '#qa/result.ts'
 import { everything, failedItem, item, run } from './results.ts'
 import { reportRun, testTools } from './sinks.ts'
 

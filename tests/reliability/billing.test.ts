@@ -1,7 +1,7 @@
 /** Billing reports that are too large for the event loop: a thread counts them, and later ones go on from what it counted. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { beacon, fill, folder, key, type Stage, stage } from '../http/stage.ts'
+import { beacon, fill, folder, key, type Stage, stage } from '#tests/http/stage.ts'
 import { addTraffic } from './large-state.ts'
 
 /** More than 20 pieces of 50 slots, and of 50 new beacons: so many move a report to its thread. */

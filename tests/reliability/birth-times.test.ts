@@ -3,8 +3,8 @@ import fs, { readdirSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 
 const lockFiles = { areReplaced: false, areStable: false, looks: 0 }
 const { statSync } = fs

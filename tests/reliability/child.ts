@@ -1,7 +1,7 @@
 /** Starts the runner and exchanges messages with it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import type { SandboxOptions } from '../../sandbox/index.ts'
+import type { SandboxOptions } from '#sandbox/index.ts'
 import type { Pauses } from './pauses.ts'
 import type { Message } from './runner.ts'
 

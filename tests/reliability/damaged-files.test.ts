@@ -2,9 +2,9 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import { SandboxError } from '../../sandbox/sandbox-error.ts'
-import { edit, fill, folder, stage } from '../http/stage.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { SandboxError } from '#sandbox/sandbox-error.ts'
+import { edit, fill, folder, stage } from '#tests/http/stage.ts'
 import { createDice, type Dice } from './dice.ts'
 import { addBeacons } from './large-state.ts'
 

@@ -2,8 +2,8 @@
 import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { startChild } from './child.ts'
 
 const refusal = (database: string) =>

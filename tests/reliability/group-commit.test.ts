@@ -3,10 +3,10 @@ import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import { groupCommit } from '../../sandbox/store/sqlite/group-commit.ts'
-import { openSqliteStore } from '../../sandbox/store/sqlite/index.ts'
-import type { ExchangeRow, Store } from '../../sandbox/store/store.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { groupCommit } from '#store/sqlite/group-commit.ts'
+import { openSqliteStore } from '#store/sqlite/index.ts'
+import type { ExchangeRow, Store } from '#store/store.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 
 test('a write that fails among others is the only one rejected, and stores nothing', async () => {
   const db = new Database(':memory:')

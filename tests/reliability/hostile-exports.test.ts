@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { edit, fill, folder, stage } from '../http/stage.ts'
+import { edit, fill, folder, stage } from '#tests/http/stage.ts'
 import { addBeacons } from './large-state.ts'
 
 const beyond = '9007199254740993'

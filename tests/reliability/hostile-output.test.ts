@@ -1,8 +1,8 @@
 /** Every command with hostile text in everything that it may print. `tests/cli/printed.test.ts` tries a sample of it. */
 import { expect, test } from 'vitest'
-import { loadAll } from '../../src/cli/run/command.ts'
-import { commands } from '../../src/program.ts'
-import { walkHostileFiles, walkHostileOutput } from '../cli/hostile-output.ts'
+import { loadAll } from '#cli/run/command.ts'
+import { commands } from '#src/program.ts'
+import { walkHostileFiles, walkHostileOutput } from '#tests/cli/hostile-output.ts'
 
 test('no text that was stored or received steers a terminal, whatever the command', async () => {
   const { cases, bytes, commands: tried, problems } = await walkHostileOutput({ step: 7, isEachTried: true })

@@ -1,6 +1,6 @@
 /** Every way of a key. `tests/cli/settings.test.ts` tries a sample of it. */
 import { expect, test } from 'vitest'
-import { walkKeyDestinations } from '../cli/key-destinations.ts'
+import { walkKeyDestinations } from '#tests/cli/key-destinations.ts'
 
 test('a key reaches no service that did not come from the same source or was not named', async () => {
   const { cases, sent, refused, problems } = await walkKeyDestinations()

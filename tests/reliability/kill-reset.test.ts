@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Pool } from 'undici'
 import { afterAll, expect, test } from 'vitest'
-import { temporaryDirectory } from '../temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { type Child, startChild } from './child.ts'
 
 const kills = 6

@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { Pool } from 'undici'
 import { afterAll, expect, test } from 'vitest'
-import type { BeaconItem } from '../../src/contract/resources/beacons.ts'
-import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import type { BeaconItem } from '#contract/resources/beacons.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { type Child, startChild } from './child.ts'
 import { createDice } from './dice.ts'
 

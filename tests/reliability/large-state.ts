@@ -1,9 +1,9 @@
 /** Fills a closed database with many valid rows, faster than requests could. */
 import { createHash } from 'node:crypto'
 import Database from 'better-sqlite3'
-import { beaconEntry } from '../../sandbox/domain/evidence.ts'
-import { insertSessionBeacons } from '../../sandbox/store/sqlite/migrations.ts'
-import { encodeId } from '../../src/contract/ids.ts'
+import { encodeId } from '#contract/ids.ts'
+import { beaconEntry } from '#domain/evidence.ts'
+import { insertSessionBeacons } from '#store/sqlite/migrations.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text)
 

@@ -2,8 +2,8 @@
  * Requests to every endpoint that reads many rows: each list without a filter, with every value of each filter, and with
  * pages of the largest size. An endpoint or a filter that is missing here is found by `unplaced`.
  */
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { contract, type EndpointId } from '../../src/contract/index.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { contract, type EndpointId } from '#contract/index.ts'
 
 /** A request to a sandbox. */
 export interface Asked {

@@ -1,9 +1,9 @@
 /** A load on a sandbox, whose every response must be one of the contract. */
 import { Client } from 'undici'
-import type { Sandbox } from '../../sandbox/index.ts'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { contract } from '../../src/contract/index.ts'
-import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { contract } from '#contract/index.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import type { Sandbox } from '#sandbox/index.ts'
 import { problemOf } from './responses.ts'
 
 export interface Load {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Client } from 'undici'
 import { expect, test } from 'vitest'
-import { temporaryDirectory } from '../temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { type Child, startChild } from './child.ts'
 
 const megabyte = 1_048_576

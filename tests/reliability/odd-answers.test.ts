@@ -3,7 +3,7 @@
  * `tests/cli/exit-codes.test.ts` tries a sample.
  */
 import { expect, test } from 'vitest'
-import { walkOddAnswers } from '../cli/odd-answers.ts'
+import { walkOddAnswers } from '#tests/cli/odd-answers.ts'
 
 test('an answer off the contract ends in a message that names what was off', async () => {
   const { cases, commands, problems } = await walkOddAnswers({ step: 9 })

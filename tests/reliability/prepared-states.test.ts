@@ -3,10 +3,10 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test, vi } from 'vitest'
-import { openSqliteStore } from '../../sandbox/store/sqlite/index.ts'
-import { backgroundCheckpoints } from '../../sandbox/store/sqlite/write-ahead-log.ts'
-import type { PreparedState, Store } from '../../sandbox/store/store.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { openSqliteStore } from '#store/sqlite/index.ts'
+import { backgroundCheckpoints } from '#store/sqlite/write-ahead-log.ts'
+import type { PreparedState, Store } from '#store/store.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 
 const event = (at_ms: number) => ({ type: 'job.created' as const, at_ms, project_id: null, slot_id: null, ref: null })
 

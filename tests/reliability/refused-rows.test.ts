@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
-import { createClient } from '../../src/client/index.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { createClient } from '#client/index.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 
 test('requests whose rows the journal refuses are answered and take effect; others are stored, and the lost are counted', async () => {
   const file = join(temporaryDirectory(), 'refusing.db')

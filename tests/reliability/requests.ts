@@ -1,6 +1,6 @@
 /** One well-formed request for every route, v1 and control: what the fuzzing starts from. */
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { contract, type EndpointId } from '../../src/contract/index.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { contract, type EndpointId } from '#contract/index.ts'
 
 export interface Sample {
   /** The endpoint it is meant for; null for assets and pages that the contract does not list. */

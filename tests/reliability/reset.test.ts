@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { request } from 'undici'
 import { expect, test } from 'vitest'
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { contract } from '../../src/contract/index.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { contract } from '#contract/index.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { startLoad } from './load.ts'
 
 test.each(['memory', 'file'])('resets among placements, frames and beacons leave nothing broken: %s', async (where) => {

@@ -1,6 +1,6 @@
 /** What every response must be, however bad the request: no failure of ours, and JSON that fits the contract. */
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { ErrorBody, errorCodes, reasonCodes } from '../../src/contract/errors.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { ErrorBody, errorCodes, reasonCodes } from '#contract/errors.ts'
 
 export interface Response {
   status: number

@@ -4,7 +4,7 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Sandbox, SandboxError, SandboxOptions } from '../../sandbox/index.ts'
+import type { Sandbox, SandboxError, SandboxOptions } from '#sandbox/index.ts'
 import { type Pauses, watchPauses } from './pauses.ts'
 
 export type Message =
@@ -20,7 +20,7 @@ process.on('SIGXFSZ', () => {})
 const tell = (message: Message) => process.send?.(message)
 /** The built one starts in a quarter of the time that its sources take. */
 const built = new URL('../../dist/sandbox.js', import.meta.url).href
-const { startSandbox }: typeof import('../../sandbox/index.ts') = await import(built)
+const { startSandbox }: typeof import('#sandbox/index.ts') = await import(built)
 const options = JSON.parse(process.argv[2]!) as SandboxOptions
 
 const takePauses = watchPauses()

@@ -6,12 +6,12 @@ import { Agent, request } from 'node:http'
 import { inspect } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { z } from 'zod'
-import { startSandbox } from '../../sandbox/index.ts'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
-import { contract } from '../../src/contract/index.ts'
-import { contractListing } from '../../src/contract/listing.ts'
-import { setValue } from '../../src/foundation/json.ts'
-import { storedTexts, storeOfItsOwn } from '../postgres/shared-store.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { contract } from '#contract/index.ts'
+import { contractListing } from '#contract/listing.ts'
+import { setValue } from '#foundation/json.ts'
+import { startSandbox } from '#sandbox/index.ts'
+import { storedTexts, storeOfItsOwn } from '#tests/postgres/shared-store.ts'
 
 export const kinds = ['sk', 'at', 'bt', 'ast', 'sbx', 'prompt'] as const
 type Kind = (typeof kinds)[number]

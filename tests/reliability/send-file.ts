@@ -1,7 +1,7 @@
 /** `node send-file.ts FILE URL`: sends a file as the command line does, and prints status and body of the response. */
 import { openAsBlob } from 'node:fs'
-import { httpFetch } from '../../src/cli/run/session.ts'
-import { readToEnd } from '../../src/client/exchange.ts'
+import { httpFetch } from '#cli/run/session.ts'
+import { readToEnd } from '#client/exchange.ts'
 
 const [file, url] = process.argv.slice(2)
 const body = await openAsBlob(file!)

@@ -1,6 +1,6 @@
 /** What is written on one socket: responses in the order of their requests, one each, whatever else arrives. */
 import { expect, test } from 'vitest'
-import { asked, key, stage } from '../http/stage.ts'
+import { asked, key, stage } from '#tests/http/stage.ts'
 import { statusesOf } from './wire.ts'
 
 const garbage = '\x01 not HTTP\r\n\r\n'

@@ -2,8 +2,8 @@
 import { lookup } from 'node:dns/promises'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Sandbox, startSandbox } from '../../sandbox/index.ts'
-import { contract } from '../../src/contract/index.ts'
+import { contract } from '#contract/index.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { exchange, responsesIn } from './wire.ts'
 
 let sandbox: Sandbox

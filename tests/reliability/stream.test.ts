@@ -1,7 +1,7 @@
 /** A busy event stream: nothing is missed, nothing piles up. */
 import { request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
-import { startSandbox } from '../../sandbox/index.ts'
+import { startSandbox } from '#sandbox/index.ts'
 
 test('four thousand events reach a slow reader in order, and leave no listener behind', async () => {
   const warnings: Error[] = []

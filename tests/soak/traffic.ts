@@ -1,6 +1,6 @@
 /** Integrations at work: a placement, its frame and its beacons, at a steady pace, and a list of what was acknowledged. */
 import { Pool } from 'undici'
-import type { PlacementResponse } from '../../src/contract/resources/placements.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
 
 /** A placement or a beacon that was acknowledged: `slot_id`, or `slot_id.event`. */
 export interface Acknowledged {

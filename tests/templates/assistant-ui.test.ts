@@ -5,9 +5,9 @@
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { openListStage } from '../browser/chat-lists/stage.ts'
-import { blocksOf } from '../docs/markdown.ts'
-import { temporaryDirectory } from '../temporary.ts'
+import { openListStage } from '#tests/browser/chat-lists/stage.ts'
+import { blocksOf } from '#tests/docs/markdown.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { checkout, install, run } from './run.ts'
 
 const files = join(import.meta.dirname, 'chat-lists')

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import type { AxeResults } from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, inject, vi } from 'vitest'
-import { type Client, createClient } from '../../src/client/index.ts'
-import { launchChromium } from '../browser/chromium.ts'
+import { type Client, createClient } from '#client/index.ts'
+import { launchChromium } from '#tests/browser/chromium.ts'
 import { environment } from './run.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { listTemplates } from '../../src/scaffold/templates.ts'
+import { listTemplates } from '#scaffold/templates.ts'
 
 /** Test files here that are about no single template. */
 const others = ['assistant-ui', 'templates', 'test-frameworks']

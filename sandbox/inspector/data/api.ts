@@ -3,11 +3,12 @@
  * control plane, and API requests over the wire: as a server, through the sandbox's own backend that names a key by its
  * id, or as a page, from here, with an activation token.
  */
-import type { Endpoint, Input, Output } from '../../../src/contract/endpoint.ts'
-import type { Contract, EndpointId } from '../../../src/contract/index.ts'
-import { fillPath } from '../../../src/foundation/http.ts'
-import { isObject, type JsonObject, parseJson } from '../../../src/foundation/json.ts'
-import { keepToken, tokenHeaders } from '../../browser/tab-token.ts'
+
+import { keepToken, tokenHeaders } from '#browser/tab-token.ts'
+import type { Endpoint, Input, Output } from '#contract/endpoint.ts'
+import type { Contract, EndpointId } from '#contract/index.ts'
+import { fillPath } from '#foundation/http.ts'
+import { isObject, type JsonObject, parseJson } from '#foundation/json.ts'
 import { createCell } from './cell.ts'
 
 export interface SeededProject {

@@ -3,8 +3,8 @@
  * another start of the sandbox it begins again. Views get events in batches, at most ten a second.
  */
 import { useEffect, useRef } from 'react'
-import type { SandboxEvent } from '../../../src/contract/resources/events.ts'
-import { followEvents as follow } from '../../browser/feed.ts'
+import { followEvents as follow } from '#browser/feed.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
 import { currentSession, openSession } from './api.ts'
 import { createCell } from './cell.ts'
 

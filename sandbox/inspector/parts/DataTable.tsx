@@ -7,7 +7,7 @@ import { type ColumnDef, columnVisibilityFeature, tableFeatures, useTable } from
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { entryOf } from '../../../src/foundation/table-entry.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import type { EndpointId } from '../data/api.ts'
 import { mediaCell } from '../data/cell.ts'
 import type { SandboxEvent } from '../data/live.ts'

@@ -3,7 +3,7 @@
  * it says.
  */
 import { Link } from 'wouter'
-import type { BillingReport } from '../../../src/contract/resources/billing.ts'
+import type { BillingReport } from '#contract/resources/billing.ts'
 import type { SandboxEvent } from '../data/live.ts'
 import { useResource } from '../data/resource.ts'
 import { Panel, Shown } from './Page.tsx'

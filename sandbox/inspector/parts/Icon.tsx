@@ -1,5 +1,5 @@
 /** Line icons on a grid of 24: the demo host's, and a few for the inspector. */
-import demoIcons from '../../../fixtures/demo/icons.json' with { type: 'json' }
+import demoIcons from '#fixtures/demo/icons.json' with { type: 'json' }
 
 const ownIcons = {
   overview: 'M4 12.500 12 5l8 7.500M6.500 10.500V19h11v-8.500M10.500 19v-5h3v5',

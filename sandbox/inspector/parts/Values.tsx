@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import type { SandboxClock } from '../../../src/contract/resources/sandbox.ts'
-import { entryOf } from '../../../src/foundation/table-entry.ts'
+import type { SandboxClock } from '#contract/resources/sandbox.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { Icon } from './Icon.tsx'
 
 /** A short state in its colour. The same state has the same colour everywhere. */

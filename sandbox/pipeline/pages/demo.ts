@@ -6,18 +6,18 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
-import type { Endpoint } from '../../../src/contract/endpoint.ts'
-import { ApiError } from '../../../src/contract/errors.ts'
-import { KeyId } from '../../../src/contract/fields.ts'
-import { decodeId } from '../../../src/contract/ids.ts'
-import { contract } from '../../../src/contract/index.ts'
-import { limits } from '../../../src/contract/limits.ts'
-import { ownAgents } from '../../../src/contract/own-requests.ts'
-import type { ConsentToolFacts } from '../../../src/foundation/consent-tool.ts'
-import { fillPath } from '../../../src/foundation/http.ts'
-import { type JsonObject, parseJsonObject } from '../../../src/foundation/json.ts'
-import type { Context, Services } from '../../operations/context.ts'
-import type { Identity } from '../../runtime/replay.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { ApiError } from '#contract/errors.ts'
+import { KeyId } from '#contract/fields.ts'
+import { decodeId } from '#contract/ids.ts'
+import { contract } from '#contract/index.ts'
+import { limits } from '#contract/limits.ts'
+import { ownAgents } from '#contract/own-requests.ts'
+import type { ConsentToolFacts } from '#foundation/consent-tool.ts'
+import { fillPath } from '#foundation/http.ts'
+import { type JsonObject, parseJsonObject } from '#foundation/json.ts'
+import type { Context, Services } from '#operations/context.ts'
+import type { Identity } from '#runtime/replay.ts'
 import { parseJson, validate } from '../body.ts'
 import { type Exchange, headerOf, internalRequest, type Response, type Route } from '../exchange.ts'
 import { type Asset, type Assets, assetResponse } from '../media.ts'
@@ -65,7 +65,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
     }),
     get('/_sandbox/demo/settings', async (exchange) => {
       const { client_id, publishable_key } = project
-      const { encodeConsentStrings } = await import('../../../src/foundation/consent-strings.ts')
+      const { encodeConsentStrings } = await import('#foundation/consent-strings.ts')
       const now_ms = services.platform.clock.now()
       const settings: DemoSettings = {
         token: tokenOf(exchange, services),

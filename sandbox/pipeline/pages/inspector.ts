@@ -4,8 +4,8 @@
  * the end of the address shows the JSON in a tab too. The same page reports an unknown address.
  */
 import { createHash } from 'node:crypto'
-import { isLoopback } from '../../../src/foundation/http.ts'
-import type { Services } from '../../operations/context.ts'
+import { isLoopback } from '#foundation/http.ts'
+import type { Services } from '#operations/context.ts'
 import { type Exchange, headerOf, type Request, type Response, type Route } from '../exchange.ts'
 import { type Assets, assetResponse } from '../media.ts'
 import { type GuardOptions, isOpened } from '../routes.ts'

@@ -3,7 +3,7 @@
  * rules about hosts, origins and the admin token hold. Its code is loaded by the first request.
  */
 import { randomBytes } from 'node:crypto'
-import type { createMcpEndpoint, ServingSandbox } from '../../../src/mcp/http.ts'
+import type { createMcpEndpoint, ServingSandbox } from '#mcp/http.ts'
 import type { Exchange, Route } from '../exchange.ts'
 import { internalRequest, type Response as PipelineResponse } from '../exchange.ts'
 import { type Pipeline, respondTo } from '../pipeline.ts'
@@ -19,7 +19,7 @@ const letters = 'abcdefghijklmnopqrstuvwxyz234567'
 export function mcpRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
   let endpoint: Promise<McpEndpoint> | undefined
   const load = async () => {
-    const { createMcpEndpoint } = await import('../../../src/mcp/http.ts')
+    const { createMcpEndpoint } = await import('#mcp/http.ts')
     return createMcpEndpoint(servingSandbox(pipeline, project))
   }
   const respond = async ({ request, context }: Exchange): Promise<PipelineResponse> => {

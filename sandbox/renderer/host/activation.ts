@@ -1,5 +1,5 @@
 /** A publishable key exchanged for a token: the exchange, its refreshes, requests with the token. */
-import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
+import type { ActivationResult } from '#contract/resources/browser.ts'
 import type { Clock } from './clock.ts'
 import type { Activation } from './renderer.ts'
 import { type JsonResponse, requestJson, requestProblem } from './request.ts'

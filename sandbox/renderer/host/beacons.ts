@@ -6,8 +6,8 @@
  * allow 64 KiB of keepalive requests for all scripts of a page, so every second attempt goes without. Only the service's own
  * response counts: offline pages, blockers and login pages return 200 too.
  */
-import type { BeaconEvent, BeaconRequest, Measurements } from '../../../src/contract/resources/beacons.ts'
-import { isObject } from '../../../src/foundation/json.ts'
+import type { BeaconEvent, BeaconRequest, Measurements } from '#contract/resources/beacons.ts'
+import { isObject } from '#foundation/json.ts'
 import { isPageVisible } from './dom.ts'
 import { type JsonResponse, pause, requestJson } from './request.ts'
 

@@ -2,7 +2,7 @@
  * Consent, failing closed: an ad may be requested, mounted or counted only while its snapshot is granted, current and
  * unexpired. A snapshot that is missing or unreadable is not granted.
  */
-import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
+import type { AuthoritativeConsent } from '#contract/fields.ts'
 import type { Clock } from './clock.ts'
 
 export type ConsentReason =

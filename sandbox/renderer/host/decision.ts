@@ -1,6 +1,6 @@
 /** The decision of the service: requesting it until it is decided, and reading it. */
-import type { Placement } from '../../../src/contract/resources/placements.ts'
-import { isObject } from '../../../src/foundation/json.ts'
+import type { Placement } from '#contract/resources/placements.ts'
+import { isObject } from '#foundation/json.ts'
 import type { Clock } from './clock.ts'
 import { isWhole } from './consent.ts'
 import type { RendererError } from './events.ts'

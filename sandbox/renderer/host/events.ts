@@ -1,5 +1,5 @@
 /** The events that a page can listen to: their types, and the log of the last ones. */
-import type { BeaconEvent } from '../../../src/contract/resources/beacons.ts'
+import type { BeaconEvent } from '#contract/resources/beacons.ts'
 import type { ConsentReason } from './consent.ts'
 
 /** Why a placement is not shown, or no longer. Codes that the frame reports are passed through. */

@@ -5,7 +5,7 @@
  * of loading and 5 s of mounting; then the creative may take 15 s, on a slow link. After a second load the document is no longer
  * ours.
  */
-import type { Placement } from '../../../src/contract/resources/placements.ts'
+import type { Placement } from '#contract/resources/placements.ts'
 import { createFloodCheck, type FrameMessage, type HostMessage, type Init, readFrameMessage } from '../messages.ts'
 import { newId, setStyles, whenActivated } from './dom.ts'
 import type { ErrorCode } from './events.ts'

@@ -1,7 +1,7 @@
 /** render.js: the public API, `window.SponsoredPlacement`. No entry point throws, and no promise rejects because of an ad. */
-import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
-import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
-import type { Placement, PlacementResponse } from '../../../src/contract/resources/placements.ts'
+import type { AuthoritativeConsent } from '#contract/fields.ts'
+import type { ActivationResult } from '#contract/resources/browser.ts'
+import type { Placement, PlacementResponse } from '#contract/resources/placements.ts'
 import { activate } from './activation.ts'
 import { decisionError, readDecision, requestDecision } from './decision.ts'
 import { describeTarget, findTarget, removeCopies, whenActivated } from './dom.ts'

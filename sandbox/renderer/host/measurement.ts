@@ -1,5 +1,5 @@
 /** Measurement of a mounted ad: how long it was in view, and how much of a clip was played. */
-import type { Measurements } from '../../../src/contract/resources/beacons.ts'
+import type { Measurements } from '#contract/resources/beacons.ts'
 import type { FrameMessage } from '../messages.ts'
 import { isPageVisible } from './dom.ts'
 import { type Visibility, watchVisibility } from './visibility.ts'

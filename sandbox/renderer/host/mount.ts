@@ -4,9 +4,9 @@
  *
  * Label and frame are in a shadow root: a copy of the page, by a carousel or a history cache, holds an empty element.
  */
-import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
-import type { BeaconEvent, Measurements } from '../../../src/contract/resources/beacons.ts'
-import type { Placement } from '../../../src/contract/resources/placements.ts'
+import type { AuthoritativeConsent } from '#contract/fields.ts'
+import type { BeaconEvent, Measurements } from '#contract/resources/beacons.ts'
+import type { Placement } from '#contract/resources/placements.ts'
 import type { FrameMessage } from '../messages.ts'
 import { type openBeaconQueue, openBeacons } from './beacons.ts'
 import { type ConsentReason, isConsentReason, watchExpiry } from './consent.ts'

@@ -1,5 +1,5 @@
 /** State shared by all turns and mounts of a page: the clock, the events, the consents seen, the placements shown. */
-import type { ActivationResult } from '../../../src/contract/resources/browser.ts'
+import type { ActivationResult } from '#contract/resources/browser.ts'
 import { openClock } from './clock.ts'
 import { type ConsentReason, openConsentMemory } from './consent.ts'
 import { type Emit, openEvents, type RendererError } from './events.ts'

@@ -1,6 +1,6 @@
 /** JSON requests with fetch. */
-import { retryAfterMs } from '../../../src/foundation/http.ts'
-import { isObject } from '../../../src/foundation/json.ts'
+import { retryAfterMs } from '#foundation/http.ts'
+import { isObject } from '#foundation/json.ts'
 
 const timeout_ms = 15_000
 

@@ -7,9 +7,9 @@
  * A turn outlives its element (A102): a list that reuses its rows starts the same turn again, on the same or another element. It
  * is requested once; its placement is kept and mounted again for as long as it is valid, and then the turn has expired.
  */
-import type { AuthoritativeConsent } from '../../../src/contract/fields.ts'
-import type { Placement, PlacementResponse } from '../../../src/contract/resources/placements.ts'
-import { isObject } from '../../../src/foundation/json.ts'
+import type { AuthoritativeConsent } from '#contract/fields.ts'
+import type { Placement, PlacementResponse } from '#contract/resources/placements.ts'
+import { isObject } from '#foundation/json.ts'
 import { decisionError, readDecision, requestDecision } from './decision.ts'
 import { describeTarget, findTarget, newId, whenActivated } from './dom.ts'
 import type { Emit, EventType, Listener, RendererError } from './events.ts'

@@ -6,7 +6,7 @@
  * can be seen: below a transparent layer of notifications, at an opacity of 0.9, with one corner covered. So a denial is checked by
  * computed styles and by hit tests, which are all that other engines have.
  */
-import type { Measurements } from '../../../src/contract/resources/beacons.ts'
+import type { Measurements } from '#contract/resources/beacons.ts'
 import { flatParent, hostOf } from './dom.ts'
 
 /** How it was checked: as a measurement of beacons (A76). */

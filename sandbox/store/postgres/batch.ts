@@ -5,9 +5,9 @@
  *
  * Over 400 lines because loading, overlaying and storing have to be read together.
  */
-import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
-import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/resources/evidence.ts'
-import type { ConsentRecord } from '../../domain/consent.ts'
+import type { AcceptedBeacon } from '#contract/beacon-verdict.ts'
+import { chainHash, genesis, type Sha256Hex } from '#contract/resources/evidence.ts'
+import type { ConsentRecord } from '#domain/consent.ts'
 import { decisionColumns, withMeasurements } from '../rows.ts'
 import { type CapGuard, type EventRow, type EvidenceDraft, type IntervalGuard, StorageError } from '../store.ts'
 import { byId, type Link, type Value } from './open.ts'

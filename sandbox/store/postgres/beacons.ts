@@ -1,6 +1,6 @@
 /** Beacons: accepted ones with their evidence, and those that were rejected or duplicates. */
 
-import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
+import { maxJudged } from '#contract/beacon-verdict.ts'
 import { addBeaconConditions, leavesOut } from '../list-conditions.ts'
 import {
   beaconColumns as columns,

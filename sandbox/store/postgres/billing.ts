@@ -4,7 +4,7 @@
  * assigned in the order of commits, decides whether a statement may see it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
+import { maxJudged } from '#contract/beacon-verdict.ts'
 import {
   type BilledSlot,
   type BillingProgress,

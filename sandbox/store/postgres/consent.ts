@@ -1,5 +1,5 @@
 /** Sessions and their consent, in numbered revisions. Nothing is cached: another node may have changed it. */
-import type { ConsentRecord } from '../../domain/consent.ts'
+import type { ConsentRecord } from '#domain/consent.ts'
 import type { ConsentListRow, ConsentStore, ConsentWrite } from '../store.ts'
 import { type Batch, newestOf, sessionsWanted } from './batch.ts'
 import type { Connection } from './group-commit.ts'

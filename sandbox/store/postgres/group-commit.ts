@@ -19,7 +19,7 @@
  * connection: one for everything committed in the meantime. Both connections are opened before the commit, so a server
  * that has crashed since then, and lost it, cannot report a flush.
  */
-import type { Sha256Hex } from '../../../src/contract/resources/evidence.ts'
+import type { Sha256Hex } from '#contract/resources/evidence.ts'
 import { StorageError } from '../store.ts'
 import { Batch, type Loaded, loadBatch, type Needs, replaced, storeRows } from './batch.ts'
 import { type Head, moveHead, notifyNodes } from './head.ts'

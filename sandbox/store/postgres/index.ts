@@ -1,6 +1,6 @@
 /** The PostgreSQL adapter: the tables of each resource, composed into a store that any number of nodes share. */
 import { hostname } from 'node:os'
-import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
+import { maxJudged } from '#contract/beacon-verdict.ts'
 import { largestIdText, parseMeta } from '../rows.ts'
 import { openSqliteStore } from '../sqlite/index.ts'
 import type {

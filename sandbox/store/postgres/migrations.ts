@@ -4,7 +4,7 @@
  * nodes need come first. No statement names a schema: `search_path` does, one for each namespace.
  */
 import { randomBytes } from 'node:crypto'
-import { SandboxError } from '../../sandbox-error.ts'
+import { SandboxError } from '#sandbox/sandbox-error.ts'
 import { type Database, identifier, type Link } from './open.ts'
 
 export const migrations: readonly string[] = [

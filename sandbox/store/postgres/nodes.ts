@@ -4,7 +4,7 @@
  * support it, or the URL ends with `svc_listen=off`, the counters of the row `head` are read twenty times a second.
  */
 import { randomBytes } from 'node:crypto'
-import { SandboxError } from '../../sandbox-error.ts'
+import { SandboxError } from '#sandbox/sandbox-error.ts'
 import type { StoreChange } from '../store.ts'
 import type { Batch } from './batch.ts'
 import { type Head, headColumns } from './head.ts'

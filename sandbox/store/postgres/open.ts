@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Client, ClientConfig, QueryResult } from 'pg'
-import { SandboxError } from '../../sandbox-error.ts'
+import { SandboxError } from '#sandbox/sandbox-error.ts'
 import { StorageError } from '../store.ts'
 
 interface DatabaseOptions {

@@ -3,8 +3,8 @@
  * request; the table is bounded and drops its oldest rows, and counts them. A filter reads a bounded number of rows,
  * newest first, and returns where it stopped. Foreign exchanges stay in the memory of the node that refused them.
  */
-import { oldClientHeader } from '../../../src/contract/endpoint.ts'
-import { parseJsonObject } from '../../../src/foundation/json.ts'
+import { oldClientHeader } from '#contract/endpoint.ts'
+import { parseJsonObject } from '#foundation/json.ts'
 import {
   exchangeColumns as columns,
   createForeignExchanges,

@@ -1,7 +1,7 @@
 /** Beacons: accepted ones with their evidence, and those that were rejected or duplicates. */
 import type Database from 'better-sqlite3'
-import type { AcceptedBeacon } from '../../../src/contract/beacon-verdict.ts'
-import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
+import type { AcceptedBeacon } from '#contract/beacon-verdict.ts'
+import { maxJudged } from '#contract/beacon-verdict.ts'
 import { addBeaconConditions, leavesOut } from '../list-conditions.ts'
 import {
   cacheRow,

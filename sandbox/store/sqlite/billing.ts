@@ -4,7 +4,7 @@
  * the whole report: it would keep the log from starting over.
  */
 import type Database from 'better-sqlite3'
-import { maxJudged } from '../../../src/contract/beacon-verdict.ts'
+import { maxJudged } from '#contract/beacon-verdict.ts'
 import {
   type BilledSlot,
   type BillingProgress,

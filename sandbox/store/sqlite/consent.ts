@@ -1,5 +1,5 @@
 /** Sessions and their consent, in numbered revisions. */
-import type { ConsentRecord } from '../../domain/consent.ts'
+import type { ConsentRecord } from '#domain/consent.ts'
 import { cacheRow } from '../rows.ts'
 import type { ConsentListRow, ConsentStore, ConsentWrite } from '../store.ts'
 import type { EventTable } from './events.ts'

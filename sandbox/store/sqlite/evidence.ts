@@ -1,5 +1,5 @@
 /** The evidence chains: one append-only hash chain per project, with its head cached (A77). */
-import { chainHash, genesis, type Sha256Hex } from '../../../src/contract/resources/evidence.ts'
+import { chainHash, genesis, type Sha256Hex } from '#contract/resources/evidence.ts'
 import { requiredBytes, type StoredEvidence, toEvidence } from '../rows.ts'
 import type { EvidenceDraft, EvidenceListRow, EvidenceStore } from '../store.ts'
 import type { Connection } from './group-commit.ts'

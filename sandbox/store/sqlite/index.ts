@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { createFolder, writePrivate } from '../../../src/foundation/file-system.ts'
-import { ownerOnly, restrictToOwner } from '../../../src/foundation/permissions.ts'
-import { unwritable } from '../../sandbox-error.ts'
+import { createFolder, writePrivate } from '#foundation/file-system.ts'
+import { ownerOnly, restrictToOwner } from '#foundation/permissions.ts'
+import { unwritable } from '#sandbox/sandbox-error.ts'
 import { billingReports } from '../billing.ts'
 import { largestIdText } from '../rows.ts'
 import {

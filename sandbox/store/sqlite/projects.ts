@@ -1,4 +1,4 @@
-import type { Mode } from '../../../src/contract/fields.ts'
+import type { Mode } from '#contract/fields.ts'
 import { ownSettings, type StoredProject, toPage, toProject } from '../rows.ts'
 import {
   type KeyClass,

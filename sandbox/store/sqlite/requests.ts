@@ -6,7 +6,7 @@
  * newest first, and returns where it stopped. A co-routine reads rows in the order of the key: a page that fills up
  * early reads no further.
  */
-import { oldClientHeader } from '../../../src/contract/endpoint.ts'
+import { oldClientHeader } from '#contract/endpoint.ts'
 import {
   exchangeColumns as columns,
   createForeignExchanges,

@@ -1,7 +1,7 @@
 /** The places of the command line that completion knows: after each command, what may follow. */
 
 import { Option } from 'commander'
-import { entryOf } from '../../foundation/table-entry.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { commonOptions } from '../run/command-line.ts'
 import type { CommandNode, OptionNode } from '../run/help.ts'
 import { topics } from '../run/help.ts'

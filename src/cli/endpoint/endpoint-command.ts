@@ -1,12 +1,12 @@
 /** An endpoint as a command: arguments and flags come from its schemas, the output from its response. */
 import { Argument, type Option } from 'commander'
-import type { ResponseMeta } from '../../client/client.ts'
-import type { CallInput } from '../../client/exchange.ts'
-import type { Output as Response } from '../../contract/endpoint.ts'
-import type { Contract, EndpointId } from '../../contract/index.ts'
-import { formatDuration } from '../../foundation/duration.ts'
-import { isLoopback } from '../../foundation/http.ts'
-import { isObject } from '../../foundation/json.ts'
+import type { ResponseMeta } from '#client/client.ts'
+import type { CallInput } from '#client/exchange.ts'
+import type { Output as Response } from '#contract/endpoint.ts'
+import type { Contract, EndpointId } from '#contract/index.ts'
+import { formatDuration } from '#foundation/duration.ts'
+import { isLoopback } from '#foundation/http.ts'
+import { isObject } from '#foundation/json.ts'
 import { type Column, printTable } from '../output/table.ts'
 import type { Style } from '../output/terminal.ts'
 import { fieldLines, formatValue, isTime, timeText } from '../output/text.ts'
@@ -155,7 +155,7 @@ export async function callEndpoint<Id extends EndpointId>(
 
 async function noteWarnings({ out }: Session, warnings: readonly string[]): Promise<void> {
   if (warnings.length === 0) return
-  const { describeWarning } = await import('../../contract/warnings.ts')
+  const { describeWarning } = await import('#contract/warnings.ts')
   for (const warning of warnings) out.note(`sandbox warning: ${describeWarning(warning)}`)
 }
 

@@ -3,8 +3,8 @@
  * build evaluates this file and puts the data in its place, so that a command loads neither the contract nor a schema.
  */
 import { z } from 'zod'
-import type { Endpoint } from '../../contract/endpoint.ts'
-import { contract, type EndpointId } from '../../contract/index.ts'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { contract, type EndpointId } from '#contract/index.ts'
 
 export interface Field {
   readonly type?: string

@@ -3,10 +3,10 @@
  * of flags that several commands take.
  */
 import { InvalidArgumentError, Option } from 'commander'
-import type { EndpointId } from '../../contract/index.ts'
-import { parseSince, parseSpan } from '../../foundation/duration.ts'
-import { isObject, parseJson, setValue } from '../../foundation/json.ts'
-import { entryOf } from '../../foundation/table-entry.ts'
+import type { EndpointId } from '#contract/index.ts'
+import { parseSince, parseSpan } from '#foundation/duration.ts'
+import { isObject, parseJson, setValue } from '#foundation/json.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { formatTime } from '../output/text.ts'
 import { suggestValues, withProvenance } from '../run/command.ts'
 import { CliError } from '../run/errors.ts'

@@ -3,7 +3,7 @@
  * process. `--template`: a Handlebars template over the JSON, with the helpers of docs/guides/output.md. Both are
  * compiled before anything is sent, so that a typo has no effect.
  */
-import { isObject } from '../../foundation/json.ts'
+import { isObject } from '#foundation/json.ts'
 import { CliError } from '../run/errors.ts'
 import { timeChoices } from '../settings/table.ts'
 import { colorNames, jsonText, oneLine, type Style } from './terminal.ts'

@@ -2,7 +2,7 @@
  * Tables: rows under the names of their columns. On a terminal they fit its width: the least important columns are
  * dropped before a cell is cut, and times are short. Anywhere else every column is printed, with full values.
  */
-import { entryOf } from '../../foundation/table-entry.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import type { Output } from './output.ts'
 import type { Style } from './terminal.ts'
 import { cutText, formatValue, isTime, sizeText, textWidth, timeText, wrap } from './text.ts'

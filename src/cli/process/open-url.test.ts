@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { temporaryDirectory } from '../../../tests/temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { openUrl } from './open-url.ts'
 
 afterEach(() => vi.unstubAllEnvs())

@@ -1,6 +1,6 @@
 /** Opens pages in your browser. */
 import type { SpawnOptions } from 'node:child_process'
-import { startProgram } from '../../foundation/programs.ts'
+import { startProgram } from '#foundation/programs.ts'
 import type { Session } from '../run/command.ts'
 import type { Host } from '../run/host.ts'
 

@@ -2,8 +2,8 @@
 
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { readOutput } from '../../foundation/programs.ts'
-import { entryOf } from '../../foundation/table-entry.ts'
+import { readOutput } from '#foundation/programs.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import type { Locator } from '../settings/state-directory.ts'
 
 /** Returns `another sandbox, pid 4711`, `pid 4711 (node)`, or `another program` when the system does not show it. */

@@ -33,7 +33,7 @@ export function readProcess(pid: number): ProcessStatus | null {
 export async function readProcessStart(pid: number, own_pid: number, platform: string): Promise<string | null> {
   if (showsOwnNamespace(own_pid)) return readProcess(pid)?.started ?? null
   if (platform === 'linux' || platform === 'win32') return null
-  const { readOutput } = await import('../../foundation/programs.ts')
+  const { readOutput } = await import('#foundation/programs.ts')
   return (
     readOutput(['ps', '-o', 'lstart=', '-p', String(pid)])
       .trim()

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createFolder, replaceFile } from '../../foundation/file-system.ts'
-import { ownerOnly } from '../../foundation/permissions.ts'
-import { type SystemError, systemReason } from '../../foundation/system-error.ts'
+import { createFolder, replaceFile } from '#foundation/file-system.ts'
+import { ownerOnly } from '#foundation/permissions.ts'
+import { type SystemError, systemReason } from '#foundation/system-error.ts'
 import type { Certificate } from './certificate.ts'
 
 /** The variables of OpenSSL (Python, Ruby, curl), Go, curl and Python requests: each file replaces the system's. */

@@ -8,7 +8,7 @@
  */
 
 import { type Argument, Command as Commander, CommanderError, Option } from 'commander'
-import { entryOf } from '../../foundation/table-entry.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import type { OutputOptions } from '../output/output.ts'
 import { guardedHost, oneLine, styleOf, type View } from '../output/terminal.ts'
 import {

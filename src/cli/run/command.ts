@@ -3,7 +3,7 @@
  * runs it.
  */
 import { type Argument, InvalidArgumentError, Option } from 'commander'
-import type { Client } from '../../client/client.ts'
+import type { Client } from '#client/client.ts'
 import type { Output } from '../output/output.ts'
 import type { Column } from '../output/table.ts'
 import type { PermittedKey, Settings } from '../settings/settings.ts'

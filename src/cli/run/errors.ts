@@ -3,7 +3,7 @@
  * `svc help exit-codes` prints the table.
  */
 
-import { nearestName } from '../../foundation/nearest-name.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
 
 export const exitCodes = {
   ok: { exit_code: 0, meaning: 'Success, or `svc start` was stopped cleanly by a signal.' },
@@ -139,7 +139,7 @@ export async function usageError(
 async function choicesHint(given: string, choices: readonly string[]): Promise<string | null> {
   if (choices.length === 0) return null
   // `impression` resembles no choice: the contract, loaded only here, knows the words of other ad APIs.
-  const { beaconEventMeant } = await import('../../contract/resources/beacons.ts')
+  const { beaconEventMeant } = await import('#contract/resources/beacons.ts')
   const event = beaconEventMeant(given)
   const listed = choices.slice(0, maxListedChoices).join(', ')
   const all = `Allowed choices are ${choices.length > maxListedChoices ? `${listed}, ...` : `${listed}.`}`

@@ -6,10 +6,10 @@ import {
   RefusedError,
   ServiceError,
   UnreachableError,
-} from '../../client/errors.ts'
-import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '../../contract/error-codes.ts'
-import { type SystemError, systemErrorBehind, systemHint, systemReason } from '../../foundation/system-error.ts'
-import { entryOf } from '../../foundation/table-entry.ts'
+} from '#client/errors.ts'
+import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/error-codes.ts'
+import { type SystemError, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { oneLine } from '../output/terminal.ts'
 import { type Category, categoryOf, type Failure } from './errors.ts'
 

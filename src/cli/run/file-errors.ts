@@ -1,7 +1,7 @@
 /** Failures to read and to write files, for every command. */
 
-import { systemErrorBehind, systemHint, systemReason } from '../../foundation/system-error.ts'
-import { entryOf } from '../../foundation/table-entry.ts'
+import { systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { CliError } from './errors.ts'
 
 /** The failure of a command that cannot read a file, with the reason in words. */

@@ -197,7 +197,7 @@ export const topics: Readonly<Record<string, (style: Style) => Promise<string[]>
 
 /** Computed from the contract's errors, so that the two cannot differ. */
 async function exitCodesTopic(style: Style): Promise<string[]> {
-  const { errorCodes } = await import('../../contract/error-codes.ts')
+  const { errorCodes } = await import('#contract/error-codes.ts')
   const rows = Object.entries(exitCodes).map(([category, { exit_code, meaning }]) => ({ category, exit_code, meaning }))
   const errors = Object.entries(errorCodes).map(([error, { status, exit_code, summary }]) => ({
     error,

@@ -1,7 +1,7 @@
 /** The environment of the program: the computer, its own version, and how to call it again. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { ownAgents } from '../../contract/own-requests.ts'
+import { ownAgents } from '#contract/own-requests.ts'
 
 /** The computer that the program runs on. `main.ts` has the real one; tests have their own. */
 export interface Host {

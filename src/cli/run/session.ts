@@ -2,12 +2,12 @@
  * Runs one parsed command in a session: settings are resolved; signals, and the end of its reader or parent, interrupt
  * it. Its client sends the keys that the settings permit, and notes differences from the contract.
  */
-import { type Client, type ClientOptions, clientOf } from '../../client/client.ts'
-import { ContractError } from '../../client/errors.ts'
-import { type Fetch, globalFetch, type RawResponse, streaming } from '../../client/exchange.ts'
-import { isLoopbackUrl, sendDirectly } from '../../client/node-fetch.ts'
-import type { EndpointId } from '../../contract/index.ts'
-import { parseJson } from '../../foundation/json.ts'
+import { type Client, type ClientOptions, clientOf } from '#client/client.ts'
+import { ContractError } from '#client/errors.ts'
+import { type Fetch, globalFetch, type RawResponse, streaming } from '#client/exchange.ts'
+import { isLoopbackUrl, sendDirectly } from '#client/node-fetch.ts'
+import type { EndpointId } from '#contract/index.ts'
+import { parseJson } from '#foundation/json.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import { createOutput, type OutputOptions } from '../output/output.ts'
 import { configAbove, loadSettings } from '../settings/files.ts'
@@ -228,7 +228,7 @@ export async function isSandboxAt(host: Pick<Host, 'env'>, base_url: string): Pr
   )
 }
 
-const known = { endpoints, schemas: () => import('../../client/response.ts'), ...streaming }
+const known = { endpoints, schemas: () => import('#client/response.ts'), ...streaming }
 
 /** A response as received, in case a command cannot work with it. */
 interface Received {

@@ -1,7 +1,7 @@
 /** What a user gives a command to read: a file or stdin as text, and that text as JSON. */
 import { resolve } from 'node:path'
-import { decodeText, EncodingError } from '../../foundation/encoding.ts'
-import { readTextFile } from '../../foundation/text-file.ts'
+import { decodeText, EncodingError } from '#foundation/encoding.ts'
+import { readTextFile } from '#foundation/text-file.ts'
 import { CliError } from './errors.ts'
 import { unreadable } from './file-errors.ts'
 import { type Host, readStdin } from './host.ts'
@@ -45,7 +45,7 @@ export async function parseUserJson(
     return JSON.parse(text) as unknown
   } catch {
     // Loaded only for a mistake: a parser that knows the place.
-    const { describeJsonProblem } = await import('../../foundation/json-syntax.ts')
+    const { describeJsonProblem } = await import('#foundation/json-syntax.ts')
     throw new CliError('usage', code, `${name} is not JSON. ${describeJsonProblem(text)}`, hint)
   }
 }

@@ -1,8 +1,8 @@
 /** The schemas of svc.config.json and profiles.json. Loaded only if there is such a file, or one is written. */
 import { stat } from 'node:fs/promises'
 import { z } from 'zod'
-import { requirementOf } from '../../contract/errors.ts'
-import { readTextFile } from '../../foundation/text-file.ts'
+import { requirementOf } from '#contract/errors.ts'
+import { readTextFile } from '#foundation/text-file.ts'
 import { CliError } from '../run/errors.ts'
 import { parseUserJson, readFailure } from '../run/user-file.ts'
 import { settingRules } from './settings.ts'

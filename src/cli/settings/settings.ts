@@ -8,8 +8,8 @@
  * Clients take a PermittedKey, which only this file makes: every key that is sent was checked here.
  */
 import { networkInterfaces } from 'node:os'
-import { pageOrigin, serializeOrigin } from '../../contract/origins.ts'
-import { isLoopback, isSameService } from '../../foundation/http.ts'
+import { pageOrigin, serializeOrigin } from '#contract/origins.ts'
+import { isLoopback, isSameService } from '#foundation/http.ts'
 import { endpoints } from '../endpoint/facts.ts'
 import { CliError, didYouMean, noSandboxFor } from '../run/errors.ts'
 import { type Locator, type LocatorProject, usedByDefault } from './state-directory.ts'

@@ -2,10 +2,10 @@
 
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
-import { requirementOf } from '../../contract/errors.ts'
-import { RateText } from '../../contract/resources/projects.ts'
-import { parseSpan } from '../../foundation/duration.ts'
-import { entryOf } from '../../foundation/table-entry.ts'
+import { requirementOf } from '#contract/errors.ts'
+import { RateText } from '#contract/resources/projects.ts'
+import { parseSpan } from '#foundation/duration.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { CliError } from '../run/errors.ts'
 
 const count = z.int('must be a whole number').min(0, 'must be 0 or more')

@@ -9,8 +9,8 @@
 import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { z } from 'zod'
-import { CliError } from '../../cli/run/errors.ts'
-import { unreadable } from '../../cli/run/file-errors.ts'
+import { CliError } from '#cli/run/errors.ts'
+import { unreadable } from '#cli/run/file-errors.ts'
 import {
   Checkpoint,
   checkpointText,
@@ -20,9 +20,9 @@ import {
   entryProblem,
   genesis,
   manifestText,
-} from '../../contract/resources/evidence.ts'
-import { decodeText, EncodingError } from '../../foundation/encoding.ts'
-import { parseJson } from '../../foundation/json.ts'
+} from '#contract/resources/evidence.ts'
+import { decodeText, EncodingError } from '#foundation/encoding.ts'
+import { parseJson } from '#foundation/json.ts'
 
 const ExportLine = z.discriminatedUnion('line', [
   z.strictObject({ line: z.literal('entry'), client_id: z.string(), ...EvidenceEntry.shape }),

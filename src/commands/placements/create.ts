@@ -1,28 +1,20 @@
 /** `svc placements create`: POST /v1/placements, with short flags for the fields that are set most often. */
 import { InvalidArgumentError, Option } from 'commander'
-import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
-import { endpoints } from '../../cli/endpoint/facts.ts'
-import {
-  append,
-  bodyOptions,
-  buildBody,
-  checkRequired,
-  choicesAt,
-  spanMs,
-  wholeNumber,
-} from '../../cli/endpoint/input.ts'
-import { savePlacement } from '../../cli/endpoint/last-placement.ts'
-import { nextOptions, placementSummary } from '../../cli/output/placement-summary.ts'
-import { describeValue } from '../../cli/output/text.ts'
-import { openPage } from '../../cli/process/open-url.ts'
-import { type CommandInput, type Session, suggestValues } from '../../cli/run/command.ts'
-import { CliError, didYouMean } from '../../cli/run/errors.ts'
-import { permittedKey } from '../../cli/settings/settings.ts'
-import { buildRequest, isProductionKey } from '../../client/exchange.ts'
-import { limits } from '../../contract/limits.ts'
-import { noFillReasons } from '../../contract/no-fill.ts'
-import type { PlacementResponse } from '../../contract/resources/placements.ts'
-import { curlCommand, secretKeyVariable, shellMediaType } from '../../foundation/http.ts'
+import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { endpoints } from '#cli/endpoint/facts.ts'
+import { append, bodyOptions, buildBody, checkRequired, choicesAt, spanMs, wholeNumber } from '#cli/endpoint/input.ts'
+import { savePlacement } from '#cli/endpoint/last-placement.ts'
+import { nextOptions, placementSummary } from '#cli/output/placement-summary.ts'
+import { describeValue } from '#cli/output/text.ts'
+import { openPage } from '#cli/process/open-url.ts'
+import { type CommandInput, type Session, suggestValues } from '#cli/run/command.ts'
+import { CliError, didYouMean } from '#cli/run/errors.ts'
+import { permittedKey } from '#cli/settings/settings.ts'
+import { buildRequest, isProductionKey } from '#client/exchange.ts'
+import { limits } from '#contract/limits.ts'
+import { noFillReasons } from '#contract/no-fill.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import { curlCommand, secretKeyVariable, shellMediaType } from '#foundation/http.ts'
 
 interface CreateOptions {
   format?: string[]

@@ -1,18 +1,18 @@
 /** `svc qa hosts`: a page under the conditions in which ads get lost, as a matrix. */
 import { Option } from 'commander'
-import { durationMs, repeatable } from '../../cli/endpoint/input.ts'
-import { type Column, paintDim, paintWord, tableLines } from '../../cli/output/table.ts'
-import type { Style } from '../../cli/output/terminal.ts'
-import { hangingLines } from '../../cli/output/text.ts'
-import { type Command, type Session, suggestValues } from '../../cli/run/command.ts'
-import { CliError, didYouMean, exitCodes, noSandbox } from '../../cli/run/errors.ts'
-import { version } from '../../cli/run/host.ts'
-import { commandClient, sessionClient } from '../../cli/run/session.ts'
-import { readUserText } from '../../cli/run/user-file.ts'
-import { keyOfStarted } from '../../cli/settings/settings.ts'
-import type { Client } from '../../client/client.ts'
-import type { Row } from '../../hosts/matrix.ts'
-import type { CaseResult, RunResult } from '../../qa/result.ts'
+import { durationMs, repeatable } from '#cli/endpoint/input.ts'
+import { type Column, paintDim, paintWord, tableLines } from '#cli/output/table.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { hangingLines } from '#cli/output/text.ts'
+import { type Command, type Session, suggestValues } from '#cli/run/command.ts'
+import { CliError, didYouMean, exitCodes, noSandbox } from '#cli/run/errors.ts'
+import { version } from '#cli/run/host.ts'
+import { commandClient, sessionClient } from '#cli/run/session.ts'
+import { readUserText } from '#cli/run/user-file.ts'
+import { keyOfStarted } from '#cli/settings/settings.ts'
+import type { Client } from '#client/client.ts'
+import type { Row } from '#hosts/matrix.ts'
+import type { CaseResult, RunResult } from '#qa/result.ts'
 import { interruptOf } from '../exec.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
 import { basesOf, loadDrive } from './observe.ts'
@@ -77,7 +77,7 @@ export const hosts: Command = {
   examples: ['qa hosts', 'qa hosts --list', 'qa hosts --url http://localhost:3000 --only strict-csp --only isolated'],
   async run(session, { options }) {
     const flags = options as unknown as HostsFlags
-    const { conditions } = await import('../../hosts/matrix.ts')
+    const { conditions } = await import('#hosts/matrix.ts')
     const names = chosenNames(
       flags,
       conditions.map(({ name }) => name),
@@ -160,7 +160,7 @@ async function openService(session: Session, url: string | undefined): Promise<S
   const { settings, host } = session
   const isMissing = settings.sandbox === null && settings.source.base_url === 'default'
   if (isMissing && url !== undefined) throw noSandbox('The page needs one: svc start')
-  const { openOwnPage } = await import('../../hosts/own-page.ts')
+  const { openOwnPage } = await import('#hosts/own-page.ts')
   if (!isMissing) {
     const { base_url, client_id } = settings
     const client = sessionClient(host, settings)
@@ -195,8 +195,8 @@ async function tryPage(
   flags: HostsFlags,
   { names, drive, list, path, service }: Trial,
 ): Promise<number> {
-  const { openExtensionBrowser, tryHosts } = await import('../../hosts/matrix.ts')
-  const { openBlocker, builtinList } = await import('../../hosts/filter-list.ts')
+  const { openExtensionBrowser, tryHosts } = await import('#hosts/matrix.ts')
+  const { openBlocker, builtinList } = await import('#hosts/filter-list.ts')
   const { base_url, client, client_id, url } = service
   const project = await client.projects.show({ params: { client_id } }).catch(() => null)
   const signal = interruptOf(session)

@@ -7,20 +7,20 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
-import { countFromOne, durationMs, repeatable } from '../../cli/endpoint/input.ts'
-import { ownControl } from '../../cli/output/terminal.ts'
-import { plural } from '../../cli/output/text.ts'
-import type { Command, Noun, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes, nothingChecked } from '../../cli/run/errors.ts'
-import { type Host, version } from '../../cli/run/host.ts'
-import { writeJson } from '../../cli/settings/files.ts'
-import { readJson } from '../../cli/settings/schemas.ts'
-import { stateDirectory } from '../../cli/settings/state-directory.ts'
-import { curlCommand } from '../../foundation/http.ts'
-import type { Engine } from '../../qa/browser/engines.ts'
-import type { CaseResult, Reporter, RunResult } from '../../qa/result.ts'
-import type { PlannedCase, Selection } from '../../qa/run/plan.ts'
-import type { Target } from '../../qa/run/target.ts'
+import { countFromOne, durationMs, repeatable } from '#cli/endpoint/input.ts'
+import { ownControl } from '#cli/output/terminal.ts'
+import { plural } from '#cli/output/text.ts'
+import type { Command, Noun, Session } from '#cli/run/command.ts'
+import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
+import { type Host, version } from '#cli/run/host.ts'
+import { writeJson } from '#cli/settings/files.ts'
+import { readJson } from '#cli/settings/schemas.ts'
+import { stateDirectory } from '#cli/settings/state-directory.ts'
+import { curlCommand } from '#foundation/http.ts'
+import type { Engine } from '#qa/browser/engines.ts'
+import type { CaseResult, Reporter, RunResult } from '#qa/result.ts'
+import type { PlannedCase, Selection } from '#qa/run/plan.ts'
+import type { Target } from '#qa/run/target.ts'
 import { interruptOf } from '../exec.ts'
 import { hosts } from './hosts.ts'
 import { observe } from './observe.ts'
@@ -165,7 +165,7 @@ async function runOn(
   reporter: Reporter,
   interrupt: AbortSignal,
 ): Promise<RunResult> {
-  const { runPlan } = await import('../../qa/run/runner.ts')
+  const { runPlan } = await import('#qa/run/runner.ts')
   const { host } = session
   return runPlan(cases, {
     targets,
@@ -196,7 +196,7 @@ async function chosenCases(
   flags: RunFlags,
   again: { failed: readonly string[] } | null,
 ): Promise<PlannedCase[]> {
-  const { expand, needsBrowser, select } = await import('../../qa/run/plan.ts')
+  const { expand, needsBrowser, select } = await import('#qa/run/plan.ts')
   const all = expand(await loadSuites(session, names))
   const selection: Selection = {
     ...(flags.grep === undefined ? {} : { grep: flags.grep }),

@@ -1,22 +1,22 @@
 /** `svc qa observe`: runs or watches an integration, then judges its requests and its page. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
-import { durationMs, sinceText } from '../../cli/endpoint/input.ts'
-import type { Command, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes, noSandboxFor, nothingChecked } from '../../cli/run/errors.ts'
-import { type Host, version } from '../../cli/run/host.ts'
-import { commandClient, sessionClient } from '../../cli/run/session.ts'
-import { readUserText } from '../../cli/run/user-file.ts'
-import type { Client } from '../../client/client.ts'
-import { fetchText } from '../../client/node-fetch.ts'
-import { curlCommand, isLoopback } from '../../foundation/http.ts'
-import { shownCommand } from '../../foundation/redaction.ts'
-import { findService, type Machine } from '../../journal/facts/machine.ts'
-import type { PageSeen } from '../../journal/facts/page.ts'
-import { type Exchange, isAdRequest, readJournal } from '../../journal/journal.ts'
-import type { Watched } from '../../journal/observe.ts'
-import type { PageSteps } from '../../qa/browser/page-steps.ts'
-import type { RunResult } from '../../qa/result.ts'
+import { durationMs, sinceText } from '#cli/endpoint/input.ts'
+import type { Command, Session } from '#cli/run/command.ts'
+import { CliError, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
+import { type Host, version } from '#cli/run/host.ts'
+import { commandClient, sessionClient } from '#cli/run/session.ts'
+import { readUserText } from '#cli/run/user-file.ts'
+import type { Client } from '#client/client.ts'
+import { fetchText } from '#client/node-fetch.ts'
+import { findService, type Machine } from '#diagnosis/facts/machine.ts'
+import type { PageSeen } from '#diagnosis/facts/page.ts'
+import { type Exchange, isAdRequest, readJournal } from '#diagnosis/journal.ts'
+import type { Watched } from '#diagnosis/observe.ts'
+import { curlCommand, isLoopback } from '#foundation/http.ts'
+import { shownCommand } from '#foundation/redaction.ts'
+import type { PageSteps } from '#qa/browser/page-steps.ts'
+import type { RunResult } from '#qa/result.ts'
 import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { suiteFailure } from './suites.ts'
 import {
@@ -102,7 +102,7 @@ interface Watching extends ObserveFlags {
 /** Resolves to a function that performs the steps of a file, before anything is started. Throws CliError. */
 export async function loadDrive({ host }: Session, file: string | undefined): Promise<PageSteps | undefined> {
   if (file === undefined) return undefined
-  const { loadPageSteps } = await import('../../qa/browser/page-steps.ts')
+  const { loadPageSteps } = await import('#qa/browser/page-steps.ts')
   const text = await readUserText(host, file)
   try {
     return loadPageSteps(text, file, undefined, () => host.now())
@@ -174,7 +174,7 @@ async function watchInBrowser(
   { url, for: for_ms, browser: word, browserPath, steps, drive, interrupt, ...flags }: Watching & { url: string },
   base_url: string,
 ): Promise<PageSeen> {
-  const { PageUnreachable, watchPage } = await import('../../journal/facts/page.ts')
+  const { PageUnreachable, watchPage } = await import('#diagnosis/facts/page.ts')
   const is_headed = headedFlag(flags) !== null
   const alternative = 'Without --url only the requests are judged.'
   const engine = engineOf(word ?? 'chromium')
@@ -255,7 +255,7 @@ interface Observation {
 }
 
 async function report(session: Session, flags: Watching, observation: Observation): Promise<number> {
-  const { createObservationList, judge, resultOf } = await import('../../journal/observe.ts')
+  const { createObservationList, judge, resultOf } = await import('#diagnosis/observe.ts')
   const { host, out, settings, command_name } = session
   const { client, base_url, kind, after, is_ended, page, what, command_code = 0 } = observation
   const { since, started_at_ms } = flags

@@ -1,11 +1,11 @@
 /** Suites by name or file, loading them, and `svc qa list`, `show` and `validate`. */
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
-import { type Column, paintDim, tableLines } from '../../cli/output/table.ts'
-import type { Command, CommandInput, Session } from '../../cli/run/command.ts'
-import { CliError } from '../../cli/run/errors.ts'
-import type { PlannedCase } from '../../qa/run/plan.ts'
-import type { LoadedSuite } from '../../qa/suite/schema.ts'
+import { type Column, paintDim, tableLines } from '#cli/output/table.ts'
+import type { Command, CommandInput, Session } from '#cli/run/command.ts'
+import { CliError } from '#cli/run/errors.ts'
+import type { PlannedCase } from '#qa/run/plan.ts'
+import type { LoadedSuite } from '#qa/suite/schema.ts'
 
 export const suitesArgument = new Argument(
   '[suites...]',
@@ -19,7 +19,7 @@ export function suiteNames({ args }: CommandInput): string[] {
 
 /** Returns suites by name or file, every built-in one when none is named. Throws CliError with every problem found. */
 export async function loadSuites({ host }: Session, names: readonly string[]): Promise<LoadedSuite[]> {
-  const { builtinNames, loadSuites } = await import('../../qa/suite/builtin.ts')
+  const { builtinNames, loadSuites } = await import('#qa/suite/builtin.ts')
   try {
     return loadSuites(names.length === 0 ? builtinNames() : names, (file) => resolve(host.cwd, file))
   } catch (error) {
@@ -49,7 +49,7 @@ export const list: Command = {
   tables: [suiteColumns, caseColumns],
   async run(session, input) {
     const names = suiteNames(input)
-    const { expand, needsBrowser } = await import('../../qa/run/plan.ts')
+    const { expand, needsBrowser } = await import('#qa/run/plan.ts')
     const items = (await loadSuites(session, names)).map((suite) => ({
       suite: suite.name,
       title: suite.title,
@@ -75,11 +75,11 @@ export const show: Command = {
   arguments: [new Argument('<suite-or-case>', 'name or file of a suite, or the id of a case: formats/NAME')],
   examples: ['qa show formats', "qa show 'consent/consent does not apply to another session'"],
   argumentHint: async () => {
-    const { builtinNames } = await import('../../qa/suite/builtin.ts')
+    const { builtinNames } = await import('#qa/suite/builtin.ts')
     return `Built-in suites: ${builtinNames().join(', ')}. To list the cases of one: svc qa list NAME`
   },
   async run({ host, out }, { args }) {
-    const { showText } = await import('../../qa/suite/builtin.ts')
+    const { showText } = await import('#qa/suite/builtin.ts')
     try {
       const text = showText(String(args[0]), (file) => resolve(host.cwd, file))
       out.data({ text }, () => text.trimEnd().split('\n'))
@@ -110,12 +110,12 @@ export const validate: Command = {
       )
     }
     if (input.options.schema === true) {
-      const { qaSuiteSchema } = await import('../../qa/suite/schema.ts')
+      const { qaSuiteSchema } = await import('#qa/suite/schema.ts')
       const schema = qaSuiteSchema()
       session.out.data(schema, () => JSON.stringify(schema, null, 2).split('\n'))
       return 0
     }
-    const { expand } = await import('../../qa/run/plan.ts')
+    const { expand } = await import('#qa/run/plan.ts')
     const loaded = await loadSuites(session, names)
     const items = loaded.map((suite) => ({ file: suite.file, suite: suite.name, cases: expand([suite]).length }))
     session.out.list({ items }, items, () => items.map(({ file, cases }) => `${file}: valid, ${cases} cases`))
@@ -128,7 +128,7 @@ export async function suiteFailure(
   error: unknown,
   hint = 'For an example of a suite: svc qa show formats',
 ): Promise<unknown> {
-  const { SuiteError } = await import('../../qa/suite/problems.ts')
+  const { SuiteError } = await import('#qa/suite/problems.ts')
   if (!(error instanceof SuiteError)) return error
   const count = error.problems.length
   const head = count === 1 ? '' : `${count} problems:\n`

@@ -5,17 +5,17 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
-import { repeatable } from '../../cli/endpoint/input.ts'
-import { type Session, suggestValues } from '../../cli/run/command.ts'
-import { CliError, noSandbox } from '../../cli/run/errors.ts'
-import type { HostStream } from '../../cli/run/host.ts'
-import { keyOfStarted, permittedControlToken, permittedSecretKey } from '../../cli/settings/settings.ts'
-import { replaceFile } from '../../foundation/file-system.ts'
-import { type Engine, engineNames, engines, installHints } from '../../qa/browser/engines.ts'
-import type { BrowserHost, BrowserOptions } from '../../qa/browser/launch.ts'
-import type { OwnReporters } from '../../qa/report/reporters.ts'
-import { QaError, type Reporter } from '../../qa/result.ts'
-import type { Target, TargetOptions } from '../../qa/run/target.ts'
+import { repeatable } from '#cli/endpoint/input.ts'
+import { type Session, suggestValues } from '#cli/run/command.ts'
+import { CliError, noSandbox } from '#cli/run/errors.ts'
+import type { HostStream } from '#cli/run/host.ts'
+import { keyOfStarted, permittedControlToken, permittedSecretKey } from '#cli/settings/settings.ts'
+import { replaceFile } from '#foundation/file-system.ts'
+import { type Engine, engineNames, engines, installHints } from '#qa/browser/engines.ts'
+import type { BrowserHost, BrowserOptions } from '#qa/browser/launch.ts'
+import type { OwnReporters } from '#qa/report/reporters.ts'
+import { QaError, type Reporter } from '#qa/result.ts'
+import type { Target, TargetOptions } from '#qa/run/target.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
 
 export interface TargetFlags {
@@ -44,7 +44,7 @@ export async function openTargets(
   cases: number,
   browser: BrowserHost | null,
 ): Promise<OpenTargets> {
-  const { openTarget } = await import('../../qa/run/target.ts')
+  const { openTarget } = await import('#qa/run/target.ts')
   const closing: (() => Promise<void>)[] = []
   const close = async () => {
     for (const each of closing.reverse()) await each()
@@ -133,7 +133,7 @@ export async function browserProgram(
   { engine, path, is_headed = false }: { engine: Engine; path: string | undefined; is_headed?: boolean },
   alternative: string,
 ): Promise<string> {
-  const { findEngine } = await import('../../qa/browser/find.ts')
+  const { findEngine } = await import('#qa/browser/find.ts')
   const given = path === undefined ? null : resolve(host.cwd, path)
   if (given !== null && existsSync(given)) return given
   const found = given === null ? await findEngine(engine, host, is_headed) : null
@@ -154,7 +154,7 @@ export async function startBrowser(
   path: string,
   options: Partial<BrowserOptions> = {},
 ): Promise<BrowserHost> {
-  const { openBrowserHost } = await import('../../qa/browser/launch.ts')
+  const { openBrowserHost } = await import('#qa/browser/launch.ts')
   try {
     return await openBrowserHost({ path, host, reachable: [new URL(settings.base_url).hostname], ...options })
   } catch (error) {
@@ -173,7 +173,7 @@ export async function createReporter(
   specs: readonly string[] = [],
   own: OwnReporters = {},
 ): Promise<Reporter> {
-  const { createReporters } = await import('../../qa/report/reporters.ts')
+  const { createReporters } = await import('#qa/report/reporters.ts')
   const isJson = settings.output === 'json' || settings.output === 'jsonl'
   const silent: HostStream = { write: () => {}, is_terminal: false, columns: undefined }
   try {

@@ -3,25 +3,19 @@
  * curl command that sends it again, and `replay` has the sandbox send it again.
  */
 import { Argument, Option } from 'commander'
-import { callEndpoint, describeRecord, endpointCommand, printPage } from '../../cli/endpoint/endpoint-command.ts'
-import { endpointOptions, flagValues, readAssignment, repeatable, variantOf } from '../../cli/endpoint/input.ts'
-import { lastPlacement } from '../../cli/endpoint/last-placement.ts'
-import { type Column, paintDim, paintReason, paintStatus } from '../../cli/output/table.ts'
-import { alignPairs, describeValue } from '../../cli/output/text.ts'
-import type { Command, CommandInput, Noun, Session } from '../../cli/run/command.ts'
-import { CliError } from '../../cli/run/errors.ts'
-import { nextCursor } from '../../client/client.ts'
-import { ServiceError } from '../../client/errors.ts'
-import type { RequestDetail, RequestItem } from '../../contract/resources/requests.ts'
-import { parseExactly, replaceExactNumbers } from '../../foundation/exact-numbers.ts'
-import {
-  curlCommand,
-  journaledRequest,
-  redactedParts,
-  secretKeyVariable,
-  shellMediaType,
-} from '../../foundation/http.ts'
-import { parseJsonObject } from '../../foundation/json.ts'
+import { callEndpoint, describeRecord, endpointCommand, printPage } from '#cli/endpoint/endpoint-command.ts'
+import { endpointOptions, flagValues, readAssignment, repeatable, variantOf } from '#cli/endpoint/input.ts'
+import { lastPlacement } from '#cli/endpoint/last-placement.ts'
+import { type Column, paintDim, paintReason, paintStatus } from '#cli/output/table.ts'
+import { alignPairs, describeValue } from '#cli/output/text.ts'
+import type { Command, CommandInput, Noun, Session } from '#cli/run/command.ts'
+import { CliError } from '#cli/run/errors.ts'
+import { nextCursor } from '#client/client.ts'
+import { ServiceError } from '#client/errors.ts'
+import type { RequestDetail, RequestItem } from '#contract/resources/requests.ts'
+import { parseExactly, replaceExactNumbers } from '#foundation/exact-numbers.ts'
+import { curlCommand, journaledRequest, redactedParts, secretKeyVariable, shellMediaType } from '#foundation/http.ts'
+import { parseJsonObject } from '#foundation/json.ts'
 import {
   count,
   emptyJournal,
@@ -151,7 +145,7 @@ function noResponse({ method, path, response_headers }: RequestDetail): CliError
 }
 
 async function serviceError(detail: RequestDetail): Promise<ServiceError> {
-  const { describeOther, errorBodyOf } = await import('../../client/response.ts')
+  const { describeOther, errorBodyOf } = await import('#client/response.ts')
   const { method, path, status, request_id } = detail
   const text = detail.response_body ?? ''
   const [body, instead] = [errorBodyOf(text), describeOther(text, status, detail.response_headers.location)]

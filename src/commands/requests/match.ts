@@ -3,15 +3,15 @@
  * many requests match, and which ones nearly do.
  */
 import { Option } from 'commander'
-import { callEndpoint, endpointCommand, projectFilter } from '../../cli/endpoint/endpoint-command.ts'
-import { type EndpointFacts, endpoints } from '../../cli/endpoint/facts.ts'
-import { endpointOptions, flagValues, repeatable, valueAt, variantOf, wholeNumber } from '../../cli/endpoint/input.ts'
-import { alignPairs, formatValue, plural } from '../../cli/output/text.ts'
-import type { Command, CommandInput, Session } from '../../cli/run/command.ts'
-import { CliError, nothingChecked } from '../../cli/run/errors.ts'
-import { nextCursor } from '../../client/client.ts'
-import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '../../contract/resources/requests.ts'
-import { pathPattern, withoutQuery } from '../../foundation/http.ts'
+import { callEndpoint, endpointCommand, projectFilter } from '#cli/endpoint/endpoint-command.ts'
+import { type EndpointFacts, endpoints } from '#cli/endpoint/facts.ts'
+import { endpointOptions, flagValues, repeatable, valueAt, variantOf, wholeNumber } from '#cli/endpoint/input.ts'
+import { alignPairs, formatValue, plural } from '#cli/output/text.ts'
+import type { Command, CommandInput, Session } from '#cli/run/command.ts'
+import { CliError, nothingChecked } from '#cli/run/errors.ts'
+import { nextCursor } from '#client/client.ts'
+import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '#contract/resources/requests.ts'
+import { pathPattern, withoutQuery } from '#foundation/http.ts'
 
 /** The note below an empty, unfiltered list of the journal. */
 export const emptyJournal = 'The journal is empty. Send a request: svc placements create'

@@ -4,16 +4,16 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Option } from 'commander'
-import { emptyNote } from '../../cli/endpoint/endpoint-command.ts'
-import { paintStatus } from '../../cli/output/table.ts'
-import type { Style } from '../../cli/output/terminal.ts'
-import { cutText, formatValue, padEnd, timeText } from '../../cli/output/text.ts'
-import { type Command, hasScreen, noteFollowing, type Session } from '../../cli/run/command.ts'
-import { untilCtrlC } from '../../cli/run/errors.ts'
-import { type Client, nextCursor } from '../../client/client.ts'
-import type { RequestItem } from '../../contract/resources/requests.ts'
-import { connect, follow, type Interruption, noteOf } from '../../tail/feed.ts'
-import type { TailMessage } from '../../tail/model.ts'
+import { emptyNote } from '#cli/endpoint/endpoint-command.ts'
+import { paintStatus } from '#cli/output/table.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { cutText, formatValue, padEnd, timeText } from '#cli/output/text.ts'
+import { type Command, hasScreen, noteFollowing, type Session } from '#cli/run/command.ts'
+import { untilCtrlC } from '#cli/run/errors.ts'
+import { type Client, nextCursor } from '#client/client.ts'
+import type { RequestItem } from '#contract/resources/requests.ts'
+import { connect, follow, type Interruption, noteOf } from '#tail/feed.ts'
+import type { TailMessage } from '#tail/model.ts'
 import { emptyJournal, listOptions, listQuery } from './match.ts'
 
 const options = listOptions()
@@ -37,9 +37,9 @@ export const tail: Command = {
     const query = await listQuery(session, options, input)
     if (input.options.compact !== true && hasScreen(session)) {
       const [{ runScreen }, { requestSource }, { noFilter }] = await Promise.all([
-        import('../../tail/run-screen.ts'),
-        import('../../tail/requests.ts'),
-        import('../../tail/model.ts'),
+        import('#tail/run-screen.ts'),
+        import('#tail/requests.ts'),
+        import('#tail/model.ts'),
       ])
       return runScreen(session, {
         source: requestSource,

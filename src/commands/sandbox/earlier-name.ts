@@ -1,5 +1,5 @@
 /** Commands that stay for those who know them: each shows a part of what another shows, as before. */
-import type { Command } from '../../cli/run/command.ts'
+import type { Command } from '#cli/run/command.ts'
 
 /** How the summary of such a command begins. */
 export const earlierName = 'Earlier name of svc '

@@ -6,14 +6,14 @@
 import { openAsBlob, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { Argument, Option } from 'commander'
-import { callEndpoint, endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
-import { type Column, tableLines } from '../../cli/output/table.ts'
-import { alignPairs, sizeText } from '../../cli/output/text.ts'
-import type { Command, CommandGroup, Noun, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes } from '../../cli/run/errors.ts'
-import { unreadable } from '../../cli/run/file-errors.ts'
-import { startEnvironment, startFlags } from '../../cli/settings/start-options.ts'
-import { ownerOnly } from '../../foundation/permissions.ts'
+import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { type Column, tableLines } from '#cli/output/table.ts'
+import { alignPairs, sizeText } from '#cli/output/text.ts'
+import type { Command, CommandGroup, Noun, Session } from '#cli/run/command.ts'
+import { CliError, exitCodes } from '#cli/run/errors.ts'
+import { unreadable } from '#cli/run/file-errors.ts'
+import { startEnvironment, startFlags } from '#cli/settings/start-options.ts'
+import { ownerOnly } from '#foundation/permissions.ts'
 import { forceOption, writeAtomically } from '../files.ts'
 import { canAsk, confirm } from '../prompt.ts'
 import { logs } from '../requests/tail.ts'
@@ -66,7 +66,7 @@ const migrate: Command = {
         'Give --store postgres://..., or set SVC_STORE.',
       )
     }
-    const { migrateStore, SandboxError } = await import('../../../sandbox/index.ts')
+    const { migrateStore, SandboxError } = await import('#sandbox/index.ts')
     try {
       const migrated = await migrateStore(store, (options.namespace as string | undefined) ?? null)
       const { from_version, to_version } = migrated

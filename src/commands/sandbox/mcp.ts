@@ -1,19 +1,19 @@
 /** `svc mcp`: tools, resources and prompts for coding agents, over stdin and stdout. */
 import { Option } from 'commander'
-import type { Command, Session } from '../../cli/run/command.ts'
-import { CliError, noSandbox } from '../../cli/run/errors.ts'
-import { sessionClient } from '../../cli/run/session.ts'
-import { loadSettings } from '../../cli/settings/files.ts'
-import { permittedControlToken, permittedSecretKey, type Settings } from '../../cli/settings/settings.ts'
+import type { Command, Session } from '#cli/run/command.ts'
+import { CliError, noSandbox } from '#cli/run/errors.ts'
+import { sessionClient } from '#cli/run/session.ts'
+import { loadSettings } from '#cli/settings/files.ts'
+import { permittedControlToken, permittedSecretKey, type Settings } from '#cli/settings/settings.ts'
 import {
   type Locator,
   removeLocator,
   stateDirectory,
   stateProblem,
   writeLocator,
-} from '../../cli/settings/state-directory.ts'
-import { diagnose } from '../../journal/doctor.ts'
-import type { SandboxAccess } from '../../mcp/access.ts'
+} from '#cli/settings/state-directory.ts'
+import { diagnose } from '#diagnosis/doctor.ts'
+import type { SandboxAccess } from '#mcp/access.ts'
 import { gather } from '../doctor.ts'
 import { interruptOf } from '../exec.ts'
 import { startOnFreePort } from './start.ts'
@@ -38,7 +38,7 @@ export const mcp: Command = {
     }
     const own = options.start === true ? await startWhenNone(session) : null
     try {
-      const { serveStdio } = await import('../../mcp/stdio.ts')
+      const { serveStdio } = await import('#mcp/stdio.ts')
       await serveStdio(host, accessOf(session), interrupt)
     } finally {
       await own?.close()

@@ -4,16 +4,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Option } from 'commander'
-import { endpointCommand } from '../../cli/endpoint/endpoint-command.ts'
-import { type Column, tableLines } from '../../cli/output/table.ts'
-import type { Style } from '../../cli/output/terminal.ts'
-import { plural, timeText } from '../../cli/output/text.ts'
-import { portHolder } from '../../cli/process/port-holder.ts'
-import type { Command, Noun, Session } from '../../cli/run/command.ts'
-import { CliError, noOwnSandbox, noSandbox } from '../../cli/run/errors.ts'
-import { type Host, version } from '../../cli/run/host.ts'
-import { commandClient } from '../../cli/run/session.ts'
-import { permittedControlToken, type Source } from '../../cli/settings/settings.ts'
+import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { type Column, tableLines } from '#cli/output/table.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { plural, timeText } from '#cli/output/text.ts'
+import { portHolder } from '#cli/process/port-holder.ts'
+import type { Command, Noun, Session } from '#cli/run/command.ts'
+import { CliError, noOwnSandbox, noSandbox } from '#cli/run/errors.ts'
+import { type Host, version } from '#cli/run/host.ts'
+import { commandClient } from '#cli/run/session.ts'
+import { permittedControlToken, type Source } from '#cli/settings/settings.ts'
 import {
   checkReadable,
   foreignLocators,
@@ -22,11 +22,11 @@ import {
   removeLocator,
   runningSandboxes,
   stateDirectory,
-} from '../../cli/settings/state-directory.ts'
-import { settingsTable } from '../../cli/settings/table.ts'
-import { ServiceError, UnreachableError } from '../../client/errors.ts'
-import { formatDuration } from '../../foundation/duration.ts'
-import { isSameService } from '../../foundation/http.ts'
+} from '#cli/settings/state-directory.ts'
+import { settingsTable } from '#cli/settings/table.ts'
+import { ServiceError, UnreachableError } from '#client/errors.ts'
+import { formatDuration } from '#foundation/duration.ts'
+import { isSameService } from '#foundation/http.ts'
 import { asEarlierName } from './earlier-name.ts'
 
 /** A sandbox on this computer responds immediately or not at all. */

@@ -2,17 +2,16 @@
 import { dirname, join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { Option } from 'commander'
-import type { Sandbox, SandboxOptions } from '../../../sandbox/index.ts'
-import { flagValues } from '../../cli/endpoint/input.ts'
-import { printable, type Style } from '../../cli/output/terminal.ts'
-import { alignPairs } from '../../cli/output/text.ts'
-import { startInBackground } from '../../cli/process/background.ts'
-import type { Certificate } from '../../cli/process/certificate.ts'
-import { openPage } from '../../cli/process/open-url.ts'
-import type { Command, Session } from '../../cli/run/command.ts'
-import { type Category, CliError } from '../../cli/run/errors.ts'
-import type { Host } from '../../cli/run/host.ts'
-import { configFileName, readSettingFiles } from '../../cli/settings/files.ts'
+import { flagValues } from '#cli/endpoint/input.ts'
+import { printable, type Style } from '#cli/output/terminal.ts'
+import { alignPairs } from '#cli/output/text.ts'
+import { startInBackground } from '#cli/process/background.ts'
+import type { Certificate } from '#cli/process/certificate.ts'
+import { openPage } from '#cli/process/open-url.ts'
+import type { Command, Session } from '#cli/run/command.ts'
+import { type Category, CliError } from '#cli/run/errors.ts'
+import type { Host } from '#cli/run/host.ts'
+import { configFileName, readSettingFiles } from '#cli/settings/files.ts'
 import {
   defaultPort,
   mergeStartOptions,
@@ -20,7 +19,7 @@ import {
   startEnvironment,
   startFlags,
   startWords,
-} from '../../cli/settings/start-options.ts'
+} from '#cli/settings/start-options.ts'
 import {
   createStateDirectory,
   type Locator,
@@ -30,8 +29,9 @@ import {
   stateDirectory,
   stateProblem,
   writeLocator,
-} from '../../cli/settings/state-directory.ts'
-import { redactSecrets } from '../../foundation/redaction.ts'
+} from '#cli/settings/state-directory.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
+import type { Sandbox, SandboxOptions } from '#sandbox/index.ts'
 
 /** The number of ports to try after the default one if it is taken. */
 const portsTried = 50
@@ -48,7 +48,7 @@ export const categories: Record<SandboxFailure['code'], Category> = {
   option_invalid: 'usage',
 }
 
-type SandboxFailure = import('../../../sandbox/index.ts').SandboxError
+type SandboxFailure = import('#sandbox/index.ts').SandboxError
 
 type Ready = Omit<Locator, 'started_at_ms'>
 
@@ -204,7 +204,7 @@ export async function startOnFreePort(
   const database = !isFile ? memory : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
   if (isFile && options.db === undefined) createStateDirectory(home)
   const certificate = await certificateOf(session.host, home, options)
-  const { startSandbox, SandboxError } = await import('../../../sandbox/index.ts')
+  const { startSandbox, SandboxError } = await import('#sandbox/index.ts')
   const report = failureReport((line) => session.host.stderr.write(`${printable(line)}\n`))
   const first = options.port ?? defaultPort
   for (let port = first; ; port++) {
@@ -261,7 +261,7 @@ export function failureReport(print: (text: string) => void): (error: unknown) =
 async function certificateOf(host: Host, home: string, options: StartOptions): Promise<Certificate | null> {
   const { tls, tls_cert: cert, tls_key: key, public_url = '', allowed_host = [] } = options
   if (tls !== true && cert === undefined && key === undefined) return null
-  const { ownCertificate, readCertificate } = await import('../../cli/process/certificate.ts')
+  const { ownCertificate, readCertificate } = await import('#cli/process/certificate.ts')
   if (cert !== undefined && key !== undefined) return readCertificate(host, { cert, key })
   if (tls === true) return ownCertificate(host, home, [...allowed_host, URL.parse(public_url)?.hostname ?? ''])
   const [given, missing] = cert === undefined ? ['--tls-key', '--tls-cert'] : ['--tls-cert', '--tls-key']
@@ -319,7 +319,7 @@ async function startFailure(
 }
 
 async function holder(session: Session, port: number): Promise<string> {
-  const { portHolder } = await import('../../cli/process/port-holder.ts')
+  const { portHolder } = await import('#cli/process/port-holder.ts')
   return portHolder(port, session.host.platform, await running(session))
 }
 

@@ -1,13 +1,13 @@
 /** `svc sandbox status`: how the sandbox is that commands use here, and with --check whether its database holds. */
 import { Option } from 'commander'
-import type { Style } from '../../cli/output/terminal.ts'
-import { alignPairs, formatValue, plural, timeText } from '../../cli/output/text.ts'
-import type { Command, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes, noSandboxFor } from '../../cli/run/errors.ts'
-import { sessionClient } from '../../cli/run/session.ts'
-import type { Locator } from '../../cli/settings/state-directory.ts'
-import { ServiceError, UnreachableError } from '../../client/errors.ts'
-import type { Integrity, SandboxInfo } from '../../contract/resources/sandbox.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { alignPairs, formatValue, plural, timeText } from '#cli/output/text.ts'
+import type { Command, Session } from '#cli/run/command.ts'
+import { CliError, exitCodes, noSandboxFor } from '#cli/run/errors.ts'
+import { sessionClient } from '#cli/run/session.ts'
+import type { Locator } from '#cli/settings/state-directory.ts'
+import { ServiceError, UnreachableError } from '#client/errors.ts'
+import type { Integrity, SandboxInfo } from '#contract/resources/sandbox.ts'
 import { readiness, responseTimeout_ms, type State, sourceName, stateText, upTime } from './running.ts'
 
 export const status: Command = {

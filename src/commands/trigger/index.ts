@@ -1,12 +1,12 @@
 /** `svc trigger`: plays whole turns over HTTP, as an integration would, and prints each step. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Argument, InvalidArgumentError, Option } from 'commander'
-import { countFromOne } from '../../cli/endpoint/input.ts'
-import { type Column, paintDim, paintStatus, printTable } from '../../cli/output/table.ts'
-import { cutText, padEnd, plural } from '../../cli/output/text.ts'
-import type { Command, Session } from '../../cli/run/command.ts'
-import { CliError, exitCodes } from '../../cli/run/errors.ts'
-import { isProductionKey } from '../../client/exchange.ts'
+import { countFromOne } from '#cli/endpoint/input.ts'
+import { type Column, paintDim, paintStatus, printTable } from '#cli/output/table.ts'
+import { cutText, padEnd, plural } from '#cli/output/text.ts'
+import type { Command, Session } from '#cli/run/command.ts'
+import { CliError, exitCodes } from '#cli/run/errors.ts'
+import { isProductionKey } from '#client/exchange.ts'
 import { type TriggerScenario, triggerScenarios } from './scenarios.ts'
 import { type Page, type Step, startTurn, type TurnFormat } from './turn.ts'
 

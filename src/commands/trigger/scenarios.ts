@@ -1,5 +1,5 @@
 /** The scenarios of `svc trigger`: situations that an integration meets, as data with one function each. */
-import type { BeaconEvent } from '../../contract/resources/beacons.ts'
+import type { BeaconEvent } from '#contract/resources/beacons.ts'
 import { fillOf, playFill, seen, type Turn, type TurnFormat, viewed_ms } from './turn.ts'
 
 export interface TriggerScenario {

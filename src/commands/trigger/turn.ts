@@ -1,13 +1,13 @@
 /** One turn as an integration plays it: activation, placement, frame, beacons, and what would be billed. Over HTTP. */
-import type { Session } from '../../cli/run/command.ts'
-import { issuedToken } from '../../cli/settings/settings.ts'
-import type { Client } from '../../client/client.ts'
-import { ServiceError } from '../../client/errors.ts'
-import type { CallInput } from '../../client/exchange.ts'
-import type { Output } from '../../contract/endpoint.ts'
-import type { Contract, EndpointId } from '../../contract/index.ts'
-import type { BeaconEvent } from '../../contract/resources/beacons.ts'
-import type { PlacementResponse } from '../../contract/resources/placements.ts'
+import type { Session } from '#cli/run/command.ts'
+import { issuedToken } from '#cli/settings/settings.ts'
+import type { Client } from '#client/client.ts'
+import { ServiceError } from '#client/errors.ts'
+import type { CallInput } from '#client/exchange.ts'
+import type { Output } from '#contract/endpoint.ts'
+import type { Contract, EndpointId } from '#contract/index.ts'
+import type { BeaconEvent } from '#contract/resources/beacons.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
 
 export type TurnFormat = 'banner' | 'clip' | 'native'
 

@@ -4,7 +4,7 @@
  * names of `schemaName`.
  */
 import { z } from 'zod'
-import type { Json, JsonObject } from '../../foundation/json.ts'
+import type { Json, JsonObject } from '#foundation/json.ts'
 import type { Endpoint, Input } from '../endpoint.ts'
 import { ErrorBody } from '../errors.ts'
 import { type Contract, type EndpointId, schemaName } from '../index.ts'

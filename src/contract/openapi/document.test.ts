@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Json } from '../../foundation/json.ts'
+import type { Json } from '#foundation/json.ts'
 import { type Endpoint, failuresOf, isControlPlane } from '../endpoint.ts'
 import { ErrorBody, ReasonCode } from '../errors.ts'
 import { encodeId, formatKey } from '../ids.ts'

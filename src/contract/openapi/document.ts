@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../foundation/json.ts'
+import type { Json, JsonObject } from '#foundation/json.ts'
 import {
   type Credential,
   type Endpoint,

@@ -1,5 +1,5 @@
 /** An example of every parameter of a path, query and header, for the OpenAPI document. The sandbox accepts each. */
-import { entryOf } from '../../foundation/table-entry.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 
 /** By name, or by endpoint and name where another value belongs. */
 const examples: Readonly<Record<string, string | number>> = {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { nearestName } from '../../foundation/nearest-name.ts'
-import { entryOf } from '../../foundation/table-entry.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { declareEndpoints, publicApi, reading } from '../endpoint.ts'
 import { acceptMeanings } from '../error-codes.ts'
 import { ReasonCode } from '../errors.ts'

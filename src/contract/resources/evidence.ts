@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isObject, type JsonObject, parseJson } from '../../foundation/json.ts'
+import { isObject, type JsonObject, parseJson } from '#foundation/json.ts'
 import { declareEndpoints, reading } from '../endpoint.ts'
 import { BooleanText, EpochMs, page, pageQuery, queryNumber, Since, SlotFilter } from '../fields.ts'
 import { assumed, assumedFields, assumedObject, strictObject } from '../objects.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isObject } from '../../foundation/json.ts'
+import { isObject } from '#foundation/json.ts'
 import { declareEndpoints, publicApi } from '../endpoint.ts'
 import {
   ClientId,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { entryOf } from '../../foundation/table-entry.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { declareEndpoints, fileRequestHeaders, publicApi, reading, writing } from '../endpoint.ts'
 import {
   ClientId,

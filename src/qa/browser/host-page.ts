@@ -8,9 +8,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core'
-import { ownAgents } from '../../contract/own-requests.ts'
-import { escapeHtml } from '../../foundation/html.ts'
-import type { Json } from '../../foundation/json.ts'
+import { ownAgents } from '#contract/own-requests.ts'
+import { escapeHtml } from '#foundation/html.ts'
+import type { Json } from '#foundation/json.ts'
 import { durationMs } from '../suite/variables.ts'
 import { endsWithin } from './launch.ts'
 import type { Open } from './schema.ts'

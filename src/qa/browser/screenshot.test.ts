@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PNG } from 'pngjs'
 import { expect, test } from 'vitest'
-import { temporaryDirectory } from '../../../tests/temporary.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { compareWithStored, pixelsOf, SnapshotError } from './screenshot.ts'
 
 const folder = temporaryDirectory()

@@ -4,7 +4,7 @@
  */
 import { stripVTControlCharacters } from 'node:util'
 import type { Page } from 'playwright-core'
-import { isObject, type Json } from '../../foundation/json.ts'
+import { isObject, type Json } from '#foundation/json.ts'
 import { type Check, NotSupported, type StepResponse } from '../result.ts'
 import type { CaseState } from '../run/case-state.ts'
 import { changedBody } from '../run/exchange.ts'

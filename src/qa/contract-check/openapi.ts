@@ -2,11 +2,11 @@
  * Compares the OpenAPI document of a service with that of the contract, for v1. Both are read as fields by path, with
  * references followed and alternatives merged.
  */
-import { type ErrorCode, errorCodes } from '../../contract/errors.ts'
-import { v1 } from '../../contract/index.ts'
-import type { Provenance } from '../../contract/objects.ts'
-import { openapiDocument } from '../../contract/openapi/document.ts'
-import { isObject } from '../../foundation/json.ts'
+import { type ErrorCode, errorCodes } from '#contract/errors.ts'
+import { v1 } from '#contract/index.ts'
+import type { Provenance } from '#contract/objects.ts'
+import { openapiDocument } from '#contract/openapi/document.ts'
+import { isObject } from '#foundation/json.ts'
 import { provenances } from '../expect/contract.ts'
 import type { Difference } from '../result.ts'
 import type { ServiceDifference, V1Id } from './report.ts'

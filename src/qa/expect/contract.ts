@@ -3,26 +3,13 @@
  * goes together in a placement. Each difference carries the provenance of the fact that does not hold, so that a check of
  * a live service can tell a broken promise from a difference of something that only the sandbox assumes.
  */
-import {
-  type Endpoint,
-  failureHeaders,
-  failuresOf,
-  type ResponseHeader,
-  responseHeaders,
-} from '../../contract/endpoint.ts'
-import {
-  ErrorBody,
-  type ErrorCode,
-  errorCodes,
-  explainIssues,
-  type ReasonCode,
-  reasonCodes,
-} from '../../contract/errors.ts'
-import { endpointFields, type ListedField } from '../../contract/listing.ts'
-import { type Provenance, sourceOf } from '../../contract/objects.ts'
-import { retryAfterMs } from '../../foundation/http.ts'
-import { isObject, type Json, valueAt } from '../../foundation/json.ts'
-import { entryOf } from '../../foundation/table-entry.ts'
+import { type Endpoint, failureHeaders, failuresOf, type ResponseHeader, responseHeaders } from '#contract/endpoint.ts'
+import { ErrorBody, type ErrorCode, errorCodes, explainIssues, type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { endpointFields, type ListedField } from '#contract/listing.ts'
+import { type Provenance, sourceOf } from '#contract/objects.ts'
+import { retryAfterMs } from '#foundation/http.ts'
+import { isObject, type Json, valueAt } from '#foundation/json.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import type { Check, Difference } from '../result.ts'
 
 interface SeenResponse {

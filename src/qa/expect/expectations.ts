@@ -5,11 +5,11 @@
  * which must hold. Operators may stand anywhere within a literal.
  */
 import { z } from 'zod'
-import { describeCauses } from '../../client/errors.ts'
-import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import { EventType, eventTypes } from '../../contract/resources/events.ts'
-import { isObject, type Json, valueAt, withoutValue } from '../../foundation/json.ts'
-import { entryOf } from '../../foundation/table-entry.ts'
+import { describeCauses } from '#client/errors.ts'
+import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { EventType, eventTypes } from '#contract/resources/events.ts'
+import { isObject, type Json, valueAt, withoutValue } from '#foundation/json.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import type { Check, StepResponse } from '../result.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
 import { matchPattern } from './pattern.ts'

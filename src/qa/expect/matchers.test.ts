@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Json } from '../../foundation/json.ts'
+import type { Json } from '#foundation/json.ts'
 import { describeExpected, matches, operators } from './expectations.ts'
 
 const holding: [Json, Json | undefined][] = [

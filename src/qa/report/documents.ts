@@ -1,8 +1,8 @@
 /** The reporters for programs: JSON with the whole result, JUnit's XML for build servers, and the Test Anything Protocol. */
 
 import { stringify } from 'yaml'
-import { printable } from '../../cli/output/terminal.ts'
-import { escapeHtml } from '../../foundation/html.ts'
+import { printable } from '#cli/output/terminal.ts'
+import { escapeHtml } from '#foundation/html.ts'
 import {
   type CaseResult,
   type Exchange,

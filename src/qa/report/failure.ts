@@ -1,8 +1,8 @@
 /** A failed case in full, as lines for people: what was checked, the two values, what to do, how to repeat the request. */
 
 import { diffArrays } from 'diff'
-import { oneLine, printable } from '../../cli/output/terminal.ts'
-import { isObject, type Json } from '../../foundation/json.ts'
+import { oneLine, printable } from '#cli/output/terminal.ts'
+import { isObject, type Json } from '#foundation/json.ts'
 import type { CaseResult, Check, Exchange, StepResult } from '../result.ts'
 import { type Paint, placeText, titleOf } from './text.ts'
 

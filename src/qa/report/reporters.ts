@@ -1,8 +1,8 @@
 /** The reporters of a run as one: parses `--reporter`, writes to stdout and to files. */
-import { printable } from '../../cli/output/terminal.ts'
-import { sizeText } from '../../cli/output/text.ts'
-import { measuredTime } from '../../foundation/duration.ts'
-import { nearestName } from '../../foundation/nearest-name.ts'
+import { printable } from '#cli/output/terminal.ts'
+import { sizeText } from '#cli/output/text.ts'
+import { measuredTime } from '#foundation/duration.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
 import { QaError, type Reporter, totalsOf } from '../result.ts'
 import { createJsonReporter, createJunitReporter, createTapReporter } from './documents.ts'
 import { createHtmlReporter } from './html/page.ts'

@@ -1,8 +1,8 @@
 /** The reporters for people, `list` and `dot`: lines as suites end, failures in full, totals, and a progress line. */
-import { eraseLine } from '../../cli/output/output.ts'
-import { oneLine } from '../../cli/output/terminal.ts'
-import { plural } from '../../cli/output/text.ts'
-import { measuredTime } from '../../foundation/duration.ts'
+import { eraseLine } from '#cli/output/output.ts'
+import { oneLine } from '#cli/output/terminal.ts'
+import { plural } from '#cli/output/text.ts'
+import { measuredTime } from '#foundation/duration.ts'
 import { type CaseResult, type Outcome, type Reporter, type RunResult, totalsOf } from '../result.ts'
 import { failureLines } from './failure.ts'
 import {

@@ -1,6 +1,6 @@
 /** The input of every reporter, and the wording they share: names, counts and values. */
-import { oneLine } from '../../cli/output/terminal.ts'
-import { isObject, type Json } from '../../foundation/json.ts'
+import { oneLine } from '#cli/output/terminal.ts'
+import { isObject, type Json } from '#foundation/json.ts'
 import {
   type CaseResult,
   type Outcome,

@@ -3,8 +3,8 @@
  * failed request of it.
  */
 import { createHash } from 'node:crypto'
-import type { SandboxEvent } from '../../contract/resources/events.ts'
-import { type Json, valueAt } from '../../foundation/json.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
+import { type Json, valueAt } from '#foundation/json.ts'
 import type { CaseResult, Exchange, StepResponse } from '../result.ts'
 import type { BuiltIn, Lookup } from '../suite/variables.ts'
 import type { EventStream, WantedEvent } from './events.ts'

@@ -1,9 +1,9 @@
 /** The events of a sandbox from the beginning of a case on, from its event stream. */
 import { EventEmitter, once } from 'node:events'
-import { readEvents } from '../../client/response.ts'
-import { contract } from '../../contract/index.ts'
-import type { SandboxEvent } from '../../contract/resources/events.ts'
-import { type Json, valueAt } from '../../foundation/json.ts'
+import { readEvents } from '#client/response.ts'
+import { contract } from '#contract/index.ts'
+import type { SandboxEvent } from '#contract/resources/events.ts'
+import { type Json, valueAt } from '#foundation/json.ts'
 import { matches } from '../expect/expectations.ts'
 import type { Target } from './target.ts'
 

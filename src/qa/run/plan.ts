@@ -1,5 +1,5 @@
 /** Which cases there are to run: every combination of each matrix, filtered, repeated and sharded. */
-import { isObject, type Json, valueAt } from '../../foundation/json.ts'
+import { isObject, type Json, valueAt } from '#foundation/json.ts'
 import { matchPattern } from '../expect/pattern.ts'
 import { valueWords } from '../result.ts'
 import type { SharedState } from '../steps/step-kind.ts'

@@ -2,10 +2,10 @@
  * Runs a plan: cases side by side, spread over the targets, and the steps of each. A case that changes shared state waits
  * until it has a target to itself.
  */
-import { contract, type EndpointId } from '../../contract/index.ts'
-import { pageOrigin } from '../../contract/origins.ts'
-import { fillPath } from '../../foundation/http.ts'
-import type { Json } from '../../foundation/json.ts'
+import { contract, type EndpointId } from '#contract/index.ts'
+import { pageOrigin } from '#contract/origins.ts'
+import { fillPath } from '#foundation/http.ts'
+import type { Json } from '#foundation/json.ts'
 import type { CaseResult, Reporter, RunResult, StepResult } from '../result.ts'
 import type { SharedState } from '../steps/step-kind.ts'
 import type { LoadedStep } from '../suite/schema.ts'

@@ -2,9 +2,9 @@
  * Runs one step: fills in its variables, runs its kind once or several times, and checks what is expected of it. What the
  * response itself does not show (events, billing, evidence) is read from the control plane.
  */
-import { contract, type EndpointId } from '../../contract/index.ts'
-import { isObject, type Json, valueAt } from '../../foundation/json.ts'
-import { redactSecrets } from '../../foundation/redaction.ts'
+import { contract, type EndpointId } from '#contract/index.ts'
+import { isObject, type Json, valueAt } from '#foundation/json.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
 import { check, type Expect, judge, matches, type PlaceOf } from '../expect/expectations.ts'
 import { type Check, NotSupported, QaError, type StepResponse, type StepResult } from '../result.ts'
 import { type CommonFields, pause, type RequestFields, type StepData, type StepKind } from '../steps/step-kind.ts'

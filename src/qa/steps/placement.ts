@@ -3,9 +3,9 @@
  * frame, ledger, beacon. Without a name these mean the last placement.
  */
 import { z } from 'zod'
-import { Format, JobType, NativeTemplateId, Position } from '../../contract/fields.ts'
-import { type BeaconEvent, BeaconEventInput, beaconEvents } from '../../contract/resources/beacons.ts'
-import { isObject, type Json, valueAt } from '../../foundation/json.ts'
+import { Format, JobType, NativeTemplateId, Position } from '#contract/fields.ts'
+import { type BeaconEvent, BeaconEventInput, beaconEvents } from '#contract/resources/beacons.ts'
+import { isObject, type Json, valueAt } from '#foundation/json.ts'
 import type { CaseState, Fill } from '../run/case-state.ts'
 import { AnyJson, Duration, durationMs, orVariable } from '../suite/variables.ts'
 import { definedFields, needsOfRequest, pause, stepKind } from './step-kind.ts'

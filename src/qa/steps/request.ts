@@ -1,8 +1,8 @@
 /** Steps that send one request: consent, activation and configuration; to any endpoint by its id; or anywhere. */
 import { z } from 'zod'
-import { consentDecisions } from '../../contract/fields.ts'
-import { contract, type EndpointId } from '../../contract/index.ts'
-import { isObject, type Json } from '../../foundation/json.ts'
+import { consentDecisions } from '#contract/fields.ts'
+import { contract, type EndpointId } from '#contract/index.ts'
+import { isObject, type Json } from '#foundation/json.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
 import { changesOfCall, definedFields, needsOfCall, needsOfRequest, type StepData, stepKind } from './step-kind.ts'
 

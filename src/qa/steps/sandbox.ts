@@ -1,7 +1,7 @@
 /** Steps that only a sandbox has: its clock, faults, scenarios, reset, events and evidence. */
 import { z } from 'zod'
-import { FaultDraft } from '../../contract/resources/faults.ts'
-import { isObject, type Json } from '../../foundation/json.ts'
+import { FaultDraft } from '#contract/resources/faults.ts'
+import { isObject, type Json } from '#foundation/json.ts'
 import { ExpectedEvent } from '../expect/expectations.ts'
 import { fixtureNames } from '../suite/fixtures.ts'
 import { Duration, durationMs, orVariable } from '../suite/variables.ts'

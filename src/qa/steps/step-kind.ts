@@ -3,8 +3,8 @@
  * does. The list of kinds is in `suite/schema.ts`; the loader, the plan and the runner read it there.
  */
 import { z } from 'zod'
-import { contract, type EndpointId } from '../../contract/index.ts'
-import { isObject, type Json } from '../../foundation/json.ts'
+import { contract, type EndpointId } from '#contract/index.ts'
+import { isObject, type Json } from '#foundation/json.ts'
 import { Expect } from '../expect/expectations.ts'
 import type { Check, Screenshot, StepResponse } from '../result.ts'
 import type { CaseState } from '../run/case-state.ts'

@@ -1,8 +1,8 @@
 /** The built-in suites, and suites by file: loading them, and printing one as written. */
 import { existsSync, readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { EncodingError } from '../../foundation/encoding.ts'
-import { readTextFileSync } from '../../foundation/text-file.ts'
+import { EncodingError } from '#foundation/encoding.ts'
+import { readTextFileSync } from '#foundation/text-file.ts'
 import { expand } from '../run/plan.ts'
 import { fixtureNames, fixturePath } from './fixtures.ts'
 import { loadSuite } from './load.ts'

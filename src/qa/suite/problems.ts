@@ -4,8 +4,8 @@
  */
 import { type Document, isMap, isNode, isPair, isSeq, type LineCounter, type Node } from 'yaml'
 import type { z } from 'zod'
-import { requirementOf, typeWord } from '../../contract/errors.ts'
-import { nearestName } from '../../foundation/nearest-name.ts'
+import { requirementOf, typeWord } from '#contract/errors.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
 import type { Place } from '../result.ts'
 
 /** Something wrong in a suite file. */

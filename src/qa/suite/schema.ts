@@ -1,8 +1,8 @@
 /** The shape of a suite file: the kinds of steps, the schema of the file, and a suite that was loaded. */
 import { z } from 'zod'
-import { ClientId } from '../../contract/fields.ts'
-import { ProjectSettingsPatch } from '../../contract/resources/projects.ts'
-import type { Json } from '../../foundation/json.ts'
+import { ClientId } from '#contract/fields.ts'
+import { ProjectSettingsPatch } from '#contract/resources/projects.ts'
+import type { Json } from '#foundation/json.ts'
 import { browser, page } from '../browser/steps.ts'
 import type { Place } from '../result.ts'
 import { beacon, frame, job, ledger, placement, poll } from '../steps/placement.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Json } from '../../foundation/json.ts'
+import type { Json } from '#foundation/json.ts'
 import { expressionsIn, substitute, VariableError } from './variables.ts'
 
 const known: Record<string, Json> = {

@@ -3,9 +3,9 @@
  * becomes its value, with its type; within other text it becomes text. With them, the schemas that fields of a suite share.
  */
 import { z } from 'zod'
-import { durationPattern, parseDuration, unitsMs } from '../../foundation/duration.ts'
-import { isObject, type Json, valueAt } from '../../foundation/json.ts'
-import { entryOf } from '../../foundation/table-entry.ts'
+import { durationPattern, parseDuration, unitsMs } from '#foundation/duration.ts'
+import { isObject, type Json, valueAt } from '#foundation/json.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 
 /** The variables that every case has. */
 export const builtIns = {

@@ -1,7 +1,7 @@
 /** The actions of the views that no other file has: each is done in the page, and read back through the API where it changes something. */
 import { expect, test } from 'vitest'
-import { curlExport } from '../../../sandbox/inspector/views/playground/exports.ts'
-import { asked, beacon, fill, key, otherKey } from '../../http/stage.ts'
+import { curlExport } from '#inspector/views/playground/exports.ts'
+import { asked, beacon, fill, key, otherKey } from '#tests/http/stage.ts'
 import { stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { fill } from '../../http/stage.ts'
-import { temporaryDirectory } from '../../temporary.ts'
+import { fill } from '#tests/http/stage.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { expectAccessibleInBoth, hostile, stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()

@@ -9,13 +9,13 @@ import {
   playgroundSuite,
   pythonExport,
   typescriptExport,
-} from '../../../sandbox/inspector/views/playground/exports.ts'
-import { defaultState, type PlaygroundState, placementBody } from '../../../sandbox/inspector/views/playground/state.ts'
-import { suiteText } from '../../../sandbox/inspector/views/requests/qa-suite.ts'
-import { expand } from '../../../src/qa/run/plan.ts'
-import { loadSuite } from '../../../src/qa/suite/load.ts'
-import { key, publishable, type Stage, stage } from '../../http/stage.ts'
-import { runCases } from '../../mutations/suites.ts'
+} from '#inspector/views/playground/exports.ts'
+import { defaultState, type PlaygroundState, placementBody } from '#inspector/views/playground/state.ts'
+import { suiteText } from '#inspector/views/requests/qa-suite.ts'
+import { expand } from '#qa/run/plan.ts'
+import { loadSuite } from '#qa/suite/load.ts'
+import { key, publishable, type Stage, stage } from '#tests/http/stage.ts'
+import { runCases } from '#tests/mutations/suites.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../../..')

@@ -1,7 +1,7 @@
 /** A number leads to its rows: on every page with counts, each count opens a list with as many rows. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { asked, beacon, fill, key, type Stage } from '../../http/stage.ts'
+import { asked, beacon, fill, key, type Stage } from '#tests/http/stage.ts'
 import { stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()

@@ -2,8 +2,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import type { IdPrefix } from '../../../src/contract/ids.ts'
-import { activate, asked, fill, key } from '../../http/stage.ts'
+import type { IdPrefix } from '#contract/ids.ts'
+import { activate, asked, fill, key } from '#tests/http/stage.ts'
 import { expectAccessibleInBoth, stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()

@@ -1,7 +1,7 @@
 /** The inspector in a context of its own, with everything that it must not do: problems, and requests to elsewhere. */
 import type { BrowserContextOptions, Page, Request } from 'playwright-core'
 import { expect } from 'vitest'
-import type { Sandbox } from '../../../sandbox/index.ts'
+import type { Sandbox } from '#sandbox/index.ts'
 import { sharedChromium } from '../chromium.ts'
 
 export const phone = { width: 390, height: 844 }

@@ -1,7 +1,7 @@
 /** "Keyboard alone reaches everything": each view is walked by Tab and the arrows, and what was not reached is named. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asked, beacon, fill, key } from '../../http/stage.ts'
+import { asked, beacon, fill, key } from '#tests/http/stage.ts'
 import { type StagedInspector, stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { suiteOfEntry, suiteText } from '../../../sandbox/inspector/views/requests/qa-suite.ts'
-import { contractListing } from '../../../src/contract/listing.ts'
-import { expand } from '../../../src/qa/run/plan.ts'
-import { loadSuite } from '../../../src/qa/suite/load.ts'
-import { beacon, fill, key, origin, publishable, type Stage, stage } from '../../http/stage.ts'
-import { runCases } from '../../mutations/suites.ts'
+import { contractListing } from '#contract/listing.ts'
+import { suiteOfEntry, suiteText } from '#inspector/views/requests/qa-suite.ts'
+import { expand } from '#qa/run/plan.ts'
+import { loadSuite } from '#qa/suite/load.ts'
+import { beacon, fill, key, origin, publishable, type Stage, stage } from '#tests/http/stage.ts'
+import { runCases } from '#tests/mutations/suites.ts'
 
 const { endpoints } = contractListing()
 let here: Stage

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fill } from '../../http/stage.ts'
+import { fill } from '#tests/http/stage.ts'
 import { expectAccessibleInBoth, hostile, stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { expand } from '../../../src/qa/run/plan.ts'
-import { loadSuite } from '../../../src/qa/suite/load.ts'
-import { asked, fill, key, publishable } from '../../http/stage.ts'
-import { runCases } from '../../mutations/suites.ts'
+import { expand } from '#qa/run/plan.ts'
+import { loadSuite } from '#qa/suite/load.ts'
+import { asked, fill, key, publishable } from '#tests/http/stage.ts'
+import { runCases } from '#tests/mutations/suites.ts'
 import { expectAccessible, expectAccessibleInBoth, hostile, stagedInspector } from './staged-inspector.ts'
 
 const openStaged = stagedInspector()

@@ -1,8 +1,8 @@
 /** The inspector on one sandbox and one page for a file of tests, reset before each: what it does is read back through the API. */
 import type { Page } from 'playwright-core'
 import { afterAll, expect } from 'vitest'
-import { sandboxClock } from '../../../sandbox/platform/platform.ts'
-import { type Stage, stage } from '../../http/stage.ts'
+import { sandboxClock } from '#platform/platform.ts'
+import { type Stage, stage } from '#tests/http/stage.ts'
 import { violations } from '../axe.ts'
 import { desk, type Inspector, openInspector, phone } from './inspector-page.ts'
 

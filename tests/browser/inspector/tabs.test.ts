@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { sandboxClock } from '../../../sandbox/platform/platform.ts'
-import { fill, stage } from '../../http/stage.ts'
+import { sandboxClock } from '#platform/platform.ts'
+import { fill, stage } from '#tests/http/stage.ts'
 import { sharedChromium } from '../chromium.ts'
 
 /** Counts the event streams that are open at the sandbox, and the most that were at one time. */

@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Sandbox } from '../../../sandbox/index.ts'
-import type { Client } from '../../../src/client/index.ts'
-import { pageSnippet } from '../../../src/foundation/page-snippet.ts'
+import type { Client } from '#client/index.ts'
+import { pageSnippet } from '#foundation/page-snippet.ts'
+import type { Sandbox } from '#sandbox/index.ts'
 import type { PageCase, PageOfCases } from './case.ts'
 import { preparePage } from './prelude.ts'
 

@@ -1,7 +1,7 @@
 /** Runs pages of the table in a browser, and compares what the page, its backend and the service have seen. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Client } from '../../../src/client/index.ts'
+import type { Client } from '#client/index.ts'
 import type { DrivenPage, Driver, Outcome, PageCase, PageOfCases, Phase } from './case.ts'
 import type { PageHost } from './page-host.ts'
 import type { CaseState } from './prelude.ts'

@@ -3,10 +3,10 @@
  * one beacon. One file of more than 400 lines, since all of them show the same columns and verdicts.
  */
 import { Link, useSearchParams } from 'wouter'
-import { acceptHints, acceptMeanings } from '../../../../src/contract/error-codes.ts'
-import type { BeaconItem } from '../../../../src/contract/resources/beacons.ts'
-import type { ListedRequest } from '../../../../src/contract/resources/requests.ts'
-import { isObject, parseJson } from '../../../../src/foundation/json.ts'
+import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
+import type { BeaconItem } from '#contract/resources/beacons.ts'
+import type { ListedRequest } from '#contract/resources/requests.ts'
+import { isObject, parseJson } from '#foundation/json.ts'
 import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'

@@ -1,8 +1,8 @@
 /** The sandbox clock: frozen, moved, or sped up. */
 import { useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
-import type { SandboxClock } from '../../../../src/contract/resources/sandbox.ts'
-import { parseDuration } from '../../../../src/foundation/duration.ts'
+import type { SandboxClock } from '#contract/resources/sandbox.ts'
+import { parseDuration } from '#foundation/duration.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'

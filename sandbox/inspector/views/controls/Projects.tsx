@@ -3,7 +3,7 @@
 import { type ReactNode, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import type { KeyClass, KeyCreated, KeyItem, ProjectItem } from '../../../../src/contract/resources/projects.ts'
+import type { KeyClass, KeyCreated, KeyItem, ProjectItem } from '#contract/resources/projects.ts'
 import { call, useSession } from '../../data/api.ts'
 import { isReplaced } from '../../data/live.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'

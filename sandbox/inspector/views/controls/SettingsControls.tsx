@@ -4,13 +4,8 @@
  */
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
-import type {
-  Latency,
-  ProjectDetail,
-  ProjectSettings,
-  ProjectSettingsPatch,
-} from '../../../../src/contract/resources/projects.ts'
-import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
+import type { Latency, ProjectDetail, ProjectSettings, ProjectSettingsPatch } from '#contract/resources/projects.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'

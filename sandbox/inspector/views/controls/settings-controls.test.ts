@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { defaultSettings, type Latency, ProjectSettingsPatch } from '../../../../src/contract/resources/projects.ts'
-import type { JsonObject } from '../../../../src/foundation/json.ts'
+import { defaultSettings, type Latency, ProjectSettingsPatch } from '#contract/resources/projects.ts'
+import type { JsonObject } from '#foundation/json.ts'
 import { formOf, patchBetween, readSettings, settingsOf } from './SettingsControls.tsx'
 
 const json = (settings: unknown) => settings as JsonObject

@@ -1,8 +1,8 @@
 /** One slot, from its request to its billing verdict. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
-import { noFillReasons } from '../../../../src/contract/no-fill.ts'
-import type { PlacementDetail, TraceStep } from '../../../../src/contract/resources/placements.ts'
+import { noFillReasons } from '#contract/no-fill.ts'
+import type { PlacementDetail, TraceStep } from '#contract/resources/placements.ts'
 import { linkTo } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Code.tsx'

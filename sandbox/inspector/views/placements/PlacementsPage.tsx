@@ -1,9 +1,9 @@
 /** Every slot of the sandbox, newest first; also the slots of one job, campaign or session. */
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { acceptMeanings } from '../../../../src/contract/error-codes.ts'
-import { noFillReasons } from '../../../../src/contract/no-fill.ts'
-import type { PlacementItem } from '../../../../src/contract/resources/placements.ts'
+import { acceptMeanings } from '#contract/error-codes.ts'
+import { noFillReasons } from '#contract/no-fill.ts'
+import type { PlacementItem } from '#contract/resources/placements.ts'
 import { listOf, useResource } from '../../data/resource.ts'
 import {
   type Column,

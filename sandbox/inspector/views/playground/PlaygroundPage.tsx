@@ -5,12 +5,12 @@
 import { type RefObject, useEffect, useImperativeHandle, useMemo, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link, useSearchParams } from 'wouter'
-import type { JobType } from '../../../../src/contract/fields.ts'
-import type { PlacementResponse } from '../../../../src/contract/resources/placements.ts'
-import { createProduct, type Product } from '../../../demo/product.ts'
-import { surfaces } from '../../../demo/surfaces.ts'
-import type { RendererEvent } from '../../../renderer/host/events.ts'
-import type { SponsoredPlacement } from '../../../renderer/host/main.ts'
+import type { JobType } from '#contract/fields.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
+import { createProduct, type Product } from '#demo/product.ts'
+import { surfaces } from '#demo/surfaces.ts'
+import type { RendererEvent } from '#renderer/host/events.ts'
+import type { SponsoredPlacement } from '#renderer/host/main.ts'
 import {
   ApiProblem,
   bodyOf,
@@ -31,7 +31,7 @@ import { CopyButton } from '../../parts/Values.tsx'
 import { PlaygroundForm, useProjectKeys } from './PlaygroundForm.tsx'
 import { PlaygroundResult, type Run, type TimelineEntry } from './PlaygroundResult.tsx'
 import { defaultState, type PlaygroundState, placementBody, problemsOf, readState, writeState } from './state.ts'
-import '../../../demo/styles/product.css'
+import '#demo/styles/product.css'
 
 const mostEvents = 200
 

@@ -1,6 +1,6 @@
 /** The result of a send: request and response with the provenance of each field, the live timeline, and the call to paste. */
-import { type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
-import type { RendererEvent } from '../../../renderer/host/events.ts'
+import { type JsonObject, parseJson } from '#foundation/json.ts'
+import type { RendererEvent } from '#renderer/host/events.ts'
 import { bodyOf, type Sent, useSession } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useLoaded } from '../../data/resource.ts'

@@ -2,9 +2,9 @@
  * A call of the API as code to paste: a curl command, TypeScript with the typed client, Python without any package. It
  * never contains keys: they come from the environment, as set by `svc env` and `svc exec`.
  */
-import { curlCommand, secretKeyVariable } from '../../../../src/foundation/http.ts'
-import { isObject, type Json, type JsonObject } from '../../../../src/foundation/json.ts'
-import { stubLines } from '../../../../src/foundation/page-snippet.ts'
+import { curlCommand, secretKeyVariable } from '#foundation/http.ts'
+import { isObject, type Json, type JsonObject } from '#foundation/json.ts'
+import { stubLines } from '#foundation/page-snippet.ts'
 import type { CodeVariant } from '../../parts/Code.tsx'
 import type { QaSuite } from '../requests/qa-suite.ts'
 import type { PlaygroundState } from './state.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PlacementRequest } from '../../../../src/contract/resources/placements.ts'
+import { PlacementRequest } from '#contract/resources/placements.ts'
 import {
   choices,
   defaultState,

@@ -2,7 +2,7 @@
  * The state of the playground: every choice of the form. It is in the address, so any state is a link, and becomes the
  * body of a placement request.
  */
-import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
 
 /** Every choice with its values and their labels; the first is the default. Free texts have none. */
 export const choices = {

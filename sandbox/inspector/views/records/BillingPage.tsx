@@ -1,7 +1,7 @@
 /** The billing report: totals, by day, by format and price, and the beacons that did not count. */
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
-import type { BillingReport } from '../../../../src/contract/resources/billing.ts'
+import type { BillingReport } from '#contract/resources/billing.ts'
 import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'

@@ -1,7 +1,7 @@
 /** Consent: every revision of every session, or the record of one identifier. */
 
-import { decodeInteger, encodeInteger } from '../../../../src/contract/ids.ts'
-import type { ConsentItem } from '../../../../src/contract/resources/consent.ts'
+import { decodeInteger, encodeInteger } from '#contract/ids.ts'
+import type { ConsentItem } from '#contract/resources/consent.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Code.tsx'

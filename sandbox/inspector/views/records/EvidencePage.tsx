@@ -1,8 +1,8 @@
 /** The evidence chains: each entry with its hash, and whether the chain is intact, checked on demand. */
 import { useState } from 'react'
 import { Button, Disclosure, DisclosurePanel, Heading } from 'react-aria-components'
-import type { EvidenceEntry, EvidenceItem, EvidenceVerification } from '../../../../src/contract/resources/evidence.ts'
-import { parseJson } from '../../../../src/foundation/json.ts'
+import type { EvidenceEntry, EvidenceItem, EvidenceVerification } from '#contract/resources/evidence.ts'
+import { parseJson } from '#foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { isReplaced, useLiveEvents } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'

@@ -4,7 +4,7 @@
 import { useEffect, useMemo, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
 import { bodyOf, call, pageSender, type Send, type Sent, serverSender, useSession } from '../../data/api.ts'
 import type { ListedEndpoint, Part } from '../../data/provenance.ts'
 import { useResource } from '../../data/resource.ts'

@@ -1,7 +1,7 @@
 /** The contract: every endpoint with its fields and where each comes from, every code, and the documentation. */
 import { type ReactNode, useMemo } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { isObject, type Json } from '../../../../src/foundation/json.ts'
+import { isObject, type Json } from '#foundation/json.ts'
 import { linkTo, request } from '../../data/api.ts'
 import type { ListedEndpoint } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'

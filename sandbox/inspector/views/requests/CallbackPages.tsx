@@ -1,8 +1,8 @@
 /** `/callbacks`: the decisions that are posted to the callback URL of their job; `/callbacks/slot_...`: one, with its attempts. */
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
-import type { CallbackItem, CallbackStatus } from '../../../../src/contract/resources/callbacks.ts'
-import type { ListedRequest } from '../../../../src/contract/resources/requests.ts'
+import type { CallbackItem, CallbackStatus } from '#contract/resources/callbacks.ts'
+import type { ListedRequest } from '#contract/resources/requests.ts'
 import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'

@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import type { ListedRequest } from '../../../../src/contract/resources/requests.ts'
+import type { ListedRequest } from '#contract/resources/requests.ts'
 import { isReasonCode } from '../../data/api.ts'
 import { type Column, idColumn, LiveTable, type Table, timeWidth } from '../../parts/DataTable.tsx'
 import { choiceOf, type Filter, ListPage } from '../../parts/ListPage.tsx'

@@ -2,16 +2,10 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link, useSearchParams } from 'wouter'
-import { ownSender } from '../../../../src/contract/own-requests.ts'
-import type { ReplayResult, RequestDetail } from '../../../../src/contract/resources/requests.ts'
-import {
-  curlCommand,
-  journaledRequest,
-  pathPattern,
-  redactedParts,
-  withoutQuery,
-} from '../../../../src/foundation/http.ts'
-import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
+import { ownSender } from '#contract/own-requests.ts'
+import type { ReplayResult, RequestDetail } from '#contract/resources/requests.ts'
+import { curlCommand, journaledRequest, pathPattern, redactedParts, withoutQuery } from '#foundation/http.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
 import { call, useSession } from '../../data/api.ts'
 import { type ListedEndpoint, readEndpoints } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Json } from '../../../../src/foundation/json.ts'
+import type { Json } from '#foundation/json.ts'
 import { compareEntries, differences } from './Comparison.tsx'
 
 test('values are compared by their path', () => {

@@ -3,9 +3,9 @@
  * variables: the session, the project, tokens, slots, times. A beacon, a poll or a frame gets the placement that it
  * refers to.
  */
-import type { RequestDetail } from '../../../../src/contract/resources/requests.ts'
-import { pathPattern, withoutQuery } from '../../../../src/foundation/http.ts'
-import { isObject, type Json, type JsonObject, parseJson } from '../../../../src/foundation/json.ts'
+import type { RequestDetail } from '#contract/resources/requests.ts'
+import { pathPattern, withoutQuery } from '#foundation/http.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
 import type { ListedEndpoint } from '../../data/provenance.ts'
 
 type SavedEntry = Pick<

@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { createPrivate } from '../../../../src/foundation/file-system.ts'
+import { createPrivate } from '#foundation/file-system.ts'
 import { type AccessStore, type AuditRow, mostAudited, type TokenRow } from '../../nodes.ts'
 import { StorageError } from '../../store.ts'
 import { checkFile } from '../file-work.ts'

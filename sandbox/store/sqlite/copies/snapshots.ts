@@ -24,11 +24,11 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import Database from 'better-sqlite3'
-import { limits } from '../../../../src/contract/limits.ts'
-import { isJournaled } from '../../../../src/contract/own-requests.ts'
-import { createFolder, createPrivate, renameOver } from '../../../../src/foundation/file-system.ts'
-import { ownerOnly } from '../../../../src/foundation/permissions.ts'
-import { SandboxError } from '../../../sandbox-error.ts'
+import { limits } from '#contract/limits.ts'
+import { isJournaled } from '#contract/own-requests.ts'
+import { createFolder, createPrivate, renameOver } from '#foundation/file-system.ts'
+import { ownerOnly } from '#foundation/permissions.ts'
+import { SandboxError } from '#sandbox/sandbox-error.ts'
 import {
   type PreparedState,
   type ReceivedState,

@@ -6,7 +6,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
-import { entryOf } from '../../../foundation/table-entry.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { NotSupported } from '../../result.ts'
 import type { BrowserComputer } from '../engines.ts'
 import { type ConsoleEntry, WebKitFrame, type WindowOfFrame } from './frame.ts'

@@ -1,6 +1,6 @@
 /** A document in a window of WebKit: code that runs in it, and its elements. Named and shaped as Playwright's. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Json } from '../../../foundation/json.ts'
+import type { Json } from '#foundation/json.ts'
 import { NotSupported } from '../../result.ts'
 import { areaInView, type DeepQuery, findAll, hasMatch } from './in-page.ts'
 import type { Area } from './picture.ts'

@@ -6,9 +6,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fetchText } from '../../../client/node-fetch.ts'
-import { createFolder } from '../../../foundation/file-system.ts'
-import { startProgram } from '../../../foundation/programs.ts'
+import { fetchText } from '#client/node-fetch.ts'
+import { createFolder } from '#foundation/file-system.ts'
+import { startProgram } from '#foundation/programs.ts'
 import type { BrowserComputer } from '../engines.ts'
 
 /** Where the programs of WebKit are. */

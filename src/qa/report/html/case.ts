@@ -2,11 +2,11 @@
  * One case of the page: a line that unfolds into its steps, each with its checks, exchanges and screenshots. Below it the
  * markup of the whole page: values are escaped unless they are markup themselves.
  */
-import { printable } from '../../../cli/output/terminal.ts'
-import { plural, sizeText } from '../../../cli/output/text.ts'
-import { measuredTime } from '../../../foundation/duration.ts'
-import { escapeHtml } from '../../../foundation/html.ts'
-import { type Json, parseJson } from '../../../foundation/json.ts'
+import { printable } from '#cli/output/terminal.ts'
+import { plural, sizeText } from '#cli/output/text.ts'
+import { measuredTime } from '#foundation/duration.ts'
+import { escapeHtml } from '#foundation/html.ts'
+import { type Json, parseJson } from '#foundation/json.ts'
 import {
   type CaseResult,
   type Check,

@@ -4,10 +4,10 @@
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { printable } from '../../../cli/output/terminal.ts'
-import { plural } from '../../../cli/output/text.ts'
-import { measuredTime } from '../../../foundation/duration.ts'
-import { isObject, type Json } from '../../../foundation/json.ts'
+import { printable } from '#cli/output/terminal.ts'
+import { plural } from '#cli/output/text.ts'
+import { measuredTime } from '#foundation/duration.ts'
+import { isObject, type Json } from '#foundation/json.ts'
 import {
   type CaseResult,
   type Outcome,

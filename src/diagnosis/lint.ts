@@ -1,8 +1,8 @@
 /** `svc beacons lint`: a file of beacons judged by the rules about beacon files. Pure: text in, findings out. */
-import type { Style } from '../cli/output/terminal.ts'
-import { plural } from '../cli/output/text.ts'
-import { occurrenceOf } from '../contract/resources/beacons.ts'
-import type { Place } from '../foundation/json-syntax.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { plural } from '#cli/output/text.ts'
+import { occurrenceOf } from '#contract/resources/beacons.ts'
+import type { Place } from '#foundation/json-syntax.ts'
 import { type AcceptedInFile, type BeaconFile, readBeaconFile, type Times } from './facts/beacon-file.ts'
 import type { Judgement, RuleText, Severity } from './rule.ts'
 import { beaconFileRules, beaconSlotRules, fileTurnRules } from './rules/beacon-file.ts'

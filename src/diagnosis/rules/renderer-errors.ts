@@ -1,5 +1,5 @@
 /** What the errors, blocks and lost ads that render.js reports in a page mean, and what to do about each. */
-import { entryOf } from '../../foundation/table-entry.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import type { RendererError } from '../facts/in-page.ts'
 import type { PageSeen, RefusedCall } from '../facts/page.ts'
 import { isUseTooEarly } from '../facts/renderer-use.ts'

@@ -1,7 +1,7 @@
 /** `svc doctor`: its checks as selections of rules, their findings, and the report. */
-import type { Style } from '../cli/output/terminal.ts'
-import { hangingLines, plural } from '../cli/output/text.ts'
-import type { ReasonCode } from '../contract/errors.ts'
+import type { Style } from '#cli/output/terminal.ts'
+import { hangingLines, plural } from '#cli/output/text.ts'
+import type { ReasonCode } from '#contract/errors.ts'
 import type { Machine, SandboxFacts } from './facts/machine.ts'
 import type { RendererSource, ServedFiles } from './facts/served-files.ts'
 import { type Exchange, isBeacon, isFrame, type Journal } from './journal.ts'

@@ -1,10 +1,10 @@
 /** Beacons in a file, for `svc beacons lint`: what the service would refuse, or accept and not bill. Ids are its codes. */
 import { isDeepStrictEqual } from 'node:util'
-import { formatTime, formatValue } from '../../cli/output/text.ts'
-import { type AcceptedBeacon, type Creative, judgeBeacons } from '../../contract/beacon-verdict.ts'
-import { acceptHints } from '../../contract/error-codes.ts'
-import { type LocatedFieldError, type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import { limits } from '../../contract/limits.ts'
+import { formatTime, formatValue } from '#cli/output/text.ts'
+import { type AcceptedBeacon, type Creative, judgeBeacons } from '#contract/beacon-verdict.ts'
+import { acceptHints } from '#contract/error-codes.ts'
+import { type LocatedFieldError, type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { limits } from '#contract/limits.ts'
 import {
   type AcceptCode,
   type BeaconRequest,
@@ -13,9 +13,9 @@ import {
   clipEvents,
   occurrenceOf,
   timeProblem,
-} from '../../contract/resources/beacons.ts'
-import type { Place } from '../../foundation/json-syntax.ts'
-import { nearestName } from '../../foundation/nearest-name.ts'
+} from '#contract/resources/beacons.ts'
+import type { Place } from '#foundation/json-syntax.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
 import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath } from '../facts/beacon-file.ts'
 import { adsInFile } from '../facts/shown-ads.ts'
 import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'

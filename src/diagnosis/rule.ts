@@ -3,7 +3,7 @@
  * Facts are gathered first (`facts/`, `read.ts`); a rule is a pure function of them. It says how much there was to
  * judge by, so that "nothing was seen" is not mistaken for "all is well".
  */
-import { type ReasonCode, reasonCodes } from '../contract/errors.ts'
+import { type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
 import type { Machine, SandboxFacts } from './facts/machine.ts'
 import type { PageSeen } from './facts/page.ts'

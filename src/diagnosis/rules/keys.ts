@@ -1,8 +1,8 @@
 /** Keys, projects and origins: who sends a request, for which project, and from which page. */
-import { type ReasonCode, reasonCodes } from '../../contract/errors.ts'
-import { originEntryProblem, originOfUrl, serializeOrigin } from '../../contract/origins.ts'
-import { isLoopback, pathPattern, withoutQuery } from '../../foundation/http.ts'
-import { valueAt } from '../../foundation/json.ts'
+import { type ReasonCode, reasonCodes } from '#contract/errors.ts'
+import { originEntryProblem, originOfUrl, serializeOrigin } from '#contract/origins.ts'
+import { isLoopback, pathPattern, withoutQuery } from '#foundation/http.ts'
+import { valueAt } from '#foundation/json.ts'
 import {
   type Exchange,
   groupBy,

@@ -10,11 +10,11 @@ import type {
   Request,
   Response,
 } from 'playwright-core'
-import { withoutQuery } from '../../foundation/http.ts'
-import { redactSecrets } from '../../foundation/redaction.ts'
-import { PageStepFailed } from '../../qa/browser/page-steps.ts'
-import { pixelsOf } from '../../qa/browser/screenshot.ts'
-import type { Screenshot } from '../../qa/result.ts'
+import { withoutQuery } from '#foundation/http.ts'
+import { redactSecrets } from '#foundation/redaction.ts'
+import { PageStepFailed } from '#qa/browser/page-steps.ts'
+import { pixelsOf } from '#qa/browser/screenshot.ts'
+import type { Screenshot } from '#qa/result.ts'
 import {
   type Blocked,
   bringIntoView,

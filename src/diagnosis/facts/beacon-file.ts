@@ -1,10 +1,10 @@
 /** The beacons in a file: one body, an array of bodies, JSON lines, or the beacon requests of a HAR file. */
 import { findNodeAtLocation, type Node } from 'jsonc-parser'
-import { explainIssues, type LocatedFieldError, withInput } from '../../contract/errors.ts'
-import { contract } from '../../contract/index.ts'
-import { BeaconRequest } from '../../contract/resources/beacons.ts'
-import { valueAt } from '../../foundation/json.ts'
-import { createLocator, type ParsedJson, type Place, parseJsonPart } from '../../foundation/json-syntax.ts'
+import { explainIssues, type LocatedFieldError, withInput } from '#contract/errors.ts'
+import { contract } from '#contract/index.ts'
+import { BeaconRequest } from '#contract/resources/beacons.ts'
+import { valueAt } from '#foundation/json.ts'
+import { createLocator, type ParsedJson, type Place, parseJsonPart } from '#foundation/json-syntax.ts'
 
 /** One body and where it came from. */
 export interface FileBeacon {

@@ -1,6 +1,6 @@
 /** Consent: whether it is requested, respected and sent. Sessions and activation tokens: whose request it is. */
-import { withoutQuery } from '../../foundation/http.ts'
-import { valueAt } from '../../foundation/json.ts'
+import { withoutQuery } from '#foundation/http.ts'
+import { valueAt } from '#foundation/json.ts'
 import {
   type Exchange,
   groupBy,

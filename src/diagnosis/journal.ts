@@ -2,14 +2,14 @@
  * The journal of a sandbox: its records of an integration, read page by page over its control API, and what a request
  * is about.
  */
-import { type Client, nextCursor } from '../client/client.ts'
-import { contractCheckClient, isOwnRequest } from '../contract/own-requests.ts'
-import type { BeaconItem } from '../contract/resources/beacons.ts'
-import type { PlacementItem } from '../contract/resources/placements.ts'
-import type { ListedRequest, RequestItem } from '../contract/resources/requests.ts'
-import type { SandboxInfo } from '../contract/resources/sandbox.ts'
-import { isLoopback, withoutQuery } from '../foundation/http.ts'
-import { parseJson, valueAt } from '../foundation/json.ts'
+import { type Client, nextCursor } from '#client/client.ts'
+import { contractCheckClient, isOwnRequest } from '#contract/own-requests.ts'
+import type { BeaconItem } from '#contract/resources/beacons.ts'
+import type { PlacementItem } from '#contract/resources/placements.ts'
+import type { ListedRequest, RequestItem } from '#contract/resources/requests.ts'
+import type { SandboxInfo } from '#contract/resources/sandbox.ts'
+import { isLoopback, withoutQuery } from '#foundation/http.ts'
+import { parseJson, valueAt } from '#foundation/json.ts'
 
 interface ReadOptions {
   /** Only records since then: epoch milliseconds or a span such as `10m`. */

@@ -1,5 +1,5 @@
 /** The page itself, as a browser saw it, and the files served to it. */
-import { plural } from '../../cli/output/text.ts'
+import { plural } from '#cli/output/text.ts'
 import type { Blocked } from '../facts/in-page.ts'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'

@@ -2,12 +2,12 @@
  * Beacons: whether they arrive, once, in order, in time and with the right token. Fills: whether they are shown, in
  * time, once, and fit. All rules read the same few facts of a beacon, hence one file of more than 400 lines.
  */
-import { plural } from '../../cli/output/text.ts'
-import { metricOf } from '../../contract/beacon-verdict.ts'
-import { acceptHints, acceptMeanings } from '../../contract/error-codes.ts'
-import type { AcceptCode, BeaconEvent, BeaconItem } from '../../contract/resources/beacons.ts'
-import { valueAt } from '../../foundation/json.ts'
-import { entryOf } from '../../foundation/table-entry.ts'
+import { plural } from '#cli/output/text.ts'
+import { metricOf } from '#contract/beacon-verdict.ts'
+import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
+import type { AcceptCode, BeaconEvent, BeaconItem } from '#contract/resources/beacons.ts'
+import { valueAt } from '#foundation/json.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { beaconIdOf, eventOf, isAccepted, isViewEvent, mountOf, turnOf } from '../facts/shown-ads.ts'
 import {
   type Exchange,

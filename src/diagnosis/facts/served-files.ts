@@ -4,7 +4,7 @@
  */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
-import { fetchText } from '../../client/node-fetch.ts'
+import { fetchText } from '#client/node-fetch.ts'
 import { hasStub, type RendererUse, unguardedUses } from './renderer-use.ts'
 
 export interface ServedFiles {

@@ -1,8 +1,8 @@
 /** Request bodies: fields that the service does not know, that it refuses, or that it accepts under an old name. */
-import { plural } from '../../cli/output/text.ts'
-import { problemHeader } from '../../contract/endpoint.ts'
-import { type FieldError, isTypeWord, type ReasonCode, typeWord } from '../../contract/errors.ts'
-import { v1 } from '../../contract/index.ts'
+import { plural } from '#cli/output/text.ts'
+import { problemHeader } from '#contract/endpoint.ts'
+import { type FieldError, isTypeWord, type ReasonCode, typeWord } from '#contract/errors.ts'
+import { v1 } from '#contract/index.ts'
 import {
   BeaconRequest,
   beaconEventMeant,
@@ -11,12 +11,12 @@ import {
   canonicalEvent,
   Measurements,
   secondsBelow,
-} from '../../contract/resources/beacons.ts'
-import { variantFieldNames } from '../../contract/variant-fields.ts'
-import { pathPattern, withoutQuery } from '../../foundation/http.ts'
-import { isObject, valueAt } from '../../foundation/json.ts'
-import { nearestName } from '../../foundation/nearest-name.ts'
-import { entryOf } from '../../foundation/table-entry.ts'
+} from '#contract/resources/beacons.ts'
+import { variantFieldNames } from '#contract/variant-fields.ts'
+import { pathPattern, withoutQuery } from '#foundation/http.ts'
+import { isObject, valueAt } from '#foundation/json.ts'
+import { nearestName } from '#foundation/nearest-name.ts'
+import { entryOf } from '#foundation/table-entry.ts'
 import { type Exchange, groupBy, isBeacon, routeOf, slotsOf, textAt, times } from '../journal.ts'
 import { type Finding, type Observed, over, refusals, refusedFor, ruleSet } from '../rule.ts'
 

@@ -3,7 +3,7 @@
  * the beacons. Without one, a journal cannot know which requests belong to a message; a page that is watched can: its text is
  * beside the ad.
  */
-import { plural } from '../../cli/output/text.ts'
+import { plural } from '#cli/output/text.ts'
 import type { Mount } from '../facts/mounts.ts'
 import { type AdBeacon, adsInJournal, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
 import { type Exchange, isPlacementRequest, some } from '../journal.ts'

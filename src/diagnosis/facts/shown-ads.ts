@@ -2,9 +2,9 @@
  * The ads that beacons report, each with its turn: from the requests of a journal, or from the bodies of a file. The turn is
  * read from `metadata.turn_id` of the beacons alone (A102): a placement request never names it.
  */
-import { metricOf } from '../../contract/beacon-verdict.ts'
-import { type BeaconEvent, BeaconEventInput, canonicalEvent } from '../../contract/resources/beacons.ts'
-import { valueAt } from '../../foundation/json.ts'
+import { metricOf } from '#contract/beacon-verdict.ts'
+import { type BeaconEvent, BeaconEventInput, canonicalEvent } from '#contract/resources/beacons.ts'
+import { valueAt } from '#foundation/json.ts'
 import { type Exchange, isBeacon, type Journal, textAt } from '../journal.ts'
 import type { AcceptedInFile } from './beacon-file.ts'
 

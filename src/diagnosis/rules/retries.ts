@@ -1,7 +1,7 @@
 /** Rules for retries after an error or a no-fill, and for polling pending slots. */
-import { errorCodes, type ReasonCode } from '../../contract/errors.ts'
-import { retryAfterMs } from '../../foundation/http.ts'
-import { valueAt } from '../../foundation/json.ts'
+import { errorCodes, type ReasonCode } from '#contract/errors.ts'
+import { retryAfterMs } from '#foundation/http.ts'
+import { valueAt } from '#foundation/json.ts'
 import {
   type Exchange,
   followedSlots,

@@ -1,7 +1,7 @@
 /** Each rule about this computer and the sandbox, once when it holds and once when it is violated. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type Layers, resolveSettings } from '../../cli/settings/settings.ts'
+import { type Layers, resolveSettings } from '#cli/settings/settings.ts'
 import { runRule } from '../doctor.ts'
 import type { Machine, SandboxFacts } from '../facts/machine.ts'
 import { machineRules, oldestNode, sandboxRules, spanText } from './machine.ts'

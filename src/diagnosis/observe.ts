@@ -2,10 +2,10 @@
  * `svc qa observe`: judges an integration by every rule about requests and pages. Returns the verdicts as a run of a
  * suite, for all reporters, and prints them as a separate list.
  */
-import { oneLine } from '../cli/output/terminal.ts'
-import { hangingLines, plural } from '../cli/output/text.ts'
-import { measuredTime } from '../foundation/duration.ts'
-import { type Destination, type Paint, targetText } from '../qa/report/text.ts'
+import { oneLine } from '#cli/output/terminal.ts'
+import { hangingLines, plural } from '#cli/output/text.ts'
+import { measuredTime } from '#foundation/duration.ts'
+import { type Destination, type Paint, targetText } from '#qa/report/text.ts'
 import type {
   CaseResult,
   Check,
@@ -14,7 +14,7 @@ import type {
   RunResult,
   Exchange as SentExchange,
   StepResult,
-} from '../qa/result.ts'
+} from '#qa/result.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { Exchange } from './journal.ts'
 import type { AnyRule, Finding, Judgement, Observed } from './rule.ts'
