@@ -1,103 +1,166 @@
 /**
- * `npm test`: everything side by side, then the pages that measure time by their own clocks, so that nothing heavy runs
- * beside them. What takes minutes by its nature has a script of its
- * own: `npm run test:mutations` (suites, mutations, fuzzing, kills) and `npm run test:templates` (installs from the registry).
+ * All tests, by suite. The folder of a test is its suite: `npm test` runs those of every change, `npm run test:postgres` and
+ * the like one of the others, and `.ci/run` all of them. A suite is chosen by `--mode`.
  */
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
-import { slowestFirst } from '#tests/slowest-first.ts'
-import { inspectorTests } from './vitest.inspector.config.ts'
-import { matrices } from './vitest.mutations.config.ts'
+import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
+import { engines } from './src/qa/browser/engines.ts'
+import { imitatedComputers, missingComputers } from './tests/computers/computers.ts'
+import { installedEngines } from './tests/engines/engines.ts'
+import { LongestFirst } from './tests/longest-first.ts'
 
 const processors = availableParallelism()
 
-/** Pages that measure: a page that waits for a processor sees its own time pass. */
-const timed = ['clicks', 'clips', 'frames', 'qa-observe', 'viewability'].map((name) => `tests/browser/${name}.test.ts`)
+/** Each run has a temporary folder of its own; what is built once is built before the first test. */
+const inOwnFolder = 'tests/temporary-root.ts'
+const built = [inOwnFolder, 'tests/build-once.ts']
 
-/**
- * Files of more than 5 seconds. Those that compute, as pages do, stand between those that mostly wait for a process: side
- * by side they would wait for each other.
- */
-const slow = [
-  'cli/exec',
-  'browser/pages',
-  'browser/demo',
-  'cli/streams',
-  'cli/detach',
-  'browser/label',
-  'reliability/lifecycle',
-  'docs/blocks',
-  'cli/beacons-tail',
-  'browser/isolation',
-  'package/package',
-  'cli/npm-start',
-  'browser/outcomes',
-  'cli/scaffold',
-  'browser/lifecycle',
-  'browser/qa-steps',
-  'browser/qa-report',
-  'browser/lifecycle-page',
-  'browser/codes',
-  'browser/consent',
-  'cli/sandboxes',
-  'http/fault-state',
-  'cli/commands',
-  'http/snapshots',
-  'browser/react',
-  'cli/contract-check',
-  'browser/docs',
-  'cli/exit-codes',
-  'cli/qa',
-  'http/schema-versions',
-  'browser/flow',
-  'cli/completion',
-  'cli/usage',
-  'surface/surface',
-  'cli/tables',
-  'browser/inspector',
-  'cli/refusals',
-  'cli/callbacks',
-  'browser/viewability',
-  'browser/qa-observe',
-]
+/** The suites, by the name of their script: `test:<name>`. The one of `npm test` is called `test`, as vitest's own mode. */
+const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProjectConfiguration[]>> = {
+  test: () => [
+    project('parallel', {
+      include: [
+        '{src,sandbox}/**/*.test.{ts,tsx}',
+        'tests/{architecture,browser,cli,contract,docs,http,package,qa-report,reliability,surface}/**/*.test.{ts,tsx}',
+      ],
+      globalSetup: built,
+      // A test of processes uses a third of a processor, and waits for the rest of its time.
+      maxWorkers: processors + 2,
+      // They share nothing but what they import, which is loaded once a worker, and one Chromium a worker.
+      isolate: false,
+    }),
+    // Pages that measure: a page that waits for a processor sees its own time pass, so they run after the others.
+    project('timed', {
+      include: ['tests/timed/**/*.test.ts'],
+      globalSetup: built,
+      // On one processor a second worker still has time: pages wait for their dwell.
+      maxWorkers: Math.max(2, processors),
+      isolate: false,
+      sequence: { groupOrder: 1 },
+    }),
+  ],
 
-export default defineConfig({
-  test: {
-    // Generous, since a busy machine is no failure.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 30_000 } },
-    globalSetup: 'tests/temporary-root.ts',
-    setupFiles: 'tests/setup.ts',
-    sequence: { sequencer: slowestFirst(slow) },
-    // They share nothing but what they import, which is loaded once a worker, and one Chromium a worker.
-    isolate: false,
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'parallel',
-          include: [
-            '{src,sandbox}/**/*.test.{ts,tsx}',
-            'tests/{architecture,browser,cli,contract,docs,http,package,qa-report,reliability,surface}/**/*.test.{ts,tsx}',
-          ],
-          exclude: [...matrices, ...timed, inspectorTests],
-          globalSetup: 'tests/build-once.ts',
-          // A test of processes uses a third of a processor, and waits for the rest of its time.
-          maxWorkers: processors + 2,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'timed',
-          include: timed,
-          globalSetup: 'tests/build-once.ts',
-          // On one processor a second worker still has time: pages wait for their dwell.
-          maxWorkers: Math.max(2, processors),
-          sequence: { groupOrder: 1 },
-        },
-      },
-    ],
+  /** Everything that goes through a large matrix: mutants, malformed requests by the thousand, kills, a million rows. */
+  mutations: () => [
+    project('mutations', {
+      include: ['tests/{mutations,matrices}/**/*.test.ts'],
+      globalSetup: built,
+      testTimeout: 400_000,
+      hookTimeout: 400_000,
+      // One more than processors: kills and commands that follow something are waited for, and pauses are measured in
+      // processor time, beside what else slows the processor down.
+      maxWorkers: processors + 1,
+    }),
+  ],
+
+  /** The inspector in a real Chromium, view by view; a short selection of it is in `npm test`. */
+  inspector: () => [
+    project('inspector', {
+      include: ['tests/inspector/**/*.test.ts'],
+      globalSetup: built,
+      // One Chromium a worker, for all of its files.
+      isolate: false,
+      // Each expectation waits for a page.
+      maxWorkers: processors + 1,
+    }),
+  ],
+
+  /** The HTTP suite on a PostgreSQL that the run starts, and what only several nodes and both adapters together can show. */
+  postgres: () => [
+    project('postgres', {
+      include: ['tests/{http,postgres}/**/*.test.ts', 'tests/mutations/store/**/*.test.ts'],
+      // By the engine's coverage none of them reaches a function of sandbox/store/postgres that the others do not.
+      exclude: ['tests/http/without-store/**'],
+      runner: 'tests/postgres/runner.ts',
+      globalSetup: [...built, 'tests/postgres/global-setup.ts'],
+      isolate: false,
+      // They wait for the database more than for a processor.
+      maxWorkers: processors + 2,
+    }),
+  ],
+
+  /** The renderer in each engine that is installed. `.ci/install-browsers` installs Firefox and WebKit. */
+  engines: async () => {
+    const installed = await installedEngines()
+    for (const engine of engines) {
+      if (!installed.includes(engine)) console.log(`${engine} is not installed: its tests are left out`)
+    }
+    return installed.map((engine) =>
+      project(engine, {
+        env: { SVC_ENGINE: engine },
+        // `npm test` has run its pages and `svc qa` in Chromium.
+        include: [engine === 'chromium' ? 'tests/engines/*.test.ts' : 'tests/engines/**/*.test.ts'],
+        globalSetup: built,
+        testTimeout: 90_000,
+        hookTimeout: 90_000,
+        isolate: false,
+        maxWorkers: 2,
+      }),
+    )
   },
+
+  /** What others make of the OpenAPI document, of the tools for agents and of the recipes for CI, with tools of the registry. */
+  interop: () => [
+    project('interop', {
+      include: ['tests/interop/**/*.test.ts'],
+      // The first looks for the tools in the temporary folder of the system, before a run gets one of its own.
+      globalSetup: ['tests/interop/tools.ts', ...built],
+      // Each file mostly waits for the processes that it starts.
+      maxWorkers: 2,
+    }),
+  ],
+
+  /** Each template as a newcomer gets it, the package under each installer and Node, and the single binary. */
+  templates: () => [
+    project('templates', {
+      include: ['tests/{binary,in-process,install,templates}/**/*.test.ts'],
+      globalSetup: ['tests/install/tools.ts', inOwnFolder, 'tests/templates/installed.ts'],
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
+      // A file has one template: it installs and builds beside others, whose pages mostly wait.
+      maxWorkers: processors + 1,
+    }),
+  ],
+
+  /** The package on computers that this one can imitate, where `.ci/other-computers` has installed what imitates them. */
+  computers: () => {
+    const imitated = imitatedComputers()
+    for (const line of missingComputers(imitated)) console.log(line)
+    return [
+      project('computers', {
+        include: imitated.map(({ name }) => `tests/computers/${name}.test.ts`),
+        globalSetup: ['tests/computers/installed.ts', inOwnFolder],
+        testTimeout: 180_000,
+        hookTimeout: 180_000,
+        maxWorkers: 2,
+      }),
+    ]
+  },
+
+  /** Minutes of mixed load with kills. */
+  soak: () => [project('soak', { include: ['tests/soak/**/*.test.ts'], globalSetup: built, testTimeout: 300_000 })],
+}
+
+type Options = NonNullable<Extract<TestProjectConfiguration, { test?: unknown }>['test']>
+
+function project(name: string, options: Options): TestProjectConfiguration {
+  return {
+    test: {
+      name,
+      setupFiles: 'tests/setup.ts',
+      // Generous: a slow machine must not fail a test.
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
+      expect: { poll: { timeout: 30_000 } },
+      ...options,
+    },
+  }
+}
+
+export default defineConfig(async ({ mode }) => {
+  const suite = suites[mode]
+  if (suite === undefined) throw new Error(`There is no suite ${mode}. There are: ${Object.keys(suites).join(', ')}.`)
+  const projects = await suite()
+  // Of the computers, none may be there to imitate.
+  return { test: { projects, sequence: { sequencer: LongestFirst }, passWithNoTests: mode === 'computers' } }
 })

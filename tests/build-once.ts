@@ -5,5 +5,5 @@ import { join } from 'node:path'
 const root = join(import.meta.dirname, '..')
 
 export function setup(): void {
-  execFileSync(process.execPath, [join(root, 'build.ts'), '--if-stale'], { cwd: root })
+  execFileSync(process.execPath, [join(root, 'build/dist.ts'), '--if-stale'], { cwd: root })
 }

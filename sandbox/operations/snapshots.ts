@@ -25,8 +25,9 @@ export const saveSnapshot: Operation<Contract['snapshots.save']> = async ({ stor
 }
 
 export const restoreSnapshot: Operation<Contract['snapshots.restore']> = async (services, { now_ms }, { params }) => {
+  // Outside the lock: one that waits for its turn would be waited for by the one before it.
   const prepare = async () => {
-    const found = await services.store.prepareSnapshot(params.name)
+    const found = await services.drainLock.runOutside(() => services.store.prepareSnapshot(params.name))
     if (found === 'missing') throw missing(params.name)
     if (found.status === 'refused') throw refused(`The snapshot ${params.name}`, found)
     return found

@@ -35,7 +35,7 @@ import { parse, readSources } from './source.ts'
 const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
 const product = readSources('src', 'sandbox')
 const everything = [...product, ...readSources('tests')]
-const tools = [...readSources('bench', 'build', 'docs'), parse('build.ts', read('build.ts'))]
+const tools = readSources('bench', 'build')
 
 test('there is something to judge', () => {
   expect(product.length).toBeGreaterThan(20)

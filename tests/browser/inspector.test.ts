@@ -1,8 +1,8 @@
 /** The inspector in short: it starts, shows what happens as it happens, and does nothing that it must not. */
 import { expect, test } from 'vitest'
 import { fill, stage } from '#tests/http/stage.ts'
+import { openInspector } from '#tests/inspector/inspector-page.ts'
 import { violations } from './axe.ts'
-import { openInspector } from './inspector/inspector-page.ts'
 
 test('the overview gives the keys, and shows a placement as it is made', async () => {
   await using on = await stage()

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { withMatrix } from '#build/docs/hosts-matrix.ts'
 import { createClient } from '#client/index.ts'
 import { builtinList, openBlocker } from '#hosts/filter-list.ts'
 import { conditions, tryHosts } from '#hosts/matrix.ts'
@@ -13,7 +14,6 @@ import { loadPageSteps } from '#qa/browser/page-steps.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { startApp } from '#tests/observe/app.ts'
 import type { Page } from '#tests/observe/pages.ts'
-import { withMatrix } from '../../docs/hosts-matrix.ts'
 import { sharedChromium } from './chromium.ts'
 
 vi.setConfig({ maxConcurrency: 5, testTimeout: 90_000 })
@@ -67,7 +67,7 @@ test('the page that does what the documentation says shows and counts everywhere
   ).finally(() => page.close())
   expect(rows.map(({ condition }) => condition)).toEqual(conditions.map(({ name }) => name))
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/hosts.md'), 'utf8')
-  expect(withMatrix(guide, rows), 'write it again: node docs/hosts.ts').toBe(guide)
+  expect(withMatrix(guide, rows), 'write it again: node build/docs/hosts.ts').toBe(guide)
   const lost = rows.filter(({ shows, counts }) => !shows || !counts)
   expect(lost.map(({ condition, missing }) => `${condition}: ${missing}`)).toEqual([
     'sandboxed-frame: sandbox="allow-scripts allow-same-origin" on the frame around the page',

@@ -1,4 +1,4 @@
-/** What reaches a terminal. `tests/reliability/hostile-output.test.ts` tries every command. */
+/** What reaches a terminal. `tests/matrices/hostile-output.test.ts` tries every command. */
 import { expect, test } from 'vitest'
 import {
   clipboardControl,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { referenceMarkdown } from '#build/docs/reference.ts'
 import { compat, control, v1 } from '#contract/index.ts'
-import { referenceMarkdown } from '../../docs/reference.ts'
 
 const parts = { v1, control }
 

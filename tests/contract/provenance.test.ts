@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { choices } from '#build/docs/choices.ts'
 import { type Endpoint, responseHeaders } from '#contract/endpoint.ts'
 import { contract } from '#contract/index.ts'
 import { contractListing } from '#contract/listing.ts'
-import { choices } from '../../docs/choices.ts'
 
 const { endpoints } = contractListing()
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { anchor, number, referenceMarkdown, table } from '#build/docs/reference.ts'
 import { contract } from '#contract/index.ts'
 import { contractListing } from '#contract/listing.ts'
-import { anchor, number, referenceMarkdown, table } from '../../docs/reference.ts'
 
 const reference = referenceMarkdown()
 const headings = reference.split('\n').flatMap((line) => /^#+ (.+)/.exec(line)?.[1] ?? [])

@@ -12,8 +12,8 @@
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { contentsFile, readPages } from '#build/docs/pages.ts'
 import { root } from '#tests/cli/process.ts'
-import { contentsFile, readPages } from '../../docs/pages.ts'
 
 /** Why a block cannot be run by a test. */
 export const unrunReasons = {

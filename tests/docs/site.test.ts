@@ -1,9 +1,9 @@
 /** The documentation as the sandbox serves it, and as `svc docs` opens and prints it. */
 import { expect, test } from 'vitest'
+import { readPages } from '#build/docs/pages.ts'
 import { reasonCodes } from '#contract/errors.ts'
 import { startSandbox } from '#sandbox/index.ts'
 import { startTestCli, svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
-import { readPages } from '../../docs/pages.ts'
 
 test('every page is served, with the policy of a page that loads nothing from elsewhere', async () => {
   await using sandbox = await startSandbox()

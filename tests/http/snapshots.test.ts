@@ -41,6 +41,17 @@ describe.each(['memory', 'file'])('a snapshot of a sandbox in %s', (where) => {
     expect((await on.api.accept('evidence.verify')).body.ok).toBe(true)
   })
 
+  test('is restored by several clients at a time, each in its turn', async () => {
+    const { at, database } = options()
+    using _ = at
+    await using on = await stage({ database })
+    await fill(on.api)
+    await save(on.api, 'one')
+    // None waits for another that waits for it: the limit of such a wait would answer 503.
+    await Promise.all(Array.from({ length: 5 }, () => restore(on.api, 'one')))
+    expect(await slots(on.api)).toHaveLength(1)
+  })
+
   test('is listed, replaced only when asked, and deleted', async () => {
     const { at, database } = options()
     using _ = at

@@ -37,7 +37,7 @@ export function unpack(packed?: string): Unpacked {
 
 /** Packs the checkout, built, and returns the archive. */
 function pack(directory: string): string {
-  run('node', ['build.ts', '--if-stale', '--types'], checkout)
+  run('node', ['build/dist.ts', '--if-stale', '--types'], checkout)
   const report = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', directory], checkout)
   return join(directory, nameOf(report))
 }

@@ -22,7 +22,7 @@ export default async function setup({ provide }: TestProject) {
   const newcomer = join(directory, 'newcomer')
   mkdirSync(newcomer)
   writeFileSync(join(newcomer, 'package.json'), JSON.stringify({ name: 'newcomer', private: true }))
-  await run(process.execPath, ['build.ts', '--if-stale', '--types'], checkout)
+  await run(process.execPath, ['build/dist.ts', '--if-stale', '--types'], checkout)
   const packed = await run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', directory], checkout)
   const archive = join(directory, packed.trim().split('\n').at(-1)!)
   await install(newcomer, archive)

@@ -31,7 +31,7 @@ test('the suites provoke every error and every block that docs/renderer.md lists
   const docs = read('docs/renderer.md')
   const codesOf = (from: string, to: string) =>
     [...docs.slice(docs.indexOf(from), docs.indexOf(to)).matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code]) => code!)
-  const suites = ['renderer', 'renderer-turns'].map((name) => read(`fixtures/suites/${name}.yaml`)).join('')
+  const suites = ['renderer', 'renderer-turns'].map((name) => read(`src/qa/suites/${name}.yaml`)).join('')
   const codes = codesOf('### error', '### beacon')
   const reasons = codesOf('### blocked', '## Appearance')
   expect([codes.length, reasons.length]).toEqual([24, 6])

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { FaultDraft } from '#contract/resources/faults.ts'
 import { isObject, type Json } from '#foundation/json.ts'
 import { ExpectedEvent } from '../expect/expectations.ts'
-import { fixtureNames } from '../suite/fixtures.ts'
+import { namesIn } from '../suite/package-files.ts'
 import { Duration, durationMs, orVariable } from '../suite/variables.ts'
 import { type StepContext, stepKind } from './step-kind.ts'
 
@@ -89,7 +89,7 @@ async function removeFault({ control }: StepContext['target'], fault_id: string)
   if (items.some((rule) => rule.fault_id === fault_id)) await control('faults.remove', { fault_id })
 }
 
-const Scenario = z.union([z.enum(['none', ...fixtureNames('scenarios/', '.json')]), z.string().regex(/\{\{/)])
+const Scenario = z.union([z.enum(['none', ...namesIn('fixtures/scenarios/', '.json')]), z.string().regex(/\{\{/)])
 
 export const scenario = stepKind({
   ...common,

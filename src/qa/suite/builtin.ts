@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url'
 import { EncodingError } from '#foundation/encoding.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
 import { expand } from '../run/plan.ts'
-import { fixtureNames, fixturePath } from './fixtures.ts'
 import { loadSuite } from './load.ts'
+import { namesIn, packagePath } from './package-files.ts'
 import { SuiteError, type SuiteProblem, suggestion } from './problems.ts'
 import type { LoadedSuite } from './schema.ts'
 
@@ -14,7 +14,7 @@ const suitesByName: readonly string[] = ['contract-check']
 
 /** Returns the names of the built-in suites that run when none is named. */
 export function builtinNames(): string[] {
-  return fixtureNames('suites/', '.yaml')
+  return namesIn('suites/', '.yaml')
 }
 
 /** Returns the text of a built-in suite. */
@@ -23,7 +23,7 @@ export function builtinText(name: string): string {
 }
 
 function folderOf(name: string): string {
-  return fixturePath(suitesByName.includes(name) ? 'suites/checks/' : 'suites/')
+  return packagePath(suitesByName.includes(name) ? 'suites/checks/' : 'suites/')
 }
 
 /** Loads suites by file or built-in name. Throws SuiteError with everything that is wrong in any of them. */
@@ -90,7 +90,7 @@ export function showText(name: string, resolvePath: (file: string) => string): s
   const [loaded] = loadSuites([suite], resolvePath)
   const text = builtinText(suite)
   if (wanted === '') {
-    const published = pathToFileURL(fixturePath('svc.qa.schema.json')).href
+    const published = pathToFileURL(packagePath('fixtures/svc.qa.schema.json')).href
     const $schema = existsSync(resolvePath(schemaInProject)) ? schemaInProject : published
     return text.replace(/(?<=^# yaml-language-server: \$schema=).*/, () => $schema)
   }

@@ -17,7 +17,7 @@ import {
   totalsOf,
   valueWords,
 } from '../../result.ts'
-import { fixturePath } from '../../suite/fixtures.ts'
+import { packagePath } from '../../suite/package-files.ts'
 import {
   bySuite,
   countsText,
@@ -51,7 +51,7 @@ import { pageScript } from './script.ts'
 /** Returns a run as one self-contained page of HTML. */
 export function pageOf(result: RunResult): string {
   const script = `(${pageScript.toString()})()`
-  const style = readFileSync(fixturePath('qa-report.css'), 'utf8').replace(/\/\*.*?\*\/\s*/gs, '')
+  const style = readFileSync(packagePath('qa-report.css'), 'utf8').replace(/\/\*.*?\*\/\s*/gs, '')
   const policy = [
     "default-src 'none'",
     `style-src '${hashOf(style)}'`,

@@ -1,0 +1,88 @@
+/**
+ * Writes the generated files that are committed: docs/reference.md from the contract, docs/commands.md from the commands,
+ * the tables of rules in docs/qa-observe.md and of settings in docs/guides/settings.md, those of docs/host-pages.md from the
+ * pages of the tests, the first paragraph of every code in docs/codes, the JSON schemas of svc.config.json and of QA suites from
+ * their own. With --check it writes nothing, and exits 1 when one is out of date.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { configFileSchema } from '#cli/settings/schemas.ts'
+import { startFlags } from '#cli/settings/start-options.ts'
+import { settingNames, settingsTable } from '#cli/settings/table.ts'
+import { allPageRules, journalRules } from '#diagnosis/rules/index.ts'
+import { qaSuiteSchema } from '#qa/suite/schema.ts'
+import { groupNames, writeGroup } from './codes.ts'
+import { commandsMarkdown } from './commands.ts'
+import { writeHostPages } from './host-pages.ts'
+import { referenceMarkdown } from './reference.ts'
+
+const renderer = current('renderer.md') ?? ''
+const codes = groupNames.map((group) => [
+  `codes/${group}.md`,
+  writeGroup(group, current(`codes/${group}.md`) ?? '', renderer),
+])
+
+const files: Record<string, string> = {
+  'reference.md': referenceMarkdown(),
+  'commands.md': await commandsMarkdown(),
+  ...Object.fromEntries(codes),
+  'host-pages.md': writeHostPages(current('host-pages.md') ?? ''),
+  'qa-observe.md': withRules(current('qa-observe.md') ?? ''),
+  'guides/settings.md': withSettings(current('guides/settings.md') ?? ''),
+  '../fixtures/svc.config.schema.json': `${JSON.stringify(configFileSchema(), null, 2)}\n`,
+  '../fixtures/svc.qa.schema.json': `${JSON.stringify(qaSuiteSchema(), null, 2)}\n`,
+}
+
+const stale = Object.entries(files).filter(([name, text]) => current(name) !== text)
+
+if (process.argv.includes('--check')) {
+  for (const [name] of stale) console.error(`docs/${name} is out of date. Write it again: npm run docs`)
+  process.exitCode = stale.length === 0 ? 0 : 1
+} else {
+  for (const [name, text] of stale) writeFileSync(location(name), text)
+  console.log(stale.length === 0 ? 'docs are up to date' : `wrote ${stale.map(([name]) => `docs/${name}`).join(', ')}`)
+}
+
+/** Replaces the rows of the two tables of rules, which are under headings of their own. */
+function withRules(text: string): string {
+  const tables = { 'Rules about requests': journalRules, 'Rules about the page': allPageRules }
+  return Object.entries(tables).reduce((written, [heading, rules]) => {
+    const rows = Object.values(rules).map(
+      ({ id, severity, title, costs, fix }) => `| \`${id}\` | ${severity} | ${title} | ${costs} ${fix} |\n`,
+    )
+    return withRows(written, heading, rows)
+  }, text)
+}
+
+/** Replaces the rows of the tables of settings and of the options of `svc start`. */
+function withSettings(text: string): string {
+  const settings = settingNames.map((name) => {
+    const { flag, env, isFileSetting, description } = settingsTable[name]
+    return row([isFileSetting ? `\`${name}\`` : '', flag === null ? '' : `\`${flag}\``, `\`${env}\``, description])
+  })
+  const start = [...startFlags()].map(([name, { flags, description }]) =>
+    row([`\`${name}\``, `\`${flags}\``, description]),
+  )
+  return withRows(withRows(text, 'Flags and variables', settings), 'Start options', start)
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`
+}
+
+/** Replaces the rows of the first table below a heading. */
+function withRows(text: string, heading: string, rows: readonly string[]): string {
+  const table = new RegExp(`(## ${heading}\\n(?:(?![|#]).*\\n)*\\|.*\\n\\|.*\\n)(?:\\|.*\\n)*`)
+  return text.replace(table, (_, head: string) => head + rows.join(''))
+}
+
+function current(name: string): string | null {
+  try {
+    return readFileSync(location(name), 'utf8')
+  } catch {
+    return null
+  }
+}
+
+function location(name: string): URL {
+  return new URL(`../../docs/${name}`, import.meta.url)
+}

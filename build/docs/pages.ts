@@ -1,0 +1,122 @@
+/**
+ * The documentation as data. docs/README.md is its table of contents: the sections are its headings, the pages its links. The
+ * name of a file is its topic, as in `svc docs server` and `/_sandbox/docs/server`. A file of docs/codes holds a group of
+ * codes: each heading of its second level is a page of its own, `errors/key_class`, and the group a list of them.
+ */
+import { readFileSync } from 'node:fs'
+import { basename, dirname, join, normalize } from 'node:path'
+import { exampleOf } from './codes.ts'
+
+export interface Page {
+  /** `server`, `errors/key_class`; `index` is the table of contents. */
+  topic: string
+  title: string
+  /** One sentence, for lists. */
+  summary: string
+  /** The section of the table of contents. */
+  section: string
+  /** The source, relative to docs: links start there. */
+  file: string
+  markdown: string
+}
+
+export interface Link {
+  /** Null for a file that has no page. */
+  topic: string | null
+  /** Without `#`; null for the whole page. */
+  anchor: string | null
+  /** The file that is linked to, relative to docs. */
+  file: string
+}
+
+const folder = join(import.meta.dirname, '../../docs')
+
+export const contentsFile = 'README.md'
+
+/** Reads all pages: those of the table of contents in its order, each group of codes followed by its codes. */
+export function readPages(read: (file: string) => string = readFile): Page[] {
+  const contents = read(contentsFile)
+  const index: Page = {
+    topic: 'index',
+    title: titleOf(contents),
+    summary: 'All pages.',
+    section: '',
+    file: contentsFile,
+    markdown: contents,
+  }
+  const pages = contents
+    .split(/^## /m)
+    .slice(1)
+    .flatMap((part) => {
+      const section = part.split('\n', 1)[0]!
+      return [...part.matchAll(/^- \[[^\]]+\]\(([^)]+\.md)\): (.+)$/gm)].flatMap(([, file, summary]) =>
+        pagesOf(file!, summary!, section, read(file!)),
+      )
+    })
+  return [index, ...pages]
+}
+
+function pagesOf(file: string, summary: string, section: string, markdown: string): Page[] {
+  const topic = topicOf(file)
+  const page = { topic, title: titleOf(markdown), summary, section, file, markdown }
+  if (!isGroup(file)) return [page]
+  const [introduction = '', ...parts] = markdown.split(/^## /m)
+  const codes = parts.map((part) => codePage(page, part))
+  const rows = codes.map(
+    ({ topic: code, title, summary }) => `| [\`${title}\`](#${code.split('/')[1]}) | ${summary} |\n`,
+  )
+  return [{ ...page, markdown: `${introduction}| Code | |\n|---|---|\n${rows.join('')}` }, ...codes]
+}
+
+function codePage(group: Page, part: string): Page {
+  const [code = ''] = part.split('\n', 1)
+  const body = part.slice(code.length).trim()
+  const example = exampleOf(group.topic, code)
+  return {
+    ...group,
+    topic: `${group.topic}/${code}`,
+    title: code,
+    summary: summaryOf(body),
+    markdown: `# ${code}\n\n${body}\n${example === null ? '' : `\n## Response\n\n\`\`\`json\n${example}\n\`\`\`\n`}`,
+  }
+}
+
+/** Returns the first paragraph of the generated blockquote. */
+function summaryOf(body: string): string {
+  return (body.split(/\n>?\n/, 1)[0] ?? '').replace(/^> ?/gm, '').replaceAll('\n', ' ')
+}
+
+function titleOf(markdown: string): string {
+  return /^# (.+)$/m.exec(markdown)?.[1] ?? ''
+}
+
+export function isGroup(file: string): boolean {
+  return dirname(file) === 'codes'
+}
+
+export function topicOf(file: string): string {
+  return file === contentsFile ? 'index' : basename(file, '.md')
+}
+
+/** Returns where a link of a page leads; null when it leads to another site. `files` are those that are pages. */
+export function resolveLink(from: Pick<Page, 'file'>, href: string, files: ReadonlySet<string>): Link | null {
+  if (/^[a-z]+:/.test(href)) return null
+  const [path = '', anchor] = href.split('#')
+  const file = path === '' ? from.file : normalize(join(dirname(from.file), path))
+  if (!files.has(file)) return { topic: null, anchor: anchor ?? null, file }
+  const topic = topicOf(file)
+  if (anchor === undefined) return { topic, anchor: null, file }
+  return isGroup(file) ? { topic: `${topic}/${anchor}`, anchor: null, file } : { topic, anchor, file }
+}
+
+/** Returns the anchor of a heading, as GitHub makes it. */
+export function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replace(/\s/g, '-')
+}
+
+function readFile(file: string): string {
+  return readFileSync(join(folder, file), 'utf8')
+}

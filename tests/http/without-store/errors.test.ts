@@ -1,0 +1,651 @@
+import { connect as openSocket } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import type { Endpoint } from '#contract/endpoint.ts'
+import { contract, type EndpointId, v1 } from '#contract/index.ts'
+import type { Api, Call } from '../call.ts'
+import { activate, asked, beacon, fill, key, liveKey, origin, otherKey, publishable, stage } from '../stage.ts'
+
+const oversized = 'x'.repeat(65_537)
+const text = { 'content-type': 'text/plain' }
+
+async function reasonOf(api: Api, id: EndpointId, call: Call): Promise<string> {
+  return (await api.refuse(id, call)).body.reason_code
+}
+
+function pathsOf(fields: { path: string }[]): string[] {
+  return fields.map(({ path }) => path)
+}
+
+describe('the first failure answers, in one fixed order', () => {
+  test('size, content type, credential, key class, JSON, schema, project, rule: each mistake hides those after it', async () => {
+    await using on = await stage()
+    const wrong = asked({ client_id: 'proj_other', overrides: { allowed_formats: [] } })
+    const cases: [Call, string][] = [
+      [{ raw: oversized, headers: text }, 'payload_too_large'],
+      [{ raw: '{', headers: text }, 'content_type_unsupported'],
+      [{ raw: '{' }, 'credential_missing'],
+      [{ raw: '{', as: 'sk_test_unknown' }, 'key_unknown'],
+      [{ raw: '{', as: publishable }, 'key_class'],
+      [{ raw: '{', as: key, origin }, 'secret_key_in_browser'],
+      [{ raw: '{', as: key }, 'json_malformed'],
+      [{ body: { ...wrong, typo: 1 }, as: key }, 'field_unknown'],
+      [{ body: wrong, as: key }, 'project_mismatch'],
+      [{ body: { ...wrong, client_id: 'proj_demo' }, as: key }, 'formats_empty'],
+    ]
+    for (const [call, reason] of cases) expect(await reasonOf(on.api, 'placements.create', call)).toBe(reason)
+  })
+
+  test('route and method come before size and credential', async () => {
+    await using on = await stage()
+    expect((await on.api.send('POST', '/v1/placement', { raw: oversized })).body).toMatchObject({
+      reason_code: 'not_found',
+    })
+    expect((await on.api.send('PUT', '/v1/placements', { raw: oversized })).body).toMatchObject({
+      reason_code: 'method_not_allowed',
+    })
+  })
+
+  test('the rate comes after the key class and before the body', async () => {
+    await using on = await stage({ rate_limit: '1/min' })
+    expect(await reasonOf(on.api, 'placements.create', { as: key, raw: '{' })).toBe('json_malformed')
+    expect(await reasonOf(on.api, 'placements.create', { as: key, raw: '{' })).toBe('rate_limited')
+    expect(await reasonOf(on.api, 'placements.create', { as: publishable, raw: '{' })).toBe('key_class')
+  })
+
+  test('a refused beacon says first what is wrong with its credential, then with its body, then with its token', async () => {
+    await using on = await stage()
+    const body = { beacon_id: 'beacon-1', asset_token: 'ast_x', event: 'render', occurred_at_ms: 1 }
+    const cases: [Call, string][] = [
+      [{ raw: 'x'.repeat(8193) }, 'payload_too_large'],
+      [{ body: [body] }, 'credential_missing'],
+      [{ body: [body], as: key }, 'batch_not_supported'],
+      [{ body: { ...body, event: 'viewed' }, as: key }, 'schema_invalid'],
+      [{ body, as: key }, 'asset_token_invalid'],
+    ]
+    for (const [call, reason] of cases) expect(await reasonOf(on.api, 'beacons.send', call)).toBe(reason)
+  })
+})
+
+describe('credentials', () => {
+  test('what is missing or unknown is 401, what is of the wrong kind is 403', async () => {
+    await using on = await stage()
+    const filled = await fill(on.api)
+    const call = { params: { slot_id: filled.slot_id } }
+    const cases: [Call, string][] = [
+      [{}, 'credential_missing'],
+      [{ headers: { authorization: '' } }, 'credential_missing'],
+      [{ headers: { authorization: 'Basic c2tfdGVzdDo=' } }, 'credential_missing'],
+      [{ headers: { authorization: key } }, 'credential_missing'],
+      [{ headers: { authorization: 'Bearer' } }, 'credential_missing'],
+      [{ as: 'anything' }, 'key_unknown'],
+      [{ as: 'sk_test_nobody' }, 'key_unknown'],
+      [{ as: 'sk_live_sandbox_demo_' }, 'key_unknown'],
+      [{ as: 'pk_test_nobody' }, 'key_class'],
+      [{ as: publishable }, 'key_class'],
+      [{ as: filled.asset_token }, 'key_class'],
+      [{ as: 'at_x', origin }, 'activation_token_invalid'],
+    ]
+    for (const [credential, reason] of cases) {
+      expect(await reasonOf(on.api, 'decisions.get', { ...call, ...credential })).toBe(reason)
+    }
+    await on.api.accept('decisions.get', { ...call, headers: { authorization: `bearer ${key}` } })
+  })
+
+  test('a bearer that is no key at all gets another message than an unknown key', async () => {
+    await using on = await stage()
+    const call = { params: { slot_id: 'slot_00000000000' } }
+    for (const as of ['undefined', '"sk_test_sandbox_demo"', '$SVC_SECRET_KEY']) {
+      const { message, hint } = (await on.api.refuse('decisions.get', { ...call, as })).body
+      expect(message).toBe('The Authorization header contains neither a key nor a token: secret keys begin with sk_.')
+      expect(hint).toContain('it may be unset (Bearer undefined), quoted, or not expanded')
+    }
+    expect((await on.api.refuse('decisions.get', { ...call, as: 'sk_test_nobody' })).body.message).toBe(
+      'The key is unknown.',
+    )
+  })
+
+  test('every endpoint with a credential asks for it before it reads the body', async () => {
+    await using on = await stage()
+    for (const [id, { credentials, method }] of Object.entries(v1)) {
+      if (credentials.length === 0) continue
+      const params = { slot_id: 'slot_0', client_id: 'proj_demo' }
+      const call = method === 'POST' ? { params, raw: '{' } : { params }
+      expect(await reasonOf(on.api, id as EndpointId, call)).toBe('credential_missing')
+    }
+  })
+
+  test("another project's client_id is refused; its slots and config look unknown", async () => {
+    await using on = await stage()
+    const { slot_id } = await fill(on.api)
+    expect(await reasonOf(on.api, 'placements.create', { as: otherKey, body: asked() })).toBe('project_mismatch')
+    expect(await reasonOf(on.api, 'jobs.create', { as: otherKey, body: { client_id: 'proj_demo' } })).toBe(
+      'project_mismatch',
+    )
+    const consent = { client_id: 'proj_demo', session_id: 's' }
+    expect(await reasonOf(on.api, 'consent.set', { as: otherKey, body: consent })).toBe('project_mismatch')
+    const foreign = await on.api.refuse('decisions.get', { as: otherKey, params: { slot_id } })
+    const unknown = await on.api.refuse('decisions.get', { as: otherKey, params: { slot_id: 'slot_00000000000' } })
+    expect(foreign.status).toBe(404)
+    expect({ ...foreign.body, request_id: '' }).toEqual({ ...unknown.body, request_id: '' })
+    expect(await reasonOf(on.api, 'decisions.get', { as: liveKey, params: { slot_id } })).toBe('not_found')
+    expect(await reasonOf(on.api, 'projects.config', { as: otherKey, params: { client_id: 'proj_demo' } })).toBe(
+      'not_found',
+    )
+  })
+})
+
+describe('paths and methods', () => {
+  test('an unknown path is 404 with a hint, for every method', async () => {
+    await using on = await stage()
+    for (const path of [
+      '/v1',
+      '/v1/',
+      '/v2/placements',
+      '/v1/placements/',
+      '/v1/placements/x',
+      '/nothing',
+      '/v1//jobs',
+    ]) {
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        const { status, body } = await on.api.send(method, path)
+        expect([path, status]).toEqual([path, 404])
+        expect(body).toMatchObject({ error: 'not_found', reason_code: 'not_found' })
+      }
+    }
+  })
+
+  test('repeated slashes and one at the end get the right path as a hint', async () => {
+    await using on = await stage()
+    for (const [path, right] of [
+      ['//v1/placements', '/v1/placements'],
+      ['/v1//placements/?wait_ms=1', '/v1/placements'],
+      ['/v1/decisions/slot_1/', '/v1/decisions/{slot_id}'],
+      ['/_sandbox/info/', '/_sandbox/info'],
+    ] as const) {
+      const { status, body } = await on.api.send('POST', path)
+      expect([status, body]).toMatchObject([
+        404,
+        { hint: `Send it to ${right}: with single slashes and no trailing slash.` },
+      ])
+    }
+    for (const path of ['/v1/nothing/', '/v1/v1/nothing']) {
+      const { body } = await on.api.send('GET', path)
+      expect(body).toMatchObject({ hint: expect.stringContaining('svc contract show') })
+    }
+  })
+
+  test('the version in the base URL and in the path: the hint is to leave it out', async () => {
+    await using on = await stage()
+    for (const [path, right] of [
+      ['/v1/v1/placements', '/v1/placements'],
+      ['/v1//v1/decisions/slot_1', '/v1/decisions/{slot_id}'],
+      ['/v1/_sandbox/info', '/_sandbox/info'],
+    ] as const) {
+      const { status, body } = await on.api.send('POST', path)
+      const hint = `Leave /v1 out of the base URL, and send it to ${right}.`
+      expect([status, body]).toMatchObject([404, { message: 'No such path.', hint }])
+    }
+  })
+
+  test('an unknown query parameter is 400 with its name at every endpoint', async () => {
+    await using on = await stage()
+    const token = await activate(on.api)
+    // A page may add a query to the address of a script or a frame, to name a version of it.
+    const media = ['render.script', 'render.frame']
+    for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
+      // The query of a handshake is its credential: a socket ignores the rest of it.
+      if (media.includes(id) || endpoint.status === 101) continue
+      const isForBrowsers = endpoint.credentials.length > 0 && !endpoint.credentials.includes('secret_key')
+      const call = {
+        ...(endpoint.credentials.length === 0 ? {} : isForBrowsers ? { as: token, origin } : { as: key }),
+        params: Object.fromEntries(Object.keys(endpoint.params?.shape ?? {}).map((name) => [name, 'x'])),
+        query: { surprise: '1' },
+        ...(endpoint.method === 'GET' ? {} : { body: {} }),
+        ...(id === 'sandbox.import' ? { headers: { 'content-type': 'application/gzip' } } : {}),
+      }
+      const { body } = await on.api.refuse(id, call)
+      expect([id, body.reason_code, body.fields.map(({ path }) => path)]).toEqual([id, 'field_unknown', ['surprise']])
+    }
+  })
+
+  test('wait_ms where nothing waits is named, with the endpoints that do', async () => {
+    await using on = await stage()
+    const body = { client_id: 'proj_demo', session_id: 'waits', job_type: 'chat' }
+    for (const call of [{ query: { wait_ms: 5 }, body }, { body: { ...body, wait_ms: 5 } }]) {
+      const refused = await on.api.refuse('jobs.create', { as: key, ...call })
+      expect(refused.body.fields).toEqual([
+        { path: 'wait_ms', message: 'is unknown', expected: expect.stringContaining('GET /v1/decisions/{slot_id}') },
+      ])
+    }
+  })
+
+  test('an unknown field comes with the one that was probably meant', async () => {
+    await using on = await stage()
+    const { fields } = (
+      await on.api.refuse('placements.create', {
+        as: key,
+        body: {
+          ...{ clientId: 'proj_demo', sesion_id: 's1', job_type: 'chat', allowedFormats: ['banner'], colour: 'red' },
+          slot_hint: { maxWidth: 300 },
+        },
+      })
+    ).body
+    const unknown = fields.filter(({ message }) => message === 'is unknown')
+    expect(unknown.map(({ path, expected }) => [path, expected])).toEqual([
+      ['slot_hint.maxWidth', 'the field slot_hint.max_width'],
+      ['clientId', 'the field client_id'],
+      ['sesion_id', 'the field session_id'],
+      ['allowedFormats', 'the field overrides.allowed_formats'],
+      ['colour', 'no field of this name; svc contract show lists the known ones'],
+    ])
+  })
+
+  test('an unknown event of a beacon comes with the one that was probably meant', async () => {
+    await using on = await stage()
+    const meant = async (event: unknown) => {
+      const body = { beacon_id: 'bcn_00000001', asset_token: 'ast_x', event, occurred_at_ms: 1 }
+      const { fields } = (await on.api.refuse('beacons.send', { as: key, body })).body
+      return /^one of render, visible, .*, dismissed(?:; probably (.*))?$/.exec(fields[0]?.expected ?? '')?.[1]
+    }
+    for (const [wrong, right] of Object.entries({
+      impression: 'render',
+      viewable_impression: 'visible',
+      Viewable: 'visible',
+      clik: 'click',
+      sale: undefined,
+      constructor: undefined,
+    }))
+      expect(await meant(wrong), wrong).toBe(right)
+    expect(await meant(7)).toBeUndefined()
+  })
+
+  test('a path that exists says which methods it takes', async () => {
+    await using on = await stage()
+    const cases: [string, string, string][] = [
+      ['GET', '/v1/placements', 'POST, OPTIONS'],
+      ['DELETE', '/v1/jobs', 'POST, OPTIONS'],
+      ['POST', '/v1/decisions/slot_1', 'GET, HEAD, OPTIONS'],
+      ['PATCH', '/v1/projects/proj_demo/config', 'GET, HEAD, OPTIONS'],
+      ['POST', '/v1/render.js', 'GET, HEAD, OPTIONS'],
+      ['POST', '/v1/render/ast_1', 'GET, HEAD, OPTIONS'],
+      ['PROPFIND', '/v1/beacons', 'POST, OPTIONS'],
+      ['POST', '/v1/test-assets/banner', 'GET, HEAD, OPTIONS'],
+    ]
+    for (const [method, path, allow] of cases) {
+      const { status, headers, body } = await on.api.send(method, path)
+      expect([path, status, headers.allow]).toEqual([path, 405, allow])
+      const others = allow.replace(', OPTIONS', '').replace(', ', ' or ')
+      expect(body).toMatchObject({ error: 'method_not_allowed', hint: `Use ${others} here.` })
+    }
+  })
+
+  test('a path that is not well-formed is 400', async () => {
+    await using on = await stage()
+    expect((await on.api.send('GET', '/v1/render/%zz')).body).toMatchObject({ reason_code: 'http_malformed' })
+  })
+})
+
+describe('bodies', () => {
+  test('over the limit is 413, whether the length is announced or not', async () => {
+    await using on = await stage()
+    const padded = (length: number) => {
+      const body = JSON.stringify(asked())
+      return body.replace(/}$/, `${' '.repeat(length - body.length)}}`)
+    }
+    for (const chunked of [false, true]) {
+      await on.api.accept('placements.create', { as: key, raw: padded(65_536), chunked })
+      const { status, body } = await on.api.refuse('placements.create', { as: key, raw: padded(65_537), chunked })
+      expect([status, body.error]).toEqual([413, 'payload_too_large'])
+    }
+    const filled = await fill(on.api)
+    const small = JSON.stringify(beacon(on.clock, filled, 'render'))
+    const at = (length: number) => small.replace(/}$/, `${' '.repeat(length - small.length)}}`)
+    expect(await reasonOf(on.api, 'beacons.send', { as: key, raw: at(8_193) })).toBe('payload_too_large')
+    await on.api.accept('beacons.send', { as: key, raw: at(8_192) })
+  })
+
+  test('a non-empty body needs Content-Type application/json; parameters of it do not matter', async () => {
+    await using on = await stage()
+    const raw = JSON.stringify(asked())
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'text/json',
+      'application/jsonp',
+      '',
+      undefined,
+    ]) {
+      const { status, body } = await on.api.refuse('placements.create', {
+        as: key,
+        raw,
+        headers: { 'content-type': type },
+      })
+      expect([type, status, body.error]).toEqual([type, 415, 'unsupported_media_type'])
+    }
+    for (const type of ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/json;charset="UTF-8"']) {
+      await on.api.accept('placements.create', { as: key, raw, headers: { 'content-type': type } })
+    }
+  })
+
+  test('a Content-Encoding other than identity is 415 and named', async () => {
+    await using on = await stage()
+    const body = asked()
+    const { status, body: error } = await on.api.refuse('placements.create', {
+      as: key,
+      body,
+      headers: { 'content-encoding': 'gzip' },
+    })
+    expect([status, error.message]).toEqual([415, 'The Content-Encoding gzip is not supported.'])
+    await on.api.accept('placements.create', { as: key, body, headers: { 'content-encoding': 'identity' } })
+  })
+
+  test('an empty body is said to be empty, with or without a Content-Type', async () => {
+    await using on = await stage()
+    for (const call of [{}, { raw: '' }, { raw: '', headers: text }, { raw: ' \n' }]) {
+      expect(await reasonOf(on.api, 'placements.create', { as: key, ...call })).toBe('body_empty')
+    }
+  })
+
+  test('what is not JSON is 400', async () => {
+    await using on = await stage()
+    const bad = [
+      '{',
+      "{'client_id':1}",
+      '{"client_id":"proj_demo",}',
+      'undefined',
+      '\uFEFF{}',
+      '{"a":NaN}',
+      'client_id=1',
+    ]
+    for (const raw of [...bad, Buffer.from([0x7b, 0xff, 0xfe, 0x7d]), '['.repeat(30_000)]) {
+      expect(await reasonOf(on.api, 'placements.create', { as: key, raw })).toBe('json_malformed')
+    }
+  })
+
+  test('the place of the mistake is named, and the text around it is not quoted', async () => {
+    await using on = await stage()
+    const messageOf = async (raw: string | Buffer) =>
+      (await on.api.refuse('placements.create', { as: key, raw })).body.message
+    expect(await messageOf('{"client_id": "proj_demo",}')).toBe(
+      'The body is not JSON. Line 1, column 27: There is a comma before }: remove it.',
+    )
+    expect(await messageOf('{\n "topic": sk_test_secret }')).toBe(
+      'The body is not JSON. Line 2, column 11: This is not a JSON value. Text must be in double quotes.',
+    )
+    expect(await messageOf(Buffer.from([0x7b, 0xff, 0x7d]))).toBe('The body is not UTF-8, at byte offset 1.')
+  })
+
+  test('a byte order mark, and the limit of the endpoint, are named', async () => {
+    await using on = await stage()
+    const refused = async (raw: string, id: 'placements.create' | 'beacons.send' = 'placements.create') =>
+      (await on.api.refuse(id, { as: key, raw })).body
+    const mark = await refused(`\uFEFF${JSON.stringify(asked())}`)
+    expect(`${mark.message} ${mark.hint}`).toMatch(/byte order mark.*without a byte order mark/)
+    expect((await refused('x'.repeat(8_193), 'beacons.send')).hint).toContain('8192')
+    expect((await refused('x'.repeat(65_537))).hint).toContain('65536')
+  })
+
+  test('a prompt as a list of messages gets a message that says what a prompt is', async () => {
+    await using on = await stage()
+    const fieldsOf = async (prompt: unknown) => {
+      const { fields } = (await on.api.refuse('placements.create', { as: key, body: asked({ prompt }) })).body
+      return fields
+    }
+    const expected = expect.stringMatching(/\{ topic, text \} or a string/)
+    expect(await fieldsOf([{ role: 'user', content: 'tea' }])).toMatchObject([{ path: 'prompt', expected }])
+    const { fields } = (await on.api.refuse('placements.create', { as: key, body: asked({ session_id: null }) })).body
+    expect(fields).toMatchObject([{ path: 'session_id', message: 'is null' }])
+  })
+
+  test('a null that cannot be left out is named', async () => {
+    await using on = await stage()
+    const messageOf = async (raw: string) => {
+      const { fields } = (await on.api.refuse('placements.create', { as: key, raw })).body
+      return fields?.map(({ path, message }) => `${path} ${message}`)
+    }
+    const given = (extra: Record<string, unknown>) => JSON.stringify(asked(extra))
+    expect(await messageOf('null')).toEqual([' is null'])
+    expect(await messageOf(given({ job_type: null }))).toEqual(['job_type is null'])
+    expect(await messageOf(given({ overrides: { allowed_formats: [null] } }))).toEqual([
+      'overrides.allowed_formats.0 is null',
+    ])
+  })
+
+  test('a limit of one is one character', async () => {
+    await using on = await stage()
+    const body = { beacon_id: 'beacon-0001', asset_token: '', event: 'render', occurred_at_ms: on.clock.now() }
+    const { fields } = (await on.api.refuse('beacons.send', { as: key, body })).body
+    expect(fields).toMatchObject([{ path: 'asset_token', expected: 'at least 1 character' }])
+  })
+
+  test('what a pattern expects follows the word expected', async () => {
+    await using on = await stage()
+    const body = { beacon_id: 'a b', asset_token: 'ast_', event: 'render', occurred_at_ms: on.clock.now() }
+    const { fields } = (await on.api.refuse('beacons.send', { as: key, body })).body
+    expect(fields).toMatchObject([{ path: 'beacon_id', expected: '8 to 128 characters of A-Z, a-z, 0-9 and . _ : -' }])
+  })
+
+  test('JSON that is no object is 400 at every endpoint that takes a body', async () => {
+    await using on = await stage()
+    for (const raw of ['null', '[]', '"text"', '5', 'true']) {
+      for (const id of ['placements.create', 'jobs.create', 'consent.set'] as const) {
+        expect(await reasonOf(on.api, id, { as: key, raw })).toBe('schema_invalid')
+      }
+      const reason = raw === '[]' ? 'batch_not_supported' : 'schema_invalid'
+      expect(await reasonOf(on.api, 'beacons.send', { as: key, raw })).toBe(reason)
+      const { status } = await on.api.refuse('browser.activate', { origin, raw })
+      expect(status).toBe(400)
+    }
+  })
+})
+
+describe('fields', () => {
+  test('an unknown field is named by its path, at every level', async () => {
+    await using on = await stage()
+    const placements: [Record<string, unknown>, string][] = [
+      [{ typo: 1 }, 'typo'],
+      [{ prompt: { topic: 'tea', txt: '' } }, 'prompt.txt'],
+      [{ slot_hint: { max_widht: 1 } }, 'slot_hint.max_widht'],
+      [{ overrides: { allowed_format: [] } }, 'overrides.allowed_format'],
+      [{ overrides: { bidfloors: { video: 1 } } }, 'overrides.bidfloors.video'],
+      [{ overrides: { publisher: { name: 'a' } } }, 'overrides.publisher.name'],
+      [{ overrides: { frequency_cap: { day: 1 } } }, 'overrides.frequency_cap.day'],
+      [{ consent: { ads: true } }, 'consent.ads'],
+    ]
+    for (const [more, path] of placements) {
+      const { body } = await on.api.refuse('placements.create', { as: key, body: asked(more) })
+      expect([body.reason_code, pathsOf(body.fields)]).toEqual(['field_unknown', [path]])
+    }
+    const others: [EndpointId, Call, string][] = [
+      ['jobs.create', { body: { client_id: 'proj_demo', test_outcome: 'no_fill' } }, 'test_outcome'],
+      ['jobs.create', { body: { client_id: 'proj_demo', context: { session: 1 } } }, 'context.session'],
+      ['consent.set', { body: { client_id: 'proj_demo', session_id: 's', ttl: 1 } }, 'ttl'],
+      ['decisions.get', { params: { slot_id: 'slot_1' }, query: { wait: 1 } }, 'wait'],
+      ['projects.config', { params: { client_id: 'proj_demo' }, query: { v: 1 } }, 'v'],
+      ['placements.create', { query: { wait: 1 }, body: asked() }, 'wait'],
+    ]
+    for (const [id, call, path] of others) {
+      const { body } = await on.api.refuse(id, { as: key, ...call })
+      expect([id, body.reason_code, pathsOf(body.fields)]).toEqual([id, 'field_unknown', [path]])
+    }
+    const filled = await fill(on.api)
+    const more = { measurements: { ratio: 1 } }
+    const refused = await on.api.refuse('beacons.send', { as: key, body: beacon(on.clock, filled, 'render', more) })
+    expect([refused.body.reason_code, pathsOf(refused.body.fields)]).toEqual(['field_unknown', ['measurements.ratio']])
+  })
+
+  test('a member called __proto__ is unknown everywhere, even where any member is kept', async () => {
+    await using on = await stage()
+    const filled = await fill(on.api)
+    const render = beacon(on.clock, filled, 'render', { metadata: { deep: [{ X: 1 }] } })
+    const consent = { client_id: 'proj_demo', session_id: 's', purposes: { X: true } }
+    const cases: [EndpointId, unknown, string][] = [
+      ['placements.create', { ...asked(), X: 1 }, '__proto__'],
+      ['placements.create', asked({ overrides: { targeting: { X: { a: 1 } } } }), 'overrides.targeting.__proto__'],
+      ['consent.set', consent, 'purposes.__proto__'],
+      ['beacons.send', render, 'metadata.deep.0.__proto__'],
+    ]
+    for (const name of ['__proto__', '\\u005f_proto__']) {
+      for (const [id, body, path] of cases) {
+        const raw = JSON.stringify(body).replace('"X"', `"${name}"`)
+        const refused = await on.api.refuse(id, { as: key, raw })
+        expect([refused.body.reason_code, pathsOf(refused.body.fields)]).toEqual(['field_unknown', [path]])
+      }
+    }
+  })
+
+  test('all that is wrong is listed at once, with what would be right', async () => {
+    await using on = await stage()
+    const { body } = await on.api.refuse('placements.create', {
+      as: key,
+      body: { client_id: 'demo', job_type: 'video', slot_hint: { max_width: 0 }, wait_ms: 1.5 },
+    })
+    expect(body.reason_code).toBe('schema_invalid')
+    expect(pathsOf(body.fields).sort()).toEqual([
+      'client_id',
+      'job_type',
+      'session_id',
+      'slot_hint.max_width',
+      'wait_ms',
+    ])
+    expect(body.fields.find(({ path }) => path === 'job_type')).toEqual({
+      path: 'job_type',
+      message: 'is not one of the allowed values',
+      expected: 'one of chat, code, image, voice, agent',
+    })
+    for (const { message, expected } of body.fields) expect([message, expected]).not.toContain('')
+  })
+
+  test('a field that is left out is missing, whatever it would have to be', async () => {
+    await using on = await stage()
+    for (const [id, path] of [
+      ['placements.create', 'job_type'],
+      ['beacons.send', 'event'],
+    ] as const) {
+      const { body } = await on.api.refuse(id, { as: key, body: {} })
+      const field = body.fields.find((each) => each.path === path)!
+      expect([field.message, field.expected.slice(0, 6)]).toEqual(['is missing', 'one of'])
+    }
+  })
+
+  test('members of a job are named as they were sent, whichever shape the job came in', async () => {
+    await using on = await stage()
+    const flat = { client_id: 'proj_demo', slot_config: { allowed_formats: [] } }
+    const browser = { contract_version: 'a/v1', context: { client_id: 'proj_demo' } }
+    const cases: [unknown, string, string][] = [
+      [{ client_id: 'proj_demo', slots_requested: 5 }, 'slots_requested_out_of_range', 'slots_requested'],
+      [flat, 'formats_empty', 'slot_config.allowed_formats'],
+      [
+        { ...browser, job: { job_type: 'chat', slots_requested: 0 } },
+        'slots_requested_out_of_range',
+        'job.slots_requested',
+      ],
+      [
+        {
+          ...browser,
+          job: { job_type: 'chat' },
+          slot_config: { allowed_formats: ['clip'], native_template_id: 'card' },
+        },
+        'format_combination_unsupported',
+        'slot_config.native_template_id',
+      ],
+    ]
+    for (const [job, reason, path] of cases) {
+      const { body } = await on.api.refuse('jobs.create', { as: key, body: job })
+      expect([body.reason_code, pathsOf(body.fields)]).toEqual([reason, [path]])
+    }
+  })
+
+  test('limits of text, topic and session are as stated', async () => {
+    await using on = await stage()
+    const cases: [Record<string, unknown>, boolean][] = [
+      [{ prompt: 'x'.repeat(8000) }, true],
+      [{ prompt: 'x'.repeat(8001) }, false],
+      [{ prompt: { text: 'x'.repeat(8001) } }, false],
+      [{ prompt: { topic: 'x'.repeat(200) } }, true],
+      [{ prompt: { topic: 'x'.repeat(201) } }, false],
+      [{ prompt: 5 }, false],
+      [{ session_id: 'aZ9._:-' }, true],
+      [{ session_id: 'x'.repeat(256) }, true],
+      [{ session_id: 'x'.repeat(257) }, false],
+      [{ session_id: '' }, false],
+      [{ session_id: 'a\tb' }, false],
+      [{ slot_hint: { max_width: 4097 } }, false],
+      [{ slot_hint: { position: 'top' } }, false],
+    ]
+    for (const [more, isFine] of cases) {
+      const call = { as: key, body: asked(more) }
+      if (isFine) await on.api.accept('placements.create', call)
+      else expect(await reasonOf(on.api, 'placements.create', call)).toBe('schema_invalid')
+    }
+  })
+
+  test('a lone surrogate in a text is the caller mistake, never a failure of ours', async () => {
+    await using on = await stage()
+    const filled = await fill(on.api)
+    const raw = JSON.stringify(beacon(on.clock, filled, 'render')).replace('{', '{"metadata":{"a":"\\ud800"},')
+    const { status } = await on.api.refuse('beacons.send', { as: key, raw })
+    expect(status).toBe(400)
+    const consent = { client_id: 'proj_demo', session_id: 's', tcf_string: 'tcf' }
+    const withSurrogate = JSON.stringify(consent).replace('tcf"}', '\\ud800"}')
+    expect((await on.api.send('POST', '/v1/consent', { as: key, raw: withSurrogate })).status).toBeLessThan(500)
+  })
+
+  test('nothing secret that was sent is echoed', async () => {
+    await using on = await stage()
+    const token = await activate(on.api)
+    const secret = 'sk_live_do_not_echo_me'
+    const calls: [EndpointId, Call][] = [
+      ['placements.create', { as: secret, body: asked() }],
+      ['placements.create', { as: key, body: asked({ [secret]: 1 }) }],
+      ['placements.create', { as: key, body: asked({ job_type: secret }) }],
+      ['browser.activate', { origin, body: { publishable_key: secret } }],
+      ['beacons.send', { as: key, body: { asset_token: token, event: secret } }],
+      ['decisions.get', { as: key, params: { slot_id: token } }],
+    ]
+    for (const [id, call] of calls) {
+      const { text: answered } = await on.api.refuse(id, call)
+      expect(answered).not.toContain(secret)
+      expect(answered).not.toContain(token.slice(-43))
+    }
+  })
+})
+
+describe('what is hardly HTTP', () => {
+  function bytes(port: number, sent: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      let received = ''
+      const socket = openSocket(port, '127.0.0.1', () => socket.write(sent))
+      socket.on('data', (chunk) => {
+        received += String(chunk)
+        if (received.includes('\r\n\r\n') && /\}$/.test(received)) socket.end()
+      })
+      socket.on('close', () => resolve(received))
+      socket.on('error', reject)
+    })
+  }
+
+  test('broken requests get an error body and the connection is closed', async () => {
+    await using on = await stage()
+    const head = `x-big: ${'x'.repeat(20_000)}\r\n`
+    for (const sent of ['nonsense\r\n\r\n', `GET /v1/render.js HTTP/1.1\r\nhost: localhost\r\n${head}\r\n`]) {
+      const answer = await bytes(on.sandbox.port, sent)
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+      expect(answer).toContain('"reason_code":"http_malformed"')
+      expect(answer).toMatch(/x-request-id: req_/)
+    }
+  })
+
+  test('an expectation that nobody knows is not met, and the request is answered', async () => {
+    await using on = await stage()
+    const sent = 'GET /v1/nothing HTTP/1.1\r\nhost: localhost\r\nexpect: miracles\r\nconnection: close\r\n\r\n'
+    expect(await bytes(on.sandbox.port, sent)).toMatch(/^HTTP\/1\.1 404 .*"reason_code":"not_found"/s)
+  })
+
+  test('a request without a Host is 400', async () => {
+    await using on = await stage()
+    const answer = await bytes(on.sandbox.port, 'GET /v1/render.js HTTP/1.1\r\nconnection: close\r\n\r\n')
+    expect(answer).toMatch(/^HTTP\/1\.1 400 .*"message":"The request has no Host header\."/s)
+    expect(answer).toContain('"reason_code":"http_malformed"')
+  })
+})

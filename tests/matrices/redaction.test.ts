@@ -1,0 +1,10 @@
+/** No key, no token and no prompt text stays anywhere, whatever the place of a request it was put in: the whole matrix. */
+import { expect, test } from 'vitest'
+import { leaks } from '#tests/reliability/secret-cases.ts'
+
+test('no secret and no prompt text is stored or sent on, from any place of any request', async () => {
+  const { tried, found } = await leaks(1)
+  console.log(`${tried} cases of secrets and prompt text tried`)
+  expect(tried).toBeGreaterThan(100)
+  expect(found).toEqual([])
+})

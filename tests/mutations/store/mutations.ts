@@ -1,0 +1,404 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts of source code, not templates
+/** Faults that are put into the store, by adapter, each with the rule of store-rules.ts that must notice it. */
+import type { Edit } from '../mutation.ts'
+import type { StoreRuleName } from './rules.ts'
+
+export interface StoreMutation extends Edit {
+  noticed_by: StoreRuleName
+}
+
+export const adapters = ['sqlite', 'postgres'] as const
+export type Adapter = (typeof adapters)[number]
+
+const once = 'a beacon_id counts once for its slot, and not for one that is gone'
+const consent = 'a consent is written only onto the record that was read'
+const chain = 'the evidence of a project is one chain, also after a write that fails'
+const nothing = 'a write that fails leaves nothing'
+const caps = 'the last fill that a cap leaves is made once'
+const pending = 'a pending decision is bound once'
+const events = 'events are numbered without a gap, in the same order on every node'
+const report = 'a report counts what is in its scope, each beacon once'
+const laterReport = 'a report that goes on from an earlier one is that of all beacons'
+const settings = 'settings are written only onto the revision that was read'
+const origin = 'a beacon token is bound to the origin of its first beacon'
+const claim = 'an attempt of a callback belongs to one node while its lease lasts'
+
+const compared =
+  'if (present?.revision !== expected?.revision || present?.updated_at_ms !== expected?.updated_at_ms) return null'
+const comparedByRevision = 'if (present?.revision !== expected?.revision) return null'
+const ofProject = "filter.add('job.project_id = ?', project_id)"
+
+export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>> = {
+  sqlite: [
+    {
+      name: 'beacon_without_slot',
+      wrong: 'A beacon is stored after a reset has removed its slot.',
+      noticed_by: once,
+      file: 'sandbox/store/sqlite/beacons.ts',
+      from: 'if (placements.find(beacon.slot_id) === null) return false',
+      to: '',
+    },
+    {
+      name: 'beacon_twice',
+      wrong: 'A beacon that the slot has gets evidence again.',
+      noticed_by: once,
+      file: 'sandbox/store/sqlite/beacons.ts',
+      from: 'if (result.changes === 0) return false',
+      to: '',
+    },
+    {
+      name: 'consent_not_compared',
+      wrong: 'A consent is written onto whatever record is the newest.',
+      noticed_by: consent,
+      file: 'sandbox/store/sqlite/consent.ts',
+      from: compared,
+      to: '',
+    },
+    {
+      name: 'consent_compared_by_revision',
+      wrong: 'A renewal that another request has made is not noticed.',
+      noticed_by: consent,
+      file: 'sandbox/store/sqlite/consent.ts',
+      from: compared,
+      to: comparedByRevision,
+    },
+    {
+      name: 'consent_stays_cached',
+      wrong: 'The newest consent of a session stays cached when it is written.',
+      noticed_by: consent,
+      file: 'sandbox/store/sqlite/consent.ts',
+      from: '    newest.delete(session)\n',
+      to: '',
+    },
+    {
+      name: 'evidence_without_previous_hash',
+      wrong: 'The hash of an entry does not depend on the one before it.',
+      noticed_by: chain,
+      file: 'sandbox/store/sqlite/evidence.ts',
+      from: 'chainHash(head.hash,',
+      to: 'chainHash(genesis,',
+    },
+    {
+      name: 'evidence_skips_a_number',
+      wrong: 'Evidence is numbered with gaps.',
+      noticed_by: chain,
+      file: 'sandbox/store/sqlite/evidence.ts',
+      from: 'const seq = head.seq + 1',
+      to: 'const seq = head.seq + 2',
+    },
+    {
+      name: 'evidence_head_survives_a_rollback',
+      wrong: 'The chain goes on after an entry that was rolled back.',
+      noticed_by: chain,
+      file: 'sandbox/store/sqlite/index.ts',
+      from: '[projects, consent, placements, beacons, evidence]',
+      to: '[projects, consent, placements, beacons]',
+    },
+    {
+      name: 'failed_write_stays',
+      wrong: 'What a write has stored before it fails stays.',
+      noticed_by: nothing,
+      file: 'sandbox/store/sqlite/group-commit.ts',
+      from: '      rollbackTo.run()\n',
+      to: '',
+    },
+    {
+      name: 'cap_off_by_one',
+      wrong: 'A cap permits one fill more.',
+      noticed_by: caps,
+      file: 'sandbox/store/sqlite/placements.ts',
+      from: 'countFills(cap, cap.since_ms, cap.most) + fills <= cap.most',
+      to: 'countFills(cap, cap.since_ms, cap.most + 1) + fills <= cap.most + 1',
+    },
+    {
+      name: 'interval_not_guarded',
+      wrong: 'Of two prompts at once both are filled, whatever the interval.',
+      noticed_by: caps,
+      file: 'sandbox/store/sqlite/placements.ts',
+      from: '? !filledWithin(cap)',
+      to: '? true',
+    },
+    {
+      name: 'decided_twice',
+      wrong: 'A decision replaces the one that a slot has.',
+      noticed_by: pending,
+      file: 'sandbox/store/sqlite/placements.ts',
+      from: 'WHERE id = ? AND decided_at_ms IS NULL`',
+      to: 'WHERE id = ?`',
+    },
+    {
+      name: 'event_numbers_with_gaps',
+      wrong: 'Events are numbered by two.',
+      noticed_by: events,
+      file: 'sandbox/store/sqlite/events.ts',
+      from: 'insert.run(++lastSeq,',
+      to: 'insert.run((lastSeq += 2),',
+    },
+    {
+      name: 'event_number_survives_a_rollback',
+      wrong: 'A number is left out when a write fails.',
+      noticed_by: events,
+      file: 'sandbox/store/sqlite/index.ts',
+      from: '      clearCaches()\n      events.reload()\n',
+      to: '      clearCaches()\n',
+    },
+    {
+      name: 'report_of_all_projects',
+      wrong: 'A report of one project counts the beacons of all.',
+      noticed_by: report,
+      file: 'sandbox/store/sqlite/billing.ts',
+      from: ofProject,
+      to: '',
+    },
+    {
+      name: 'unaccepted_counted_once',
+      wrong: 'A report counts each reason once.',
+      noticed_by: report,
+      file: 'sandbox/store/sqlite/billing.ts',
+      from: 'countUnaccepted(progress.counts, reason_code, count)',
+      to: 'countUnaccepted(progress.counts, reason_code, 1)',
+    },
+    {
+      name: 'slot_counted_twice',
+      wrong: 'A slot with a new beacon is counted beside what it was.',
+      noticed_by: laterReport,
+      file: 'sandbox/store/billing.ts',
+      from: 'countSlot(counts, {}, rules, slot, before, -1)',
+      to: '',
+    },
+    {
+      name: 'report_of_old_beacons',
+      wrong: 'A report leaves out slots with new beacons that it has counted before.',
+      noticed_by: laterReport,
+      file: 'sandbox/store/sqlite/billing.ts',
+      from: 'id > progress.slot_id ? undefined : find(id)',
+      to: 'undefined as ReturnType<typeof find>',
+    },
+    {
+      name: 'report_of_old_rules',
+      wrong: 'A report goes on from one that was judged by other settings.',
+      noticed_by: laterReport,
+      file: 'sandbox/store/billing.ts',
+      from: ' && areStill(kept.rules, rules)',
+      to: '',
+    },
+    {
+      name: 'settings_not_compared',
+      wrong: 'Settings that were changed meanwhile are overwritten.',
+      noticed_by: settings,
+      file: 'sandbox/store/sqlite/projects.ts',
+      from: 'AND config_revision = ?',
+      to: 'AND config_revision >= ?',
+    },
+    {
+      name: 'origin_moves',
+      wrong: 'A beacon token is bound to the origin of its last beacon.',
+      noticed_by: origin,
+      file: 'sandbox/store/sqlite/projects.ts',
+      from: 'OR origin = ?)',
+      to: 'OR origin <> ?)',
+    },
+  ],
+  postgres: [
+    {
+      name: 'beacon_not_looked_for',
+      wrong: 'A beacon that the slot has is refused with an error, not taken as a duplicate.',
+      noticed_by: once,
+      file: 'sandbox/store/postgres/batch.ts',
+      from: 'this.loaded.beaconIds.has(name) || ',
+      to: '',
+    },
+    {
+      name: 'consent_not_compared',
+      wrong: 'A consent is written onto whatever record is the newest.',
+      noticed_by: consent,
+      file: 'sandbox/store/postgres/consent.ts',
+      from: compared,
+      to: '',
+    },
+    {
+      name: 'consent_compared_by_revision',
+      wrong: 'A renewal that another request has made is not noticed.',
+      noticed_by: consent,
+      file: 'sandbox/store/postgres/consent.ts',
+      from: compared,
+      to: comparedByRevision,
+    },
+    {
+      name: 'consent_of_the_batch_unseen',
+      wrong: 'A write does not see the consent of one before it in the same transaction.',
+      noticed_by: consent,
+      file: 'sandbox/store/postgres/consent.ts',
+      from: '  batch.setNewestConsent(consent, record)\n',
+      to: '',
+    },
+    {
+      name: 'evidence_without_previous_hash',
+      wrong: 'The hash of an entry does not depend on the one before it.',
+      noticed_by: chain,
+      file: 'sandbox/store/postgres/batch.ts',
+      from: 'chainHash(head.hash,',
+      to: 'chainHash(genesis,',
+    },
+    {
+      name: 'evidence_skips_a_number',
+      wrong: 'Evidence is numbered with gaps.',
+      noticed_by: chain,
+      file: 'sandbox/store/postgres/batch.ts',
+      from: 'const seq = head.seq + 1',
+      to: 'const seq = head.seq + 2',
+    },
+    {
+      name: 'evidence_of_the_batch_unseen',
+      wrong: 'An entry does not follow the one before it in the same transaction.',
+      noticed_by: chain,
+      file: 'sandbox/store/postgres/batch.ts',
+      from: 'this.heads.get(project_id) ?? this.loaded.heads.get(project_id)',
+      to: 'this.loaded.heads.get(project_id)',
+    },
+    {
+      name: 'chain_not_locked',
+      wrong: 'Two nodes append to a chain at the same time.',
+      noticed_by: chain,
+      file: 'sandbox/store/postgres/batch.ts',
+      from: 'ORDER BY project_id FOR UPDATE`',
+      to: 'ORDER BY project_id`',
+    },
+    {
+      name: 'failed_write_stays',
+      wrong: 'What a write has added before it fails is stored with the others.',
+      noticed_by: nothing,
+      file: 'sandbox/store/postgres/group-commit.ts',
+      from: '          failures.set(pending, error)\n          return true',
+      to: '          resolves.push(() => pending.reject(error))\n          return false',
+    },
+    {
+      name: 'cap_ignores_the_batch',
+      wrong: 'Fills of one transaction do not count towards its caps.',
+      noticed_by: caps,
+      file: 'sandbox/store/postgres/batch.ts',
+      from: '+ more.length + fills <= most',
+      to: '+ fills <= most',
+    },
+    {
+      name: 'interval_ignores_the_batch',
+      wrong: 'Of two prompts in one transaction both are filled, whatever the interval.',
+      noticed_by: caps,
+      file: 'sandbox/store/postgres/batch.ts',
+      from: 'for (const { id } of ofSession) near.set(id, false)',
+      to: '',
+    },
+    {
+      name: 'cap_counts_no_bound_fill',
+      wrong: 'A pending decision is bound although its cap is reached.',
+      noticed_by: caps,
+      file: 'sandbox/store/postgres/placements.ts',
+      from: "if (isFill && !caps.every((cap) => batch.permits(cap, 1))) return 'capped'",
+      to: '',
+    },
+    {
+      name: 'decided_twice',
+      wrong: 'A decision replaces the one that a slot has.',
+      noticed_by: pending,
+      file: 'sandbox/store/postgres/placements.ts',
+      from: "if (slot.decided_at_ms !== null) return 'decided'",
+      to: '',
+    },
+    {
+      name: 'decision_of_the_batch_unseen',
+      wrong: 'A slot is decided twice in one transaction.',
+      noticed_by: pending,
+      file: 'sandbox/store/postgres/placements.ts',
+      from: '        batch.setSlot({ ...slot, decided_at_ms })\n',
+      to: '',
+    },
+    {
+      name: 'event_numbers_shifted',
+      wrong: 'Events are numbered from the last number of their transaction on.',
+      noticed_by: events,
+      file: 'sandbox/store/postgres/head.ts',
+      from: 'SELECT moved.last_seq - $1::bigint + new.seq',
+      to: 'SELECT moved.last_seq + new.seq',
+    },
+    {
+      name: 'event_numbers_with_gaps',
+      wrong: 'Each transaction leaves a number out.',
+      noticed_by: events,
+      file: 'sandbox/store/postgres/head.ts',
+      from: 'SET last_seq = last_seq + $1,',
+      to: 'SET last_seq = last_seq + $1 + 1,',
+    },
+    {
+      name: 'report_of_all_projects',
+      wrong: 'A report of one project counts the beacons of all.',
+      noticed_by: report,
+      file: 'sandbox/store/postgres/billing.ts',
+      from: ofProject,
+      to: '',
+    },
+    {
+      name: 'unaccepted_counted_once',
+      wrong: 'A report counts each reason once.',
+      noticed_by: report,
+      file: 'sandbox/store/postgres/billing.ts',
+      from: 'countUnaccepted(counts, reason_code, count)',
+      to: 'countUnaccepted(counts, reason_code, 1)',
+    },
+    {
+      name: 'unaccepted_of_old',
+      wrong: 'A report goes on with the rejected beacons of an earlier one.',
+      noticed_by: laterReport,
+      file: 'sandbox/store/postgres/billing.ts',
+      from: 'if (unaccepted_at > 0 && !head!.is_changed) return',
+      to: 'if (unaccepted_at > 0) return',
+    },
+    {
+      name: 'report_of_old_beacons',
+      wrong: 'A report leaves out slots with new beacons that it has counted before.',
+      noticed_by: laterReport,
+      file: 'sandbox/store/postgres/billing.ts',
+      from: '.filter((id) => id <= progress.slot_id)',
+      to: '.filter(() => false)',
+    },
+    {
+      name: 'settings_not_compared',
+      wrong: 'Settings that were changed meanwhile are overwritten.',
+      noticed_by: settings,
+      file: 'sandbox/store/postgres/projects.ts',
+      from: 'AND config_revision = $3',
+      to: 'AND config_revision >= $3',
+    },
+    {
+      name: 'origin_moves',
+      wrong: 'A beacon token is accepted from any origin.',
+      noticed_by: origin,
+      file: 'sandbox/store/postgres/projects.ts',
+      from: '(bound !== null && bound !== origin)',
+      to: 'false',
+    },
+    {
+      name: 'attempt_claimed_again',
+      wrong: 'Two nodes send the same attempt of a callback.',
+      noticed_by: claim,
+      file: 'sandbox/store/postgres/sharing.ts',
+      from: 'WHERE claim.attempts < excluded.attempts OR',
+      to: 'WHERE claim.attempts <= excluded.attempts OR',
+    },
+    {
+      name: 'attempt_never_given_back',
+      wrong: 'A callback that a dead node has claimed is never sent.',
+      noticed_by: claim,
+      file: 'sandbox/store/postgres/sharing.ts',
+      from: ' OR claim.claimed_until < clock_timestamp() RETURNING',
+      to: ' RETURNING',
+    },
+    {
+      name: 'bucket_never_emptied',
+      wrong: 'Every node may take all that a rate bucket holds.',
+      noticed_by: 'a rate bucket is one for all nodes',
+      file: 'sandbox/store/postgres/sharing.ts',
+      from: 'tokens = greatest(0, ${filled} - ${granted})',
+      to: 'tokens = excluded.burst',
+    },
+  ],
+}

@@ -1,0 +1,314 @@
+/** `svc qa observe --url`: a real browser on pages of an integrator: each violates one rule, and one violates none. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import chromium from '@sparticuz/chromium'
+import type { Page as BrowserPage } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { writeLocator } from '#cli/settings/state-directory.ts'
+import { createClient } from '#client/index.ts'
+import { type WatchOptions, watchPage } from '#diagnosis/facts/page.ts'
+import { readJournal } from '#diagnosis/journal.ts'
+import { judge, resultOf } from '#diagnosis/observe.ts'
+import { allPageRules } from '#diagnosis/rules/index.ts'
+import { turnRules } from '#diagnosis/rules/turns.ts'
+import { loadPageSteps } from '#qa/browser/page-steps.ts'
+import type { CaseResult } from '#qa/result.ts'
+import { type Sandbox, startSandbox } from '#sandbox/index.ts'
+import { sharedChromium } from '#tests/browser/chromium.ts'
+import { startTestCli, svc, temporaryDirectory } from '#tests/cli/test-cli.ts'
+import { startApp } from '#tests/observe/app.ts'
+import {
+  askingPage,
+  askingSteps,
+  cleanPage,
+  hiddenPages,
+  lossyPages,
+  mistypedPage,
+  naiveLists,
+  nestedPages,
+  type Page,
+  twinPage,
+  wrongPages,
+} from '#tests/observe/pages.ts'
+
+vi.setConfig({ maxConcurrency: 5, testTimeout: 60_000 })
+
+const home = temporaryDirectory()
+let shared: Sandbox
+
+beforeAll(async () => {
+  shared = await startSandbox({ database: ':memory:', seed: 1 })
+  const { url, inspector_url, database, pid, version, projects } = shared
+  await writeLocator(home, { url, inspector_url, database, pid, version, projects, started_at_ms: Date.now() })
+})
+afterAll(() => shared?.close())
+
+/** The ad was brought into view. */
+const isInView = `(() => {
+  const roots = [document, ...[...document.querySelectorAll('[data-sp-placement]')].map((each) => each.shadowRoot)]
+  const ad = roots.map((root) => root.querySelector('iframe[data-svc-element]')).find((each) => each)
+  const { top, bottom } = ad?.getBoundingClientRect() ?? { top: -1 }
+  return top >= 0 && bottom <= innerHeight
+})()`
+/** How long a page is watched from then on. */
+const watch_ms = 1_500
+
+const until = (condition: string) => (page: BrowserPage) =>
+  vi.waitFor(
+    async () => {
+      if (!(await page.evaluate(condition))) throw new Error(`not yet: ${condition}`)
+    },
+    { timeout: 30_000, interval: 250 },
+  )
+
+/** Watches a page of an app in the browser that all tests share, and judges it. */
+async function judged(
+  page: Page,
+  drive: WatchOptions['drive'] = page.steps === undefined ? until(page.until ?? isInView) : steps(page.steps, 1_000),
+  sandbox = shared,
+) {
+  await using app = await startApp(sandbox.url, page)
+  const { signal } = new AbortController()
+  const bases = [sandbox.url, sandbox.url.replace('127.0.0.1', 'localhost')]
+  const options = {
+    url: app.url,
+    browser_name: 'Chromium',
+    bases,
+    for_ms: page.for_ms ?? watch_ms,
+    signal,
+    is_headed: false,
+    drive,
+  }
+  const seen = await watchPage(await sharedChromium(), options)
+  const client = createClient({ base_url: sandbox.url, credential: sandbox.projects[0]!.secret_key })
+  const about = { client_id: 'proj_demo', command_name: 'svc' }
+  const journal = await readJournal(client, await client.sandbox.info(), { limit: 1_000 }, about)
+  const watched = { ...journal, is_ended: false, is_whole: false, page: seen }
+  const { cases } = resultOf(judge(watched), watched, {
+    target: { base_url: sandbox.url, kind: 'sandbox', version: null, key_mode: 'test' },
+    svc_version: '',
+    started_at_ms: 0,
+    ended_at_ms: 0,
+    is_strict: false,
+    curl: () => '',
+  })
+  const of = (wanted: string, isOfPage: boolean) =>
+    cases.filter(({ id, tags }) => id.replace('observe/', '') in allPageRules === isOfPage && tags[0] === wanted)
+  return { cases, of, violated: [...of('error', true), ...of('warning', true)].map(nameOf) }
+}
+
+function nameOf({ id }: CaseResult): string {
+  return id.replace('observe/', '')
+}
+
+const steps = (text: string, timeout?: number) => loadPageSteps(text, 'ask.yaml', timeout)
+
+test.each(Object.entries(nestedPages))('an ad %s is brought into view and judged', async (_where, page) => {
+  const seen = new Set<string>()
+  const drive: WatchOptions['drive'] = async (browser) => {
+    await vi.waitFor(
+      async () => {
+        for (const frame of browser.frames()) {
+          const events = await frame.evaluate('window.SponsoredPlacement?.getEvents() ?? []').catch(() => [])
+          for (const { type } of events as { type: string }[]) seen.add(type)
+        }
+        expect(seen).toContain('visible')
+      },
+      { timeout: 30_000, interval: 250 },
+    )
+  }
+  const { of, violated } = await judged({ ...page, for_ms: 2_000 }, drive)
+  expect(violated).toEqual([])
+  expect(of('holds', true).map(nameOf)).toContain('slot-hidden')
+})
+
+test('a correct page violates no rule, about the page or its requests; the ad was brought into view', async () => {
+  const sandbox = await startSandbox({ database: ':memory:', seed: 1 })
+  const drive: WatchOptions['drive'] = async (page, signal) => {
+    await steps('- wait_for: { type: beacon, event: visible }', 30_000)(page, signal)
+    // Then its beacons are due.
+    await createClient({ base_url: sandbox.url }).clock.advance({ body: { by_ms: 6_000 } })
+  }
+  const { cases, of, violated } = await judged(cleanPage, drive, sandbox).finally(() => sandbox.close())
+  expect(violated).toEqual([])
+  expect([...of('error', false), ...of('warning', false)].map(nameOf)).toEqual([])
+  expect(of('holds', true).map(nameOf)).toEqual(Object.keys(allPageRules))
+  const missing = cases.find((item) => nameOf(item) === 'beacon-missing')
+  expect(JSON.stringify(missing?.steps)).toContain('1 of 1 rendered ads were reported as visible.')
+})
+
+// They spend their time waiting, and each judges its own page.
+describe.concurrent('each rule about pages is violated by its page', () => {
+  test.each(Object.entries(wrongPages))('%s', async (name, page) => {
+    const { cases, violated } = await judged(page)
+    expect(violated.sort()).toEqual([name, ...(page.also ?? [])].sort())
+    const { severity } = allPageRules[name as keyof typeof allPageRules]
+    const found = cases.find((item) => nameOf(item) === name)
+    expect(found?.outcome).toBe(severity === 'error' ? 'failed' : 'passed')
+    expect(found?.steps[0]?.screenshots[0]?.name).toBe('the page at the end')
+  })
+})
+
+describe.concurrent('a list that draws its messages again', () => {
+  const turnIds = Object.keys(turnRules)
+
+  test.each(Object.entries(naiveLists))('%s', async (_, { page, rules }) => {
+    const sandbox = await startSandbox({ database: ':memory:', seed: 1 })
+    const { cases } = await judged(page, undefined, sandbox).finally(() => sandbox.close())
+    const found = cases.filter((item) => turnIds.includes(nameOf(item)) && ['error', 'warning'].includes(item.tags[0]!))
+    expect(found.map(nameOf).sort()).toEqual([...rules].sort())
+    for (const { steps } of found) expect(steps[0]?.exchanges.length).toBeGreaterThan(0)
+  })
+})
+
+const findingOf = (cases: CaseResult[], rule: string) =>
+  // Without screenshots, which are all that one would see of a failure.
+  JSON.stringify(cases.find((item) => nameOf(item) === rule)?.steps.map(({ screenshots, ...step }) => step)).replace(
+    /slot_\w+/g,
+    'SLOT',
+  )
+
+describe.concurrent('the cause is named', () => {
+  test.each(Object.entries(hiddenPages))('%s It is not called blank.', async (message, page) => {
+    const { cases, violated } = await judged(page)
+    expect(violated).toEqual(['slot-hidden'])
+    expect(findingOf(cases, 'slot-hidden')).toContain(message)
+  })
+
+  test.each(Object.entries(lossyPages))('%s', async (message, page) => {
+    const { cases, violated } = await judged(page)
+    expect(violated).toContain('page-errors')
+    expect(findingOf(cases, 'page-errors')).toContain(message)
+    // One fault has one finding; that a header is refused is on the console, and its beacons are lost.
+    const found = cases.find((item) => nameOf(item) === 'page-errors')!.steps.map(({ title }) => title)
+    expect(found.filter((title) => !title.includes('CORS policy')).length, found.join('\n')).toBeLessThanOrEqual(1)
+  })
+
+  test('the directive of a policy and the missing origin, once; a policy that only reports blocks nothing', async () => {
+    const { cases } = await judged(wrongPages['frame-blocked'])
+    expect(findingOf(cases, 'frame-blocked')).toContain(
+      `Add ${shared.url} to frame-src of the Content-Security-Policy of the page.`,
+    )
+    expect(findingOf(cases, 'page-errors')).not.toContain('On the console')
+    const reported = await judged({ ...wrongPages['frame-blocked'], is_report_only: true, until: isInView })
+    expect(reported.of('error', true)).toEqual([])
+    expect(findingOf(reported.cases, 'frame-blocked')).toContain('will be blocked once that policy is enforced')
+  })
+
+  test('the id that several slots have: all but one stay empty', async () => {
+    const { cases, violated } = await judged(twinPage)
+    expect(violated).toEqual(['slot-blank'])
+    expect(findingOf(cases, 'slot-blank')).toMatch(/Several slots have the id slot: one shows the ad.*its own id/)
+  })
+
+  test('the route of the page that refused, and the page of a code', async () => {
+    const { cases } = await judged(mistypedPage)
+    expect(findingOf(cases, 'page-errors')).toMatch(
+      /reported the error request_failed \(http_404, from POST http:\/\/localhost:\d+\/mistyped\)\..*correct the endpoint/,
+    )
+    const { cases: reshaped } = await judged(wrongPages['page-errors'])
+    expect(findingOf(reshaped, 'page-errors')).toContain('Look it up: svc docs response_unreadable')
+  })
+})
+
+describe.concurrent('steps', () => {
+  test('use a page that waits for consent and a question', async () => {
+    const { of } = await judged(askingPage, steps(askingSteps, 30_000))
+    expect(of('holds', true).map(nameOf)).toContain('label-hidden')
+  })
+
+  test.each([
+    ['- click: text=Agree', 'ask.yaml:1:3: Nothing on the page matches text=Agree.'],
+    [
+      "- run: 'while (!document.querySelector(`button`)) await new Promise(requestAnimationFrame)'\n- press: Tab\n  fill: { field: '#reply', text: x }",
+      'ask.yaml:3:3: Nothing on the page',
+    ],
+    ["- run: throw new Error('mine')", 'ask.yaml:1:3: run failed: mine'],
+    ['- wait_for: rendered', 'ask.yaml:1:3: render.js did not emit rendered within 1 s.'],
+  ])('that fail are named with their place: %s', async (text, message) => {
+    const { cases, of } = await judged({ ...askingPage, for_ms: 500 }, steps(text, 1_000))
+    expect(of('error', true).map(nameOf)).toEqual(['step-failed'])
+    expect(findingOf(cases, 'step-failed')).toContain(message)
+    expect(of('holds', true).map(nameOf)).toContain('secret-key-served')
+  })
+
+  test('that wait for an ad that is blocked follow from its cause, which is one finding', async () => {
+    const wait = steps('- wait_for: rendered', 1_000)
+    const { cases, of } = await judged(wrongPages['frame-blocked'], wait)
+    expect(of('error', true).map(nameOf)).toEqual(['frame-blocked'])
+    const followed = ['step-failed', 'fill-unused', 'beacon-missing']
+    const reasons = cases.filter((item) => followed.includes(nameOf(item))).map(({ reason }) => reason)
+    expect(reasons).toContain('follows from frame-blocked')
+    expect(cases.find((item) => nameOf(item) === 'step-failed')?.reason).toBe('follows from frame-blocked')
+  })
+
+  test('that wait for an ad that render.js did not show name its reason', async () => {
+    const { cases, violated } = await judged(wrongPages['page-errors'], steps('- wait_for: rendered', 1_000))
+    expect(violated).toEqual(['step-failed'])
+    expect(findingOf(cases, 'step-failed')).toMatch(
+      /did not emit rendered within 1 s.*render\.js reported the error response_unreadable/,
+    )
+  })
+
+  test('that are misspelt are refused before anything is started', () => {
+    expect(() => steps('- clik: text=Accept\n- fill: Hello')).toThrow(
+      /^ask\.yaml:1:3: Unknown field clik\. Did you mean click\?\nask\.yaml:2:9: /,
+    )
+    expect(() => steps('click: text=Accept')).toThrow('ask.yaml:1:1: This is not a list of steps.')
+  })
+})
+
+describe.concurrent('the command', () => {
+  const observe = async (page: Page, args: string) => {
+    await using app = await startApp(shared.url, page)
+    const browser_path = await chromium.executablePath()
+    return await svc(`qa observe --url ${app.url} --browser-path ${browser_path} ${args}`, {
+      env: { SVC_HOME: home },
+      host: { now: () => Date.now() },
+    })
+  }
+
+  test('says what to do when the page waits for you', async () => {
+    await using cli = await startTestCli()
+    await using app = await startApp(cli.sandbox.url, askingPage)
+    const browser = `--browser-path ${await chromium.executablePath()}`
+    const { code, stderr } = await cli.svc(`qa observe --url ${app.url} ${browser} --for 500ms --reporter dot`)
+    expect(code).toBe(5)
+    expect(stderr).toMatch(
+      /error: Nothing was judged: .*\nhint: The page requested no ad\. Does it wait for consent or a question\? .*--steps FILE.*--interactive\n$/,
+    )
+  })
+
+  test('does not ask whether it waits when render.js reported why no ad was requested', async () => {
+    await using cli = await startTestCli()
+    await using app = await startApp(cli.sandbox.url, mistypedPage)
+    const browser = `--browser-path ${await chromium.executablePath()}`
+    const { stderr } = await cli.svc(`qa observe --url ${app.url} ${browser} --for 2s --reporter dot`)
+    expect(stderr).not.toContain('requested no ad')
+  })
+
+  test('uses it by a file of steps', async () => {
+    const file = join(home, 'ask.yaml')
+    writeFileSync(file, askingSteps)
+    const { stdout, stderr } = await observe(askingPage, `--steps ${file} --for 1s`)
+    expect(stderr).toMatch(/^watching http:\S+, driving it with \S+ask\.yaml for 1 s; press Ctrl-C to judge it now\n$/)
+    expect(stdout).toMatch(/✓ \d+ rules hold: .*label-hidden/)
+  })
+
+  test('fails with the step that could not be done', async () => {
+    const file = join(home, 'wrong.yaml')
+    writeFileSync(file, "- run: throw new Error('mine')\n")
+    const { code, stdout } = await observe(askingPage, `-q --steps ${file} --for 500ms --reporter list`)
+    expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('wrong.yaml:1:3: run failed: mine') })
+    expect(stdout).toMatch(/✓ \d+ rules? holds?: .*secret-key-served/)
+  })
+
+  test('the html report has the finding and a screenshot of the page', async () => {
+    const file = join(home, 'finding.html')
+    const { code } = await observe(wrongPages['label-hidden'], `-q --for 3s --reporter list --reporter html=${file}`)
+    expect(code).toBe(5)
+    const html = readFileSync(file, 'utf8')
+    expect(html).toContain('every ad has a visible label')
+    expect(html).toContain('alt="Screenshot the page at the end"')
+  })
+})
