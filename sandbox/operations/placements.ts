@@ -20,6 +20,7 @@ import { acceptedItem, unacceptedItem, verdictsOf, withBeacons } from './beacon-
 import { eventsOf, isAcceptCode, judgedAtOnce, pageOfJudged } from './beacons.ts'
 import { stringsOfRevision } from './consent.ts'
 import {
+  type Context,
   callerOf,
   cursorOf,
   defined,
@@ -68,7 +69,7 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
     from_id: slotFilter(query.from_slot_id),
     since_ms: sinceOf(query.since, now_ms),
   })
-  const judged = judgedFilter(query)
+  const judged = judgedFilter(context, query)
   const { rows, next } = await fullPage(context, pageOf(query), async (part) => {
     if (judged === null) return services.store.listSlots({ ...part, ...filter })
     const { candidates, isListed } = judged
@@ -105,7 +106,10 @@ const eventsOfStep: Readonly<Record<FillStep, readonly BeaconEvent[]>> = {
   billable: beaconEvents.filter((event) => metricOf[event] !== null),
 }
 
-function judgedFilter(query: Parsed<Contract['placements.list']>['query']): JudgedFilter | null {
+function judgedFilter(
+  context: Pick<Context, 'signal'>,
+  query: Parsed<Contract['placements.list']>['query'],
+): JudgedFilter | null {
   const { reason, billed: isBilled, reached, missing } = query
   const steps: [step: FillStep, isReached: boolean][] = []
   if (isBilled !== undefined) steps.push(['billable', isBilled === 'true'])
@@ -114,6 +118,7 @@ function judgedFilter(query: Parsed<Contract['placements.list']>['query']): Judg
   if (steps.length === 0 && reason === undefined) return null
   const codes = reason?.split(',') ?? []
   const accept = codes.filter((code) => isAcceptCode(code) && code !== 'DUPLICATE')
+  const unaccepted_reasons = codes.filter((code) => code === 'DUPLICATE' || !isAcceptCode(code))
   const framed = steps.find(([step]) => step === 'framed')?.[1]
   const isJudged =
     steps.some(([step]) => step === 'visible' || step === 'billable') || steps.length > 1 || accept.length > 0
@@ -133,7 +138,7 @@ function judgedFilter(query: Parsed<Contract['placements.list']>['query']): Judg
         ? undefined
         : {
             no_fill: codes.filter((code) => Object.hasOwn(noFillReasons, code)),
-            unaccepted: codes.filter((code) => code === 'DUPLICATE' || !isAcceptCode(code)),
+            unaccepted: unaccepted_reasons,
             events: eventsOf(accept),
           },
   })
@@ -144,7 +149,12 @@ function judgedFilter(query: Parsed<Contract['placements.list']>['query']): Judg
     if (reason === undefined || verdicts.some(({ reason_code }) => codes.includes(reason_code))) return true
     const { outcome } = slot.decision ?? {}
     if (outcome?.status === 'no_fill' && codes.includes(outcome.reason)) return true
-    return (await store.unacceptedBeaconsOf(slot.id)).some(({ reason_code }) => codes.includes(reason_code))
+    if (unaccepted_reasons.length === 0) return false
+    // In parts: a slot may have any number of refused beacons.
+    const { rows } = await fullPage(context, { limit: 1, before: null }, (part) =>
+      store.listBeacons({ ...part, slot_id: slot.id, accepted_events: [], unaccepted_reasons }),
+    )
+    return rows.length > 0
   }
   return { candidates, isListed }
 }

@@ -319,7 +319,7 @@ test('a large file is sent without a listener left for each of its parts', async
   const { port } = server.address() as { port: number }
   const file = join(temporaryDirectory(), 'large')
   writeFileSync(file, new Uint8Array(8 * 2 ** 20))
-  const words = [join(import.meta.dirname, 'send-file.ts'), file, `http://127.0.0.1:${port}/`]
+  const words = [join(import.meta.dirname, '../reliability/send-file.ts'), file, `http://127.0.0.1:${port}/`]
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
   let printed = ''
   for (const stream of [child.stdout, child.stderr]) {

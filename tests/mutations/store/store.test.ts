@@ -19,7 +19,7 @@ const mutations = storeMutations[adapter]
 const broken = new Map<string, Record<string, string>>()
 
 beforeAll(async () => {
-  const args = [join(import.meta.dirname, 'store-process.ts'), adapter, ...(url === undefined ? [] : [url])]
+  const args = [join(import.meta.dirname, 'process.ts'), adapter, ...(url === undefined ? [] : [url])]
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   const [lines, complaints, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   if (code !== 0) throw new Error(`the mutants of ${adapter} ended with ${code}: ${complaints.slice(-4_000)}`)
