@@ -40,16 +40,25 @@ const suites: Record<string, () => TestProjectConfiguration[] | Promise<TestProj
     }),
   ],
 
-  /** Everything that goes through a large matrix: mutants, malformed requests by the thousand, kills, a million rows. */
+  /** Everything that goes through a large matrix: mutants, malformed requests by the thousand, kills, damage. */
   mutations: () => [
     project('mutations', {
       include: ['tests/{mutations,matrices}/**/*.test.ts'],
       globalSetup: built,
       testTimeout: 400_000,
       hookTimeout: 400_000,
-      // One more than processors: kills and commands that follow something are waited for, and pauses are measured in
-      // processor time, beside what else slows the processor down.
+      // One more than processors: kills and commands that follow something are waited for.
       maxWorkers: processors + 1,
+    }),
+  ],
+
+  /** How long the event loop is blocked while each endpoint works on a million rows. */
+  pauses: () => [
+    project('pauses', {
+      include: ['tests/pauses/**/*.test.ts'],
+      globalSetup: built,
+      testTimeout: 400_000,
+      hookTimeout: 400_000,
     }),
   ],
 

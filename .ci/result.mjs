@@ -1,6 +1,8 @@
 /**
  * Adds up the steps of .ci/run: `node result.mjs FOLDER`, where the file `steps` has a line `name=exit code=report` for each,
- * the report a JSON file of vitest, `<report>.json`, or nothing. With `--failed-files FILE` prints the files of a report that failed.
+ * the report a JSON file of vitest, `<report>.json`, or nothing; `left-out` has lines that are printed. With
+ * `--failed-files FILE` prints the files of a report that failed. With `--seconds FOLDER` writes tests/seconds.json, by which the
+ * longest files start first.
  *
  * A test that two steps run is counted once, and is failed when it failed in either. Tests that no step runs, because they
  * are skipped, count as failed: test:postgres leaves out those of tests/http that are about files, which npm test runs. A
@@ -8,14 +10,15 @@
  *
  * What ran again, `<report>-again.json`, counts as the second time says; a test that failed first and passed then is listed.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 const [first, second] = process.argv.slice(2)
 if (first === '--failed-files') {
   const failed = readTests(second).filter(({ outcome }) => outcome === 'failed')
   for (const file of new Set(failed.map(({ file }) => file))) console.log(file)
-} else addUp(first)
+} else if (first === '--seconds') writeSeconds(second)
+else addUp(first)
 
 function addUp(folder) {
   const outcomes = new Map()
@@ -40,6 +43,8 @@ function addUp(folder) {
 
   if (outcomes.size === 0) failures.push('no test ran')
   for (const [name, outcome] of outcomes) if (outcome !== 'passed') failures.push(`${outcome}: ${name}`)
+  const leftOut = join(folder, 'left-out')
+  if (existsSync(leftOut)) process.stdout.write(readFileSync(leftOut, 'utf8'))
   for (const name of unsteady) console.log(`unsteady, passed the second time: ${name}`)
   for (const failure of failures) console.log(failure)
 
@@ -63,4 +68,18 @@ function readTests(report) {
     const isBroken = status === 'failed' && !tests.some(({ outcome }) => outcome === 'failed')
     return isBroken ? [...tests, { file, name: `${file} (the file itself)`, outcome: 'failed' }] : tests
   })
+}
+
+/** Writes how long each file took, of those over 3 seconds. */
+function writeSeconds(folder) {
+  const seconds = {}
+  for (const report of readdirSync(folder).filter((name) => /^[a-z]+\.json$/.test(name))) {
+    for (const { name, startTime, endTime } of JSON.parse(readFileSync(join(folder, report), 'utf8')).testResults) {
+      const took_s = Math.round((endTime - startTime) / 1000)
+      const file = relative(process.cwd(), name)
+      if (took_s > 3) seconds[file] = Math.max(took_s, seconds[file] ?? 0)
+    }
+  }
+  const sorted = Object.entries(seconds).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  writeFileSync('tests/seconds.json', `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
 }

@@ -40,7 +40,7 @@ function release(): void {
   rmSync(out, { recursive: true, force: true })
   mkdirSync(out, { recursive: true })
 
-  const notes = changelogSection(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version)
+  const notes = changelogSection(readFileSync(join(root, 'docs/changelog.md'), 'utf8'), version)
   writeFileSync(join(out, 'CHANGELOG.md'), `${notes}\n`)
 
   if (values['no-checks'] !== true) {
@@ -103,7 +103,7 @@ function step(name: string, command: string, args: readonly string[]): void {
 export function changelogSection(changelog: string, wanted: string): string {
   const section = changelog.split(/^(?=## )/m).find((part) => part.split('\n', 1)[0]?.split(' ')[1] === wanted)
   if (section === undefined || section.trim().split('\n').length < 3)
-    throw new Error(`CHANGELOG.md has no section for ${wanted}. Write what users will notice, below: ## ${wanted}`)
+    throw new Error(`docs/changelog.md has no section for ${wanted}. Write what users will notice, below: ## ${wanted}`)
   return section.trim()
 }
 

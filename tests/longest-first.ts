@@ -1,11 +1,11 @@
 /** The order of test files: those that take long first, since one that started last would be waited for alone. */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const root = join(import.meta.dirname, '..')
 
-/** Seconds that each file took in a run of all suites, as `node .ci/result.mjs --record` wrote them: the longest alone. */
+/** Seconds that each file took in a run of all suites, as `node .ci/result.mjs --seconds` wrote them: of the longest. */
 const seconds = JSON.parse(readFileSync(join(import.meta.dirname, 'seconds.json'), 'utf8')) as Record<string, number>
 
 /** Sorts by the seconds of the last recorded run. What took no time worth mentioning, or is new, comes last. */
@@ -15,12 +15,11 @@ export class LongestFirst extends BaseSequencer {
   }
 }
 
-function recordedSeconds({ moduleId, project }: TestSpecification): number {
-  const file = relative(root, moduleId).replaceAll('\\', '/')
-  return seconds[`${project.name} ${file}`] ?? 0
+function recordedSeconds({ moduleId }: TestSpecification): number {
+  return seconds[relative(root, moduleId).replaceAll('\\', '/')] ?? 0
 }
 
-/** Returns the recorded files that are gone. */
-export function goneFiles(): string[] {
-  return Object.keys(seconds).filter((name) => !existsSync(join(root, name.slice(name.indexOf(' ') + 1))))
+/** Returns the files whose seconds are recorded. */
+export function recordedFiles(): string[] {
+  return Object.keys(seconds)
 }

@@ -1,8 +1,10 @@
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { recordedFiles } from '#tests/longest-first.ts'
 import { edited } from '#tests/mutations/mutation.ts'
 import { mutations } from '#tests/mutations/mutations.ts'
+import { browserFiles, importTable, impureFiles } from './import-table.ts'
 import { unguardedLookups } from './lookups.ts'
 import {
   addressesAsPaths,
@@ -293,6 +295,20 @@ describe('code', () => {
     const text = "test.only('a', f); describe.skip('b', f); it.concurrent.skipIf(x)('c', f); rows.only()"
     expect(silencedTests(parse('src/cli/a.test.ts', text))).toHaveLength(3)
   })
+})
+
+test('every path in the lists of tests and CI is there', () => {
+  const listed = [
+    ...importTable.flatMap(({ path, modules = [], types = [] }) => [path, ...modules, ...types]),
+    ...browserFiles,
+    ...impureFiles,
+    ...[
+      ...readFileSync(new URL('../../.ci/inputs.mjs', import.meta.url), 'utf8').matchAll(/^ {4}'([\w./-]+)',$/gm),
+    ].map(([, path = '']) => path),
+    ...recordedFiles(),
+  ]
+  expect(listed.length).toBeGreaterThan(100)
+  expect(listed.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).toEqual([])
 })
 
 test('each mutation still finds the line that it breaks', () => {

@@ -46,7 +46,9 @@ export const docFiles = ['README.md', ...new Set(readPages().map(({ file }) => `
 )
 
 /** Every Markdown file of the checkout whose links must lead somewhere. */
-export const linkedFiles = globSync(['README.md', 'SECURITY.md', 'docs/**/*.md'], { cwd: root }).toSorted()
+export const linkedFiles = globSync(['README.md', 'CONTRIBUTING.md', '.github/SECURITY.md', 'docs/**/*.md'], {
+  cwd: root,
+}).toSorted()
 
 export function textOf(file: string): string {
   return readFileSync(join(root, file), 'utf8')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
-const rows = readFileSync(join(root, 'SECURITY.md'), 'utf8')
+const rows = readFileSync(join(root, '.github/SECURITY.md'), 'utf8')
   .split('\n')
   .filter((line) => /^\| (?!It \||They \||Subject \|)/.test(line))
   .map((line) => {

@@ -8,12 +8,12 @@ import { billOfMaterials } from '#build/sbom.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
 import { checkout, readManifest } from './unpack.ts'
 
-const changelog = readFileSync(join(checkout, 'CHANGELOG.md'), 'utf8')
+const changelog = readFileSync(join(checkout, 'docs/changelog.md'), 'utf8')
 
 test('the changelog has a section for the version of package.json, and another version stops the release', () => {
   const { version } = readManifest(checkout)
   expect(changelogSection(changelog, version).split('\n')[0]).toBe(`## ${version}`)
-  expect(() => changelogSection(changelog, '99.0.0')).toThrow('CHANGELOG.md has no section for 99.0.0.')
+  expect(() => changelogSection(changelog, '99.0.0')).toThrow('docs/changelog.md has no section for 99.0.0.')
   expect(() => changelogSection(changelog.replace('\n## ', '\n## 99.0.0\n\n## '), '99.0.0')).toThrow('## 99.0.0')
 })
 

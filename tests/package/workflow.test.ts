@@ -7,7 +7,10 @@ import { checkout } from './unpack.ts'
 
 interface Workflow {
   permissions: Record<string, string>
-  jobs: Record<string, { 'runs-on': string; strategy: { matrix: { os: string[] } }; steps: Record<string, unknown>[] }>
+  jobs: Record<
+    string,
+    { 'runs-on': string; strategy: { matrix: { os: string[]; node: number[] } }; steps: Record<string, unknown>[] }
+  >
 }
 
 const file = join(checkout, '.github/workflows/test.yml')
@@ -26,11 +29,14 @@ test('it runs the command of the README on Linux, Windows and macOS, and may onl
   expect(permissions).toEqual({ contents: 'read' })
   expect(computer).toContain('matrix.os')
   expect(strategy.matrix.os).toEqual(['ubuntu-latest', 'windows-latest', 'macos-latest'])
-  const [command] = /^npm ci && npm test(?= )/m.exec(readFileSync(join(checkout, 'README.md'), 'utf8'))!
-  expect(steps.at(-1)).toEqual({ run: command, shell: 'bash' })
+  const [command = ''] = /^npm ci && npm test(?= )/m.exec(readFileSync(join(checkout, 'README.md'), 'utf8')) ?? []
+  const commands = steps.map(({ run }) => String(run))
+  expect(commands.filter((run) => command.split(' && ').includes(run))).toEqual(['npm ci', 'npm test'])
+  // Between them the Node of the checkout goes, which would run the tests instead of that of the matrix.
+  expect(commands.at(-2)).toMatch(/^rm -rf node_modules\/node /)
   const { engines } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { engines: { node: string } }
-  const node = steps.find(({ uses }) => String(uses).startsWith('actions/setup-node@'))!.with as {
-    'node-version': number
-  }
-  expect(node['node-version']).toBeGreaterThanOrEqual(Math.ceil(Number(/\d+\.\d+/.exec(engines.node)![0])))
+  expect(strategy.matrix.node).toEqual([22, 24, 26])
+  expect(Math.min(...strategy.matrix.node)).toBe(Math.floor(Number(/\d+\.\d+/.exec(engines.node)?.[0])))
+  const node = steps.find(({ uses }) => String(uses).startsWith('actions/setup-node@'))
+  expect(node?.with).toMatchObject({ 'node-version': expect.stringContaining('matrix.node') })
 })

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { SandboxOptions } from '#sandbox/index.ts'
-import type { Pauses } from './pauses.ts'
+import type { Pauses } from '#tests/pauses/watch.ts'
 import type { Message } from './runner.ts'
 
 export interface Child {

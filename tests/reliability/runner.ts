@@ -5,7 +5,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Sandbox, SandboxError, SandboxOptions } from '#sandbox/index.ts'
-import { type Pauses, watchPauses } from './pauses.ts'
+import { type Pauses, watchPauses } from '#tests/pauses/watch.ts'
 
 export type Message =
   | { kind: 'ready'; url: string; pid: number; warnings: string[] }

@@ -16,7 +16,7 @@ import { fill, folder } from '#tests/http/stage.ts'
 import { type Child, startChild } from '#tests/reliability/child.ts'
 import { addPending, addTraffic } from '#tests/reliability/large-state.ts'
 import { type Asked, readers, requestsOf, unplaced } from '#tests/reliability/list-requests.ts'
-import type { Pauses } from '#tests/reliability/pauses.ts'
+import type { Pauses } from './watch.ts'
 
 const rows = 1_000_000
 const wholeRows = rows / 4

@@ -1,0 +1,68 @@
+/**
+ * Suites that run only when what they depend on has changed since they last passed: they install from the registry, build
+ * programs or fill a million rows, and look at parts of the project that most changes leave alone.
+ *
+ *   node .ci/inputs.mjs due SUITE      exits 0 when the suite is to run; else says why not, and exits 1
+ *   node .ci/inputs.mjs record         writes .ci/passed.json: all of them have passed on this commit (CI_ALL=1 .ci/run)
+ */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+const file = join(import.meta.dirname, 'passed.json')
+
+/** Files and folders. A suite is due when any of them differs; its own tests are among them. */
+const packed = ['bin', 'build', 'package.json', 'package-lock.json', 'vitest.config.ts']
+export const inputs = {
+  templates: [
+    ...packed,
+    'templates',
+    'tests/binary',
+    'tests/in-process',
+    'tests/install',
+    'tests/templates',
+    'src/cli/process',
+    'src/client',
+    'src/scaffold',
+    'src/testing',
+    'action.yml',
+    'deploy',
+  ],
+  computers: [...packed, 'tests/computers', 'src/cli/process', 'src/foundation', '.ci/other-computers'],
+  pauses: ['tests/pauses', 'tests/reliability/large-state.ts', 'sandbox/store', 'sandbox/operations', 'sandbox/domain'],
+}
+
+const [command, suite] = process.argv[1] === import.meta.filename ? process.argv.slice(2) : []
+const passed = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+
+if (command === 'record') {
+  const commit = git('rev-parse', '--short=10', 'HEAD')
+  const entries = Object.keys(inputs).map((name) => [name, { inputs: digest(name), commit }])
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`)
+} else if (command === 'due' && Object.hasOwn(inputs, suite)) {
+  const last = passed[suite]
+  const isDue = process.env.CI_ALL === '1' || last === undefined || last.inputs !== digest(suite)
+  if (!isDue) {
+    console.log(
+      `left out: test:${suite}; what it looks at is as it was when it passed, at ${last.commit} (CI_ALL=1 runs it)`,
+    )
+  }
+  process.exitCode = isDue ? 0 : 1
+} else if (process.argv[1] === import.meta.filename) {
+  console.error(`usage: node .ci/inputs.mjs due ${Object.keys(inputs).join('|')}, or record`)
+  process.exitCode = 2
+}
+
+/** Returns a digest of the inputs as they are in the checkout, committed or not. */
+function digest(name) {
+  const listed = git('ls-files', '-s', '--', ...inputs[name])
+  const changed = git('status', '--porcelain', '--', ...inputs[name])
+  const contents = changed === '' ? '' : git('diff', 'HEAD', '--', ...inputs[name])
+  return createHash('sha256').update(`${listed}\n${changed}\n${contents}`).digest('hex').slice(0, 32)
+}
+
+function git(...words) {
+  return execFileSync('git', words, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 }).trim()
+}
