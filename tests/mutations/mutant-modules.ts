@@ -17,8 +17,8 @@ const importers = new Map<string, string[]>()
 for (const file of globSync('{sandbox,src}/**/*.{ts,tsx}', { cwd: root, exclude: ['**/*.test.*'] })) {
   const url = new URL(file, rootUrl).href
   const source = readFileSync(join(root, file), 'utf8').replaceAll(/import type [^']+'[^']+'/g, '')
-  for (const [, path = ''] of source.matchAll(/(?:from|import\(|import) ?'(\.[^']+)'/g)) {
-    const imported = new URL(path, url).href
+  for (const [, path = ''] of source.matchAll(/(?:from|import\(|import) ?'([.#][^']+)'/g)) {
+    const imported = path.startsWith('#') ? import.meta.resolve(path) : new URL(path, url).href
     importers.set(imported, [...(importers.get(imported) ?? []), url])
   }
 }
