@@ -12,7 +12,7 @@ export interface TlsFiles {
 }
 
 /** Clients and OpenSSL refuse shorter keys of RSA. */
-const minRsa_bits = 2_048
+const minRsaBits = 2_048
 
 const makeBoth =
   'Make both again, such as with mkcert, or openssl req -x509 -newkey rsa:2048. Or start with --tls: svc makes them.'
@@ -60,8 +60,8 @@ function invalid(message: string, hint: string, cause?: unknown): SandboxError {
 
 function refuseWeak({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): void {
   const bits = asymmetricKeyDetails?.modulusLength
-  if (asymmetricKeyType?.startsWith('rsa') !== true || bits === undefined || bits >= minRsa_bits) return
-  throw invalid(`The TLS key is too weak: RSA with ${bits} bits, and clients demand ${minRsa_bits}.`, makeBoth)
+  if (asymmetricKeyType?.startsWith('rsa') !== true || bits === undefined || bits >= minRsaBits) return
+  throw invalid(`The TLS key is too weak: RSA with ${bits} bits, and clients demand ${minRsaBits}.`, makeBoth)
 }
 
 /** Refuses what TLS itself refuses: weak curves and signatures, and certificates of the chain. */
@@ -97,10 +97,12 @@ export function certificateWarnings(
   const warnings: string[] = []
   const [from_ms, to_ms] = [Date.parse(validFrom), Date.parse(validTo)]
   if (to_ms < now_ms) {
-    warnings.push(`the certificate expired on ${dayOf(to_ms)}: clients refuse it. Make another, or start with --tls`)
+    warnings.push(
+      `the certificate expired on ${formatDay(to_ms)}: clients refuse it. Make another, or start with --tls`,
+    )
   }
   if (from_ms > now_ms) {
-    warnings.push(`the certificate is not valid before ${dayOf(from_ms)}: clients refuse it until then`)
+    warnings.push(`the certificate is not valid before ${formatDay(from_ms)}: clients refuse it until then`)
   }
   if (key_path !== undefined && isReadableByOthers(key_path, platform)) {
     warnings.push(`every user of this computer can read the TLS key: chmod 600 ${key_path}`)
@@ -108,7 +110,7 @@ export function certificateWarnings(
   return warnings
 }
 
-function dayOf(time_ms: number): string {
+function formatDay(time_ms: number): string {
   return new Date(time_ms).toISOString().slice(0, 10)
 }
 

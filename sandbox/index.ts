@@ -3,42 +3,44 @@
  */
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
-import { decisionText } from '#compat/index.ts'
+import { decisionText } from '#compat/decisions.ts'
 import { clockWarnings } from '#contract/resources/sandbox.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import type { Caller, Services } from '#operations/context.ts'
 import { restoreClock } from '#operations/sandbox.ts'
-import { createAssets } from '#pipeline/media.ts'
+import { createAssets } from '#pipeline/assets.ts'
 import { createRates } from '#pipeline/rates.ts'
 import { createServer } from '#pipeline/server.ts'
+import { sandboxClock } from '#platform/clock.ts'
 import { watchDescriptors } from '#platform/descriptors.ts'
-import { createPlatform, sandboxClock, sha256, sha256Hex } from '#platform/platform.ts'
-import { createAccess, createTickets, sharedTickets, type Tickets } from '#runtime/access.ts'
+import { createPlatform, sha256, sha256Hex } from '#platform/platform.ts'
+import { createAccess } from '#runtime/access.ts'
 import { type CallbackNetwork, createCallbacks } from '#runtime/callbacks.ts'
-import { createMarkets } from '#runtime/decisions.ts'
 import { createDrainLock } from '#runtime/drain-lock.ts'
-import { createFaults, createScenarios, type Faults } from '#runtime/faults.ts'
+import { createFaults, type Faults } from '#runtime/faults.ts'
+import { createMarkets } from '#runtime/markets.ts'
 import { followNodes } from '#runtime/node-changes.ts'
-import { createPendingDecisions, createWaiters } from '#runtime/pending-decisions.ts'
+import { createPendingDecisions } from '#runtime/pending-decisions.ts'
+import { createScenarios } from '#runtime/scenarios.ts'
+import { createSharedTickets, createTickets, type Tickets } from '#runtime/tickets.ts'
+import { createWaiters } from '#runtime/waiters.ts'
 import type { SharedStore } from '#store/nodes.ts'
 import { openFileStore } from '#store/sqlite/index.ts'
 import { explain as explainFile } from '#store/sqlite/open.ts'
 import { type OpenedStore, type Seed, StorageError, type Store, type StoreOptions } from '#store/store.ts'
 import {
-  creativeFiles,
-  fixture,
+  listCreativeFiles,
+  packageVersion,
   readDemand,
-  readOptions,
+  readFixture,
   readScenarios,
   root,
-  type SandboxOptions,
   type SeededProject,
-  type StoreAddress,
-  version,
-} from './options.ts'
+} from './fixtures.ts'
+import { readOptions, type SandboxOptions, type StoreAddress } from './options.ts'
 import { listenError } from './sandbox-error.ts'
 
-export { type Clock, type ManualClock, manualClock } from '#platform/platform.ts'
+export { type Clock, type ManualClock, manualClock } from '#platform/clock.ts'
 export type { SandboxOptions } from './options.ts'
 export { SandboxError, type SandboxFailure } from './sandbox-error.ts'
 
@@ -96,7 +98,7 @@ export interface CloseOptions {
 }
 
 /** Between the start and a check of the file: requests that waited for the start come first. */
-const checkDelay_ms = 200
+const checkDelayMs = 200
 
 /**
  * Starts an emulator and resolves when it is ready: migrated, seeded, listening.
@@ -105,7 +107,7 @@ const checkDelay_ms = 200
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host, address, database, storeAddress, journal_limit, event_limit, seed, rate } = readOptions(options)
   const report = options.report ?? ((error: unknown) => console.error(redactSecrets(inspect(error))))
-  const seeded = fixture<{ projects: SeededProject[] }>('projects.json').projects
+  const seeded = readFixture<{ projects: SeededProject[] }>('projects.json').projects
   const demand = readDemand(options.demand)
 
   const clock = options.clock ?? sandboxClock()
@@ -127,7 +129,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     },
   })
   const platform = createPlatform({ clock, seed, signingKey: signing_key, node: store.node })
-  platform.seenId(await store.largestId())
+  platform.reserveIdsUpTo(await store.largestId())
 
   const access = createAccess({
     store,
@@ -147,8 +149,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     markets: createMarkets({
       store,
       demand: demand.data,
-      topics: () => fixture('topics.json'),
-      safety: () => fixture('content-safety.json'),
+      topics: () => readFixture('topics.json'),
+      safety: () => readFixture('content-safety.json'),
     }),
     scenarios: createScenarios(readScenarios, faults),
     decision_latency_ms: options.decision_latency_ms ?? null,
@@ -156,7 +158,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const waiters = createWaiters()
   let loading: Promise<CallbackNetwork> | undefined
   const network = () => {
-    loading ??= import('#pipeline/callback-network.ts').then(({ createCallbackNetwork }) => {
+    loading ??= import('#runtime/callback-network.ts').then(({ createCallbackNetwork }) => {
       return createCallbackNetwork({ own_port: () => port, isPublic: address.isPublic })
     })
     return loading
@@ -164,9 +166,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const callbacks = createCallbacks({
     store,
     platform,
-    messageOf: async (slot_id) => (await services.drainLock.run(() => decisionText(services, slot_id))) ?? null,
+    readMessage: async (slot_id) => (await services.drainLock.run(() => decisionText(services, slot_id))) ?? null,
     network: {
-      problemOf: async (url) => (await network()).problemOf(url),
+      findProblem: async (url) => (await network()).findProblem(url),
       post: async (...request) => (await network()).post(...request),
     },
     report,
@@ -179,13 +181,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     waiters,
     pendingDecisions,
     callbacks,
-    tickets: store.shared === null ? createTickets(platform.newSecret) : ticketsOf(store.shared, { store, platform }),
+    tickets:
+      store.shared === null ? createTickets(platform.newSecret) : createNodeTickets(store.shared, { store, platform }),
     faults,
     drainLock: createDrainLock(),
     access,
     url: '',
     base_url: '',
-    version: version(),
+    version: packageVersion(),
     pid: process.pid,
     warnings,
     strict: options.strict ?? false,
@@ -211,7 +214,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     tls: options.tls,
     import_idle_ms: options.import_idle_ms,
     isJournalOn: journal_limit > 0,
-    assets: createAssets(root, creativeFiles(demand.data.campaigns)),
+    assets: createAssets(root, listCreativeFiles(demand.data.campaigns)),
     seeded_projects: [keys, ...seeded.slice(1).map(({ client_id, keys }) => ({ client_id, ...keys }))],
   })
 
@@ -239,7 +242,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     await faults.restore()
     if (options.scenario !== undefined) await services.scenarios.use(options.scenario, clock.now())
     isMoved = options.clock === undefined && (clock.frozen || clock.offset_ms !== 0)
-    if (options.scenario === undefined) faultWarnings = faultWarningsOf(faults)
+    if (options.scenario === undefined) faultWarnings = listFaultWarnings(faults)
     port = await server.listen(options.host, options.port ?? 0)
     services.url = address.urlAt(port)
     services.base_url = address.public_url ?? services.url
@@ -259,7 +262,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     throw await startError(error, storeAddress, store, host, options.port ?? 0)
   }
   const { url } = services
-  const check = setTimeout(() => void store.checkUncleanEnd(), checkDelay_ms)
+  const check = setTimeout(() => void store.checkUncleanEnd(), checkDelayMs)
   check.unref()
 
   let closing: Promise<void> | undefined
@@ -340,8 +343,11 @@ function newTokenText(): string {
 }
 
 /** Tickets that every node redeems: the store has only identifiers of their holders. */
-function ticketsOf(shared: SharedStore, { store, platform }: Pick<Services, 'store' | 'platform'>): Tickets<Caller> {
-  return sharedTickets<Caller>({
+function createNodeTickets(
+  shared: SharedStore,
+  { store, platform }: Pick<Services, 'store' | 'platform'>,
+): Tickets<Caller> {
+  return createSharedTickets<Caller>({
     shared,
     newSecret: platform.newSecret,
     sha256: platform.sha256,
@@ -378,7 +384,7 @@ function seededKeys(project: SeededProject): Seed['projects'][number]['keys'] {
 }
 
 /** Returns a warning about fault rules of an earlier run that are still in force. */
-function faultWarningsOf({ scenario, list }: Faults): string[] {
+function listFaultWarnings({ scenario, list }: Faults): string[] {
   const rules = list().length
   if (scenario !== null) return [`the scenario ${scenario} is still in use: svc sandbox scenario clear`]
   if (rules === 0) return []

@@ -1,23 +1,13 @@
-/**
- * The options of a start: checked before anything is opened, the fixtures that they select, and where the sandbox can
- * be reached: the address it prints, the public URL, the hosts that requests may name, and TLS.
- */
-import type { X509Certificate } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import type { Scenario } from '#contract/resources/faults.ts'
-import type { Latency, ProjectSettings } from '#contract/resources/projects.ts'
-import { MarketData } from '#domain/catalogue.ts'
-import { isLoopback } from '#foundation/http.ts'
+/** The options of a start, checked before anything is opened. */
+import type { Latency } from '#contract/resources/projects.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { shownCommand } from '#foundation/redaction.ts'
-import { parseRateLimit, type RateLimit } from '#pipeline/rates.ts'
+import { parseRateLimit, type RateLimit } from '#pipeline/rate-limits.ts'
 import { defaultHost } from '#pipeline/server.ts'
-import { type Clock, sandboxClock } from '#platform/platform.ts'
+import { type Clock, sandboxClock } from '#platform/clock.ts'
 import { realPath } from '#store/sqlite/open.ts'
-import { certificateWarnings, readCertificate, type TlsFiles } from './certificate.ts'
+import { type Address, readAddress } from './address.ts'
+import { certificateWarnings, type TlsFiles } from './certificate.ts'
+import { readScenarios } from './fixtures.ts'
 import { SandboxError, unwritable } from './sandbox-error.ts'
 
 export interface SandboxOptions {
@@ -82,30 +72,8 @@ export interface SandboxOptions {
   report?: (error: unknown) => void
 }
 
-declare const __SVC_VERSION__: string | undefined
-
-/** The package: fixtures and built files are below it. */
-export const root = packageRoot()
 const defaultJournalLimit = 50_000
 const defaultEventLimit = 100_000
-
-interface AddressOptions {
-  host: string
-  public_url?: string | undefined
-  allowed_hosts?: readonly string[] | undefined
-  tls?: TlsFiles | undefined
-}
-
-interface Address {
-  /** Names and addresses other than loopback that a Host header may have, in lower case; IPv6 in brackets. */
-  hosts: ReadonlySet<string>
-  /** Whether clients on other computers can connect: the control plane then needs the admin token. */
-  isPublic: boolean
-  public_url: string | null
-  warnings: string[]
-  /** Returns the origin that is printed, for the port that was bound. */
-  urlAt(port: number): string
-}
 
 /** A file, or `:memory:`; or a database that nodes share. */
 export type StoreAddress =
@@ -180,151 +148,4 @@ function checkScenario(wanted: string | undefined): void {
   const near = nearestName(wanted, names)
   const hint = near === null ? `There are: ${names.join(', ')}.` : `Did you mean ${near}?`
   throw new SandboxError('option_invalid', `There is no scenario named ${wanted}.`, hint)
-}
-
-/** Returns every scenario of the fixtures. */
-export function readScenarios(): Scenario[] {
-  const folder = join(root, 'fixtures/scenarios')
-  const names = readdirSync(folder).toSorted()
-  return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Scenario)
-}
-
-/** Returns a file of the fixtures, parsed. */
-export function fixture<T>(name: string): T {
-  return JSON.parse(readFileSync(join(root, 'fixtures', name), 'utf8')) as T
-}
-
-/** A project of `fixtures/projects.json`. */
-export interface SeededProject {
-  client_id: string
-  tenant: number
-  keys: { secret_key: string; live_secret_key: string; publishable_key: string }
-  settings: Partial<ProjectSettings>
-}
-
-/** The catalogue of a start, and its text as stored. */
-interface Demand {
-  text: string
-  data: { campaigns: { creatives: Record<string, unknown>[] }[] }
-}
-
-/** Returns the catalogue of the options, or of the fixtures. @throws SandboxError option_invalid */
-export function readDemand(demand: unknown): Demand {
-  const text =
-    demand === undefined
-      ? readFileSync(join(root, 'fixtures/demand.json'), 'utf8')
-      : JSON.stringify(checkDemand(demand))
-  return { text, data: JSON.parse(text) as Demand['data'] }
-}
-
-function checkDemand(demand: unknown): MarketData {
-  const read = MarketData.safeParse(demand)
-  if (read.success) return read.data
-  const [issue] = read.error.issues
-  throw new SandboxError(
-    'option_invalid',
-    `demand.${issue?.path.join('.')}: ${issue?.message}.`,
-    'Give demand the shape of fixtures/demand.json.',
-    { cause: read.error },
-  )
-}
-
-/** Returns the files that the creatives of a catalogue name. */
-export function creativeFiles(campaigns: readonly { creatives: Record<string, unknown>[] }[]): Set<string> {
-  const files = new Set<string>()
-  for (const { creatives } of campaigns) {
-    for (const creative of creatives) {
-      for (const name of ['file', 'poster_file', 'image_file', 'icon_file']) {
-        if (typeof creative[name] === 'string') files.add(creative[name])
-      }
-    }
-  }
-  return files
-}
-
-/** Returns the version of the package. */
-export function version(): string {
-  if (typeof __SVC_VERSION__ === 'string') return __SVC_VERSION__
-  return (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version
-}
-
-/** The folder above this file that holds the fixtures: the same for the source and for the bundle. */
-function packageRoot(): string {
-  return fileURLToPath(new URL('../', import.meta.url))
-}
-
-/** @throws SandboxError option_invalid */
-function readAddress({ host, public_url, allowed_hosts = [], tls }: AddressOptions): Address {
-  const origin = public_url === undefined ? null : readPublicUrl(public_url, tls !== undefined)
-  const certificate = tls === undefined ? null : readCertificate(tls)
-  const named = allowed_hosts.map(readHost)
-  const own = bracketed(host.toLowerCase())
-  const hosts = new Set([own, ...named, ...(origin === null ? [] : [new URL(origin).hostname])])
-  const printed = printedHost(own)
-  const covered = certificate === null ? printed : coveredHost(certificate, printed)
-  const isPublic = [...hosts].some((name) => !isLoopback(name))
-  const warnings = isPublic ? ['reachable beyond loopback: the control plane needs the admin token'] : []
-  if (covered === null) {
-    warnings.push(`the certificate does not name ${printed}: clients that check it need a name of it as --public-url`)
-  }
-  return {
-    hosts,
-    isPublic,
-    public_url: origin,
-    warnings,
-    urlAt: (port) => new URL(`${certificate === null ? 'http' : 'https'}://${covered ?? printed}:${port}`).origin,
-  }
-}
-
-function readPublicUrl(text: string, isTls: boolean): string {
-  const url = URL.parse(text)
-  // A host of other characters means something else where origins are listed: `*` is every host in a policy.
-  const isHost = url !== null && /^([a-z0-9._-]+|\[[\da-f:.]+\])$/.test(url.hostname)
-  const isOrigin = isHost && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href
-  if (!isOrigin) {
-    throw new SandboxError(
-      'option_invalid',
-      `The public URL ${shownCommand([text])} is not an origin.`,
-      'Give only scheme, host and port, such as http://192.168.1.5:4010.',
-    )
-  }
-  if (isTls && url.protocol === 'http:') {
-    throw new SandboxError(
-      'option_invalid',
-      `The public URL ${url.origin} is http, and the sandbox serves https.`,
-      `Give https://${url.host}, or start without TLS.`,
-    )
-  }
-  return url.origin
-}
-
-function readHost(text: string): string {
-  const name = bracketed(text.toLowerCase())
-  if (/^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/.test(name) || name.startsWith('[')) return name
-  throw new SandboxError(
-    'option_invalid',
-    `The allowed host ${text} is not a host name.`,
-    'Give only the name or address, without scheme, port and path, such as devbox.local.',
-  )
-}
-
-function bracketed(host: string): string {
-  return isIP(host) === 6 ? `[${host}]` : host
-}
-
-function printedHost(host: string): string {
-  return host === '0.0.0.0' || host === '[::]' ? 'localhost' : host
-}
-
-/**
- * Returns the host to print: one that the certificate names, which may be any name of loopback; null when it names
- * none.
- */
-function coveredHost(certificate: X509Certificate, printed: string): string | null {
-  const names = isLoopback(printed) ? [printed, 'localhost', '127.0.0.1'] : [printed]
-  const isNamed = (name: string) => {
-    const bare = name.replace(/^\[|\]$/g, '')
-    return (isIP(bare) === 0 ? certificate.checkHost(bare) : certificate.checkIP(bare)) !== undefined
-  }
-  return names.find(isNamed) ?? null
 }

@@ -2,22 +2,21 @@
  * Routes that existing clients need beyond the API document: operations of v1 behind other paths and shapes. With
  * `strict` the pipeline leaves all of them out.
  */
-import { generationEvents, type LegacyBeacon, type LegacyDecision } from '#contract/compat.ts'
+import { generationEvents, type LegacyBeacon } from '#contract/compat.ts'
 import type { Endpoint } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
 import { decodeId } from '#contract/ids.ts'
 import type { CompatEndpointId, Contract } from '#contract/index.ts'
 import { type BeaconRequest, canonicalEvent, Measurements } from '#contract/resources/beacons.ts'
-import type { FillDecision, PlacementResponse } from '#contract/resources/placements.ts'
 import { isExactNumber } from '#foundation/exact-numbers.ts'
 import { fillPath } from '#foundation/http.ts'
 import { receiveBeacon } from '#operations/beacons.ts'
 import { activateBrowser } from '#operations/browser.ts'
 import { type Context, callerOf, type Operation, type Services } from '#operations/context.ts'
-import { expiredReason, getDecision, placementResponse, slotOfCaller } from '#operations/decisions.ts'
+import { getDecision, slotOfCaller } from '#operations/decisions.ts'
 import { createJob } from '#operations/jobs.ts'
-import type { Surface } from '#runtime/access.ts'
-import type { SlotRow } from '#store/store.ts'
+import type { ClientSide } from '#runtime/tickets.ts'
+import { toLegacyDecision } from './decisions.ts'
 
 /** Beacons in the shape of old clients, converted to v1 beacons (C06). */
 const sendLegacyBeacon: Operation<Contract['wrapper.beacon']> = async (services, context, { body }) =>
@@ -93,19 +92,19 @@ async function recordGeneration(services: Services, context: Context, job_id: st
 const getLegacyDecision: Operation<Contract['wrapper.decision']> = async (services, context, { params, query, body }) =>
   toLegacyDecision(await getDecision(services, context, { params, query, body }))
 
-/** Issues a ticket that is bound to the slot, the surface and the origin of its request. */
+/** Issues a ticket that is bound to the slot, the side and the origin of its request. */
 const issueTicket =
-  (surface: Surface): Operation<Contract['wrapper.ticket']> =>
+  (side: ClientSide): Operation<Contract['wrapper.ticket']> =>
   async (services, context, { params }) => {
     const slot = await slotOfCaller(services, context, params.slot_id)
     const { origin, now_ms } = context
-    const ticket = await services.tickets.issue({ slot_id: slot.id, surface, origin }, callerOf(context), now_ms)
+    const ticket = await services.tickets.issue({ slot_id: slot.id, side, origin }, callerOf(context), now_ms)
     const subject = { project_id: slot.project.id, slot_id: slot.id, ref: slot.id }
     await services.store.appendEvent({ type: 'ticket.issued', at_ms: now_ms, ...subject })
     return { ticket }
   }
 
-/** Both surfaces have the same shapes: an operation is typed by one of its endpoints. */
+/** Both sides have the same shapes: an operation is typed by one of its endpoints. */
 type CompatOperation = (services: Services, context: Context, input: never) => Promise<unknown>
 
 /** Their responses are not JSON: the pipeline opens them. */
@@ -136,81 +135,4 @@ export function deprecationHeaders(
   const isComplete = [...successor.matchAll(/\{(\w+)\}/g)].every(([, name]) => params[name!] !== undefined)
   const link = isComplete ? { link: `<${fillPath(successor, params)}>; rel="successor-version"` } : {}
   return { deprecation: 'true', ...link }
-}
-
-/** How long a creative without a length is shown, milliseconds. */
-const stillDuration_ms = 3_000
-
-/**
- * Resolves to the decision of a slot as sockets and callbacks send it: null while it is pending, undefined when the
- * slot is gone.
- */
-export async function decisionText(services: Services, slot_id: number): Promise<string | null | undefined> {
-  const slot = await services.store.findSlot(slot_id)
-  if (slot === null) return undefined
-  if (slot.decision === null) return null
-  const now_ms = Math.max(services.platform.clock.now(), slot.decision.decided_at_ms)
-  return JSON.stringify(await legacyDecision(services, slot, now_ms))
-}
-
-/** Resolves to the decision of a slot at a time, as it is polled, pushed and called back. */
-async function legacyDecision(services: Services, slot: SlotRow, now_ms: number): Promise<LegacyDecision> {
-  return toLegacyDecision(await placementResponse(services, slot, now_ms))
-}
-
-/** Returns a placement response of v1 in the shape of old clients. An expired one is a ready no-fill. */
-function toLegacyDecision({ slot_id, status, decision }: PlacementResponse): LegacyDecision {
-  const empty = {
-    contract_version: 'csl_wrapper_decision/v1',
-    slot_id,
-    fill: null,
-    reason: null,
-    no_fill_reason: null,
-    creative: null,
-    asset_token: null,
-    constraints: null,
-    cs_declaration: null,
-    revenue_estimate: null,
-  } as const
-  if (status === 'pending' || decision === null) return { ...empty, status: 'pending' }
-  const { cs_declaration } = decision
-  if (status === 'expired' || !decision.fill) {
-    const no_fill_reason = decision.fill || status === 'expired' ? expiredReason : decision.no_fill_reason
-    return { ...empty, status: 'ready', fill: false, reason: 'no_fill', no_fill_reason, cs_declaration }
-  }
-  const { asset_token, constraints, revenue_estimate, metadata } = decision
-  return {
-    ...empty,
-    status: 'ready',
-    fill: true,
-    creative: creativeOf(decision),
-    asset_token,
-    constraints,
-    cs_declaration,
-    revenue_estimate,
-    ...(metadata === undefined ? {} : { metadata }),
-  }
-}
-
-function creativeOf(decision: FillDecision): NonNullable<LegacyDecision['creative']> {
-  const { assets, delivery_url, format, duration_ms, dimensions, mime_type, click_url, sponsor_name } = decision
-  return {
-    url: assets?.image_url ?? delivery_url ?? '',
-    type: format,
-    duration_ms: duration_ms ?? stillDuration_ms,
-    ...dimensions,
-    ...nonEmpty({ mime_type, click_through_url: click_url, sponsor_name }),
-    ...(assets === null ? {} : { native_assets: nativeAssetsOf(assets) }),
-  }
-}
-
-function nativeAssetsOf({ title, image_url, ...optional }: NonNullable<FillDecision['assets']>) {
-  return { title, image_url, ...nonEmpty(optional) }
-}
-
-/** Optional texts are absent or not empty: such a client treats an empty one as an error. */
-function nonEmpty<Texts extends Record<string, string | undefined>>(texts: Texts): { [Name in keyof Texts]?: string } {
-  return Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined && text !== '')) as {
-    [Name in keyof Texts]?: string
-  }
 }

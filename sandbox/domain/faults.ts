@@ -2,8 +2,8 @@
  * Fault rules: which requests a rule matches, and which matches it breaks. Pure: the caller keeps the counts and
  * provides the time.
  *
- * The dice of a rule are a hash of its seed and of the number of matching requests so far. The same seed breaks the
- * same requests in every run, whatever other random numbers the sandbox draws.
+ * A rule's random draw is a hash of its seed and its match count. The same seed breaks the same requests in every run,
+ * whatever other random numbers the sandbox draws.
  */
 
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
@@ -124,7 +124,7 @@ export function countMatch(rule: Fault, count: FaultCount): { isInjected: boolea
   const isInjected =
     matched >= rule.after &&
     (rule.times === undefined || injected < rule.times) &&
-    dice(rule.seed, matched, 0) < rule.rate
+    random(rule.seed, matched, 0) < rule.rate
   return { isInjected, count: { matched: matched + 1, injected: isInjected ? injected + 1 : injected } }
 }
 
@@ -134,12 +134,12 @@ const maxLatency_ms = 60_000
 export function latencyOf(rule: Fault, matched: number): number {
   const { seed, latency_ms, latency_max_ms, latency_sigma } = rule
   if (latency_sigma !== undefined) {
-    const radius = Math.sqrt(-2 * Math.log(1 - dice(seed, matched, 1)))
-    const normal = radius * Math.cos(2 * Math.PI * dice(seed, matched, 2))
+    const radius = Math.sqrt(-2 * Math.log(1 - random(seed, matched, 1)))
+    const normal = radius * Math.cos(2 * Math.PI * random(seed, matched, 2))
     return Math.min(maxLatency_ms, Math.round(latency_ms * Math.exp(latency_sigma * normal)))
   }
   if (latency_max_ms === undefined) return Math.round(latency_ms)
-  return Math.round(latency_ms + dice(seed, matched, 1) * Math.max(0, latency_max_ms - latency_ms))
+  return Math.round(latency_ms + random(seed, matched, 1) * Math.max(0, latency_max_ms - latency_ms))
 }
 
 /** Returns the status and the reason code of an error response; either one implies the other. */
@@ -169,7 +169,7 @@ export function rewritten(response: unknown, fields: Readonly<Record<string, unk
 }
 
 /** Returns a number of [0, 1) from three integers (the finalizer of MurmurHash3, twice). */
-function dice(seed: number, matched: number, use: number): number {
+function random(seed: number, matched: number, use: number): number {
   return mix(mix(seed * 3 + use) ^ matched) / 2 ** 32
 }
 

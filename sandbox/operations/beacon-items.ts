@@ -4,7 +4,7 @@ import { encodeId } from '#contract/ids.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
 import { parseExactly } from '#foundation/exact-numbers.ts'
 import { isObject, type JsonObject } from '#foundation/json.ts'
-import { nextTurn } from '#runtime/pending-decisions.ts'
+import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import type { BeaconListRow, BeaconRow, SlotRow, UnacceptedBeaconRow } from '#store/store.ts'
 import type { Services } from './context.ts'
 
@@ -16,7 +16,7 @@ const slotsAtOnce = 25
 /** Yields each slot with its accepted beacons. */
 export async function* withBeacons({ store }: Pick<Services, 'store'>, slots: readonly SlotRow[]) {
   for (let start = 0; start < slots.length; start += slotsAtOnce) {
-    await nextTurn()
+    await yieldToEventLoop()
     const next = slots.slice(start, start + slotsAtOnce)
     const beaconsOf = await Promise.all(next.map(({ id }) => store.beaconsOf(id)))
     for (const [index, slot] of next.entries()) yield { slot, beacons: beaconsOf[index]! }

@@ -5,7 +5,7 @@ import type { Contract } from '#contract/index.ts'
 import type { BeaconItem, Verdict } from '#contract/resources/beacons.ts'
 import { type BillingReport, notCountedAtMost } from '#contract/resources/billing.ts'
 import { createTally } from '#domain/billing.ts'
-import { nextTurn } from '#runtime/pending-decisions.ts'
+import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import type { BeaconScope, BillingCounts } from '#store/store.ts'
 import { acceptedItem, unacceptedItem, verdictsOf } from './beacon-items.ts'
 import { type Context, defined, fullPage, type Operation, projectFilter, type Services, sinceOf } from './context.ts'
@@ -46,7 +46,7 @@ async function reportOf(
   }
   for (const { reason_code, count } of reasons) tally.miss(reason_code, count)
   for (let start = 0; start < newest.length; start += slotsAtOnce) {
-    await nextTurn()
+    await yieldToEventLoop()
     const next = newest.slice(start, start + slotsAtOnce)
     const slots = await Promise.all(next.map(({ slot_id }) => store.findSlot(slot_id)))
     const beaconsOf = await Promise.all(next.map(({ slot_id }) => store.beaconsOf(slot_id)))

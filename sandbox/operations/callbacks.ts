@@ -25,7 +25,7 @@ import {
 export async function acceptCallback(services: Services, context: Context, url: string, path: string): Promise<void> {
   const { credential, key_id } = callerOf(context)
   if (credential !== 'secret_key') throw new ApiError('callback_key_missing')
-  const problem = await services.callbacks.problemOf(url)
+  const problem = await services.callbacks.findProblem(url)
   if (problem !== null) {
     const expected = 'an https URL of a public host, or an http URL on loopback'
     throw new ApiError('callback_url_refused', {

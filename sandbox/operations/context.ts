@@ -12,15 +12,18 @@ import type { KeyKind } from '#contract/resources/requests.ts'
 import type { Warning } from '#contract/warnings.ts'
 import { consentProblem } from '#domain/consent.ts'
 import { parseSince, sinceMs } from '#foundation/duration.ts'
-import { andThen, type Soon } from '#foundation/soon.ts'
+import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Descriptors } from '#platform/descriptors.ts'
-import type { Access, Tickets } from '#runtime/access.ts'
+import type { Access } from '#runtime/access.ts'
 import type { Callbacks } from '#runtime/callbacks.ts'
 import type { DecisionServices } from '#runtime/decisions.ts'
 import type { DrainLock } from '#runtime/drain-lock.ts'
+import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import type { Faults } from '#runtime/faults.ts'
-import { nextTurn, type PendingDecisions, type Waiters } from '#runtime/pending-decisions.ts'
+import type { PendingDecisions } from '#runtime/pending-decisions.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
+import type { Tickets } from '#runtime/tickets.ts'
+import type { Waiters } from '#runtime/waiters.ts'
 import type { DecisionFacts, Page, PageQuery, ProjectRow, SlotRow } from '#store/store.ts'
 
 /** Everything an operation may use. Built once, in sandbox/index.ts. */
@@ -139,7 +142,7 @@ export interface FilledSlot {
 }
 
 /** Returns the filled slot of an asset token; null when the token is malformed, unknown or forged (A05). */
-export function findFilledSlot({ store, platform }: Services, asset_token: string): Soon<FilledSlot | null> {
+export function findFilledSlot({ store, platform }: Services, asset_token: string): MaybePromise<FilledSlot | null> {
   const parsed = parseToken(asset_token)
   if (parsed?.kind !== 'ast') return null
   return andThen(store.findSlot(parsed.id), (slot) => {
@@ -167,7 +170,7 @@ export function boundConsentProblem(
   { store }: Services,
   { slot, decision }: FilledSlot,
   now_ms: number,
-): Soon<ReasonCode | null> {
+): MaybePromise<ReasonCode | null> {
   const { session_id, project_id } = slot.job
   const latest = session_id === null ? null : store.latestConsent(project_id, session_id)
   return andThen(latest, (consent) => consentProblem(decision.consent, consent, now_ms))
@@ -198,7 +201,7 @@ export async function fullPage<Row>(
     rows.push(...part.rows)
     next = part.next
     if (next === null || rows.length >= limit || signal().aborted) return { rows, next }
-    await nextTurn()
+    await yieldToEventLoop()
   }
 }
 

@@ -16,8 +16,8 @@ import type {
 import type { Campaign, Creative } from '#domain/catalogue.ts'
 import { consentDeclaration } from '#domain/consent.ts'
 import type { Market } from '#domain/decisions.ts'
-import { andThen, type Soon } from '#foundation/soon.ts'
-import { assetTokenOf, decisionEvidence } from '#runtime/decisions.ts'
+import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
+import { decisionEvidence, deriveAssetToken } from '#runtime/decisions.ts'
 import type { DecisionFacts, SlotRow } from '#store/store.ts'
 import { type Context, callerOf, type FilledOutcome, type Operation, type Services } from './context.ts'
 
@@ -86,7 +86,12 @@ export function waitOf(
  * Returns the slot when it is decided, or still pending when the wait is over; immediately when there is nothing to
  * wait for.
  */
-export function whenDecided(services: Services, context: Context, slot: SlotRow, wait_ms: number): Soon<SlotRow> {
+export function whenDecided(
+  services: Services,
+  context: Context,
+  slot: SlotRow,
+  wait_ms: number,
+): MaybePromise<SlotRow> {
   return slot.decision !== null || wait_ms === 0 ? slot : waitForDecision(services, context, slot, wait_ms)
 }
 
@@ -108,7 +113,7 @@ export function statusOf(slot: SlotRow, now_ms: number): SlotStatus {
 }
 
 /** Returns the response of POST /v1/placements and GET /v1/decisions/{slot_id}. */
-export function placementResponse(services: Services, slot: SlotRow, now_ms: number): Soon<PlacementResponse> {
+export function placementResponse(services: Services, slot: SlotRow, now_ms: number): MaybePromise<PlacementResponse> {
   const { decision } = slot
   if (decision === null) {
     return { slot_id: encodeId('slot', slot.id), status: 'pending', placement: null, decision: null }
@@ -122,7 +127,7 @@ function decidedResponse(
   decision: DecisionFacts,
   fill: Fill | null,
   now_ms: number,
-): Soon<PlacementResponse> {
+): MaybePromise<PlacementResponse> {
   const slot_id = encodeId('slot', slot.id)
   const status = statusOf(slot, now_ms)
   if (fill === null) {
@@ -131,7 +136,7 @@ function decidedResponse(
     const noFill = noFillDecision(reason, label_text, consentDeclaration(consent))
     return { slot_id, status, placement: null, decision: noFill, authoritative_consent: consent }
   }
-  const { token, hash } = assetTokenOf(services, slot.id)
+  const { token, hash } = deriveAssetToken(services, slot.id)
   const { outcome, campaign, creative } = fill
   const shown = { outcome, campaign, creative, asset_token: token, urls: creativeUrls(services, slot, fill) }
   const response: PlacementResponse = {
@@ -152,7 +157,7 @@ interface ShownFill extends Fill {
 }
 
 /** Returns the campaign and creative of a fill, without a promise when its market is in memory; null for a no-fill. */
-export function fillOf(services: Services, { outcome, catalogue }: DecisionFacts): Soon<Fill | null> {
+export function fillOf(services: Services, { outcome, catalogue }: DecisionFacts): MaybePromise<Fill | null> {
   if (outcome.status === 'no_fill') return null
   return andThen(services.markets.at(catalogue), (market) => fillIn(market, outcome))
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createPlatform, manualClock, sha256Hex } from '#platform/platform.ts'
+import { manualClock } from '#platform/clock.ts'
+import { createPlatform, sha256Hex } from '#platform/platform.ts'
 import { startSandbox } from '#sandbox/index.ts'
 import { openSqliteStore } from '#store/sqlite/index.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'

@@ -9,7 +9,7 @@ import type { Contract } from '#contract/index.ts'
 import { checkpointText, genesis, manifestText } from '#contract/resources/evidence.ts'
 import { verifyChain } from '#domain/evidence.ts'
 import { decisionDigest } from '#runtime/decisions.ts'
-import { nextTurn } from '#runtime/pending-decisions.ts'
+import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import { type EvidenceRow, type ProjectRow, type SlotRow, StorageError } from '#store/store.ts'
 import { recordDigest } from './beacons.ts'
 import {
@@ -168,7 +168,7 @@ async function verifyProject(services: VerifyServices, project: ProjectRow, veri
       verified.head = row.hash
     }
     if (!result.ok) return { ...verified, broken_at: result.broken_at, problem: result.problem }
-    await nextTurn()
+    await yieldToEventLoop()
   }
 }
 
@@ -202,7 +202,7 @@ async function changedConsent({ store }: VerifyServices, project: ProjectRow, co
       const problem = `The consent of entry ${seq} was changed after it was recorded.`
       return { entries: seq - 1, head, broken_at: seq, problem }
     }
-    await nextTurn()
+    await yieldToEventLoop()
   }
   return null
 }

@@ -25,7 +25,7 @@ import type { ProjectSettings } from '#contract/resources/projects.ts'
 import { type DeliveryMode, variantFieldNames } from '#contract/variant-fields.ts'
 import { hasUsdRate } from '#domain/catalogue.ts'
 import { mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
-import { capsOf, decideJobSlot, decisionEvidence, drawLatency } from '#runtime/decisions.ts'
+import { decideJobSlot, decisionEvidence, drawLatency, listCaps } from '#runtime/decisions.ts'
 import type { JobFacts, JobRow, NewSlot } from '#store/store.ts'
 import { acceptCallback } from './callbacks.ts'
 import { consentWrite } from './consent.ts'
@@ -176,7 +176,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
     draft === null || intake.session_id === null
       ? null
       : consentWrite(services, project, intake.session_id, draft, stored)
-  const created = await store.createJob(job, slots, write, capsOf(job, now_ms))
+  const created = await store.createJob(job, slots, write, listCaps(job, now_ms))
   if (!created) return null
   context.subject.slot_id = slots[0]!.id
   for (const slot of slots) {

@@ -14,7 +14,7 @@ import type { Decision, PartnerRequest, PlacementItem } from '#contract/resource
 import { billingFix, billingVerdict } from '#domain/billing.ts'
 import { explainTrace } from '#domain/decisions.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
-import { opportunityOf } from '#runtime/decisions.ts'
+import { createOpportunity } from '#runtime/decisions.ts'
 import type { BeaconRow, DecisionFacts, SlotRow } from '#store/store.ts'
 import { acceptedItem, unacceptedItem, verdictsOf, withBeacons } from './beacon-items.ts'
 import { eventsOf, isAcceptCode, judgedAtOnce, pageOfJudged } from './beacons.ts'
@@ -288,7 +288,7 @@ async function redactedDecision(services: Services, slot: SlotRow, now_ms: numbe
 }
 
 function partnerRequest(slot: SlotRow, decision: DecisionFacts): PartnerRequest {
-  const opportunity = opportunityOf(slot.job, slot.project, decision.topic, 0, decision.decided_at_ms)
+  const opportunity = createOpportunity(slot.job, slot.project, decision.topic, 0, decision.decided_at_ms)
   return {
     job_type: opportunity.job_type,
     formats: [...opportunity.allowed_formats],

@@ -17,7 +17,7 @@ import { pathMatches } from '#domain/faults.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import { parseJson, valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
-import { nextTurn } from '#runtime/pending-decisions.ts'
+import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import { restoreRequest } from '#runtime/replay.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary } from '#store/store.ts'
 import { cursorOf, defined, type Operation, pageOf, projectFilter, type Services, sinceOf } from './context.ts'
@@ -112,7 +112,7 @@ export const nearestRequests: Operation<Contract['requests.nearest']> = async (s
       if (met > 0 && failed.length > 0) misses.push({ ...request.item, failed })
     }
     if (next === null) break
-    await nextTurn()
+    await yieldToEventLoop()
     before = next
   }
   return { items: misses.sort((a, b) => a.failed.length - b.failed.length).slice(0, limit) }
@@ -172,7 +172,7 @@ async function matchesWithin(
     }
     next = page.next
     if (next === null || page.rows.length < chunk) break
-    await nextTurn()
+    await yieldToEventLoop()
   }
   return { items, next }
 }

@@ -94,7 +94,7 @@ async function replaceState<Result>(services: Services, replace: () => Promise<R
       return await replace()
     } finally {
       if (store.stateGeneration().count !== before) {
-        platform.seenId(await store.largestId())
+        platform.reserveIdsUpTo(await store.largestId())
         markets.clearCache()
         await services.clearRates()
         await tickets.clear()

@@ -1,28 +1,23 @@
-/**
- * Who may call, and who may read: the caller of a request, by its Authorization header in the fixed order of A13; and
- * what pages of other origins may read (A90, A91, C01): v1 responses if some project allows the origin, files always.
- * CORS credentials are never allowed; the control plane has no CORS at all (A93).
- */
+/** Authentication: the caller of a request, by its Authorization header in the fixed order of A13. */
 import type { Endpoint } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
 import { parseToken } from '#contract/ids.ts'
-import { contract } from '#contract/index.ts'
-import { originOfUrl, serializeOrigin } from '#contract/origins.ts'
+import { serializeOrigin } from '#contract/origins.ts'
 import { isLoopback } from '#foundation/http.ts'
-import { andThen, type Soon } from '#foundation/soon.ts'
+import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
 import { allowsOrigin, type Caller, isBeaconOpen, type Services } from '#operations/context.ts'
 import type { Identity } from '#runtime/replay.ts'
 import type { ActivationRow, KeyRow } from '#store/store.ts'
-import { type Exchange, headerOf, type Request, type Response } from './exchange.ts'
+import { type OpenExchange, type Request, readHeader } from './exchange.ts'
 
 /**
  * Returns the caller of an endpoint that needs a credential; for a replayed request, the caller that it acts for.
  * @throws ApiError 401 for a missing, unknown or expired credential, 403 for one of the wrong kind or origin
  */
-export function findCaller(services: Services, exchange: Exchange, endpoint: Endpoint): Soon<Caller> {
+export function findCaller(services: Services, exchange: OpenExchange, endpoint: Endpoint): MaybePromise<Caller> {
   const { request } = exchange
   if (request.identity !== null) return restoreCaller(services, exchange, endpoint, request.identity)
-  const text = bearerOf(request)
+  const text = readBearer(request)
   if (text.startsWith('pk_'))
     throw new ApiError('key_class', { message: 'A publishable key is not a bearer credential.' })
   if (text.startsWith('ast_')) {
@@ -40,8 +35,8 @@ export function findCaller(services: Services, exchange: Exchange, endpoint: End
   }
   const { credential, elsewhere } = kind
   if (!endpoint.credentials.includes(credential)) throw new ApiError('key_class', { message: elsewhere })
-  if (credential !== 'secret_key') return callerOfToken(services, exchange, credential, text)
-  return andThen(findSecretKey(services, exchange.request, text), (key) => callerOfKey(exchange, key))
+  if (credential !== 'secret_key') return findTokenCaller(services, exchange, credential, text)
+  return andThen(findSecretKey(services, exchange.request, text), (key) => toKeyCaller(exchange, key))
 }
 
 /** The prefix tells the class of a credential, so one of the wrong class needs no lookup (A02). */
@@ -58,14 +53,14 @@ const bearerKinds = [
  */
 async function restoreCaller(
   services: Services,
-  exchange: Exchange,
+  exchange: OpenExchange,
   endpoint: Endpoint,
   { kind, key_id, slot_id }: Identity,
 ): Promise<Caller> {
   const { request } = exchange
   const key = await services.store.keyById(key_id)
   if (key === null) throw new ApiError('key_unknown')
-  if (kind === 'sk_test' || kind === 'sk_live') return callerOfKey(exchange, key)
+  if (kind === 'sk_test' || kind === 'sk_live') return toKeyCaller(exchange, key)
   if (kind === 'at' && key.revoked_at_ms !== null) throw new ApiError('key_revoked')
   const credential = kind === 'at' ? 'activation_token' : 'beacon_token'
   if (!endpoint.credentials.includes(credential)) throw new ApiError('key_class')
@@ -77,7 +72,7 @@ async function restoreCaller(
   return { credential, project: key.project, mode: key.mode, key_id, slot_id, only_event: null }
 }
 
-function bearerOf(request: Request): string {
+function readBearer(request: Request): string {
   const { authorization } = request.headers
   if (authorization === undefined || authorization.trim() === '') {
     throw new ApiError(hasActivationToken(request) ? 'token_in_wrong_place' : 'credential_missing')
@@ -103,7 +98,7 @@ function hasActivationToken({ url, headers, body }: Request): boolean {
  * token to every request.
  * @throws ApiError 401 for another scheme or an unknown secret key, 403 for a secret key with an Origin
  */
-export async function checkActivationHeader(services: Services, exchange: Exchange): Promise<void> {
+export async function checkActivationHeader(services: Services, exchange: OpenExchange): Promise<void> {
   const { authorization = '', origin } = exchange.request.headers
   const [scheme = '', credential = ''] = authorization.trim().split(/\s+/)
   if (scheme === '') return
@@ -114,17 +109,17 @@ export async function checkActivationHeader(services: Services, exchange: Exchan
     })
   }
   if (origin === undefined || !credential.startsWith('sk_')) return
-  callerOfKey(exchange, await findSecretKey(services, exchange.request, credential))
+  toKeyCaller(exchange, await findSecretKey(services, exchange.request, credential))
 }
 
 /** A client sends the same key with every request: the digests of a few are cached. */
 const digests = new Map<string, Uint8Array>()
-const mostDigests = 256
+const maxDigests = 256
 
-function digestOf({ sha256 }: Services['platform'], text: string): Uint8Array {
+function digestKey({ sha256 }: Services['platform'], text: string): Uint8Array {
   const known = digests.get(text)
   if (known !== undefined) return known
-  if (digests.size >= mostDigests) digests.clear()
+  if (digests.size >= maxDigests) digests.clear()
   const digest = sha256(text)
   digests.set(text, digest)
   return digest
@@ -146,16 +141,16 @@ export function checkLocalKey({ localKeys }: Services, { incoming, headers }: Re
   })
 }
 
-function findSecretKey(services: Services, request: Request, text: string): Soon<KeyRow> {
+function findSecretKey(services: Services, request: Request, text: string): MaybePromise<KeyRow> {
   checkLocalKey(services, request, text)
   const { store, platform } = services
-  return andThen(store.findKey(digestOf(platform, text)), (key) => {
+  return andThen(store.findKey(digestKey(platform, text)), (key) => {
     if (key === null || key.class !== 'secret') throw new ApiError('key_unknown')
     return key
   })
 }
 
-function callerOfKey({ context, request }: Exchange, key: KeyRow): Caller {
+function toKeyCaller({ context, request }: OpenExchange, key: KeyRow): Caller {
   if (key.revoked_at_ms !== null) throw new ApiError('key_revoked')
   if (request.headers.origin !== undefined) {
     if (key.project.settings.secret_key_in_browser === 'reject') throw new ApiError('secret_key_in_browser')
@@ -165,9 +160,9 @@ function callerOfKey({ context, request }: Exchange, key: KeyRow): Caller {
   return { credential: 'secret_key', project, mode, key_id, slot_id: null, only_event: null }
 }
 
-async function callerOfToken(
+async function findTokenCaller(
   services: Services,
-  { context, request }: Exchange,
+  { context, request }: OpenExchange,
   credential: 'activation_token' | 'beacon_token',
   text: string,
 ): Promise<Caller> {
@@ -217,7 +212,7 @@ function checkOrigin(services: Services, row: ActivationRow, request: Request): 
 
 function isSameOriginRead(request: Request): boolean {
   if (request.headers.origin !== undefined || request.method !== 'GET') return false
-  return headerOf(request, 'sec-fetch-site') === 'same-origin'
+  return readHeader(request, 'sec-fetch-site') === 'same-origin'
 }
 
 /** Pins the origin of a beacon token with its first beacon; the project must allow it (A06). */
@@ -229,99 +224,4 @@ async function pinOrigin(services: Services, row: ActivationRow, origin: string 
   }
   if (row.origin === serialized) return
   if (row.origin !== null || !(await store.pinOrigin(row.id, serialized))) throw new ApiError('origin_mismatch')
-}
-
-/** The headers of A90, and `date`: the renderer uses it to correct a wrong client clock. */
-const exposedHeaders =
-  'x-request-id, date, retry-after, ratelimit, ratelimit-policy, x-sandbox-warning, x-sandbox-would-bill, x-sandbox-slot-ids, x-sandbox-fault'
-
-const documentHeaders = 'authorization, content-type, if-none-match'
-
-/** Request headers that a page may send, including headers of old clients (C01) and of tracing libraries. */
-const allowedHeaders = `${documentHeaders}, x-csl-wrapper-version, traceparent, tracestate, sentry-trace, baggage`
-
-/** The headers of files that any page may load (A91). */
-export const publicHeaders = {
-  'access-control-allow-origin': '*',
-  'cross-origin-resource-policy': 'cross-origin',
-  'x-content-type-options': 'nosniff',
-}
-
-/** Lets the page that sent a v1 request read the response, if its origin is known or it posts an activation (A90). */
-export async function addCors(services: Services, { context, request }: Exchange, response: Response): Promise<void> {
-  const { origin } = context
-  if (origin === null || !isPublic(services, request)) return
-  if (response.error?.reason_code === 'origin_mismatch') return
-  if (isActivation(request, origin) || (await isKnownOrigin(services, origin))) {
-    Object.assign(response.headers, readableBy(origin))
-  }
-}
-
-/** Whether a request is to the API, the routes of old clients included. */
-function isPublic({ strict }: Services, { path }: Request): boolean {
-  return path.startsWith('/v1/') || (!strict && path.startsWith('/public/'))
-}
-
-/** Whether any page may read the response: its key is in the body, and the developer must see why it is refused. */
-function isActivation({ path }: Request, origin: string): boolean {
-  const isRight = path === contract['browser.activate'].path || path === contract['browser.activation'].path
-  return isRight && serializeOrigin(origin) !== null
-}
-
-/** Whether a request is a preflight. */
-export function isPreflight(request: Request): boolean {
-  return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined
-}
-
-/** The response to a preflight. @throws ApiError 403 when no project allows the origin */
-export async function preflightResponse(
-  services: Services,
-  { context, request }: Exchange,
-  methods: readonly string[],
-): Promise<Response> {
-  const { origin, request_id } = context
-  const isAllowed =
-    origin !== null &&
-    isPublic(services, request) &&
-    ((isActivation(request, origin) && !services.strict) || (await isKnownOrigin(services, origin)))
-  if (!isAllowed) {
-    throw new ApiError('origin_not_allowed', {
-      message: `No project of this sandbox allows the origin ${origin === null ? '(none)' : origin.slice(0, 256)}.`,
-    })
-  }
-  const isPrivate = headerOf(request, 'access-control-request-private-network') === 'true'
-  const headers = {
-    'x-request-id': request_id,
-    vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
-    ...readableBy(origin),
-    'access-control-allow-methods': methods.join(', '),
-    'access-control-allow-headers': services.strict ? documentHeaders : allowedHeaders,
-    'access-control-max-age': '600',
-    ...(isPrivate ? { 'access-control-allow-private-network': 'true' } : {}),
-  }
-  return { status: 204, headers, body: '' }
-}
-
-/** Whether a browser may have sent a request for a page elsewhere: it had no valid credential, and loaded no frame. */
-export function mayBeForeign({ context, request }: Exchange): boolean {
-  if (context.caller !== null || context.subject.slot_id !== null) return false
-  return context.origin !== null || headerOf(request, 'sec-fetch-site') === 'cross-site'
-}
-
-/** Whether the page behind such a request has an origin that no project allows, or sent none. */
-export async function isForeign(services: Services, { context, request }: Exchange): Promise<boolean> {
-  const origin = context.origin ?? originOfUrl(request.headers.referer ?? '') ?? 'null'
-  return origin !== services.base_url && origin !== services.url && !(await isKnownOrigin(services, origin))
-}
-
-/** Whether some project of this sandbox allows the origin, in the mode that allows most. */
-async function isKnownOrigin(services: Services, origin: string): Promise<boolean> {
-  if (serializeOrigin(origin) === null) return false
-  const projects = await services.store.listProjects()
-  return projects.some((project) => allowsOrigin(services, project, origin, 'test'))
-}
-
-/** Headers that let a page of `origin` read the response. */
-function readableBy(origin: string): Record<string, string> {
-  return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposedHeaders }
 }

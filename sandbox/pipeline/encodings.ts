@@ -41,12 +41,12 @@ export function codingFor(header: string | undefined): Coding | null {
       .find((text) => text !== undefined)
     weights.set(name === 'x-gzip' ? 'gzip' : name, weight === undefined ? 1 : Number(weight))
   }
-  const weightOf = (name: string) => weights.get(name) ?? weights.get('*') ?? 0
+  const findWeight = (name: string) => weights.get(name) ?? weights.get('*') ?? 0
   // Without a word about identity, any coding that is accepted is preferred to it.
   const identity = weights.get('identity') ?? 0
   let best: { coding: Coding; weight: number } | null = null
   for (const { coding } of codings) {
-    const weight = weightOf(coding)
+    const weight = findWeight(coding)
     if (weight > 0 && weight >= identity && weight > (best?.weight ?? 0)) best = { coding, weight }
   }
   return best?.coding ?? null

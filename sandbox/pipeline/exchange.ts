@@ -3,17 +3,13 @@
  * and the response. Every handler returns a response; only `writeResponse` writes to a socket.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout } from 'node:timers/promises'
 import { type Endpoint, oldClientHeader, type Role } from '#contract/endpoint.ts'
-import { ApiError } from '#contract/errors.ts'
+import type { ApiError } from '#contract/errors.ts'
 import { encodeId } from '#contract/ids.ts'
-import { redactSecrets } from '#foundation/redaction.ts'
-import { systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 import type { Context, Services } from '#operations/context.ts'
 import type { TokenHolder } from '#runtime/access.ts'
 import type { Injection } from '#runtime/faults.ts'
 import type { Identity } from '#runtime/replay.ts'
-import { StorageError, type Store } from '#store/store.ts'
 
 /** The header that names the fault rule applied to a response. */
 export const faultHeader = 'x-sandbox-fault'
@@ -61,11 +57,11 @@ export interface Route {
   /** A page that can be opened without any effect: other sites may link to it. */
   isPage?: boolean
   /** @throws ApiError */
-  respond(exchange: Exchange): Response | Promise<Response>
+  respond(exchange: OpenExchange): PipelineResponse | Promise<PipelineResponse>
 }
 
 /** One request on its way through the pipeline. */
-export interface Exchange {
+export interface OpenExchange {
   id: number
   request: Request
   context: Context
@@ -75,7 +71,7 @@ export interface Exchange {
   journal_body: string | null
 }
 
-export interface Response {
+export interface PipelineResponse {
   status: number
   headers: Record<string, string>
   /** Text, bytes, or a function that writes the body and ends the response. */
@@ -87,7 +83,7 @@ export interface Response {
 }
 
 /** The parts of a request that its response repeats. */
-type ResponseContext = Pick<Context, 'now_ms' | 'request_id' | 'warnings' | 'headers'>
+export type ResponseContext = Pick<Context, 'now_ms' | 'request_id' | 'warnings' | 'headers'>
 
 const noBody = Buffer.alloc(0)
 
@@ -99,7 +95,7 @@ export function receivedRequest(incoming: IncomingMessage, outgoing: ServerRespo
     method: incoming.method ?? 'GET',
     url,
     headers: incoming.headers,
-    signal: () => (signal ??= signalOf(outgoing)),
+    signal: () => (signal ??= createSignal(outgoing)),
     hasLeft: () => outgoing.destroyed,
     incoming,
     body: noBody,
@@ -112,7 +108,7 @@ export function receivedRequest(incoming: IncomingMessage, outgoing: ServerRespo
   }
 }
 
-function signalOf(outgoing: ServerResponse): AbortSignal {
+function createSignal(outgoing: ServerResponse): AbortSignal {
   const controller = new AbortController()
   if (outgoing.destroyed) controller.abort()
   else outgoing.once('close', () => controller.abort())
@@ -141,13 +137,13 @@ export function internalRequest(
 }
 
 /** One value of a header; the first where it was sent several times. */
-export function headerOf({ headers }: Request, name: string): string | undefined {
+export function readHeader({ headers }: Request, name: string): string | undefined {
   const value = headers[name]
   return Array.isArray(value) ? value[0] : value
 }
 
 /** Opens the exchange of a request: one identifier, one timestamp of the sandbox clock for every rule. */
-export function openExchange({ platform, strict }: Services, request: Request): Exchange {
+export function openExchange({ platform, strict }: Services, request: Request): OpenExchange {
   const id = platform.newId()
   return {
     id,
@@ -170,9 +166,9 @@ export function openExchange({ platform, strict }: Services, request: Request): 
 }
 
 /** The success of an endpoint; 304 when the client has it already. */
-export function successResponse(status: number, { context, request }: Exchange, output: unknown): Response {
+export function successResponse(status: number, { context, request }: OpenExchange, output: unknown): PipelineResponse {
   const headers = responseHeaders(context)
-  if (headers.etag !== undefined && namesTag(request.headers['if-none-match'], headers.etag)) {
+  if (headers.etag !== undefined && matchesTag(request.headers['if-none-match'], headers.etag)) {
     // There is no content to have a type (RFC 9110, 15.4.5): strict clients would parse it.
     delete headers['content-type']
     return { status: 304, headers, body: '' }
@@ -180,80 +176,10 @@ export function successResponse(status: number, { context, request }: Exchange, 
   return { status, headers, body: JSON.stringify(output) }
 }
 
-/** The error body of the contract (A10), without any secret that a message repeats (A12). */
-export function errorResponse({ base_url }: Services, context: ResponseContext, error: ApiError): Response {
-  const headers = responseHeaders(context)
-  if (error.status === 401) headers['www-authenticate'] = 'Bearer'
-  Object.assign(headers, error.headers)
-  if (error.retry_after_s !== undefined) headers['retry-after'] = String(error.retry_after_s)
-  return {
-    status: error.status,
-    headers,
-    body: redactSecrets(JSON.stringify(error.toBody(context.request_id, base_url))),
-    error,
-  }
-}
-
-/**
- * Resolves to an error of the contract for anything thrown. Our own failures are reported, never explained to the
- * caller; a failure caused by a damaged row becomes the error about the damage.
- */
-export async function toApiError(services: Services, thrown: unknown, request_id: string): Promise<ApiError> {
-  if (thrown instanceof ApiError) return thrown
-  const error = thrown instanceof StorageError ? thrown : ((await damageBehind(services, thrown)) ?? thrown)
-  if (error instanceof StorageError) {
-    services.report(error)
-    const { refused, retry_after_s } = error
-    if (retry_after_s !== null) {
-      return new ApiError('storage_unavailable', {
-        message: 'The database of the sandbox does not respond.',
-        hint: 'Send it again once the database is back: nothing has to be repaired here.',
-        retry_after_s,
-      })
-    }
-    if (refused === 'write') return new ApiError('storage_unavailable', { retry_after_s: 1 })
-    return new ApiError('storage_unavailable', {
-      message: 'The sandbox cannot read its database: the file is damaged.',
-      hint: 'See what is wrong: svc sandbox status --check. Start over: svc sandbox reset.',
-    })
-  }
-  const system = systemErrorBehind(error)
-  if (system !== null) {
-    services.report(new StorageError(new Error(systemReason(system), { cause: system }), 'read'))
-    return new ApiError('storage_unavailable', {
-      message: `The sandbox cannot do this now: ${systemReason(system)}.`,
-      hint: systemHint(system.code),
-      retry_after_s: 1,
-    })
-  }
-  services.report(new Error(`request ${request_id} failed`, { cause: error }))
-  return new ApiError('internal_error')
-}
-
-/** How long the response to an unexpected failure waits for the check, real milliseconds. */
-const check_ms = 3_000
-const checks = new WeakMap<Store, Promise<string[]>>()
-
-/**
- * Resolves to a StorageError when the database is damaged, else to null: a value of a type that its table forbids can
- * make any code fail. Requests that fail at the same time share one check.
- */
-async function damageBehind({ store }: Services, thrown: unknown): Promise<StorageError | null> {
-  const check =
-    checks.get(store) ??
-    store
-      .integrityProblems()
-      .catch(() => [])
-      .finally(() => checks.delete(store))
-  checks.set(store, check)
-  const [problem] = await Promise.race([check, setTimeout(check_ms, [], { ref: false })])
-  return problem === undefined ? null : new StorageError(new Error(problem, { cause: thrown }), 'read')
-}
-
-function responseHeaders(context: ResponseContext): Record<string, string> {
+export function responseHeaders(context: ResponseContext): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
-    date: httpDate(context.now_ms),
+    date: formatHttpDate(context.now_ms),
     'x-request-id': context.request_id,
     vary: 'Origin',
     'cache-control': 'no-store',
@@ -265,7 +191,7 @@ function responseHeaders(context: ResponseContext): Record<string, string> {
 }
 
 /** Whether `If-None-Match` names a tag: a star or a list, compared weakly (RFC 9110, 13.1.2). */
-export function namesTag(header: string | undefined, etag: string): boolean {
+export function matchesTag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   if (header.trim() === '*') return true
   const bare = (tag: string) => tag.trim().replace(/^W\//, '')
@@ -278,7 +204,7 @@ let lastDate = ''
 /**
  * Returns a time in the form of the Date header, in whole seconds. The last one is cached: a second has many responses.
  */
-export function httpDate(now_ms: number): string {
+export function formatHttpDate(now_ms: number): string {
   const now_s = Math.floor(now_ms / 1_000)
   if (now_s !== lastSecond) {
     lastSecond = now_s
@@ -291,7 +217,7 @@ export function httpDate(now_ms: number): string {
 export function writeResponse(
   outgoing: ServerResponse,
   { method }: Request,
-  { status, headers, body, broken }: Response,
+  { status, headers, body, broken }: PipelineResponse,
 ): void | Promise<void> {
   if (broken === 'drop') return void outgoing.socket?.destroy()
   if (broken === 'reset') return void outgoing.socket?.resetAndDestroy()

@@ -13,14 +13,15 @@ import { isObject, parseJsonObject } from '#foundation/json.ts'
 import type { Services } from '#operations/context.ts'
 import type { Injection } from '#runtime/faults.ts'
 import type { SlotRow } from '#store/store.ts'
-import { addCors, publicHeaders } from './credentials.ts'
-import { type Exchange, errorResponse, faultHeader, httpDate, type Request, type Response } from './exchange.ts'
+import { addCors, publicHeaders } from './cors.ts'
+import { faultHeader, formatHttpDate, type OpenExchange, type PipelineResponse, type Request } from './exchange.ts'
+import { errorResponse } from './failures.ts'
 
 /**
  * The fault before: counts the request for the rule that matches it, notes the rule in the request, and waits its
  * latency.
  */
-export async function meetFault(services: Services, request: Request): Promise<void> {
+export async function injectFault(services: Services, request: Request): Promise<void> {
   const { faults, drainLock, platform } = services
   // Inside the drain lock: the count belongs to the same state as the rules.
   request.fault = await drainLock.run(async () =>
@@ -39,7 +40,7 @@ export function isRefused({ rule: { effect, served } }: Injection): boolean {
  * The response to a refused request. For a connection that is dropped, it has the status 0, which only the journal
  * sees.
  */
-export async function faultResponse(services: Services, exchange: Exchange): Promise<Response> {
+export async function faultResponse(services: Services, exchange: OpenExchange): Promise<PipelineResponse> {
   const { fault } = exchange.request
   const { effect } = fault!.rule
   if (effect !== 'drop' && effect !== 'reset') return faultError(services, exchange, fault!)
@@ -47,7 +48,11 @@ export async function faultResponse(services: Services, exchange: Exchange): Pro
 }
 
 /** The fault after: replaces, rewrites, garbles or breaks a response. */
-export async function applyFault(services: Services, exchange: Exchange, response: Response): Promise<Response> {
+export async function applyFault(
+  services: Services,
+  exchange: OpenExchange,
+  response: PipelineResponse,
+): Promise<PipelineResponse> {
   const fault = exchange.request.fault!
   const { effect, rewrite } = fault.rule
   switch (effect) {
@@ -59,14 +64,18 @@ export async function applyFault(services: Services, exchange: Exchange, respons
       return rewriteResponse(response, rewrite ?? {})
     case 'garble':
       // JSON backwards is not JSON.
-      return { ...response, body: bytesOf(response).reverse() }
+      return { ...response, body: toBytes(response).reverse() }
     default:
       return { ...response, broken: effect }
   }
 }
 
 /** The error of a rule, readable by the page that asked. */
-async function faultError(services: Services, exchange: Exchange, { rule, fault_id }: Injection): Promise<Response> {
+async function faultError(
+  services: Services,
+  exchange: OpenExchange,
+  { rule, fault_id }: Injection,
+): Promise<PipelineResponse> {
   const { now_ms, request_id } = exchange.context
   const { status, reason_code } = errorOf(rule)
   const context = { now_ms, request_id, warnings: [], headers: { [faultHeader]: fault_id } }
@@ -74,7 +83,7 @@ async function faultError(services: Services, exchange: Exchange, { rule, fault_
   const { retry_after_format, retry_after_s } = rule
   if ((status === 429 || status === 503) && retry_after_format !== 'none') {
     response.headers['retry-after'] =
-      retry_after_format === 'seconds' ? String(retry_after_s) : httpDate(now_ms + retry_after_s * 1000)
+      retry_after_format === 'seconds' ? String(retry_after_s) : formatHttpDate(now_ms + retry_after_s * 1000)
   }
   if (isPublicFile(exchange.request.path)) Object.assign(response.headers, publicHeaders)
   else await addCors(services, exchange, response)
@@ -85,19 +94,19 @@ function isPublicFile(path: string): boolean {
   return path === '/v1/render.js' || path.startsWith('/v1/test-assets/') || path.startsWith('/assets/')
 }
 
-function rewriteResponse(response: Response, fields: Readonly<Record<string, unknown>>): Response {
-  const body = bytesOf(response)
+function rewriteResponse(response: PipelineResponse, fields: Readonly<Record<string, unknown>>): PipelineResponse {
+  const body = toBytes(response)
   if (body.length === 0 || !String(response.headers['content-type']).startsWith('application/json')) return response
   return { ...response, body: JSON.stringify(rewritten(JSON.parse(body.toString('utf8')), fields)) }
 }
 
 /** The body of a response. Faults never apply to a stream. */
-function bytesOf({ body }: Response): Buffer {
+function toBytes({ body }: PipelineResponse): Buffer {
   return typeof body === 'function' ? Buffer.alloc(0) : Buffer.from(body)
 }
 
 /** The paths of the requests for a decision. */
-const asking: ReadonlySet<string> = new Set(
+const decisionPaths: ReadonlySet<string> = new Set(
   (['placements.create', 'jobs.create', 'wrapper.job'] as const).map((id) => contract[id].path),
 )
 
@@ -107,33 +116,34 @@ async function describeRequest({ faults, store }: Services, request: Request): P
   const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? null
   const isActivation = path === contract['browser.activate'].path
   const body = faults.needsDetails || isActivation ? (parseJsonObject(request.body.toString('utf8')) ?? {}) : {}
-  const key = bearer ?? (isActivation ? text(body.publishable_key) : null)
+  const key = bearer ?? (isActivation ? toText(body.publishable_key) : null)
   const description = { method: request.method, path, key, session_id: null, formats: [] }
   if (!faults.needsDetails) return description
-  const slot_id = slotOf(request.params, body)
+  const slot_id = findSlotId(request.params, body)
   const slot = slot_id === null ? null : await store.findSlot(slot_id)
-  if (slot !== null) return { ...description, session_id: slot.job.session_id, formats: formatsOfSlot(slot) }
+  if (slot !== null) return { ...description, session_id: slot.job.session_id, formats: listSlotFormats(slot) }
   return {
     ...description,
-    session_id: text(body.session_id) ?? text(body.chat_session_id) ?? text(object(body.context).chat_session_id),
-    formats: asking.has(request.path) ? formatsAsked(body) : [],
+    session_id:
+      toText(body.session_id) ?? toText(body.chat_session_id) ?? toText(toObject(body.context).chat_session_id),
+    formats: decisionPaths.has(request.path) ? listRequestedFormats(body) : [],
   }
 }
 
 /** The slot that a decision, a frame or a beacon is about. */
-function slotOf(params: Request['params'], body: Record<string, unknown>): number | null {
+function findSlotId(params: Request['params'], body: Record<string, unknown>): number | null {
   if (params.slot_id !== undefined) return decodeId('slot', params.slot_id)
-  const token = params.asset_token ?? text(body.asset_token)
+  const token = params.asset_token ?? toText(body.asset_token)
   return token === null ? null : (parseToken(token)?.id ?? null)
 }
 
-function formatsOfSlot({ decision, job, project }: SlotRow): readonly Format[] {
+function listSlotFormats({ decision, job, project }: SlotRow): readonly Format[] {
   if (decision?.outcome.status === 'filled') return [decision.outcome.format]
   return job.facts.allowed_formats ?? project.settings.defaults.allowed_formats
 }
 
-function formatsAsked(body: Record<string, unknown>): readonly Format[] {
-  const named = object(body.overrides).allowed_formats ?? object(body.slot_config).allowed_formats
+function listRequestedFormats(body: Record<string, unknown>): readonly Format[] {
+  const named = toObject(body.overrides).allowed_formats ?? toObject(body.slot_config).allowed_formats
   return Array.isArray(named) ? formats.filter((format) => named.includes(format)) : formats
 }
 
@@ -150,10 +160,10 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-function object(value: unknown): Record<string, unknown> {
+function toObject(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {}
 }
 
-function text(value: unknown): string | null {
+function toText(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }

@@ -8,11 +8,11 @@ import { isObject } from '#foundation/json.ts'
 import { redactSecrets, redactWithBase64 } from '#foundation/redaction.ts'
 import { keyKind, type Services } from '#operations/context.ts'
 import type { ExchangeRow } from '#store/store.ts'
-import type { Exchange, Request, Response } from './exchange.ts'
+import type { OpenExchange, PipelineResponse, Request } from './exchange.ts'
 
 const hiddenHeaders = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-sandbox-token'])
-const longestBody = 70_000
-const longestPath = 2_048
+const maxBodyCharacters = 70_000
+const maxPathCharacters = 2_048
 
 /** Fields whose text is kept when a body could not be validated: identifiers and names, never prose. */
 const plainFields = new Set([
@@ -40,8 +40,8 @@ const plainText = /^[A-Za-z0-9._:+-]{1,128}$/
 /** Records an exchange in the journal, with the next commit, or with the exchanges of pages that no project allows. */
 export function record(
   { store }: Services,
-  exchange: Exchange,
-  { status, headers, body, error }: Response,
+  exchange: OpenExchange,
+  { status, headers, body, error }: PipelineResponse,
   place: 'journal' | 'foreign',
 ): void {
   const { id, context, request, started } = exchange
@@ -59,7 +59,7 @@ export function record(
     session_id: subject.session_id,
     slot_id: subject.slot_id,
     request_headers: requestHeaders(request),
-    request_body: exchange.journal_body ?? journalUnreadable(request.body.toString('utf8')),
+    request_body: exchange.journal_body ?? describeUnvalidated(request.body.toString('utf8')),
     response_headers: responseHeaders(headers),
     response_body: isJson(headers) && typeof body === 'string' ? redactSecrets(body) : '',
     key_kind: caller === null ? null : keyKind(caller),
@@ -70,16 +70,16 @@ export function record(
 }
 
 /** An allowed origin and a link repeat what was sent. */
-function responseHeaders(headers: Response['headers']): string {
+function responseHeaders(headers: PipelineResponse['headers']): string {
   const { link } = headers
   const repeats = link !== undefined || headers['access-control-allow-origin'] !== undefined
   if (!repeats) return JSON.stringify(headers)
   const isPlain = link === undefined || /^<[\w.:/{}-]{1,256}>; rel=/.test(link)
-  return redactWithBase64(JSON.stringify(isPlain ? headers : { ...headers, link: removed(link) }))
+  return redactWithBase64(JSON.stringify(isPlain ? headers : { ...headers, link: describeRemoved(link) }))
 }
 
 /** Only JSON is kept: a frame holds a beacon token, and files are large. */
-function isJson(headers: Response['headers']): boolean {
+function isJson(headers: PipelineResponse['headers']): boolean {
   return headers['content-type']?.startsWith('application/json') === true
 }
 
@@ -110,16 +110,17 @@ function journalHeaders(headers: IncomingHttpHeaders): string {
     if (value === undefined) continue
     if (name === 'authorization') kept[name] = describeCredential(String(value))
     else if (hiddenHeaders.has(name)) kept[name] = 'redacted'
-    else kept[plainText.test(name) ? name : '[name]'] = keptValue(name, Array.isArray(value) ? value.join(', ') : value)
+    else
+      kept[plainText.test(name) ? name : '[name]'] = redactValue(name, Array.isArray(value) ? value.join(', ') : value)
   }
   return redactWithBase64(JSON.stringify(kept))
 }
 
 /** Returns a header's value if it looks like one: if it might be prose, only the length is kept. */
-function keptValue(name: string, value: string): string {
-  if (name === 'referer') return originOfUrl(value) ?? removed(value)
+function redactValue(name: string, value: string): string {
+  if (name === 'referer') return originOfUrl(value) ?? describeRemoved(value)
   const isKept = (valuePatterns.get(name) ?? (name.startsWith('sec-ch-') ? clientHint : undefined))?.test(value)
-  return isKept === true || hasNoProse(value) ? value : removed(value)
+  return isKept === true || hasNoProse(value) ? value : describeRemoved(value)
 }
 
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/
@@ -137,7 +138,7 @@ const valuePatterns: ReadonlyMap<string, RegExp> = new Map(
 
 /** Lists and parameters have spaces only after commas and semicolons. */
 function hasNoProse(value: string): boolean {
-  if (value.length > longestPath) return false
+  if (value.length > maxPathCharacters) return false
   return value.split(/[,;] ?/).every((part) => isToken(unescaped(part)))
 }
 
@@ -171,10 +172,10 @@ export function journalBody(parsed: unknown, isPlain: boolean): string {
  */
 export function journalPath(url: string): string {
   const at = url.indexOf('?')
-  const path = url.slice(0, at < 0 ? longestPath : Math.min(at, longestPath))
+  const path = url.slice(0, at < 0 ? maxPathCharacters : Math.min(at, maxPathCharacters))
   const kept = plainPath.test(path) ? path : path.split('/').map(plainSegment).join('/')
   if (at < 0) return redactWithBase64(kept)
-  const pairs = url.slice(at + 1, longestPath).split('&')
+  const pairs = url.slice(at + 1, maxPathCharacters).split('&')
   return redactWithBase64(`${kept}?${pairs.map(plainPair).join('&')}`)
 }
 
@@ -193,12 +194,12 @@ function plainPair(pair: string): string {
 }
 
 /** Returns the shape of a body that was not validated, without any text that might be prose. */
-function journalUnreadable(text: string): string {
+function describeUnvalidated(text: string): string {
   if (text === '') return ''
-  if (text.length > longestBody) return `[not kept: ${text.length} characters]`
+  if (text.length > maxBodyCharacters) return `[not kept: ${text.length} characters]`
   const value = parseExactly(text)
   if (value === undefined) return `[not JSON: ${text.length} characters]`
-  return redactSecrets(JSON.stringify(shapeOf(value, null, 0)))
+  return redactSecrets(JSON.stringify(describeShape(value, null, 0)))
 }
 
 function describeCredential(value: string): string {
@@ -213,16 +214,16 @@ function mayHoldPrivate(body: unknown): body is Record<string, unknown> {
 
 function withoutPrivate(body: Record<string, unknown>): Record<string, unknown> {
   const result = { ...body }
-  if (typeof body.prompt === 'string') result.prompt = removed(body.prompt)
+  if (typeof body.prompt === 'string') result.prompt = describeRemoved(body.prompt)
   else if (isObject(body.prompt) && typeof body.prompt.text === 'string') {
-    result.prompt = { ...body.prompt, text: removed(body.prompt.text) }
+    result.prompt = { ...body.prompt, text: describeRemoved(body.prompt.text) }
   }
   if (isObject(body.context) && typeof body.context.prompt_text === 'string') {
-    result.context = { ...body.context, prompt_text: removed(body.context.prompt_text) }
+    result.context = { ...body.context, prompt_text: describeRemoved(body.context.prompt_text) }
   }
-  if (namesUser(body.callback_url)) result.callback_url = removed(body.callback_url)
+  if (namesUser(body.callback_url)) result.callback_url = describeRemoved(body.callback_url)
   if (isObject(body.delivery) && namesUser(body.delivery.callback_url)) {
-    result.delivery = { ...body.delivery, callback_url: removed(body.delivery.callback_url) }
+    result.delivery = { ...body.delivery, callback_url: describeRemoved(body.delivery.callback_url) }
   }
   return result
 }
@@ -235,22 +236,22 @@ function namesUser(url: unknown): url is string {
 }
 
 /** Inside a prompt every text is prose, under any field name. */
-function shapeOf(value: unknown, field: string | null, depth: number): unknown {
+function describeShape(value: unknown, field: string | null, depth: number): unknown {
   if (typeof value === 'string') {
-    return field !== null && plainFields.has(field) && plainText.test(value) ? value : removed(value)
+    return field !== null && plainFields.has(field) && plainText.test(value) ? value : describeRemoved(value)
   }
   if (typeof value !== 'object' || value === null || isExactNumber(value)) return value
   if (depth > 8) return '[nested deeper]'
-  if (Array.isArray(value)) return value.slice(0, 100).map((item) => shapeOf(item, field, depth + 1))
+  if (Array.isArray(value)) return value.slice(0, 100).map((item) => describeShape(item, field, depth + 1))
   const entries = Object.entries(value).slice(0, 100)
   return Object.fromEntries(
     entries.map(([name, inner]) => [
       plainText.test(name) ? name : '[name]',
-      shapeOf(inner, field === 'prompt' ? field : name, depth + 1),
+      describeShape(inner, field === 'prompt' ? field : name, depth + 1),
     ]),
   )
 }
 
-function removed(text: string): string {
+function describeRemoved(text: string): string {
   return `[removed: ${text.length} characters]`
 }

@@ -20,56 +20,43 @@ import type { Context, Services } from '#operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '#operations/index.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
 import {
-  inDocumentForm,
   parseJson,
   readBody,
   refuseQuery,
   refuseRepeated,
-  refuseSecretNames,
-  refuseSecrets,
-  refuseSecretValues,
   refuseUnstorableUrl,
   tooLarge,
   validate,
   validateBody,
-} from './body.ts'
+} from './body/body.ts'
+import { refuseSecretNames, refuseSecrets, refuseSecretValues } from './body/secret-fields.ts'
+import { toStrictBody } from './body/strict.ts'
+import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
+import { checkActivationHeader, checkLocalKey, findCaller } from './credentials.ts'
 import {
-  addCors,
-  checkActivationHeader,
-  checkLocalKey,
-  findCaller,
-  isForeign,
-  isPreflight,
-  mayBeForeign,
-  preflightResponse,
-} from './credentials.ts'
-import {
-  type Exchange,
-  errorResponse,
-  httpDate,
+  formatHttpDate,
   internalRequest,
+  type OpenExchange,
   openExchange,
+  type PipelineResponse,
   type Request,
-  type Response,
   type Route,
   successResponse,
-  toApiError,
 } from './exchange.ts'
-import { applyFault, faultResponse, isRefused, meetFault } from './faults.ts'
-import { journalBody, journalPath, record } from './journal.ts'
-import { readableInFrame } from './media.ts'
-import { isForPage } from './pages/inspector.ts'
-import type { Rates } from './rates.ts'
+import { errorResponse, toApiError } from './failures.ts'
+import { applyFault, faultResponse, injectFault, isRefused } from './faults.ts'
+import { readableInFrame } from './frames.ts'
 import {
   checkControlPlane,
-  createRoutes,
+  createHostGuard,
   type GuardOptions,
-  hostGuard,
+  isForPage,
   isOpened,
-  missingRoute,
-  movingToken,
-  type Routes,
-} from './routes.ts'
+  moveTokenToCookie,
+} from './guards.ts'
+import { journalBody, journalPath, record } from './journal.ts'
+import type { Rates } from './rates.ts'
+import { createRouteError, createRoutes, type Routes } from './routes.ts'
 
 export interface PipelineOptions {
   services: Services
@@ -89,7 +76,12 @@ export interface Pipeline extends PipelineOptions {
 
 /** Returns a pipeline with the routes of all endpoints whose response is JSON. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const pipeline: Pipeline = { ...options, checkHost: hostGuard(options.guard), routes: createRoutes(), page: null }
+  const pipeline: Pipeline = {
+    ...options,
+    checkHost: createHostGuard(options.guard),
+    routes: createRoutes(),
+    page: null,
+  }
   for (const [id, endpoint] of Object.entries(contract) as [EndpointId, Endpoint][]) {
     if (Object.hasOwn(operations, id)) pipeline.routes.add(endpointRoute(pipeline, id as JsonEndpointId, endpoint))
     else if (Object.hasOwn(compatOperations, id) && !options.services.strict) {
@@ -103,10 +95,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 export async function respondTo(
   pipeline: Pipeline,
   request: Request,
-): Promise<{ exchange: Exchange; response: Response }> {
+): Promise<{ exchange: OpenExchange; response: PipelineResponse }> {
   const { services } = pipeline
-  let exchange: Exchange | undefined
-  let response: Response
+  let exchange: OpenExchange | undefined
+  let response: PipelineResponse
   let audited_as: string | undefined
   try {
     pipeline.checkHost(request.headers.host)
@@ -115,12 +107,12 @@ export async function respondTo(
       found = pageInstead(pipeline, found, request)
       audited_as = found?.audited_as
       await checkControlPlane(request, [services.url, services.base_url], pipeline.guard, services.access, found ?? {})
-      if (found !== null) found = movingToken(found, request, pipeline.guard, services.url.startsWith('https:'))
+      if (found !== null) found = moveTokenToCookie(found, request, pipeline.guard, services.url.startsWith('https:'))
     }
     const route = found ?? preflightRoute(pipeline, request)
     refuseUnstorableUrl(request)
-    if (route.body_limit_bytes !== undefined) request.body = await bodyOf(request, route.body_limit_bytes)
-    if (!services.faults.isEmpty && isFaultable(route)) await meetFault(services, request)
+    if (route.body_limit_bytes !== undefined) request.body = await loadBody(request, route.body_limit_bytes)
+    if (!services.faults.isEmpty && isFaultable(route)) await injectFault(services, request)
     exchange = openExchange(services, request)
     // It left while a fault delayed its request, which takes no effect then.
     const isGone = request.fault !== null && request.hasLeft()
@@ -137,18 +129,18 @@ export async function respondTo(
     await addCors(services, exchange, response)
   }
   // Files and frames too: clients learn the sandbox clock from any response.
-  response.headers.date ??= httpDate(exchange.context.now_ms)
+  response.headers.date ??= formatHttpDate(exchange.context.now_ms)
   if (audited_as !== undefined) await noteAction(services, audited_as, request, response)
   // Before it leaves: a client that has its response finds the exchange in the journal.
   if (pipeline.isJournalOn && isOfApi(request, response)) {
-    await recordSafely(services, exchange, request.hasLeft() ? unsent(response) : response)
+    await recordSafely(services, exchange, request.hasLeft() ? toUnsent(response) : response)
   }
   if (request.fault !== null) response = await applyFault(services, exchange, response)
   return { exchange, response: readableInFrame(request, response) }
 }
 
 /** The request has taken effect: a failure of the journal is reported, and never costs the response. */
-async function recordSafely(services: Services, exchange: Exchange, response: Response): Promise<void> {
+async function recordSafely(services: Services, exchange: OpenExchange, response: PipelineResponse): Promise<void> {
   try {
     const isApart = mayBeForeign(exchange) && (await isForeign(services, exchange))
     record(services, exchange, response, isApart ? 'foreign' : 'journal')
@@ -162,8 +154,8 @@ function pageInstead({ page, routes }: Pipeline, found: Route | null, request: R
   if (page === null) return found
   if (found !== null) return isForPage(request) ? { ...found, respond: page, isOpen: true, isPage: true } : found
   if (!request.path.startsWith('/_sandbox/') || !isOpened(request)) return null
-  if (routes.methodsOf(request.url).length > 0) return null
-  const respond = async (exchange: Exchange) => {
+  if (routes.listMethods(request.url).length > 0) return null
+  const respond = async (exchange: OpenExchange) => {
     const response = await page(exchange)
     return response.status === 200 ? { ...response, status: 404 } : response
   }
@@ -171,7 +163,7 @@ function pageInstead({ page, routes }: Pipeline, found: Route | null, request: R
 }
 
 /** The v1 API, and calls that miss it: a mistyped base URL or path must show up in the journal. */
-function isOfApi({ method, path, headers }: Request, { status }: Response): boolean {
+function isOfApi({ method, path, headers }: Request, { status }: PipelineResponse): boolean {
   if (path.startsWith('/v1/') || path.startsWith('/public/')) return true
   const isCall = headers.authorization !== undefined || (method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS')
   return status === 404 && isCall && !path.startsWith('/_sandbox')
@@ -212,7 +204,12 @@ function leadsBeyondApi({ routes }: Pipeline, request: Request): boolean {
  * Notes an action of the control plane in the audit list (A97). One that was refused for lack of a token is not an
  * action: any client could fill the list with them.
  */
-async function noteAction(services: Services, action: string, request: Request, response: Response): Promise<void> {
+async function noteAction(
+  services: Services,
+  action: string,
+  request: Request,
+  response: PipelineResponse,
+): Promise<void> {
   const { status, error } = response
   const reason_code = error?.reason_code ?? null
   if (reason_code === 'origin_refused') return
@@ -222,11 +219,11 @@ async function noteAction(services: Services, action: string, request: Request, 
 
 /** The response to a preflight for a path that has no route of this method. @throws ApiError 404 or 405 for other requests */
 function preflightRoute({ services, routes }: Pipeline, request: Request): Route {
-  if (!isPreflight(request)) throw missingRoute(routes, request, services.strict && isOfCompat(request))
+  if (!isPreflight(request)) throw createRouteError(routes, request, services.strict && isOfCompat(request))
   return {
     method: 'OPTIONS',
     path: '*',
-    respond: (exchange) => preflightResponse(services, exchange, routes.methodsOf(request.url)),
+    respond: (exchange) => preflightResponse(services, exchange, routes.listMethods(request.url)),
   }
 }
 
@@ -236,7 +233,7 @@ function isOfCompat({ url }: Request): boolean {
 }
 
 /** Step 3: returns the body, read within the limit of its route. */
-function bodyOf({ incoming, body }: Request, limit_bytes: number): Buffer | Promise<Buffer> {
+function loadBody({ incoming, body }: Request, limit_bytes: number): Buffer | Promise<Buffer> {
   if (incoming !== null) return readBody(incoming, limit_bytes)
   if (body.length > limit_bytes) throw tooLarge(limit_bytes)
   return body
@@ -247,10 +244,10 @@ function isFaultable({ path }: Route): boolean {
   return path.startsWith('/v1/') || path.startsWith('/public/') || path.startsWith('/assets/')
 }
 
-const noResponse: Response = { status: 0, headers: {}, body: '', broken: 'drop' }
+const noResponse: PipelineResponse = { status: 0, headers: {}, body: '', broken: 'drop' }
 
 /** A response as the journal has it when its client had left. The cause of a failure stays. */
-function unsent({ status, error }: Response): Response {
+function toUnsent({ status, error }: PipelineResponse): PipelineResponse {
   const problem =
     status === 0
       ? 'The client left before the request took effect.'
@@ -267,8 +264,8 @@ const operationsById = { ...operations, ...compatOperations }
 
 function endpointRoute(pipeline: Pipeline, id: ServedId, endpoint: Endpoint): Route {
   const { method, path, body_limit_bytes } = endpoint
-  const call = (exchange: Exchange) => callEndpoint(pipeline, id, endpoint, exchange)
-  const callDeprecated = (exchange: Exchange) => {
+  const call = (exchange: OpenExchange) => callEndpoint(pipeline, id, endpoint, exchange)
+  const callDeprecated = (exchange: OpenExchange) => {
     Object.assign(exchange.context.headers, deprecationHeaders(endpoint, exchange.request.params))
     return call(exchange)
   }
@@ -285,8 +282,8 @@ async function callEndpoint(
   { services, rates }: Pipeline,
   id: ServedId,
   endpoint: Endpoint,
-  exchange: Exchange,
-): Promise<Response> {
+  exchange: OpenExchange,
+): Promise<PipelineResponse> {
   const { context, request } = exchange
   let output: unknown
   // A probe reads nothing of the state, and its platform would end a sandbox that is busy replacing it.
@@ -376,7 +373,7 @@ function parseInput(
   services: Services,
   id: EndpointId,
   endpoint: Endpoint,
-  exchange: Exchange,
+  exchange: OpenExchange,
 ): Input | Promise<never> {
   const { context, request } = exchange
   let received: unknown
@@ -393,7 +390,7 @@ function parseInput(
     received = json
     if (Array.isArray(json) && id === 'beacons.send') throw new ApiError('batch_not_supported')
     const isByDocument = services.strict && endpoint.stability !== 'sandbox'
-    const given = isByDocument ? inDocumentForm(endpoint, json, context.warnings) : json
+    const given = isByDocument ? toStrictBody(endpoint, json, context.warnings) : json
     const body = validateBody(endpoint, given, sent.isExact, context)
     return { params, query, body, journal_body: journalBody(body, isPlain) }
   } catch (error) {
@@ -415,6 +412,6 @@ async function reject(
 ): Promise<never> {
   await record()
   if (malformed === null) throw error
-  const { withPlace } = await import('./malformed-body.ts')
+  const { withPlace } = await import('./body/malformed-body.ts')
   throw withPlace(error, malformed)
 }

@@ -18,9 +18,9 @@ class DescriptorWarning extends Error {
 }
 
 /** How often a descriptor is tried: an attempt takes a few microseconds. */
-const interval_ms = 500
+const checkIntervalMs = 500
 /** Descriptors that come and go are reported once in this time. */
-const repeat_ms = 60_000
+const repeatMs = 60_000
 
 /** Codes of this process and of the whole computer. */
 const exhausted: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
@@ -33,15 +33,15 @@ export function watchDescriptors(
   let problem: string | null = null
   let reported_at = Number.NEGATIVE_INFINITY
   const check = () => {
-    const refusal = refusalOf(open)
+    const refusal = tryToOpen(open)
     const before = problem
     problem = refusal === null ? null : systemReason(refusal)
-    if (refusal === null || before !== null || performance.now() - reported_at < repeat_ms) return
+    if (refusal === null || before !== null || performance.now() - reported_at < repeatMs) return
     reported_at = performance.now()
     const text = `connections are closed without a response: ${problem}. The sandbox goes on when some are closed.`
     report(new DescriptorWarning(`${text} ${systemHint(refusal.code)}`))
   }
-  const timer = setInterval(check, interval_ms)
+  const timer = setInterval(check, checkIntervalMs)
   timer.unref()
   return {
     problem() {
@@ -53,7 +53,7 @@ export function watchDescriptors(
 }
 
 /** Other failures than a lack of descriptors are none of its business: /dev/null may not exist. */
-function refusalOf(open: () => void): SystemError | null {
+function tryToOpen(open: () => void): SystemError | null {
   try {
     open()
     return null

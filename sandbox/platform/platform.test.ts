@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createPlatform, manualClock, sandboxClock } from './platform.ts'
+import { manualClock, sandboxClock } from './clock.ts'
+import { createPlatform } from './platform.ts'
 
 const signingKey = new Uint8Array(32)
 
 test('nodes that share a database never create the same identifier, even after one has seen a larger one', () => {
   const platforms = [0, 1, 63].map((node) => createPlatform({ signingKey, node: () => node }))
   const ids = platforms.flatMap((platform) => Array.from({ length: 1_000 }, () => platform.newId()))
-  platforms[1]!.seenId(Math.max(...ids) + 5)
+  platforms[1]!.reserveIdsUpTo(Math.max(...ids) + 5)
   ids.push(...platforms.map((platform) => platform.newId()))
   expect(new Set(ids).size).toBe(3_003)
   expect(new Set(ids.slice(0, 1_000).map((id) => id % 64))).toEqual(new Set([0]))

@@ -10,6 +10,7 @@ import {
   sign as signWith,
   timingSafeEqual,
 } from 'node:crypto'
+import { type Clock, sandboxClock } from './clock.ts'
 
 export interface Platform {
   readonly clock: Clock
@@ -18,7 +19,7 @@ export interface Platform {
   /** A time-ordered integer, larger than every one before it, whatever the sandbox clock does. */
   newId(): number
   /** Notes an existing identifier, so that new ones are larger. */
-  seenId(id: number): void
+  reserveIdsUpTo(id: number): void
   /** A number of [0, 1). */
   random(): number
   /** 32 secret bytes, base64url (43 characters). */
@@ -60,13 +61,13 @@ export function sha256Hex(text: string): string {
 }
 
 /** 2026-01-01T00:00:00Z: identifiers count milliseconds from here, times 4096, plus a counter. */
-const idEpoch_ms = Date.UTC(2026, 0, 1)
+const idEpochMs = Date.UTC(2026, 0, 1)
 const idsPerMs = 4096
 /** The most nodes that share a database: an identifier modulo this is the number of the node that created it. */
-const mostNodes = 64
-const mostDerived = 256
+const maxNodes = 64
+const maxDerivedSecrets = 256
 /** The length of the longest text that is signed, in characters. */
-const longestSigned = 64
+const maxSignedCharacters = 64
 
 interface PlatformOptions {
   clock?: Clock
@@ -84,7 +85,7 @@ interface PlatformOptions {
  */
 export function createPlatform(options: PlatformOptions): Platform {
   const seed = options.seed ?? null
-  const nodeOf = seed === null ? options.node : undefined
+  const readNode = seed === null ? options.node : undefined
   const key = seed === null ? options.signingKey : createHash('sha256').update(`seed:${seed}`).digest()
   const random = seed === null ? Math.random : seededRandom(seed)
   const hmac = hmacSha256(key)
@@ -97,13 +98,13 @@ export function createPlatform(options: PlatformOptions): Platform {
     clock: options.clock ?? sandboxClock(),
     seed,
     newId() {
-      const now = seed === null ? (Date.now() - idEpoch_ms) * idsPerMs : 0
+      const now = seed === null ? (Date.now() - idEpochMs) * idsPerMs : 0
       lastId = now > lastId ? now : lastId + 1
-      const node = nodeOf?.() ?? null
-      if (node !== null) lastId += (mostNodes + node - (lastId % mostNodes)) % mostNodes
+      const node = readNode?.() ?? null
+      if (node !== null) lastId += (maxNodes + node - (lastId % maxNodes)) % maxNodes
       return lastId
     },
-    seenId(id) {
+    reserveIdsUpTo(id) {
       if (id > lastId) lastId = id
     },
     random,
@@ -113,7 +114,7 @@ export function createPlatform(options: PlatformOptions): Platform {
       if (known !== undefined) return known
       const secret = hmac(`ast:${slot_id}`)
       const created = { secret, hash: sha256(secret) }
-      if (derived.size >= mostDerived) derived.clear()
+      if (derived.size >= maxDerivedSecrets) derived.clear()
       derived.set(slot_id, created)
       return created
     },
@@ -139,14 +140,14 @@ const digestBytes = 32
  */
 function hmacSha256(key: Uint8Array): (text: string) => string {
   if (key.length > blockBytes) throw new RangeError(`the key has ${key.length} bytes, more than ${blockBytes}`)
-  const inner = Buffer.alloc(blockBytes + longestSigned, 0x36)
+  const inner = Buffer.alloc(blockBytes + maxSignedCharacters, 0x36)
   const outer = Buffer.alloc(blockBytes + digestBytes, 0x5c)
   for (const [index, byte] of key.entries()) {
     inner[index]! ^= byte
     outer[index]! ^= byte
   }
   return (text) => {
-    if (text.length > longestSigned) throw new RangeError(`the text has ${text.length} characters`)
+    if (text.length > maxSignedCharacters) throw new RangeError(`the text has ${text.length} characters`)
     const end = blockBytes + inner.write(text, blockBytes, 'latin1')
     outer.write(hash('sha256', inner.subarray(0, end), 'latin1'), blockBytes, 'latin1')
     return hash('sha256', outer, 'base64url')
@@ -170,142 +171,5 @@ function seededRandom(seed: number): () => number {
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000
-  }
-}
-
-/**
- * The sandbox clock. Tokens, consent, rate windows, staleness and decision latency all read it, so a test moves hours
- * ahead with `advance` and never sleeps.
- *
- * It is the system clock with an offset, or frozen at a timestamp. A move works like a computer that wakes up: the new
- * time applies at once, and every alarm that became due is called, in the order of their timestamps. A move back undoes
- * nothing: alarms that were called stay called, and later ones are called later.
- */
-export interface Clock {
-  /** Unix epoch milliseconds, an integer. */
-  now(): number
-  /** Calls `callback` once when the clock reaches `at_ms`; the returned function cancels it. */
-  at(at_ms: number, callback: () => void): () => void
-  /** Moves forward by `by_ms` milliseconds and calls the alarms that became due, in order. */
-  advance(by_ms: number): void
-  /** Moves to a timestamp, back or forward, and calls the alarms that became due. `null` is the system time. */ set(
-    to_ms: number | null,
-  ): void
-  /** Freezes the clock until it is moved or resumed. */
-  freeze(): void
-  /** Runs again from the frozen time. */
-  resume(): void
-  /** The state that a database stores. */
-  state(): ClockState
-  /** Restores a stored state; null for the system time. A manual clock does not change. */
-  restore(state: ClockState | null): void
-  /** Milliseconds ahead of the system clock; negative behind it. */
-  readonly offset_ms: number
-  readonly frozen: boolean
-}
-
-interface ClockState {
-  /** Milliseconds ahead of the system clock, while it runs. */
-  offset_ms: number
-  /** The frozen time; null while it runs. */
-  frozen_at_ms: number | null
-}
-
-/** A clock that stays frozen until its owner, a test, moves it: a sandbox neither stores nor resets its time. */
-export type ManualClock = Clock
-
-interface Alarm {
-  at_ms: number
-  callback: () => void
-  timer: NodeJS.Timeout | undefined
-}
-
-const longestTimeout = 0x7fffffff
-const systemTime: ClockState = { offset_ms: 0, frozen_at_ms: null }
-
-/** Returns the clock of a sandbox: the system time, until it is moved or frozen. */
-export function sandboxClock(): Clock {
-  return adjustableClock(systemTime)
-}
-
-/** Returns a clock for tests, which starts at `start_ms` and moves only by `advance` and `set`. */
-export function manualClock(start_ms = Date.UTC(2026, 0, 1)): ManualClock {
-  const clock = adjustableClock({ offset_ms: 0, frozen_at_ms: start_ms })
-  clock.restore = () => {}
-  return clock
-}
-
-function adjustableClock(start: ClockState): Clock {
-  let { offset_ms, frozen_at_ms } = start
-  const alarms = new Set<Alarm>()
-  const now = () => frozen_at_ms ?? Date.now() + offset_ms
-
-  return {
-    now,
-    at(at_ms, callback) {
-      const alarm: Alarm = { at_ms, callback, timer: undefined }
-      alarms.add(alarm)
-      setTimer(alarm)
-      return () => cancel(alarm)
-    },
-    advance: (by_ms) => moveTo(now() + by_ms),
-    set: (to_ms) => moveTo(to_ms ?? Date.now(), to_ms === null ? 0 : undefined),
-    freeze() {
-      frozen_at_ms = now()
-      resetTimers()
-    },
-    resume() {
-      offset_ms = now() - Date.now()
-      frozen_at_ms = null
-      resetTimers()
-    },
-    state: () => ({ offset_ms, frozen_at_ms }),
-    restore(state) {
-      ;({ offset_ms, frozen_at_ms } = state ?? systemTime)
-      resetTimers()
-    },
-    get offset_ms() {
-      return frozen_at_ms === null ? offset_ms : frozen_at_ms - Date.now()
-    },
-    get frozen() {
-      return frozen_at_ms !== null
-    },
-  }
-
-  function moveTo(to_ms: number, exact_offset_ms = to_ms - Date.now()): void {
-    if (frozen_at_ms === null) offset_ms = exact_offset_ms
-    else frozen_at_ms = to_ms
-    const due = [...alarms].filter(({ at_ms }) => at_ms <= now()).sort((a, b) => a.at_ms - b.at_ms)
-    for (const alarm of due) call(alarm)
-    resetTimers()
-  }
-
-  function resetTimers(): void {
-    for (const alarm of alarms) {
-      clearTimeout(alarm.timer)
-      setTimer(alarm)
-    }
-  }
-
-  /** A timer that ends early is set again, and a long one is set in pieces. */
-  function setTimer(alarm: Alarm): void {
-    const left_ms = Math.max(alarm.at_ms - now(), 0)
-    if (frozen_at_ms !== null && left_ms > 0) return
-    alarm.timer = setTimeout(
-      () => (alarm.at_ms <= now() ? call(alarm) : setTimer(alarm)),
-      Math.min(left_ms, longestTimeout),
-    )
-  }
-
-  /** Calls an alarm once, unless another alarm has just cancelled it. */
-  function call(alarm: Alarm): void {
-    if (!alarms.has(alarm)) return
-    cancel(alarm)
-    alarm.callback()
-  }
-
-  function cancel(alarm: Alarm): void {
-    clearTimeout(alarm.timer)
-    alarms.delete(alarm)
   }
 }

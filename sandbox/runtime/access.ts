@@ -1,13 +1,10 @@
 /**
- * Credentials that the sandbox issues itself: tokens for the control plane, tickets for decision sockets.
- *
- * Who may use the control plane (A97): the token of this start, which is in memory only, and named tokens, whose
+ * Access to the control plane (A97): the token of this start, which is in memory only, and named tokens, whose
  * hashes are in the store. Each request asks the store, so that a revoked token is refused at once, on every node.
  */
 import type { Role } from '#contract/endpoint.ts'
-import { encodeInteger } from '#contract/ids.ts'
 import type { Platform } from '#platform/platform.ts'
-import type { AccessStore, AuditRow, SharedStore, TokenRow } from '#store/nodes.ts'
+import type { AccessStore, AuditRow, TokenRow } from '#store/nodes.ts'
 
 /** Who sends a request to the control plane. */
 export interface TokenHolder {
@@ -81,90 +78,4 @@ export function createAccess(options: {
       }
     },
   }
-}
-
-/*
- * Tickets for decision sockets: a browser cannot send an Authorization header with a handshake, and a key in a URL
- * would end up in logs. A ticket is good once, for a minute of the sandbox clock, for one slot on one surface from one
- * origin. Tickets are in memory, where a restart ends them; nodes that share a store keep their hashes there, so a
- * ticket from one node opens a socket on another.
- */
-
-/** The two families of routes that old clients call: one for servers and one for browsers. */
-export type Surface = 'wrapper' | 'browser'
-
-/** The subject of a ticket: the socket that it opens. */
-interface TicketSubject {
-  slot_id: number
-  surface: Surface
-  /** The Origin header of the request that got it; null when it had none. */
-  origin: string | null
-}
-
-/** `Holder`: the client that got a ticket. */
-export interface Tickets<Holder> {
-  /** Resolves to the text of a new ticket. */
-  issue(subject: TicketSubject, holder: Holder, now_ms: number): Promise<string>
-  /**
-   * Uses a ticket up and resolves to its holder. Resolves to null, and changes nothing, when it is unknown, expired or
-   * of another subject.
-   */ redeem(text: string, subject: TicketSubject, now_ms: number): Promise<Holder | null>
-  /** Removes every ticket, when the state is replaced. */
-  clear(): Promise<void>
-}
-
-const ticketTtl_ms = 60_000
-/** Unused tickets at a time. The oldest goes first. */
-const mostTickets = 10_000
-
-export function createTickets<Holder>(newSecret: () => string): Tickets<Holder> {
-  const issued = new Map<string, TicketSubject & { holder: Holder; expires_at_ms: number }>()
-  return {
-    async issue(subject, holder, now_ms) {
-      for (const [text, { expires_at_ms }] of issued) {
-        if (expires_at_ms > now_ms && issued.size < mostTickets) break
-        issued.delete(text)
-      }
-      const text = ticketText(subject, newSecret)
-      issued.set(text, { ...subject, holder, expires_at_ms: now_ms + ticketTtl_ms })
-      return text
-    },
-    async redeem(text, { slot_id, surface, origin }, now_ms) {
-      const ticket = issued.get(text)
-      if (ticket === undefined || now_ms >= ticket.expires_at_ms) return null
-      if (ticket.slot_id !== slot_id || ticket.surface !== surface || ticket.origin !== origin) return null
-      issued.delete(text)
-      return ticket.holder
-    },
-    clear: async () => issued.clear(),
-  }
-}
-
-/** Tickets in the store. `write` and `read` turn a holder into JSON and back; `read` resolves to null when it is gone. */
-export function sharedTickets<Holder>(options: {
-  shared: SharedStore
-  newSecret(): string
-  sha256(text: string): Uint8Array
-  write(holder: Holder): string
-  read(text: string): Promise<Holder | null>
-}): Tickets<Holder> {
-  const { shared, newSecret, sha256, write, read } = options
-  const textOf = ({ slot_id, surface, origin }: TicketSubject) => JSON.stringify([slot_id, surface, origin])
-  return {
-    async issue(subject, holder, now_ms) {
-      const text = ticketText(subject, newSecret)
-      const row = { hash: sha256(text), subject: textOf(subject), holder: write(holder) }
-      await shared.issueTicket({ ...row, expires_at_ms: now_ms + ticketTtl_ms }, now_ms)
-      return text
-    },
-    async redeem(text, subject, now_ms) {
-      const holder = await shared.redeemTicket(sha256(text), textOf(subject), now_ms)
-      return holder === null ? null : read(holder)
-    },
-    clear: () => shared.clearTickets(),
-  }
-}
-
-function ticketText({ slot_id }: TicketSubject, newSecret: () => string): string {
-  return `wst_${encodeInteger(slot_id)}_${newSecret()}`
 }

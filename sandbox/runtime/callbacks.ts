@@ -17,7 +17,7 @@ import type { CallbackRow, CallbackUpdate, Store } from '#store/store.ts'
 
 export interface Callbacks {
   /** Resolves to why a callback may not go to this URL, or null: a clause about `callback_url`. */
-  problemOf(url: string): Promise<string | null>
+  findProblem(url: string): Promise<string | null>
   /** Keeps the text of the key that a job with a callback URL was created with. */
   keepKey(key_id: number, text: string): void
   /** Notes that this node must post the decision of a slot, whichever node decides it: its key is here. */
@@ -43,7 +43,7 @@ interface CallbackServices {
   store: Store
   platform: Platform
   /** Resolves to the decision of a slot as JSON text; null when the slot is gone or not decided. */
-  messageOf(slot_id: number): Promise<string | null>
+  readMessage(slot_id: number): Promise<string | null>
   network: CallbackNetwork
   /** Called with failures outside any request. */
   report(error: unknown): void
@@ -51,7 +51,7 @@ interface CallbackServices {
 
 /** The network that sends callbacks. */
 export interface CallbackNetwork {
-  problemOf(url: string): Promise<string | null>
+  findProblem(url: string): Promise<string | null>
   /** Sends one request, and never throws. */
   post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<CallbackResult>
 }
@@ -65,23 +65,23 @@ export type CallbackResult =
 const signatureHeader = 'x-csl-signature'
 
 /** How long to wait before the second and the third attempt, real milliseconds. */
-const waits_ms = [500, 1_500] as const
+const retryDelaysMs = [500, 1_500] as const
 /** Requests at a time: in all, of one project, and to one receiver. A slow receiver delays only its own callbacks. */
-const mostSending = 64
-const mostOfProject = 32
-const mostToReceiver = 4
+const maxRequests = 64
+const maxProjectRequests = 32
+const maxReceiverRequests = 4
 /** Keys whose texts are kept. The oldest goes first. */
-const mostKeys = 256
+const maxKeys = 256
 /** Slots whose decision is expected from other nodes. */
-const mostExpected = 10_000
+const maxExpectedSlots = 10_000
 /** How long a stop waits for requests that were sent, real milliseconds. */
-const stop_ms = 500
+const stopTimeoutMs = 500
 
 /** How long an attempt belongs to the node that took it: longer than a request may take, milliseconds. */
-const lease_ms = 30_000
+const leaseMs = 30_000
 /** How long a callback of another node may be undelivered before this node takes over, and before it is given up. */
-const adoptAfter_ms = 5_000
-const giveUpAfter_ms = 45_000
+const adoptAfterMs = 5_000
+const giveUpAfterMs = 45_000
 
 /** One decision on its way: the same bytes in every attempt. `generation`: the state that it belongs to. */
 interface Delivery {
@@ -126,7 +126,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
   }
 
   const mayStart = ({ project_id, receiver }: Delivery) =>
-    (busy.get(receiver) ?? 0) < mostToReceiver && (busy.get(project_id) ?? 0) < mostOfProject
+    (busy.get(receiver) ?? 0) < maxReceiverRequests && (busy.get(project_id) ?? 0) < maxProjectRequests
 
   const count = ({ project_id, receiver }: Delivery, change: 1 | -1) => {
     for (const share of [project_id, receiver]) {
@@ -137,7 +137,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
   }
 
   const pump = () => {
-    for (let at = 0; at < queue.length && sending.size < mostSending; ) {
+    for (let at = 0; at < queue.length && sending.size < maxRequests; ) {
       const delivery = queue[at]!
       if (!mayStart(delivery)) {
         at++
@@ -159,15 +159,15 @@ export function createCallbacks(services: CallbackServices): Callbacks {
   const attempt = async (delivery: Delivery): Promise<void> => {
     const row = isCurrent(delivery) ? await store.findCallback(delivery.slot_id) : null
     if (row === null || isFinished(row)) return
-    const key = await keyOf(row)
+    const key = await findKey(row)
     // Another node may have the key: it is notified of the decision.
     if (key === null) return shared === null ? lose(row) : undefined
-    if (shared !== null && !(await shared.claimCallback(row.slot_id, row.attempts, lease_ms))) return
-    delivery.message ??= await services.messageOf(row.slot_id)
+    if (shared !== null && !(await shared.claimCallback(row.slot_id, row.attempts, leaseMs))) return
+    delivery.message ??= await services.readMessage(row.slot_id)
     if (delivery.message === null || !isCurrent(delivery)) return
     const sent = await send(row, key, delivery.message)
     if (sent === null || !isCurrent(delivery)) return
-    const wait_ms = waits_ms[delivery.attempt - 1]
+    const wait_ms = retryDelaysMs[delivery.attempt - 1]
     const isLast = sent.is_final || wait_ms === undefined
     await store.updateCallback(...outcome(sent.update, isLast), platform.clock.now())
     if (isLast || stopped.signal.aborted) return
@@ -203,12 +203,12 @@ export function createCallbacks(services: CallbackServices): Callbacks {
       slot_id: row.slot_id,
       request_headers: JSON.stringify(headers),
       request_body: redactSecrets(message),
-      response_headers: redactSecrets(JSON.stringify(headersOf(result))),
+      response_headers: redactSecrets(JSON.stringify(listHeaders(result))),
       response_body: result.status === null ? '' : redactSecrets(result.body),
       key_kind: null,
       key_id: row.key_id,
     })
-    const problem = problemOf(result)
+    const problem = describeProblem(result)
     const update = {
       slot_id: row.slot_id,
       attempts: row.attempts + 1,
@@ -223,7 +223,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
   }
 
   /** Resolves to the text of the key that created the job; null when it is not in memory. */
-  const keyOf = async ({ key_id }: CallbackRow, text = keys.get(key_id)): Promise<string | null> => {
+  const findKey = async ({ key_id }: CallbackRow, text = keys.get(key_id)): Promise<string | null> => {
     // After a restore, the number may belong to another key.
     const key = text === undefined ? null : await store.findKey(platform.sha256(text))
     return key?.id === key_id ? text! : null
@@ -241,14 +241,14 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     strays.delete(slot_id)
     const row = await store.findCallback(slot_id)
     if (row === null || isFinished(row)) return
-    if (await shared?.claimCallback(slot_id, row.attempts, lease_ms)) await lose(row)
+    if (await shared?.claimCallback(slot_id, row.attempts, leaseMs)) await lose(row)
   }
 
   return {
-    problemOf: network.problemOf,
+    findProblem: network.findProblem,
     keepKey(key_id, text) {
       keys.delete(key_id)
-      if (keys.size >= mostKeys) keys.delete(keys.keys().next().value!)
+      if (keys.size >= maxKeys) keys.delete(keys.keys().next().value!)
       keys.set(key_id, text)
     },
     deliver(slot_id) {
@@ -257,7 +257,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     expect(slot_id) {
       if (shared === null) return
       expected.add(slot_id)
-      if (expected.size > mostExpected) expected.delete(expected.values().next().value!)
+      if (expected.size > maxExpectedSlots) expected.delete(expected.values().next().value!)
     },
     decided(slot_ids) {
       for (const slot_id of slot_ids) if (expected.delete(slot_id)) this.deliver(slot_id)
@@ -270,14 +270,14 @@ export function createCallbacks(services: CallbackServices): Callbacks {
       for (const { slot_id, key_id } of unfinished) {
         const seen = strays.get(slot_id)
         if (seen === undefined) strays.set(slot_id, now)
-        else if (now - seen > giveUpAfter_ms) await giveUp(slot_id)
-        else if (now - seen > adoptAfter_ms && keys.has(key_id)) this.deliver(slot_id)
+        else if (now - seen > giveUpAfterMs) await giveUp(slot_id)
+        else if (now - seen > adoptAfterMs && keys.has(key_id)) this.deliver(slot_id)
       }
     },
     async resend(row, text) {
-      const key = await keyOf(row, text)
+      const key = await findKey(row, text)
       if (key === null) throw text === undefined ? new ApiError('callback_key_lost') : anotherKey()
-      const message = await services.messageOf(row.slot_id)
+      const message = await services.readMessage(row.slot_id)
       if (message === null) throw new ApiError('callback_undecided')
       if (text !== undefined) this.keepKey(row.key_id, text)
       const sent = await send(row, key, message)
@@ -299,7 +299,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     async close() {
       queue.length = 0
       for (const timer of retries) clearTimeout(timer)
-      const force = setTimeout(() => stopped.abort(), stop_ms)
+      const force = setTimeout(() => stopped.abort(), stopTimeoutMs)
       await Promise.all(sending)
       clearTimeout(force)
       stopped.abort()
@@ -319,7 +319,7 @@ function outcome(update: Omit<CallbackUpdate, 'status'>, isLast: boolean): [Call
 }
 
 /** Returns why an attempt failed, as one sentence; null for a 2xx. */
-function problemOf(result: CallbackResult): string | null {
+function describeProblem(result: CallbackResult): string | null {
   if (result.status === null) return result.problem
   if (result.status >= 200 && result.status < 300) return null
   if (isRedirect(result.status)) return `The receiver responded ${result.status}; redirects are not followed.`
@@ -327,7 +327,7 @@ function problemOf(result: CallbackResult): string | null {
 }
 
 /** Returns the headers of a response; without one, why there is none. */
-function headersOf(result: CallbackResult): Record<string, string> {
+function listHeaders(result: CallbackResult): Record<string, string> {
   return result.status === null ? { [problemHeader]: result.problem } : result.headers
 }
 

@@ -5,31 +5,16 @@
 
 import type { AuthoritativeConsent, Format, Mode } from '#contract/fields.ts'
 import { encodeId, formatToken } from '#contract/ids.ts'
-import { once } from '#contract/objects.ts'
 import type { Latency } from '#contract/resources/projects.ts'
-import { deriveTopic, isHighRisk, MarketData, prepareTopics } from '#domain/catalogue.ts'
 import { mayProcessPrompt } from '#domain/consent.ts'
-import { decideSlot, type Market, type Opportunity, prepareMarket } from '#domain/decisions.ts'
+import { decideSlot, type Opportunity } from '#domain/decisions.ts'
 import { decisionEntry } from '#domain/evidence.ts'
 import { unitsMs } from '#foundation/duration.ts'
-import { andThen, type Soon } from '#foundation/soon.ts'
+import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Platform } from '#platform/platform.ts'
 import type { CapGuard, DecisionFacts, EvidenceDraft, JobRow, ProjectRow, Store } from '#store/store.ts'
-import type { Scenarios } from './faults.ts'
-
-/** The market in force, the markets of older decisions, and the topics of prompts. */
-export interface Markets {
-  readonly current: Market
-  readonly catalogue_id: number
-  /** Returns the market that a decision was made with, without a promise when it is in memory; null when its catalogue is gone. */
-  at(catalogue_id: number): Market | null | Promise<Market | null>
-  /** Clears the cache of older markets, when another state with its own catalogues has replaced this one. */
-  clearCache(): void
-  deriveTopic(text: string): string | null
-  /** Returns the high-risk topic of a text; it outweighs every other topic. */
-  deriveRisk(text: string): string | null
-  isHighRisk(topic: string): boolean
-}
+import type { Markets } from './markets.ts'
+import type { Scenarios } from './scenarios.ts'
 
 /** The services that decisions need. */
 export interface DecisionServices {
@@ -42,7 +27,7 @@ export interface DecisionServices {
 }
 
 /** Returns the request to the market (A51: partners would receive this, and nothing more). */
-export function opportunityOf(
+export function createOpportunity(
   job: Pick<JobRow, 'job_type' | 'session_id' | 'facts'>,
   project: ProjectRow,
   topic: string | null,
@@ -84,14 +69,14 @@ export function decideJobSlot(
   consent: AuthoritativeConsent,
   now_ms: number,
   fills_before = 0,
-): Soon<DecisionFacts> {
+): MaybePromise<DecisionFacts> {
   const { markets, platform } = services
   const { settings } = project
   const changes = services.scenarios.changesFor(job.mode)
   const subject = (mayProcessPrompt(consent) ? job.facts.derived_topic : undefined) ?? job.facts.topic ?? null
   const topic = consent.purposes.semantic_targeting ? subject : null
-  const opportunity = opportunityOf(job, project, topic, platform.seed ?? 0, now_ms)
-  const caps = capsOf(job, now_ms)
+  const opportunity = createOpportunity(job, project, topic, platform.seed ?? 0, now_ms)
+  const caps = listCaps(job, now_ms)
   return andThen(caps.length > 0 && isCapped(services, caps, fills_before), (isCapped) => {
     const outcome = decideSlot(markets.current, {
       settings,
@@ -143,7 +128,7 @@ type Crypto = Pick<DecisionServices, 'platform'>
  * Returns the asset token of a slot's fill, and the SHA-256 of its secret. The secret is derived, so only the hash
  * needs to be stored (A05).
  */
-export function assetTokenOf({ platform }: Crypto, slot_id: number): { token: string; hash: Buffer } {
+export function deriveAssetToken({ platform }: Crypto, slot_id: number): { token: string; hash: Buffer } {
   const { secret, hash } = platform.assetSecret(slot_id)
   return { token: formatToken('ast', slot_id, secret), hash }
 }
@@ -214,7 +199,7 @@ export function drawLatency(services: DecisionServices, project: ProjectRow, mod
 }
 
 /** Returns the frequency caps of a job, as the conditions that one more fill at `now_ms` must meet. */
-export function capsOf(job: Pick<JobRow, 'id' | 'project_id' | 'session_id' | 'facts'>, now_ms: number): CapGuard[] {
+export function listCaps(job: Pick<JobRow, 'id' | 'project_id' | 'session_id' | 'facts'>, now_ms: number): CapGuard[] {
   const { id: job_id, project_id, session_id } = job
   const cap = job.facts.frequency_cap
   if (cap === undefined) return []
@@ -245,40 +230,4 @@ async function isCapped(
     if (reached) return true
   }
   return false
-}
-
-export function createMarkets(options: {
-  store: Pick<Store, 'catalogue' | 'catalogue_id'>
-  demand: unknown
-  topics: () => { topics: Record<string, string[]> }
-  safety: () => { blocked_topics: readonly string[]; keywords: Record<string, string[]> }
-}): Markets {
-  const current = once(() => prepareMarket(options.demand as MarketData))
-  const topics = once(() => prepareTopics(options.topics()))
-  const safety = once(options.safety)
-  const risks = once(() => prepareTopics({ topics: safety().keywords }))
-  const older = new Map<number, Market>()
-  const readOlder = async (catalogue_id: number): Promise<Market | null> => {
-    const demand = await options.store.catalogue(catalogue_id)
-    if (demand === null) return null
-    const market = prepareMarket(MarketData.parse(JSON.parse(demand)))
-    older.set(catalogue_id, market)
-    return market
-  }
-  return {
-    get current() {
-      return current()
-    },
-    get catalogue_id() {
-      return options.store.catalogue_id
-    },
-    at(catalogue_id) {
-      if (catalogue_id === options.store.catalogue_id) return current()
-      return older.get(catalogue_id) ?? readOlder(catalogue_id)
-    },
-    clearCache: () => older.clear(),
-    deriveTopic: (text) => deriveTopic(topics(), text),
-    deriveRisk: (text) => deriveTopic(risks(), text),
-    isHighRisk: (topic) => isHighRisk(safety().blocked_topics, topic),
-  }
 }

@@ -24,8 +24,8 @@ export interface DrainLock {
 }
 
 /** How long running work may take to finish, and the interval of `hurry`, milliseconds. */
-const drainTimeout_ms = 10_000
-const hurryInterval_ms = 20
+const drainTimeoutMs = 10_000
+const hurryIntervalMs = 20
 
 export function createDrainLock(): DrainLock {
   let running = 0
@@ -53,14 +53,14 @@ export function createDrainLock(): DrainLock {
     hurry()
     if (running === 0) return Promise.resolve(true)
     return new Promise((resolve) => {
-      const timer = setInterval(hurry, hurryInterval_ms)
+      const timer = setInterval(hurry, hurryIntervalMs)
       const done = (isDrained: boolean) => {
         clearInterval(timer)
         clearTimeout(deadline)
         onDrained = null
         resolve(isDrained)
       }
-      const deadline = setTimeout(() => done(false), drainTimeout_ms)
+      const deadline = setTimeout(() => done(false), drainTimeoutMs)
       onDrained = () => done(true)
     })
   }

@@ -6,15 +6,7 @@
  */
 
 import { ApiError } from '#contract/errors.ts'
-import type { Mode } from '#contract/fields.ts'
-import {
-  type FaultDraft,
-  type FaultRule,
-  mostFaults,
-  type Scenario,
-  type ScenarioChanges,
-  type ScenarioItem,
-} from '#contract/resources/faults.ts'
+import { type FaultDraft, type FaultRule, mostFaults } from '#contract/resources/faults.ts'
 import {
   completeFault,
   countMatch,
@@ -138,7 +130,7 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
         let met: (Injection | null)[] = []
         await changeStored((before) => {
           const rules = before.rules.map((stored) => ({ ...stored }))
-          met = turn.map(({ request, now_ms }) => meet(rules, request, now_ms))
+          met = turn.map(({ request, now_ms }) => matchRules(rules, request, now_ms))
           return { ...before, rules }
         })
         for (const [index, { resolve }] of turn.entries()) resolve(met[index]!)
@@ -150,9 +142,9 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
   }
 
   /** Returns the first rule that a request matches, and counts the request in the rule. */
-  const meet = (rules: readonly StoredFault[], request: FaultRequest, now_ms: number): Injection | null => {
+  const matchRules = (rules: readonly StoredFault[], request: FaultRequest, now_ms: number): Injection | null => {
     for (const stored of rules) {
-      if (!isMet(stored, request, now_ms)) continue
+      if (!ruleMatches(stored, request, now_ms)) continue
       const { rule, fault_id } = stored
       const { matched } = stored.count
       const { isInjected, count } = countMatch(rule, stored.count)
@@ -162,7 +154,7 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
     return null
   }
 
-  const isMet = (stored: StoredFault, request: FaultRequest, now_ms: number) =>
+  const ruleMatches = (stored: StoredFault, request: FaultRequest, now_ms: number) =>
     isInForce(stored, now_ms) && matches(stored.rule, request, hash)
 
   /** Stores the counts of all requests of a turn in one write. */
@@ -203,9 +195,9 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
       return state.scenario
     },
     inject(request, now_ms) {
-      if (!state.rules.some((stored) => isMet(stored, request, now_ms))) return null
+      if (!state.rules.some((stored) => ruleMatches(stored, request, now_ms))) return null
       if (store.shared === null) {
-        const met = meet(state.rules, request, now_ms)
+        const met = matchRules(state.rules, request, now_ms)
         saveCounts()
         return met
       }
@@ -274,43 +266,5 @@ function toRule({ fault_id, rule: { key, ...rule }, scenario, created_at_ms, cou
     created_at_ms,
     expires_at_ms: rule.ttl_ms === undefined ? null : created_at_ms + rule.ttl_ms,
     ...count,
-  }
-}
-
-export interface Scenarios {
-  list(): ScenarioItem[]
-  /** Returns how the scenario in use changes decisions. Live traffic is never changed. */
-  changesFor(mode: Mode): ScenarioChanges
-  /** Replaces the scenario in use. Resolves to null when there is no scenario with this name. */
-  use(name: string, now_ms: number): Promise<ScenarioItem | null>
-  /** Ends the scenario in use and resolves to its name. */
-  clear(now_ms: number): Promise<string | null>
-}
-
-const unchanged: ScenarioChanges = {}
-
-/** Reads the catalogue when it is first needed: a start without a scenario never reads its files. */
-export function createScenarios(read: () => readonly Scenario[], faults: Faults): Scenarios {
-  let byName: Map<string, Scenario> | undefined
-  const catalogue = () => {
-    byName ??= new Map(read().map((scenario) => [scenario.name, scenario]))
-    return byName
-  }
-  return {
-    list: () =>
-      Array.from(catalogue().values(), (scenario) => ({ ...scenario, active: scenario.name === faults.scenario })),
-    changesFor: (mode) =>
-      (mode === 'test' && faults.scenario !== null && catalogue().get(faults.scenario)?.changes) || unchanged,
-    async use(name, now_ms) {
-      const scenario = catalogue().get(name)
-      if (scenario === undefined) return null
-      await faults.replaceScenario(name, scenario.changes.faults ?? [], now_ms)
-      return { ...scenario, active: true }
-    },
-    async clear(now_ms) {
-      const name = faults.scenario
-      await faults.replaceScenario(null, [], now_ms)
-      return name
-    },
   }
 }

@@ -6,9 +6,10 @@
 import type { Platform } from '#platform/platform.ts'
 import type { Store, StoreChange } from '#store/store.ts'
 import type { Callbacks } from './callbacks.ts'
-import type { Markets } from './decisions.ts'
 import type { Faults } from './faults.ts'
-import type { PendingDecisions, Waiters } from './pending-decisions.ts'
+import type { Markets } from './markets.ts'
+import type { PendingDecisions } from './pending-decisions.ts'
+import type { Waiters } from './waiters.ts'
 
 interface NodeChangeServices {
   store: Store
@@ -23,7 +24,7 @@ interface NodeChangeServices {
 }
 
 /** How often to look for overdue decisions and callbacks of other nodes, real milliseconds. */
-const sweep_ms = 1_000
+const sweepMs = 1_000
 
 /** Follows the other nodes until the returned function is called. Does nothing for a store that one process owns. */
 export function followNodes(services: NodeChangeServices): () => void {
@@ -58,7 +59,7 @@ export function followNodes(services: NodeChangeServices): () => void {
       case 'generation':
         markets.clearCache()
         pendingDecisions.cancel()
-        platform.seenId(await store.largestId())
+        platform.reserveIdsUpTo(await store.largestId())
         break
       case 'resumed':
         await wakeDecided()
@@ -85,9 +86,9 @@ export function followNodes(services: NodeChangeServices): () => void {
     } catch (error) {
       reportUnlessLost(error)
     }
-    if (!isStopped) timer = setTimeout(sweep, sweep_ms)
+    if (!isStopped) timer = setTimeout(sweep, sweepMs)
   }
-  timer = setTimeout(sweep, sweep_ms)
+  timer = setTimeout(sweep, sweepMs)
   return () => {
     isStopped = true
     clearTimeout(timer)

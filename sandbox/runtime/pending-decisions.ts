@@ -6,19 +6,9 @@ import type { AuthoritativeConsent } from '#contract/fields.ts'
 import { mayProcessPrompt, resolveConsent } from '#domain/consent.ts'
 import type { SlotRow } from '#store/store.ts'
 import type { Callbacks } from './callbacks.ts'
-import { capsOf, type DecisionServices, decideJobSlot, decisionEvidence } from './decisions.ts'
-
-/** Long polls that wait for the decision of a slot. */
-export interface Waiters {
-  /** Resolves when the slot is decided, `wait_ms` of real time have passed, or the client has disconnected. */
-  wait(slot_id: number, wait_ms: number, signal: AbortSignal): Promise<void>
-  /** Wakes every request that waits for the slot. */
-  wake(slot_id: number): void
-  /** Returns the slots that requests wait for. */
-  waiting(): number[]
-  /** Wakes every request, when the sandbox stops or its state is replaced. */
-  wakeAll(): void
-}
+import { type DecisionServices, decideJobSlot, decisionEvidence, listCaps } from './decisions.ts'
+import { yieldToEventLoop } from './event-loop.ts'
+import type { Waiters } from './waiters.ts'
 
 export interface PendingDecisions {
   /** Decides the slot when the sandbox clock reaches `due_at_ms`. */
@@ -41,7 +31,7 @@ interface PendingDecisionServices extends DecisionServices {
 }
 
 /** Delay before a decision that could not be stored is tried again, real milliseconds. */
-const retry_ms = 1_000
+const retryMs = 1_000
 /** Decisions that are made before other requests get a turn. */
 const batchSize = 50
 
@@ -93,7 +83,7 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
       const due = pending.splice(0, later === -1 ? pending.length : later)
       if (due.length === 0) return
       await Promise.all(due.map(decide))
-      await nextTurn()
+      await yieldToEventLoop()
     }
   }
 
@@ -105,7 +95,7 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
       const timer = setTimeout(() => {
         retries.delete(timer)
         schedule(slot_id, due_at_ms)
-      }, retry_ms)
+      }, retryMs)
       retries.add(timer)
     }
   }
@@ -147,7 +137,7 @@ async function decidePending(services: PendingDecisionServices, slot_id: number)
     const decision = await decideJobSlot(services, project, job, slot.id, consent, now_ms)
     const evidence = decisionEvidence(services, project, job, slot.id, decision)
     const dropsTopic = job.facts.derived_topic !== undefined && !mayProcessPrompt(consent)
-    const bound = await store.bindDecision(slot.id, decision, evidence, capsOf(job, now_ms), dropsTopic)
+    const bound = await store.bindDecision(slot.id, decision, evidence, listCaps(job, now_ms), dropsTopic)
     if (bound === 'capped') continue
     waiters.wake(slot.id)
     if (bound === 'bound' && job.facts.callback_url !== undefined) callbacks.deliver(slot.id)
@@ -166,40 +156,4 @@ async function consentInForce(
   if (stored === null && job.facts.consent !== undefined) return job.facts.consent
   const at_ms = stored === null ? created_at_ms : now_ms
   return resolveConsent(project.settings.consent, undefined, stored, at_ms).snapshot
-}
-
-export function createWaiters(): Waiters {
-  const waiting = new Map<number, Set<() => void>>()
-  return {
-    wait(slot_id, wait_ms, signal) {
-      return new Promise((resolve) => {
-        if (signal.aborted) return resolve()
-        const done = () => {
-          clearTimeout(timer)
-          signal.removeEventListener('abort', done)
-          const others = waiting.get(slot_id)
-          others?.delete(done)
-          if (others?.size === 0) waiting.delete(slot_id)
-          resolve()
-        }
-        const timer = setTimeout(done, wait_ms)
-        signal.addEventListener('abort', done)
-        const others = waiting.get(slot_id)
-        if (others === undefined) waiting.set(slot_id, new Set([done]))
-        else others.add(done)
-      })
-    },
-    wake(slot_id) {
-      for (const done of [...(waiting.get(slot_id) ?? [])]) done()
-    },
-    waiting: () => [...waiting.keys()],
-    wakeAll() {
-      for (const slot_id of [...waiting.keys()]) this.wake(slot_id)
-    },
-  }
-}
-
-/** Resolves after other ready work has had its turn: long work awaits it between its pieces. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

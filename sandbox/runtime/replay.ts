@@ -11,7 +11,7 @@ import type { KeyKind, NotRestored } from '#contract/resources/requests.ts'
 import { parseExactly } from '#foundation/exact-numbers.ts'
 import { isObject, setValue } from '#foundation/json.ts'
 import type { ExchangeRow } from '#store/store.ts'
-import { assetTokenOf, type DecisionServices } from './decisions.ts'
+import { type DecisionServices, deriveAssetToken } from './decisions.ts'
 
 /** A journaled request that is complete again. */
 export interface RestoredRequest {
@@ -62,10 +62,10 @@ export async function restoreRequest(
   { set, key_id }: { set?: Readonly<Record<string, unknown>> | undefined; key_id?: string | undefined },
 ): Promise<{ request: RestoredRequest; not_restored: NotRestored[] }> {
   const stored = { path: row.path, body: row.request_body }
-  const slots = slotsNamed(stored)
-  const tokens = await assetTokensOf(services, row, slots)
+  const slots = listSlots(stored)
+  const tokens = await deriveAssetTokens(services, row, slots)
   const restored = restoreBody(stored, set ?? {}, (slot) => tokens.get(slot) ?? null)
-  const credential = await credentialOf(services, row, key_id, slots)
+  const credential = await restoreCredential(services, row, key_id, slots)
   const missing = [...restored.missing, ...credential.missing]
   if (missing.length > 0) throw new ApiError('replay_incomplete', { fields: missing })
   return {
@@ -73,7 +73,7 @@ export async function restoreRequest(
       replayed: encodeId('req', row.id),
       method: row.method,
       path: restored.path,
-      headers: headersOf(row, restored, credential.authorization),
+      headers: restoreHeaders(row, restored, credential.authorization),
       body: restored.body,
       identity: credential.identity,
     },
@@ -85,7 +85,7 @@ export async function restoreRequest(
  * Asset tokens by the encoded integer of their slot. A token that was refused is not restored: it may have been forged,
  * and its redacted form looks like the genuine one. Nor is a token whose secret this install cannot derive.
  */
-async function assetTokensOf(
+async function deriveAssetTokens(
   services: ReplayServices,
   row: ExchangeRow,
   slots: readonly string[],
@@ -98,7 +98,7 @@ async function assetTokensOf(
     const id = decodeInteger(encoded)
     const slot = id === null ? null : await store.findSlot(id)
     if (slot?.decision?.outcome.status !== 'filled') continue
-    const { token, hash } = assetTokenOf(services, slot.id)
+    const { token, hash } = deriveAssetToken(services, slot.id)
     if (platform.equals(hash, slot.decision.outcome.asset_token_hash)) tokens.set(encoded, token)
   }
   return tokens
@@ -112,13 +112,13 @@ interface RestoredCredential {
   missing: FieldError[]
 }
 
-async function credentialOf(
+async function restoreCredential(
   services: ReplayServices,
   row: ExchangeRow,
   key_id: string | undefined,
   slots: readonly string[],
 ): Promise<RestoredCredential> {
-  if (key_id !== undefined) return credentialOfKey(services, key_id)
+  if (key_id !== undefined) return findKeyCredential(services, key_id)
   const authorization = (JSON.parse(row.request_headers) as Record<string, string>).authorization ?? null
   const none = { identity: null, authorization, not_restored: [], missing: [] }
   if (authorization === null) return none
@@ -136,7 +136,7 @@ async function credentialOf(
 
 const expectedKey = 'the id of a key to act as, in key_id (svc keys list)'
 
-async function credentialOfKey({ store }: ReplayServices, key_id: string): Promise<RestoredCredential> {
+async function findKeyCredential({ store }: ReplayServices, key_id: string): Promise<RestoredCredential> {
   const id = decodeId('key', key_id)
   const key = id === null ? null : await store.keyById(id)
   if (key === null) {
@@ -163,7 +163,11 @@ function tokenNote(kind: 'at' | 'bt', key_id: string): NotRestored {
   }
 }
 
-function headersOf(row: ExchangeRow, { body }: StoredRequest, authorization: string | null): Record<string, string> {
+function restoreHeaders(
+  row: ExchangeRow,
+  { body }: StoredRequest,
+  authorization: string | null,
+): Record<string, string> {
   const stored = Object.entries(JSON.parse(row.request_headers) as Record<string, string>)
   return {
     ...Object.fromEntries(stored.filter(([name, value]) => !droppedHeaders.has(name) && !isIncomplete(name, value))),
@@ -195,7 +199,7 @@ const redacted =
 const removedText = /^\[removed: \d+ characters\]$/
 
 /** Returns the slots whose asset tokens a request contains, as their encoded integers. */
-function slotsNamed({ path, body }: StoredRequest): string[] {
+function listSlots({ path, body }: StoredRequest): string[] {
   return [...`${path} ${body ?? ''}`.matchAll(assetToken)].map(([, slot]) => slot!)
 }
 
@@ -206,9 +210,9 @@ function slotsNamed({ path, body }: StoredRequest): string[] {
 function restoreBody(
   stored: StoredRequest,
   set: Readonly<Record<string, unknown>>,
-  tokenOf: (slot: string) => string | null,
+  findToken: (slot: string) => string | null,
 ): RestoredBody {
-  const withTokens = (text: string) => text.replace(assetToken, (found, slot: string) => tokenOf(slot) ?? found)
+  const withTokens = (text: string) => text.replace(assetToken, (found, slot: string) => findToken(slot) ?? found)
   const path = withTokens(stored.path)
   const missing = redacted.test(path) ? [missingAt('path', 'a new request: the path cannot be set')] : []
   const text = stored.body ?? ''

@@ -19,7 +19,7 @@ import type { ProjectSettings } from '#contract/resources/projects.ts'
 import type { KeyKind } from '#contract/resources/requests.ts'
 import type { ConsentDraft, ConsentRecord } from '#domain/consent.ts'
 import type { Fault, FaultCount } from '#domain/faults.ts'
-import type { Soon } from '#foundation/soon.ts'
+import type { MaybePromise } from '#foundation/maybe-promise.ts'
 import type { AccessStore, SharedStore } from './nodes.ts'
 
 export interface Store
@@ -243,7 +243,7 @@ export interface ProjectStore {
    * Returns the key whose text has this SHA-256. It may be cached for this very object, not for others with the same
    * bytes.
    */
-  findKey(hash: Uint8Array): Soon<KeyRow | null>
+  findKey(hash: Uint8Array): MaybePromise<KeyRow | null>
   keyById(id: number): Promise<KeyRow | null>
   listKeys(project_id: number, query: PageQuery): Promise<Page<KeyListRow>>
   insertKey(project_id: number, key: NewKey, at_ms: number): Promise<KeyListRow>
@@ -276,7 +276,7 @@ export interface ConsentWrite {
 }
 
 export interface ConsentStore {
-  latestConsent(project_id: number, session_id: string): Soon<ConsentRecord | null>
+  latestConsent(project_id: number, session_id: string): MaybePromise<ConsentRecord | null>
   listConsent(
     query: PageQuery & { project_id?: number; session_id?: string; since_ms?: number },
   ): Promise<Page<ConsentListRow>>
@@ -403,7 +403,7 @@ export interface PlacementStore {
     dropsTopic: boolean,
   ): Promise<'bound' | 'decided' | 'capped'>
   findJob(id: number): Promise<JobRow | null>
-  findSlot(id: number): Soon<SlotRow | null>
+  findSlot(id: number): MaybePromise<SlotRow | null>
   listSlots(
     query: PageQuery & {
       project_id?: number

@@ -143,6 +143,11 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'none',
   },
   {
+    path: 'sandbox/runtime/callback-network.ts',
+    modules: ['src/foundation', 'src/contract', 'sandbox/runtime'],
+    builtins: ['node:dns', 'node:http', 'node:https', 'node:net'],
+  },
+  {
     path: 'sandbox/operations',
     modules: ['src/foundation', 'src/contract', 'sandbox/domain', 'sandbox/runtime', 'sandbox/store/store.ts'],
     types: ['sandbox/store', 'sandbox/platform'],
@@ -244,10 +249,16 @@ export const importTable: readonly ImportRule[] = [
     builtins: ['node:crypto', 'node:fs', 'node:tls'],
   },
   {
-    path: 'sandbox/options.ts',
-    modules: ['src/foundation', 'src/contract', 'sandbox'],
-    builtins: ['node:crypto', 'node:fs', 'node:net', 'node:path', 'node:url'],
+    path: 'sandbox/address.ts',
+    modules: ['src/foundation', 'sandbox/certificate.ts', 'sandbox/sandbox-error.ts'],
+    builtins: ['node:crypto', 'node:net'],
   },
+  {
+    path: 'sandbox/fixtures.ts',
+    modules: ['src/contract', 'sandbox/domain', 'sandbox/sandbox-error.ts'],
+    builtins: ['node:fs', 'node:path', 'node:url'],
+  },
+  { path: 'sandbox/options.ts', modules: ['src/foundation', 'src/contract', 'sandbox'], builtins: 'none' },
   {
     path: 'sandbox/index.ts',
     modules: ['src/foundation', 'src/contract', 'sandbox'],

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type Endpoint, isControlPlane } from '#contract/endpoint.ts'
 import { contract } from '#contract/index.ts'
 import { isExactNumber, parseExactly } from '#foundation/exact-numbers.ts'
-import { withTypedNumbers } from '#pipeline/typed-numbers.ts'
+import { withTypedNumbers } from '#pipeline/body/typed-numbers.ts'
 import type { Response } from './call.ts'
 import { asked, beacon, type Filled, fill, key, type Stage, stage } from './stage.ts'
 

@@ -1,7 +1,7 @@
 /** The inspector on one sandbox and one page for a file of tests, reset before each: what it does is read back through the API. */
 import type { Page } from 'playwright-core'
 import { afterAll, expect } from 'vitest'
-import { sandboxClock } from '#platform/platform.ts'
+import { sandboxClock } from '#platform/clock.ts'
 import { violations } from '#tests/browser/axe.ts'
 import { type Stage, stage } from '#tests/http/stage.ts'
 import { desk, type Inspector, openInspector, phone } from './inspector-page.ts'

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { sandboxClock } from '#platform/platform.ts'
+import { sandboxClock } from '#platform/clock.ts'
 import { sharedChromium } from '#tests/browser/chromium.ts'
 import { fill, stage } from '#tests/http/stage.ts'
 

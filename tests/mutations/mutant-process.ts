@@ -46,7 +46,7 @@ async function servedFrom(edit: Mutation, to: string): Promise<Mutation> {
   ])
   return {
     ...edit,
-    file: 'sandbox/pipeline/media.ts',
+    file: 'sandbox/pipeline/assets.ts',
     from: "const renderer = 'dist/renderer'",
     to: `const renderer = ${JSON.stringify(relative(root, to))}`,
   }

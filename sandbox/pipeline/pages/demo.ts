@@ -5,28 +5,20 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { z } from 'zod'
 import type { Endpoint } from '#contract/endpoint.ts'
-import { ApiError } from '#contract/errors.ts'
-import { KeyId } from '#contract/fields.ts'
-import { decodeId } from '#contract/ids.ts'
 import { contract } from '#contract/index.ts'
-import { limits } from '#contract/limits.ts'
 import { ownAgents } from '#contract/own-requests.ts'
 import type { ConsentToolFacts } from '#foundation/consent-tool.ts'
 import { fillPath } from '#foundation/http.ts'
 import { type JsonObject, parseJsonObject } from '#foundation/json.ts'
-import type { Context, Services } from '#operations/context.ts'
-import type { Identity } from '#runtime/replay.ts'
-import { parseJson, validate } from '../body.ts'
-import { type Exchange, headerOf, internalRequest, type Response, type Route } from '../exchange.ts'
-import { type Asset, type Assets, assetResponse } from '../media.ts'
+import { type Asset, type Assets, assetResponse } from '../assets.ts'
+import { internalRequest, type OpenExchange, type PipelineResponse, type Route, readHeader } from '../exchange.ts'
 import { createPipeline, type Pipeline, respondTo } from '../pipeline.ts'
 
 const { 'consent.set': setConsent, 'decisions.get': getDecision, 'placements.create': createPlacement } = contract
 
 /** How long a decision of `slow-placement` takes, milliseconds: longer than its first response waits. */
-const slow_decision_ms = 4_000
+const slowDecisionMs = 4_000
 
 /** The headers of a v1 response that go back to the page. */
 const passedOn = ['content-type', 'date', 'retry-after', 'x-request-id', 'x-sandbox-warning'] as const
@@ -48,7 +40,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
   const { services } = pipeline
   const get = (path: string, respond: Route['respond']): Route => ({ method: 'GET', path, respond })
   const open = (path: string, respond: Route['respond']): Route => ({ ...get(path, respond), isOpen: true })
-  const file = (path: string, find: (params: Exchange['request']['params']) => Promise<Asset | null>) =>
+  const file = (path: string, find: (params: OpenExchange['request']['params']) => Promise<Asset | null>) =>
     open(`/_sandbox/demo/${path}`, async (exchange) => {
       const headers = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' }
       return assetResponse(exchange, await find(exchange.request.params), headers)
@@ -59,7 +51,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
     // A page that is opened again has no token in its address: only its settings need one.
     open('/_sandbox/demo', (exchange) => {
       const { url, base_url } = services
-      const isOwn = [url, base_url].some((own) => new URL(own).host === headerOf(exchange.request, 'host'))
+      const isOwn = [url, base_url].some((own) => new URL(own).host === readHeader(exchange.request, 'host'))
       if (!isOwn) return redirect(exchange, `${base_url}/_sandbox/demo${new URL(exchange.request.url, url).search}`)
       return demoPage(exchange, base_url === url ? '' : ` ${base_url}`)
     }),
@@ -68,7 +60,7 @@ export function pageRoutes(pipeline: Pipeline, assets: Assets, project: DemoProj
       const { encodeConsentStrings } = await import('#foundation/consent-strings.ts')
       const now_ms = services.platform.clock.now()
       const settings: DemoSettings = {
-        token: tokenOf(exchange, services),
+        token: findPageToken(exchange, services),
         client_id,
         publishable_key,
         since_seq: services.store.lastEventSeq(),
@@ -102,7 +94,7 @@ function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
   /** The same endpoints on the same store, except that decisions take their time. */
   let slow: Pipeline | undefined
   const slowPipeline = () => {
-    slow ??= createPipeline({ ...pipeline, services: { ...services, decision_latency_ms: slow_decision_ms } })
+    slow ??= createPipeline({ ...pipeline, services: { ...services, decision_latency_ms: slowDecisionMs } })
     return slow
   }
   const postRoute = (name: string, endpoint: Endpoint, to: () => Pipeline, complete: Complete): Route => ({
@@ -143,19 +135,19 @@ function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
   ]
 
   /** Adds the project to a JSON object. Any other body goes on unchanged: the v1 endpoint refuses it. */
-  function post(through: Pipeline, exchange: Exchange, url: string, complete: Complete): Promise<Response> {
+  function post(through: Pipeline, exchange: OpenExchange, url: string, complete: Complete): Promise<PipelineResponse> {
     const { request } = exchange
     const object = parseJsonObject(request.body.toString('utf8'))
     const body = object === null ? request.body : JSON.stringify({ ...complete(object), client_id: project.client_id })
-    const headers = { 'content-type': headerOf(request, 'content-type') ?? '' }
+    const headers = { 'content-type': readHeader(request, 'content-type') ?? '' }
     return relay(through, exchange, { method: 'POST', url, body, headers })
   }
 
   async function relay(
     through: Pipeline,
-    { context }: Exchange,
+    { context }: OpenExchange,
     call: { method: string; url: string; headers: IncomingHttpHeaders; body?: string | Buffer },
-  ): Promise<Response> {
+  ): Promise<PipelineResponse> {
     const headers = {
       ...call.headers,
       host: new URL(services.url).host,
@@ -172,17 +164,17 @@ function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
   }
 }
 
-function redirect({ context }: Exchange, location: string): Response {
+function redirect({ context }: OpenExchange, location: string): PipelineResponse {
   return { status: 302, headers: { 'x-request-id': context.request_id, location }, body: '' }
 }
 
 /** A page whose policy allows only styles and scripts with the nonce, and the additions in `policy`. */
 function pageResponse(
-  { context }: Exchange,
+  { context }: OpenExchange,
   html: string,
   nonce: string,
   { policy = [], headers = {} }: { policy?: readonly string[]; headers?: Record<string, string> } = {},
-): Response {
+): PipelineResponse {
   const directives = ["default-src 'none'", `style-src 'nonce-${nonce}'`, ...policy]
   directives.push("base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'")
   return {
@@ -204,7 +196,7 @@ function pageResponse(
  * The token that a page of the sandbox may use: the one that opened it, or the token of this start where none was
  * needed.
  */
-function tokenOf({ request }: Exchange, { access }: Pipeline['services']): string {
+function findPageToken({ request }: OpenExchange, { access }: Pipeline['services']): string {
   return request.holder?.text ?? access.start_token
 }
 
@@ -225,7 +217,7 @@ interface DemoSettings {
  * The document of the demo host. Its script builds everything; its policy lets in nothing from elsewhere. `frames` is a
  * space and the origin of frames where it differs from the page's, else empty.
  */
-function demoPage(exchange: Exchange, frames: string): Response {
+function demoPage(exchange: OpenExchange, frames: string): PipelineResponse {
   const nonce = randomBytes(16).toString('base64url')
   const html = `<!doctype html>
 <html lang="en">
@@ -253,109 +245,4 @@ function demoPage(exchange: Exchange, frames: string): Response {
     ],
     headers: { 'cross-origin-opener-policy': 'same-origin' },
   })
-}
-
-/*
- * The backend of the inspector's playground: it plays the integrator's server. It names a key by its id, since the
- * sandbox stores no key, and the request goes through the pipeline like any other: journal, rate limits, faults and
- * errors are the same. Status, headers and body are returned unchanged, in an object, to keep them apart from this
- * route's own.
- */
-
-const Sent = z.strictObject({
-  /** A secret key by its id; null for a request without credential. */
-  key_id: KeyId.nullable(),
-  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
-  path: z
-    .string()
-    .max(4_096)
-    .regex(/^\/v1\//, 'must begin with /v1/'),
-  /** Sent unchanged, so that malformed JSON can be tried too; null for none. */
-  body: z.string().nullable(),
-})
-
-/** The response of the API, or `broken` when a fault rule broke the connection. */
-export interface SentResponse {
-  status: number
-  headers: Record<string, string>
-  body: string
-  broken: NonNullable<Response['broken']> | null
-  duration_ms: number
-}
-
-export function playgroundRoutes(pipeline: Pipeline): Route[] {
-  return [sendRoute(pipeline), mountedRoute]
-}
-
-const Mounted = z.object({ response: z.looseObject({}) })
-
-/**
- * Returns the placement response that it is given, as the backend of a page passes on what the service sent: render.js
- * learns the time of the sandbox from the Date of this response, so that a moved clock expires nothing.
- */
-const mountedRoute: Route = {
-  method: 'POST',
-  path: '/_sandbox/inspector/mounted',
-  body_limit_bytes: 2 * limits.body_bytes,
-  respond: ({ request, context }) => jsonResponse(context, validate(Mounted, parseJson(request.body).json).response),
-}
-
-function jsonResponse({ request_id }: Pick<Context, 'request_id'>, body: object): Response {
-  return {
-    status: 200,
-    headers: {
-      'x-request-id': request_id,
-      'content-type': 'application/json; charset=utf-8',
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'no-store',
-    },
-    body: JSON.stringify(body),
-  }
-}
-
-function sendRoute(pipeline: Pipeline): Route {
-  const { services } = pipeline
-  return {
-    method: 'POST',
-    path: '/_sandbox/inspector/send',
-    // An API body, as text inside JSON.
-    body_limit_bytes: 2 * limits.body_bytes,
-    async respond({ request, context }) {
-      const { key_id, method, path, body } = validate(Sent, parseJson(request.body).json)
-      const identity = key_id === null ? null : await identityOf(services, key_id)
-      const headers: IncomingHttpHeaders = {
-        host: new URL(services.url).host,
-        'user-agent': ownAgents.inspector,
-        ...(body === null ? {} : { 'content-type': 'application/json' }),
-        // As the journal stores it: the identity stands for the key.
-        ...(identity === null ? {} : { authorization: `Bearer ${identity.kind}_redacted` }),
-      }
-      const started = performance.now()
-      const { response } = await respondTo(
-        pipeline,
-        internalRequest({ method, url: path, headers, body: body ?? '', identity, signal: context.signal }),
-      )
-      const sent: SentResponse = {
-        status: response.broken === 'drop' || response.broken === 'reset' ? 0 : response.status,
-        headers: response.headers,
-        body: typeof response.body === 'function' ? '' : response.body.toString(),
-        broken: response.broken ?? null,
-        duration_ms: performance.now() - started,
-      }
-      return jsonResponse(context, sent)
-    },
-  }
-}
-
-/** @throws ApiError 400 for a key that a server cannot have */
-async function identityOf({ store }: Services, key_id: string): Promise<Identity> {
-  const id = decodeId('key', key_id)
-  const key = id === null ? null : await store.keyById(id)
-  if (key === null || key.class !== 'secret') {
-    const message = key === null ? `is ${key_id}, which this sandbox does not have` : 'is a publishable key'
-    throw new ApiError('schema_invalid', {
-      fields: [{ path: 'key_id', message, expected: 'the id of a secret key: svc keys list' }],
-    })
-  }
-  return { kind: `sk_${key.mode}`, key_id: key.id, slot_id: null }
 }

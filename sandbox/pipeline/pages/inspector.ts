@@ -6,9 +6,9 @@
 import { createHash } from 'node:crypto'
 import { isLoopback } from '#foundation/http.ts'
 import type { Services } from '#operations/context.ts'
-import { type Exchange, headerOf, type Request, type Response, type Route } from '../exchange.ts'
-import { type Assets, assetResponse } from '../media.ts'
-import { type GuardOptions, isOpened } from '../routes.ts'
+import { type GuardOptions, sharedPaths } from '#pipeline/guards.ts'
+import { type Assets, assetResponse } from '../assets.ts'
+import { type OpenExchange, type PipelineResponse, type Request, type Route, readHeader } from '../exchange.ts'
 
 const root = '/_sandbox/inspector'
 
@@ -28,21 +28,6 @@ const ownPaths = [
   '/_sandbox/sessions/{session_id}',
   '/_sandbox/id/{id}',
 ] as const
-
-/** Paths of endpoints that have a page too. */
-const sharedPaths: ReadonlySet<string> = new Set([
-  '/_sandbox/placements',
-  '/_sandbox/placements/{slot_id}',
-  '/_sandbox/beacons',
-  '/_sandbox/requests',
-  '/_sandbox/requests/{request_id}',
-  '/_sandbox/callbacks',
-  '/_sandbox/consent',
-  '/_sandbox/evidence',
-  '/_sandbox/billing',
-  '/_sandbox/projects',
-  '/_sandbox/projects/{client_id}',
-])
 
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e4f'/%3E%3Cpath d='M4 5h8v2.500H4zm0 4h5v2H4z' fill='%23fff'/%3E%3C/svg%3E"
@@ -89,9 +74,9 @@ export function inspectorRoutes(
   { needsToken }: GuardOptions,
   projects: readonly SeededProject[],
 ): { routes: Route[]; page: Route['respond'] } {
-  const page = (exchange: Exchange) => {
+  const page = (exchange: OpenExchange) => {
     const own = ownAddress(services, exchange.request)
-    if (own === null) return assetResponse(exchange, document, headersOf(services))
+    if (own === null) return assetResponse(exchange, document, createHeaders(services))
     const headers = { 'x-request-id': exchange.context.request_id, location: own, vary: 'accept, sec-fetch-mode' }
     return { status: 302, headers, body: '' }
   }
@@ -134,7 +119,7 @@ export function inspectorRoutes(
  * sandbox's own origin. Null when the page is there already.
  */
 function ownAddress({ url, base_url }: Services, request: Request): string | null {
-  const host = headerOf(request, 'host') ?? ''
+  const host = readHeader(request, 'host') ?? ''
   if ([url, base_url].some((own) => new URL(own).host === host)) return null
   const target = new URL(request.url, url)
   return isLoopback(new URL(`http://${host}`).hostname) ? `${url}${target.pathname}${target.search}` : null
@@ -150,7 +135,7 @@ interface InspectorSession {
   projects: readonly SeededProject[]
 }
 
-function sessionResponse({ context }: Exchange, session: InspectorSession): Response {
+function sessionResponse({ context }: OpenExchange, session: InspectorSession): PipelineResponse {
   return {
     status: 200,
     headers: {
@@ -164,7 +149,7 @@ function sessionResponse({ context }: Exchange, session: InspectorSession): Resp
 }
 
 /** Nothing is loaded from elsewhere, and nothing inline runs. The only frames are those of placements. */
-function headersOf({ url, base_url }: Services): Record<string, string> {
+function createHeaders({ url, base_url }: Services): Record<string, string> {
   const frames = url === base_url ? '' : ` ${base_url}`
   const policy = [
     "default-src 'none'",
@@ -185,16 +170,4 @@ function headersOf({ url, base_url }: Services): Record<string, string> {
     'cache-control': 'no-cache',
     vary: 'accept, sec-fetch-mode',
   }
-}
-
-/**
- * Whether a request of an endpoint's path is for the page in its place. `?raw`, which shows its JSON in a tab, is
- * removed.
- */
-export function isForPage(request: Request): boolean {
-  if (!sharedPaths.has(request.path)) return false
-  if (request.query.raw === undefined) return isOpened(request)
-  const { raw: _, ...query } = request.query
-  request.query = query
-  return false
 }

@@ -4,8 +4,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { createMcpEndpoint, ServingSandbox } from '#mcp/http.ts'
-import type { Exchange, Route } from '../exchange.ts'
-import { internalRequest, type Response as PipelineResponse } from '../exchange.ts'
+import type { OpenExchange, Route } from '../exchange.ts'
+import { internalRequest, type PipelineResponse } from '../exchange.ts'
 import { type Pipeline, respondTo } from '../pipeline.ts'
 import type { DemoProject } from './demo.ts'
 
@@ -13,7 +13,7 @@ type McpEndpoint = ReturnType<typeof createMcpEndpoint>
 
 const path = '/_sandbox/mcp'
 /** Room for a file of beacons to check. */
-const body_limit_bytes = 1_048_576
+const maxBodyBytes = 1_048_576
 const letters = 'abcdefghijklmnopqrstuvwxyz234567'
 
 export function mcpRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
@@ -22,7 +22,7 @@ export function mcpRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
     const { createMcpEndpoint } = await import('#mcp/http.ts')
     return createMcpEndpoint(servingSandbox(pipeline, project))
   }
-  const respond = async ({ request, context }: Exchange): Promise<PipelineResponse> => {
+  const respond = async ({ request, context }: OpenExchange): Promise<PipelineResponse> => {
     endpoint ??= load()
     const { 'content-length': _, ...headers } = request.headers
     const given = new Request(new URL(path, pipeline.services.url), {
@@ -40,7 +40,7 @@ export function mcpRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
       body: await response.text(),
     }
   }
-  return [{ method: 'POST', path, body_limit_bytes, role: 'read', respond }]
+  return [{ method: 'POST', path, body_limit_bytes: maxBodyBytes, role: 'read', respond }]
 }
 
 function servingSandbox(pipeline: Pipeline, { client_id, secret_key, publishable_key }: DemoProject): ServingSandbox {

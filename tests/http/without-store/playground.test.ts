@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ErrorBody } from '#contract/errors.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
-import type { SentResponse } from '#pipeline/pages/demo.ts'
+import type { SentResponse } from '#pipeline/pages/playground.ts'
 import { asked, type Stage, stage } from '../stage.ts'
 
 async function send({ sandbox }: Stage, body: unknown, headers: Record<string, string> = {}) {

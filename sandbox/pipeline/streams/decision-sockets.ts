@@ -12,12 +12,12 @@ import { ApiError } from '#contract/errors.ts'
 import { decodeId } from '#contract/ids.ts'
 import type { EventType } from '#contract/resources/events.ts'
 import type { Caller, Services } from '#operations/context.ts'
-import type { Surface } from '#runtime/access.ts'
-import { type Exchange, type Request, type Response, receivedRequest, writeResponse } from './exchange.ts'
+import type { ClientSide } from '#runtime/tickets.ts'
+import { type OpenExchange, type PipelineResponse, type Request, receivedRequest, writeResponse } from '../exchange.ts'
 
 export interface DecisionSockets {
   /** Responds to the request of a handshake: 101 when its ticket is good. @throws ApiError 401, 426, 503 */
-  respond(surface: Surface, exchange: Exchange): Promise<Response>
+  respond(side: ClientSide, exchange: OpenExchange): Promise<PipelineResponse>
   /** Takes a handshake through the pipeline, and opens the socket or refuses it. */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
   /** Ends every socket, and resolves when all have ended. */
@@ -27,23 +27,23 @@ export interface DecisionSockets {
 interface DecisionSocketOptions {
   services: Services
   /** Resolves to the decision of a slot as JSON text. */
-  messageOf(slot_id: number): Promise<SlotMessage>
-  respondTo(request: Request): Promise<{ exchange: Exchange; response: Response }>
+  readMessage(slot_id: number): Promise<SlotMessage>
+  respondTo(request: Request): Promise<{ exchange: OpenExchange; response: PipelineResponse }>
 }
 
 /** The text of a decided slot; null while it is pending, undefined when it is gone. */
 type SlotMessage = string | null | undefined
 
 /** Sockets at a time. */
-const mostSockets = 1_000
+const maxSockets = 1_000
 /** Clients send nothing: a longer message ends the socket. */
-const mostPayloadBytes = 1_024
+const maxPayloadBytes = 1_024
 /** How often sockets are pinged, and how long one stays open after its frame, real milliseconds. */
-const heartbeat_ms = 20_000
-const linger_ms = 60_000
+const heartbeatMs = 20_000
+const lingerMs = 60_000
 /** How long the waiters of pending slots wait at a time, and how long a stop waits for closing handshakes. */
-const wait_ms = 60_000
-const stop_ms = 500
+const waitMs = 60_000
+const stopTimeoutMs = 500
 
 /** Close codes of RFC 6455. */
 const closed = { normal: 1000, goingAway: 1001, internalError: 1011 } as const
@@ -70,7 +70,7 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    maxPayload: mostPayloadBytes,
+    maxPayload: maxPayloadBytes,
     handleProtocols: () => false,
   })
   /** Requests that arrived as handshakes, with what their tickets were good for after they are redeemed. */
@@ -105,7 +105,7 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
       state.isAlive = true
     })
     socket.once('close', () => leave(socket, state))
-    heartbeat ??= setInterval(beat, heartbeat_ms).unref()
+    heartbeat ??= setInterval(beat, heartbeatMs).unref()
     record('socket.opened', state)
     const group = groups.get(slot_id)
     if (group !== undefined) return void group.sockets.add(socket)
@@ -140,8 +140,8 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
   /** Waits until the slot is decided, and sends its decision to every socket that waits by then. */
   const serve = async (slot_id: number, group: Group) => {
     while (groups.get(slot_id) === group) {
-      const waited = services.waiters.wait(slot_id, wait_ms, group.done.signal)
-      const message = await services.drainLock.run(() => options.messageOf(slot_id))
+      const waited = services.waiters.wait(slot_id, waitMs, group.done.signal)
+      const message = await services.drainLock.run(() => options.readMessage(slot_id))
       if (message === undefined) return end(slot_id, group, closed.goingAway)
       if (message === null) {
         await waited
@@ -161,7 +161,7 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
   const beat = () => {
     const now = performance.now()
     for (const [socket, state] of open) {
-      if (state.sent_at !== null && now - state.sent_at > linger_ms) socket.close(closed.normal)
+      if (state.sent_at !== null && now - state.sent_at > lingerMs) socket.close(closed.normal)
       if (!state.isAlive) {
         socket.terminate()
         continue
@@ -172,16 +172,16 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
   }
 
   return {
-    async respond(surface, { context, request }) {
+    async respond(side, { context, request }) {
       if (!handshakes.has(request)) throw notAnUpgrade()
       if (request.headers['sec-websocket-version'] !== '13') throw notAnUpgrade('Only version 13 is supported.')
       if (!/^[A-Za-z0-9+/]{22}==$/.test(String(request.headers['sec-websocket-key']))) {
         throw new ApiError('http_malformed', { message: 'The handshake has no valid Sec-WebSocket-Key.' })
       }
-      if (open.size >= mostSockets) throw new ApiError('too_many_sockets', { retry_after_s: 1 })
+      if (open.size >= maxSockets) throw new ApiError('too_many_sockets', { retry_after_s: 1 })
       const slot_id = decodeId('slot', request.params.slot_id ?? '')
       const { ticket } = request.query
-      const subject = { slot_id: slot_id ?? -1, surface, origin: context.origin }
+      const subject = { slot_id: slot_id ?? -1, side, origin: context.origin }
       const caller = typeof ticket === 'string' ? await services.tickets.redeem(ticket, subject, context.now_ms) : null
       if (slot_id === null || caller === null) throw new ApiError('ticket_invalid')
       handshakes.set(request, { slot_id, caller })
@@ -220,7 +220,7 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
       for (const socket of open.keys()) socket.close(closed.goingAway)
       const force = setTimeout(() => {
         for (const socket of open.keys()) socket.terminate()
-      }, stop_ms)
+      }, stopTimeoutMs)
       await Promise.all(ended)
       clearTimeout(force)
       await Promise.all(records)

@@ -9,13 +9,13 @@ import { contract } from '#contract/index.ts'
 import { limits } from '#contract/limits.ts'
 import type { Services } from '#operations/context.ts'
 import { importState as importBytes } from '#operations/snapshots.ts'
-import { refuseQuery, validate } from './body.ts'
-import { type Exchange, type Request, type Response, type Route, successResponse } from './exchange.ts'
+import { refuseQuery, validate } from './body/body.ts'
+import { type OpenExchange, type PipelineResponse, type Request, type Route, successResponse } from './exchange.ts'
 
 const { 'sandbox.export': exportState, 'sandbox.import': importState } = contract
 
 /** How long an import may send nothing, milliseconds; the whole file may take as long as it needs. */
-const idle_ms = 30_000
+const maxIdleMs = 30_000
 
 /**
  * @param withoutDeadline runs work while requests may take longer to arrive than the server allows; idle ones are ended
@@ -24,7 +24,7 @@ const idle_ms = 30_000
 export function archiveRoutes(
   services: Services,
   withoutDeadline: <Result>(work: () => Promise<Result>) => Promise<Result>,
-  wait_ms = idle_ms,
+  wait_ms = maxIdleMs,
 ): Route[] {
   return [
     { method: 'GET', path: exportState.path, respond: (exchange) => exportResponse(services, exchange) },
@@ -43,7 +43,7 @@ export function archiveRoutes(
   ]
 }
 
-async function exportResponse({ store }: Services, { context, request }: Exchange): Promise<Response> {
+async function exportResponse({ store }: Services, { context, request }: OpenExchange): Promise<PipelineResponse> {
   validate(exportState.query, { ...request.query })
   const headers = {
     'content-type': exportState.response.media_type,

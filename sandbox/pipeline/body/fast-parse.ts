@@ -7,111 +7,111 @@
 import type { z } from 'zod'
 
 /** Returned by an acceptor for a value that the parser has to judge. */
-export const refused = Symbol('refused')
+export const needsFullParse = Symbol('refused')
 
 /** Returns a value as the parser of its schema would, or `refused`. */
-type Acceptor = (value: unknown) => unknown
+type FastParser = (value: unknown) => unknown
 
 type Schema = z.core.$ZodType
 
-const acceptors = new WeakMap<Schema, Acceptor>()
+const parsers = new WeakMap<Schema, FastParser>()
 
 /**
  * Returns a value that came from JSON as its schema parses it: fields in the order of the schema. `refused` is not a
  * verdict: the value may still be valid.
  */
-export function accept<S extends Schema>(schema: S, value: unknown): z.output<S> | typeof refused {
-  let acceptor = acceptors.get(schema)
+export function fastParse<S extends Schema>(schema: S, value: unknown): z.output<S> | typeof needsFullParse {
+  let acceptor = parsers.get(schema)
   if (acceptor === undefined) {
-    acceptor = acceptorOf(schema)
-    acceptors.set(schema, acceptor)
+    acceptor = compile(schema)
+    parsers.set(schema, acceptor)
   }
-  return acceptor(value) as z.output<S> | typeof refused
+  return acceptor(value) as z.output<S> | typeof needsFullParse
 }
 
-function acceptorOf(schema: Schema): Acceptor {
+function compile(schema: Schema): FastParser {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
     case 'object':
-      return objectOf(schema, def)
+      return compileObject(schema, def)
     case 'array':
-      return arrayOf(schema, def)
+      return compileArray(schema, def)
     case 'string':
-      return textOf(schema, def)
+      return compileString(schema, def)
     case 'number':
-      return numberOf(schema, def)
+      return compileNumber(schema, def)
     case 'boolean':
-      return hasChecks(def) ? parsed(schema) : (value) => (typeof value === 'boolean' ? value : refused)
+      return hasChecks(def) ? fullParser(schema) : (value) => (typeof value === 'boolean' ? value : needsFullParse)
     case 'enum':
     case 'literal':
-      return hasChecks(def) ? parsed(schema) : oneOf(schema._zod.values!)
+      return hasChecks(def) ? fullParser(schema) : compileEnum(schema._zod.values!)
     case 'nullable':
-      return nullOr(acceptorOf(def.innerType))
+      return compileNullable(compile(def.innerType))
     case 'union':
-      return firstOf(schema, def)
+      return compileUnion(schema, def)
     default:
-      return parsed(schema)
+      return fullParser(schema)
   }
 }
 
 /** Accepts what the schema's own parser accepts. */
-function parsed(schema: Schema): Acceptor {
+function fullParser(schema: Schema): FastParser {
   return (value) => {
     const result = (schema as z.ZodType).safeParse(value)
-    return result.success ? result.data : refused
+    return result.success ? result.data : needsFullParse
   }
 }
 
 interface Field {
   name: string
   isOptional: boolean
-  accept: Acceptor
+  parse: FastParser
 }
 
 /** A strict object. One with an unknown field has more fields than were accepted. */
-function objectOf(schema: Schema, def: z.core.$ZodObjectDef): Acceptor {
-  if (hasChecks(def) || def.catchall?._zod.def.type !== 'never') return parsed(schema)
-  const fields = Object.entries(def.shape).map(([name, field]) => fieldOf(name, field))
+function compileObject(schema: Schema, def: z.core.$ZodObjectDef): FastParser {
+  if (hasChecks(def) || def.catchall?._zod.def.type !== 'never') return fullParser(schema)
+  const fields = Object.entries(def.shape).map(([name, field]) => compileField(name, field))
   return (value) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return refused
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return needsFullParse
     const input = value as Record<string, unknown>
     const result: Record<string, unknown> = {}
     let missing = 0
     for (const _ in input) missing++
     for (let index = 0; index < fields.length; index++) {
-      const { name, isOptional, accept } = fields[index]!
+      const { name, isOptional, parse } = fields[index]!
       const inner = input[name]
       if (inner === undefined) {
         if (isOptional) continue
-        return refused
+        return needsFullParse
       }
-      const accepted = accept(inner)
-      if (accepted === refused) return refused
+      const accepted = parse(inner)
+      if (accepted === needsFullParse) return needsFullParse
       result[name] = accepted
       missing--
     }
-    return missing === 0 ? result : refused
+    return missing === 0 ? result : needsFullParse
   }
 }
 
-function fieldOf(name: string, field: Schema): Field {
+function compileField(name: string, field: Schema): Field {
   const { def } = (field as z.core.$ZodTypes)._zod
   if (def.type !== 'optional' || def.innerType._zod.optin === 'defaulted') {
-    return { name, isOptional: false, accept: acceptorOf(field) }
+    return { name, isOptional: false, parse: compile(field) }
   }
-  return { name, isOptional: true, accept: acceptorOf(def.innerType) }
+  return { name, isOptional: true, parse: compile(def.innerType) }
 }
 
-function arrayOf(schema: Schema, def: z.core.$ZodArrayDef): Acceptor {
-  const bounds = lengthsOf(def)
-  if (bounds === null) return parsed(schema)
-  const item = acceptorOf(def.element)
+function compileArray(schema: Schema, def: z.core.$ZodArrayDef): FastParser {
+  const bounds = findLengthBounds(def)
+  if (bounds === null) return fullParser(schema)
+  const item = compile(def.element)
   return (value) => {
-    if (!Array.isArray(value) || value.length < bounds.least || value.length > bounds.most) return refused
+    if (!Array.isArray(value) || value.length < bounds.least || value.length > bounds.most) return needsFullParse
     const result: unknown[] = []
     for (const inner of value) {
       const accepted = item(inner)
-      if (accepted === refused) return refused
+      if (accepted === needsFullParse) return needsFullParse
       result.push(accepted)
     }
     return result
@@ -121,66 +121,68 @@ function arrayOf(schema: Schema, def: z.core.$ZodArrayDef): Acceptor {
 /**
  * The parser counts a surrogate pair as one character, so a text can be shorter than its `length`, but never longer.
  */
-function textOf(schema: Schema, def: z.core.$ZodStringDef): Acceptor {
+function compileString(schema: Schema, def: z.core.$ZodStringDef): FastParser {
   const patterns: RegExp[] = []
-  const bounds = lengthsOf(def, (check) => {
+  const bounds = findLengthBounds(def, (check) => {
     if (check.check !== 'string_format' || !('pattern' in check) || !(check.pattern instanceof RegExp)) return false
     patterns.push(check.pattern)
     return 'format' in check && check.format === 'regex' && !check.pattern.global && !check.pattern.sticky
   })
-  if (bounds === null || 'format' in def || def.coerce === true) return parsed(schema)
+  if (bounds === null || 'format' in def || def.coerce === true) return fullParser(schema)
   const { most } = bounds
   const least = bounds.least > 1 ? bounds.least * 2 : bounds.least
   const [pattern, ...others] = patterns
-  if (others.length > 0) return parsed(schema)
+  if (others.length > 0) return fullParser(schema)
   return (value) => {
-    if (typeof value !== 'string' || value.length < least || value.length > most) return refused
-    return pattern === undefined || pattern.test(value) ? value : refused
+    if (typeof value !== 'string' || value.length < least || value.length > most) return needsFullParse
+    return pattern === undefined || pattern.test(value) ? value : needsFullParse
   }
 }
 
-function numberOf(schema: Schema, def: z.core.$ZodNumberDef): Acceptor {
+function compileNumber(schema: Schema, def: z.core.$ZodNumberDef): FastParser {
   const isWhole = 'format' in def
-  if (def.coerce === true || (isWhole && def.format !== 'safeint')) return parsed(schema)
+  if (def.coerce === true || (isWhole && def.format !== 'safeint')) return fullParser(schema)
   let least = Number.NEGATIVE_INFINITY
   let most = Number.POSITIVE_INFINITY
-  for (const check of checksOf(def)) {
+  for (const check of listChecks(def)) {
     const value = 'value' in check ? check.value : null
-    if (typeof value !== 'number' || !('inclusive' in check) || check.inclusive !== true) return parsed(schema)
+    if (typeof value !== 'number' || !('inclusive' in check) || check.inclusive !== true) return fullParser(schema)
     if (check.check === 'greater_than') least = Math.max(least, value)
     else if (check.check === 'less_than') most = Math.min(most, value)
-    else return parsed(schema)
+    else return fullParser(schema)
   }
   return (value) => {
-    if (typeof value !== 'number' || !(isWhole ? Number.isSafeInteger(value) : Number.isFinite(value))) return refused
-    return value >= least && value <= most ? value : refused
+    if (typeof value !== 'number' || !(isWhole ? Number.isSafeInteger(value) : Number.isFinite(value)))
+      return needsFullParse
+    return value >= least && value <= most ? value : needsFullParse
   }
 }
 
-function oneOf(values: ReadonlySet<unknown>): Acceptor {
-  return (value) => (values.has(value) ? value : refused)
+function compileEnum(values: ReadonlySet<unknown>): FastParser {
+  return (value) => (values.has(value) ? value : needsFullParse)
 }
 
-function nullOr(accept: Acceptor): Acceptor {
+function compileNullable(accept: FastParser): FastParser {
   return (value) => (value === null ? null : accept(value))
 }
 
 /** The first variant wins in the parser too. A value that it refuses can be of any variant, including this one. */
-function firstOf(schema: Schema, def: z.core.$ZodUnionDef): Acceptor {
+function compileUnion(schema: Schema, def: z.core.$ZodUnionDef): FastParser {
   const [first] = def.options
-  if (first === undefined || hasChecks(def) || 'discriminator' in def || def.inclusive === false) return parsed(schema)
-  const accept = acceptorOf(first)
-  const byParser = parsed(schema)
+  if (first === undefined || hasChecks(def) || 'discriminator' in def || def.inclusive === false)
+    return fullParser(schema)
+  const accept = compile(first)
+  const byParser = fullParser(schema)
   return (value) => {
     const accepted = accept(value)
-    return accepted === refused ? byParser(value) : accepted
+    return accepted === needsFullParse ? byParser(value) : accepted
   }
 }
 
 type Checked = Pick<z.core.$ZodTypeDef, 'checks'>
 type Check = z.core.$ZodCheckDef
 
-function checksOf({ checks = [] }: Checked): Check[] {
+function listChecks({ checks = [] }: Checked): Check[] {
   return checks.map(({ _zod }) => _zod.def)
 }
 
@@ -189,13 +191,13 @@ function hasChecks({ checks = [] }: Checked): boolean {
 }
 
 /** Returns the bounds of a length; null if a check is neither a bound nor known to `isOther`. */
-function lengthsOf(
+function findLengthBounds(
   def: Checked,
   isOther: (check: Check) => boolean = () => false,
 ): { least: number; most: number } | null {
   let least = 0
   let most = Number.POSITIVE_INFINITY
-  for (const check of checksOf(def)) {
+  for (const check of listChecks(def)) {
     if ('minimum' in check && check.check === 'min_length') least = Math.max(least, Number(check.minimum))
     else if ('maximum' in check && check.check === 'max_length') most = Math.min(most, Number(check.maximum))
     else if (!isOther(check)) return null

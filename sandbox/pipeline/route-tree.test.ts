@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Route } from './exchange.ts'
-import { createRouteTree, type RouteTree } from './routes.ts'
+import { createRouteTree, type RouteTree } from './route-tree.ts'
 
 test('a path without parameters, and one with two', () => {
   const tree = treeOf('POST /v1/placements', 'POST /v1/jobs/{job_id}/generation/{event}')

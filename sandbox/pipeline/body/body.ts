@@ -3,29 +3,17 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { type Endpoint, isControlPlane } from '#contract/endpoint.ts'
-import {
-  ApiError,
-  explainIssues,
-  type FieldError,
-  type LocatedFieldError,
-  unknownField,
-  withInput,
-} from '#contract/errors.ts'
-import { isIabCategory, maxTopic, nativeTemplates, Topic } from '#contract/fields.ts'
-import { sourceOf } from '#contract/objects.ts'
-import type { Warning } from '#contract/warnings.ts'
+import { ApiError, explainIssues, type LocatedFieldError, unknownField, withInput } from '#contract/errors.ts'
 import { mayLoseDigits, parseExactly } from '#foundation/exact-numbers.ts'
-import { isObject, type Json, parseJson as readJson, valueAt, withoutValue } from '#foundation/json.ts'
-import { mayHoldSecrets, redactSecrets, secretKind, withoutAssetTokens } from '#foundation/redaction.ts'
+import { parseJson as readJson } from '#foundation/json.ts'
 import type { Context } from '#operations/context.ts'
-import { accept, refused } from './acceptor.ts'
-import type { Request } from './exchange.ts'
+import type { Request } from '../exchange.ts'
+import { fastParse, needsFullParse } from './fast-parse.ts'
+import { maxListedFields, withoutSecrets } from './secret-fields.ts'
 import { withTypedNumbers } from './typed-numbers.ts'
 
 /** Bodies nest at most this deep; the contract's own shapes need six levels. */
-const deepest = 64
-const mostFields = 20
-
+const maxNestingLevels = 64
 const noBody = Buffer.alloc(0)
 
 /**
@@ -78,7 +66,7 @@ export function parseJson(body: Buffer, keepsDigits = false): SentJson {
   }
   if (text.trim() === '') throw new ApiError('body_empty')
   if (isTooDeep(text)) {
-    throw new ApiError('json_malformed', { message: `The body nests deeper than ${deepest} levels.` })
+    throw new ApiError('json_malformed', { message: `The body nests deeper than ${maxNestingLevels} levels.` })
   }
   const isExact = keepsDigits && mayLoseDigits(text)
   const value = isExact ? parseExactly(text) : readJson(text)
@@ -94,13 +82,13 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.outp
   const result = parse(schema, value)
   if (result.success) return result.data
   const { reason_code, fields } = explainIssues(result.error.issues, schema)
-  throw new ApiError(reason_code, { fields: fields.slice(0, mostFields).map(withoutSecrets) })
+  throw new ApiError(reason_code, { fields: fields.slice(0, maxListedFields).map(withoutSecrets) })
 }
 
 /** Most values are valid: only the others take the time to find out what is wrong with them. */
 function parse<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseResult<z.output<S>> {
-  const data = accept(schema, value)
-  return data === refused ? schema.safeParse(value, withInput) : { success: true, data }
+  const data = fastParse(schema, value)
+  return data === needsFullParse ? schema.safeParse(value, withInput) : { success: true, data }
 }
 
 /**
@@ -186,93 +174,8 @@ export function refuseRepeated(query: Readonly<Record<string, unknown>>, { shape
 export function refuseQuery(query: object): void {
   const names = Object.keys(query)
   if (names.length === 0) return
-  const fields = names.slice(0, mostFields).map((name) => withoutSecrets(unknownField([name])))
+  const fields = names.slice(0, maxListedFields).map((name) => withoutSecrets(unknownField([name])))
   throw new ApiError('field_unknown', { fields })
-}
-
-/*
- * Secrets where none belong (A94). The text of a request is searched for their prefixes; only a request with a match is
- * checked field by field.
- */
-
-const noFields: readonly string[] = []
-
-/**
- * Returns a body without asset tokens, except in the fields where they belong, and whether it contains no key or token
- * at all. @throws ApiError 400 secret_in_field when a field contains a secret key, or an activation, beacon or
- * control-plane token
- */
-export function refuseSecrets(
-  { credential_fields = noFields }: Endpoint,
-  json: unknown,
-  text: string,
-  warnings: Warning[],
-): { json: unknown; isPlain: boolean } {
-  if (!mayHoldSecrets(text)) return { json, isPlain: true }
-  const found = secretsIn(json, [], credential_fields)
-  if (found.length > 0) throw secretInField(found)
-  const cleaned = replaceAssetTokens(json, null, credential_fields)
-  if (cleaned !== json) warnings.push('asset_token_removed')
-  return { json: cleaned, isPlain: false }
-}
-
-/** Refuses a query with a secret in it. @throws ApiError 400 */
-export function refuseSecretValues(values: Readonly<Record<string, unknown>>): void {
-  const found = secretsIn(values, [], noFields)
-  if (found.length > 0) throw secretInField(found)
-}
-
-/** Refuses secrets, and asset tokens too, in the parameters of a path that name something new. @throws ApiError 400 */
-export function refuseSecretNames(params: Readonly<Record<string, string | undefined>>): void {
-  refuseSecretValues(params)
-  for (const [path, value = ''] of Object.entries(params)) {
-    if (withoutAssetTokens(value) === value) continue
-    throw secretInField([{ path, message: 'contains an asset token', expected: 'a name without a token' }])
-  }
-}
-
-function secretInField(found: readonly FieldError[]): ApiError {
-  return new ApiError('secret_in_field', { fields: found.slice(0, mostFields) })
-}
-
-function secretsIn(value: unknown, path: readonly string[], except: readonly string[]): FieldError[] {
-  if (typeof value === 'string') {
-    const kind = secretKind(value)
-    if (kind === null) return []
-    const place = withoutSecrets({ ...unknownField(path), message: `contains ${articleOf(kind)} ${kind}` })
-    const header = kind === 'control-plane token' ? 'x-sandbox-token' : 'Authorization'
-    return [{ ...place, expected: `no secret: it belongs only in the ${header} header` }]
-  }
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, inner]) => {
-    if (path.length === 0 && except.includes(name)) return []
-    const inName = secretsIn(name, [...path, name], except)
-    return inName.length > 0 ? inName : secretsIn(inner, [...path, name], except)
-  })
-}
-
-function articleOf(kind: string): string {
-  return kind.startsWith('a') ? 'an' : 'a'
-}
-
-/** Returns the same value when there is nothing to replace. */
-function replaceAssetTokens(value: unknown, name: string | null, except: readonly string[]): unknown {
-  if (typeof value === 'string') return name === 'asset_token' ? value : withoutAssetTokens(value)
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) {
-    const items = value.map((item) => replaceAssetTokens(item, name, noFields))
-    return items.some((item, index) => item !== value[index]) ? items : value
-  }
-  const entries = Object.entries(value)
-  const cleaned = entries.map(([key, inner]): [string, unknown] =>
-    except.includes(key) ? [key, inner] : [withoutAssetTokens(key), replaceAssetTokens(inner, key, noFields)],
-  )
-  const isSame = cleaned.every(([key, inner], index) => key === entries[index]![0] && inner === entries[index]![1])
-  return isSame ? value : Object.fromEntries(cleaned)
-}
-
-function withoutSecrets({ path, message, expected }: LocatedFieldError): FieldError {
-  return { path: redactSecrets(path), message, expected }
 }
 
 /**
@@ -306,7 +209,7 @@ export function refuseUnstorableUrl({ url, params, query }: Pick<Request, 'url' 
   const fields = Object.entries({ ...query, ...params })
     .filter(([name, value]) => [name, value].flat().some((text) => text !== undefined && isUnstorable(text)))
     .map(([name]) => withoutSecrets(unstorable([name])))
-  if (fields.length > 0) throw new ApiError('schema_invalid', { fields: fields.slice(0, mostFields) })
+  if (fields.length > 0) throw new ApiError('schema_invalid', { fields: fields.slice(0, maxListedFields) })
 }
 
 /** Objects lose a property of this name when they are copied: two different bodies would become the same. */
@@ -330,7 +233,7 @@ function isTooDeep(text: string): boolean {
       else if (code === 0x22) inString = false
     } else if (code === 0x22) inString = true
     else if (code === 0x7b || code === 0x5b) {
-      if (++depth > deepest) return true
+      if (++depth > maxNestingLevels) return true
     } else if (code === 0x7d || code === 0x5d) depth--
   }
   return false
@@ -338,82 +241,9 @@ function isTooDeep(text: string): boolean {
 
 /** Whether there are enough brackets to nest too deep, in strings or not: few bodies have that many. */
 function hasManyBrackets(text: string): boolean {
-  let left = deepest
+  let left = maxNestingLevels
   for (const bracket of ['{', '[']) {
     for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) if (--left < 0) return true
   }
   return false
 }
-
-/** The decisions about fields and values that only existing clients use. */
-const broughtIn = /^C0[23]$/
-
-/**
- * What `strict` adds to the parse step: a field or value of C02 or C03 is treated as in the API document, as unknown or
- * invalid. Where unknown fields are ignored (A14), returns a body without the fields that the document does not have. A
- * callback URL (C07) is still accepted and has no effect (A34).
- * @throws ApiError 400 where they are not ignored, and for values that the document does not have
- */
-export function inDocumentForm(endpoint: Endpoint, json: unknown, warnings: Warning[]): unknown {
-  const found = fieldsBroughtIn(endpoint.branch?.(json) ?? endpoint.body!, json, [])
-  if (found.length > 0 && endpoint.misplaced?.(json).ignoresOthers !== true) {
-    const fields = found
-      .map((at) => unknownField(at))
-      .map(({ path, message, expected }) => ({ path, message, expected }))
-    throw new ApiError('field_unknown', { fields })
-  }
-  const body = found.reduce((rest, at) => withoutValue(rest, at.join('.')), json as Json)
-  if (found.length > 0) warnings.push('fields_ignored')
-  const wrong = documentValues.flatMap(({ paths, isRight, expected }) =>
-    paths
-      .filter((path) => !isRight(valueAt(body, path) ?? null))
-      .map((path) => ({ path, message: 'is not valid', expected })),
-  )
-  if (wrong.length > 0) throw new ApiError('schema_invalid', { fields: wrong })
-  return body
-}
-
-/** Returns where a value has such fields, by the schema that names them. */
-function fieldsBroughtIn(schema: z.core.$ZodType, value: unknown, at: readonly string[]): string[][] {
-  if (!isObject(value)) return []
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
-    return fieldsBroughtIn(schema.unwrap(), value, at)
-  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => fieldsBroughtIn(option, value, at))
-  if (!(schema instanceof z.ZodObject)) return []
-  return Object.entries(value).flatMap(([name, inner]) => {
-    const field = Object.hasOwn(schema.shape, name) ? (schema.shape[name] as z.ZodType) : null
-    if (field === null) return []
-    const isBroughtIn = broughtIn.test(sourceOf(field)?.decision ?? '')
-    return isBroughtIn ? [[...at, name]] : fieldsBroughtIn(field, inner, [...at, name])
-  })
-}
-
-interface DocumentValue {
-  paths: readonly string[]
-  /** Called with null for a missing field. A value of another type is left to the schema. */
-  isRight(value: Json): boolean
-  expected: string
-}
-
-const documentValues: readonly DocumentValue[] = [
-  {
-    paths: ['slot_config.native_template_id'],
-    isRight: (value) => value !== 'list-item',
-    expected: `one of ${nativeTemplates.join(', ')}`,
-  },
-  {
-    paths: ['context.topic'],
-    isRight: (value) => typeof value !== 'string' || Topic.safeParse(value).success,
-    expected: `text of 1 to ${maxTopic} characters`,
-  },
-  {
-    paths: [
-      'overrides.blocked_categories',
-      'overrides.publisher.categories',
-      'brand_safety.blocked_categories',
-      'publisher.categories',
-    ],
-    isRight: (value) => !Array.isArray(value) || value.every((item) => typeof item !== 'string' || isIabCategory(item)),
-    expected: 'IAB categories, such as IAB8-5',
-  },
-]

@@ -1,22 +1,22 @@
 /**
- * Files that the emulator serves: render.js, the hosted frame, creatives, test substitutes, and the documentation. Only
- * known names are found, never paths.
+ * Files that the emulator serves: scripts, creatives, test substitutes, pages. Only known names are found, never paths.
  */
-
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ApiError } from '#contract/errors.ts'
 import { contract } from '#contract/index.ts'
-import { frameAncestors } from '#contract/origins.ts'
 import { entryOf } from '#foundation/table-entry.ts'
-import { framePage, frameProblemPage } from '#frame-html/page.ts'
-import type { Services } from '#operations/context.ts'
-import { loadFrame, previewFrame } from '#operations/render.ts'
-import { publicHeaders } from './credentials.ts'
+import { publicHeaders } from './cors.ts'
 import { type Coding, codingFor, readEncoded } from './encodings.ts'
-import { type Exchange, headerOf, namesTag, type Request, type Response, type Route, toApiError } from './exchange.ts'
-import { unknownPath } from './routes.ts'
+import {
+  matchesTag,
+  type OpenExchange,
+  type PipelineResponse,
+  type Request,
+  type Route,
+  readHeader,
+} from './exchange.ts'
+import { createPathError } from './routes.ts'
 
 export interface Asset {
   body: Buffer
@@ -90,7 +90,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     frameScript: async () => (await load('dist/renderer/frame.js')).body.toString('utf8'),
     creative: async (file) => (creatives.has(file) ? load(`fixtures/creatives/${file}`) : null),
     async testAsset(format, query) {
-      const file = testFile(format, query)
+      const file = findTestFile(format, query)
       return file === null ? null : load(`fixtures/test-assets/${file}`)
     },
     demoFile: (name) => load(`dist/demo/${name}`),
@@ -121,7 +121,7 @@ function cachedBy<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
 }
 
 /** The test substitute that a query names. A parameter that is sent twice counts as absent. */
-function testFile(format: string | undefined, query: Request['query']): string | null {
+function findTestFile(format: string | undefined, query: Request['query']): string | null {
   const one = (name: string) => (typeof query[name] === 'string' ? query[name] : undefined)
   if (format === 'banner') {
     const size = `${one('width') ?? 300}x${one('height') ?? 250}`
@@ -134,7 +134,7 @@ function testFile(format: string | undefined, query: Request['query']): string |
   return `clip-${size}-${length}.${one('poster') === 'true' ? 'webp' : 'mp4'}`
 }
 
-export function mediaRoutes(services: Services, assets: Assets): Route[] {
+export function assetRoutes(assets: Assets): Route[] {
   const forAnHour = 'public, max-age=3600'
   const file = (path: string, cache: string, find: (request: Request) => Promise<Asset | null>): Route => ({
     method: 'GET',
@@ -150,16 +150,6 @@ export function mediaRoutes(services: Services, assets: Assets): Route[] {
     file('/assets/creatives/{folder}/{file}', forAnHour, ({ params }) =>
       assets.creative(`${params.folder}/${params.file}`),
     ),
-    {
-      method: 'GET',
-      path: contract['render.frame'].path,
-      respond: (exchange) => frameResponse(services, assets, exchange),
-    },
-    {
-      method: 'GET',
-      path: '/_sandbox/placements/{slot_id}/preview',
-      respond: (exchange) => previewResponse(services, assets, exchange),
-    },
   ]
 }
 
@@ -169,14 +159,14 @@ export function mediaRoutes(services: Services, assets: Assets): Route[] {
  * @throws ApiError 404
  */
 export async function assetResponse(
-  { context, request }: Exchange,
+  { context, request }: OpenExchange,
   asset: Asset | null,
   further: Readonly<Record<string, string>>,
-): Promise<Response> {
-  if (asset === null) throw unknownPath()
+): Promise<PipelineResponse> {
+  if (asset === null) throw createPathError()
   const { media_type, encoded: encode } = asset
   const asked = rangeHeader(request, asset.etag)
-  const accepted = asked === undefined ? codingFor(headerOf(request, 'accept-encoding')) : null
+  const accepted = asked === undefined ? codingFor(readHeader(request, 'accept-encoding')) : null
   const encoded = accepted === null ? null : ((await encode?.(accepted)) ?? null)
   const body = encoded ?? asset.body
   const etag = encoded === null ? asset.etag : `${asset.etag.slice(0, -1)}-${accepted}"`
@@ -190,11 +180,11 @@ export async function assetResponse(
     ...context.headers,
   }
   const respond = (status: number, bytes: Buffer | '') => ({ status, headers, body: bytes })
-  if (namesTag(request.headers['if-none-match'], etag)) {
+  if (matchesTag(request.headers['if-none-match'], etag)) {
     delete headers['content-encoding']
     return respond(304, '')
   }
-  const range = rangeOf(asked, body.length)
+  const range = parseRange(asked, body.length)
   if (range === 'unsatisfiable') {
     headers['content-range'] = `bytes */${body.length}`
     return respond(416, '')
@@ -210,159 +200,18 @@ export async function assetResponse(
  * for all of it (RFC 9110, 13.1.5). Its tag is compared strongly. A date never matches: files have no Last-Modified.
  */
 function rangeHeader(request: Request, etag: string): string | undefined {
-  const condition = headerOf(request, 'if-range')
+  const condition = readHeader(request, 'if-range')
   return condition === undefined || condition.trim() === etag ? request.headers.range : undefined
 }
 
 /** One range of bytes, as `Range: bytes=0-499`; null when there is none or it has another form. */
-function rangeOf(header: string | undefined, length: number): { start: number; end: number } | 'unsatisfiable' | null {
+function parseRange(
+  header: string | undefined,
+  length: number,
+): { start: number; end: number } | 'unsatisfiable' | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
   if (match === null || (match[1] === '' && match[2] === '')) return null
   const start = match[1] === '' ? Math.max(0, length - Number(match[2])) : Number(match[1])
   const end = match[1] === '' || match[2] === '' ? length - 1 : Math.min(Number(match[2]), length - 1)
   return start > end || start >= length ? 'unsatisfiable' : { start, end }
-}
-
-/** The frame of a slot, only for the inspector. @throws ApiError 404 */
-async function previewResponse(services: Services, assets: Assets, { context, request }: Exchange): Promise<Response> {
-  const frame = await services.drainLock.run(() => previewFrame(services, request.params.slot_id ?? ''))
-  if (frame === null) throw unknownPath()
-  const { url, base_url } = services
-  const page = framePage({
-    ...frame,
-    base_url,
-    frame_ancestors: frameAncestors(new Set([url, base_url]), 'test'),
-    script: await assets.frameScript(),
-    nonce: randomBytes(16).toString('base64url'),
-    server_time_ms: context.now_ms,
-  })
-  return { status: page.status, headers: { ...page.headers, 'x-request-id': context.request_id }, body: page.html }
-}
-
-/** The frame of a fill, or a page in its place that says why there is none: a browser shows no error body. */
-async function frameResponse(services: Services, assets: Assets, { context, request }: Exchange): Promise<Response> {
-  const nonce = randomBytes(16).toString('base64url')
-  const isPeek = request.method === 'HEAD'
-  const asset_token = request.params.asset_token ?? ''
-  const respond = (page: { status: number; headers: Record<string, string>; html: string }) => ({
-    status: page.status,
-    headers: { ...page.headers, ...context.headers, 'x-request-id': context.request_id },
-    body: page.html,
-  })
-  try {
-    const frame = await services.drainLock.run(() => loadFrame(services, context, asset_token, isPeek))
-    if (frame.status === 'refused') {
-      const { http_status: status, reason_code, frame_ancestors } = frame
-      const error = new ApiError(reason_code)
-      return {
-        ...respond(frameProblemPage({ status, reason_code, message: error.message }, nonce, frame_ancestors)),
-        error,
-      }
-    }
-    return respond(
-      framePage({
-        ...frame,
-        base_url: services.base_url,
-        script: await assets.frameScript(),
-        nonce,
-        server_time_ms: services.platform.clock.now(),
-      }),
-    )
-  } catch (thrown) {
-    const error = await toApiError(services, thrown, context.request_id)
-    const { status, reason_code, message } = error
-    return { ...respond(frameProblemPage({ status, reason_code, message }, nonce, null)), error }
-  }
-}
-
-/**
- * An error as a page that names its cause, for a request that a frame sent: a fault, a limit or a store that is away. JSON in
- * a frame is text that no renderer can read. Other responses are returned unchanged.
- */
-export function readableInFrame({ path, headers }: Request, response: Response): Response {
-  const { error, status } = response
-  const isShown = /^\/v1\/render\/[^/]+$/.test(path) && headers.accept?.includes('text/html') === true
-  if (error === undefined || !isShown || !response.headers['content-type']?.startsWith('application/json'))
-    return response
-  const { reason_code, message } = error
-  const page = frameProblemPage({ status, reason_code, message }, randomBytes(16).toString('base64url'), null)
-  return { ...response, headers: { ...response.headers, ...page.headers }, body: page.html }
-}
-
-/*
- * The documentation at /_sandbox/docs/: files that the build made from docs/*.md. None is read before the first
- * request. The pages name the address of a sandbox on its default port; they are served with the address of this one.
- */
-
-const root = '/_sandbox/docs/'
-/** The address in the sources of the documentation. */
-const writtenAddress = 'http://127.0.0.1:4010'
-
-/**
- * Everything on a page comes from this sandbox: one style sheet, one script, and the index that the script searches.
- */
-const policy = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "script-src 'self'",
-  "connect-src 'self'",
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-const headers = {
-  'content-security-policy': policy,
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-cache',
-}
-
-export function docsRoutes(services: Services, assets: Assets): Route[] {
-  const get = (path: string, respond: Route['respond']): Route => ({
-    method: 'GET',
-    path: `${root}${path}`,
-    respond,
-    isOpen: true,
-    isPage: true,
-  })
-  const file = (name: 'docs.js' | 'docs.css' | 'index.json') =>
-    get(name, async (exchange) => assetResponse(exchange, await assets.docsFile(name), headers))
-  const page = async (exchange: Exchange, topic: string): Promise<Response> => {
-    const asset = topic === '' || topic === 'index' ? null : await assets.docsPage(topic)
-    if (asset !== null) return assetResponse(exchange, withOwnAddress(asset), headers)
-    return { ...(await assetResponse(exchange, withOwnAddress((await assets.docsPage(''))!), headers)), status: 404 }
-  }
-  const withOwnAddress = (asset: Asset): Asset => {
-    const { base_url } = services
-    if (base_url === writtenAddress) return asset
-    const body = Buffer.from(asset.body.toString().replaceAll(writtenAddress, base_url))
-    return { ...asset, body, etag: `${asset.etag.slice(0, -1)}-${new URL(base_url).host}"` }
-  }
-  return [
-    redirect('/_sandbox/docs', root),
-    redirect('/_sandbox/errors', `${root}errors`),
-    get('', async (exchange) => assetResponse(exchange, withOwnAddress((await assets.docsPage('index'))!), headers)),
-    file('docs.css'),
-    file('docs.js'),
-    file('index.json'),
-    get('{topic}', (exchange) => page(exchange, exchange.request.params.topic ?? '')),
-    get('{group}/', (exchange) => page(exchange, exchange.request.params.group ?? '')),
-    get('{group}/{code}', ({ request, ...exchange }) => {
-      const { group, code } = request.params
-      return page({ ...exchange, request }, `${group}/${code}`)
-    }),
-  ]
-}
-
-/** The fragment of the old address is kept: browsers carry it over. */
-function redirect(path: string, location: string): Route {
-  return {
-    method: 'GET',
-    path,
-    isOpen: true,
-    isPage: true,
-    respond: ({ context }) => ({ status: 302, headers: { 'x-request-id': context.request_id, location }, body: '' }),
-  }
 }

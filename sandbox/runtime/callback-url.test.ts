@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addressKind, addressProblem, type CallbackTarget, parseCallbackUrl } from './callback-network.ts'
+import { type CallbackTarget, classifyAddress, findAddressProblem, parseCallbackUrl } from './callback-url.ts'
 
 const target = (text: string): CallbackTarget => {
   const parsed = parseCallbackUrl(text)
@@ -86,14 +86,16 @@ test.each([
   ['1::2::3', 'reserved'],
   ['example.com', 'reserved'],
 ])('%s is %s', (address, kind) => {
-  expect(addressKind(address)).toBe(kind)
+  expect(classifyAddress(address)).toBe(kind)
 })
 
 test('a name is judged by each address that it resolves to', () => {
   const https = target('https://hooks.example.com/')
-  expect(addressProblem(https, '93.184.215.14')).toBeNull()
-  expect(addressProblem(https, '192.168.0.9')).toBe('goes to 192.168.0.9 (hooks.example.com), a private address')
+  expect(findAddressProblem(https, '93.184.215.14')).toBeNull()
+  expect(findAddressProblem(https, '192.168.0.9')).toBe('goes to 192.168.0.9 (hooks.example.com), a private address')
   const http = target('http://app.localhost/')
-  expect(addressProblem(http, '::1')).toBeNull()
-  expect(addressProblem(http, '93.184.215.14')).toBe('is http to 93.184.215.14 (app.localhost), which is not loopback')
+  expect(findAddressProblem(http, '::1')).toBeNull()
+  expect(findAddressProblem(http, '93.184.215.14')).toBe(
+    'is http to 93.184.215.14 (app.localhost), which is not loopback',
+  )
 })

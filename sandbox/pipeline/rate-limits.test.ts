@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Bucket, parseRateLimit, type RateLimit, rateHeaders, take } from './rates.ts'
+import { type Bucket, parseRateLimit, type RateLimit, rateHeaders, take } from './rate-limits.ts'
 
 const fivePerSecond: RateLimit = { per_ms: 0.005, burst: 10, label: 'default' }
 

@@ -5,7 +5,7 @@ import type { Endpoint } from '#contract/endpoint.ts'
 import { compat, contract } from '#contract/index.ts'
 import { looseObject, strictObject } from '#contract/objects.ts'
 import { BrowserJobRequest, JobRequest } from '#contract/resources/jobs.ts'
-import { accept, refused } from './acceptor.ts'
+import { fastParse, needsFullParse } from './fast-parse.ts'
 
 const endpoints = { ...contract, ...compat } as Record<string, Endpoint>
 
@@ -86,7 +86,7 @@ test('usual requests are accepted without the parser, with their fields in the o
       throw new Error('the parser was used')
     }
     try {
-      expect(JSON.stringify(accept(schema, body))).toBe(byParser)
+      expect(JSON.stringify(fastParse(schema, body))).toBe(byParser)
     } finally {
       schema._zod.run = run
     }
@@ -97,8 +97,8 @@ const looseAny = z.looseObject({})
 
 /** An accepted value is the value that the parser returns, with its properties in the same order. */
 function expectAgreement(schema: z.ZodType, value: unknown): void {
-  const accepted = accept(schema, value)
-  if (accepted === refused) return
+  const accepted = fastParse(schema, value)
+  if (accepted === needsFullParse) return
   const parsed = schema.safeParse(value)
   expect(parsed.success, `the parser refuses ${JSON.stringify(value)}`).toBe(true)
   expect(accepted).toStrictEqual(parsed.data)

@@ -1,0 +1,80 @@
+/**
+ * The documentation at /_sandbox/docs/: files that the build made from docs/*.md. None is read before the first
+ * request. The pages name the address of a sandbox on its default port; they are served with the address of this one.
+ */
+import type { Services } from '#operations/context.ts'
+import { type Asset, type Assets, assetResponse } from '../assets.ts'
+import type { OpenExchange, PipelineResponse, Route } from '../exchange.ts'
+
+const root = '/_sandbox/docs/'
+/** The address in the sources of the documentation. */
+const writtenAddress = 'http://127.0.0.1:4010'
+
+/**
+ * Everything on a page comes from this sandbox: one style sheet, one script, and the index that the script searches.
+ */
+const policy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const headers = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-cache',
+}
+
+export function docsRoutes(services: Services, assets: Assets): Route[] {
+  const get = (path: string, respond: Route['respond']): Route => ({
+    method: 'GET',
+    path: `${root}${path}`,
+    respond,
+    isOpen: true,
+    isPage: true,
+  })
+  const file = (name: 'docs.js' | 'docs.css' | 'index.json') =>
+    get(name, async (exchange) => assetResponse(exchange, await assets.docsFile(name), headers))
+  const page = async (exchange: OpenExchange, topic: string): Promise<PipelineResponse> => {
+    const asset = topic === '' || topic === 'index' ? null : await assets.docsPage(topic)
+    if (asset !== null) return assetResponse(exchange, withOwnAddress(asset), headers)
+    return { ...(await assetResponse(exchange, withOwnAddress((await assets.docsPage(''))!), headers)), status: 404 }
+  }
+  const withOwnAddress = (asset: Asset): Asset => {
+    const { base_url } = services
+    if (base_url === writtenAddress) return asset
+    const body = Buffer.from(asset.body.toString().replaceAll(writtenAddress, base_url))
+    return { ...asset, body, etag: `${asset.etag.slice(0, -1)}-${new URL(base_url).host}"` }
+  }
+  return [
+    redirect('/_sandbox/docs', root),
+    redirect('/_sandbox/errors', `${root}errors`),
+    get('', async (exchange) => assetResponse(exchange, withOwnAddress((await assets.docsPage('index'))!), headers)),
+    file('docs.css'),
+    file('docs.js'),
+    file('index.json'),
+    get('{topic}', (exchange) => page(exchange, exchange.request.params.topic ?? '')),
+    get('{group}/', (exchange) => page(exchange, exchange.request.params.group ?? '')),
+    get('{group}/{code}', ({ request, ...exchange }) => {
+      const { group, code } = request.params
+      return page({ ...exchange, request }, `${group}/${code}`)
+    }),
+  ]
+}
+
+/** The fragment of the old address is kept: browsers carry it over. */
+function redirect(path: string, location: string): Route {
+  return {
+    method: 'GET',
+    path,
+    isOpen: true,
+    isPage: true,
+    respond: ({ context }) => ({ status: 302, headers: { 'x-request-id': context.request_id, location }, body: '' }),
+  }
+}
