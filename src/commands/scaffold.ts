@@ -5,6 +5,7 @@ import { isDumbTerminal } from '#cli/output/terminal.ts'
 import { alignPairs } from '#cli/output/text.ts'
 import type { Command, Session } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
+import { buildDeclarations } from '#scaffold/declarations.ts'
 import {
   checkDirectory,
   type Project,
@@ -162,6 +163,7 @@ async function create(
   { template, place }: Choice,
   { dryRun = false, overwrite = false }: ScaffoldOptions,
 ): Promise<number> {
+  if (!dryRun) await out.progress('Building the declarations of svc', buildDeclarations())
   const project = planProject(template, place.name)
   checkDirectory(place.directory, project.files, { overwrite, shown: place.shown })
   if (!dryRun) {
