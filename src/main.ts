@@ -5,7 +5,7 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isGroupRunning, readPidScope, readProcess, readProcessStart } from '#cli/process/proc.ts'
-import type { Host, HostStream, Signal } from '#cli/run/host.ts'
+import type { Signal, System, SystemStream } from '#cli/run/host.ts'
 import { run } from './program.ts'
 
 const signals: Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -34,11 +34,11 @@ let incomplete: number | undefined
 let pidScope: string | null | undefined
 
 /** Opened when something is printed there. */
-let stderr: HostStream | undefined
+let stderr: SystemStream | undefined
 
 checkOutput()
 
-const host: Host = {
+const host: System = {
   env: process.env,
   cwd: currentDirectory(),
   home: homeDirectory(),
@@ -103,9 +103,9 @@ const host: Host = {
     return pidScope
   },
   isRunning,
-  startOf: (pid) => readProcessStart(pid, process.pid, process.platform),
+  readProcessStart: (pid) => readProcessStart(pid, process.pid, process.platform),
   respondsAt: async (url) => (await import('#cli/run/session.ts')).isSandboxAt(host, url),
-  parentOf,
+  findParent: findParent,
   terminate: (pid) => sendSignal(pid, 'SIGTERM'),
   signal: (pid, signal) => {
     // Windows has no signals: there it would end this process by force.
@@ -133,7 +133,7 @@ function onWriteError({ code = '' }: NodeJS.ErrnoException): void {
 /**
  * Ignores errors of a stream: a reader that stops early (`svc ... | head -1`) or a closed terminal is not a failure.
  */
-function hostStream(stream: NodeJS.WriteStream, fd: 1 | 2): HostStream {
+function hostStream(stream: NodeJS.WriteStream, fd: 1 | 2): SystemStream {
   stream.on('error', () => {})
   const isFile = stream.isTTY !== true && isRegularFile(fd)
   return {
@@ -221,7 +221,7 @@ function isRunning(pid: number): boolean {
 }
 
 /** Returns the parent of a process. Only /proc knows the parent and the name of a process other than this one. */
-function parentOf(pid: number): { pid: number; name: string | null } | null {
+function findParent(pid: number): { pid: number; name: string | null } | null {
   const parent = pid === process.pid ? process.ppid : readProcess(pid)?.parent
   if (parent === undefined) return null
   const status = readProcess(parent)

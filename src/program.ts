@@ -3,7 +3,7 @@
  * `--version` are printed without loading anything.
  */
 import type { Command, LazyCommand, Noun } from '#cli/run/command.ts'
-import { commandName, type Host, version } from '#cli/run/host.ts'
+import { commandName, type System, version } from '#cli/run/host.ts'
 
 export const sections = ['Sandbox', 'API v1', 'Look inside', 'Team', 'Set up'] as const
 type Section = (typeof sections)[number]
@@ -73,7 +73,7 @@ function otherName(command: CommandEntry): CommandEntry {
 }
 
 /** Runs one command line and returns its exit code. Never exits, never throws. */
-export async function run(args: readonly string[], host: Host): Promise<number> {
+export async function run(args: readonly string[], host: System): Promise<number> {
   const [first = ''] = args
   if (args.length === 1 && ['--version', '-V', '-v', 'version'].includes(first)) {
     host.stdout.write(`${version}\n`)
@@ -81,11 +81,11 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
   }
   const name = commandName(host)
   if (args.length === 0 || (args.length === 1 && ['--help', '-h', 'help'].includes(first))) {
-    host.stdout.write(rootHelp(name, host.stdout.columns, boldOf(host)))
+    host.stdout.write(rootHelp(name, host.stdout.columns, chooseBold(host)))
     return 0
   }
   if (args.length === 2 && first === 'help' && args[1] === 'commands') {
-    host.stdout.write(commandList(boldOf(host)))
+    host.stdout.write(commandList(chooseBold(host)))
     return 0
   }
   const { runCommand } = await import('#cli/run/command-line.ts')
@@ -93,7 +93,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
 }
 
 /** Bold on a terminal that supports it, without loading the styles of other output. */
-function boldOf({ stdout, env }: Host): Paint {
+function chooseBold({ stdout, env }: System): Paint {
   const isBold = stdout.is_terminal && !env.NO_COLOR && env.TERM !== 'dumb' && env.FORCE_COLOR !== '0'
   return isBold ? (text) => (text === '' ? '' : `\u001b[1m${text}\u001b[22m`) : plain
 }

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Row } from '#hosts/matrix.ts'
+import type { CauseRow } from '#hosts/matrix.ts'
 import { withMatrix } from './hosts-matrix.ts'
 
 const file = join(import.meta.dirname, '../../docs/guides/hosts.md')
@@ -10,7 +10,7 @@ const program = join(import.meta.dirname, '../../bin/svc.js')
 writeFileSync(file, withMatrix(readFileSync(file, 'utf8'), run()))
 
 /** Exit code 5 is the expected one: no page shows an ad in every host. */
-function run(): Row[] {
+function run(): CauseRow[] {
   const args = [program, 'qa', 'hosts', '-q', '-o', 'json']
   let text = ''
   try {
@@ -18,5 +18,5 @@ function run(): Row[] {
   } catch (error) {
     text = (error as { stdout: string }).stdout
   }
-  return (JSON.parse(text) as { conditions: Row[] }).conditions
+  return (JSON.parse(text) as { conditions: CauseRow[] }).conditions
 }

@@ -7,15 +7,22 @@ import { lastPlacement } from '#cli/endpoint/last-placement.ts'
 import { paintDim, paintReason, paintWord } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs, formatValue, timeText } from '#cli/output/text.ts'
-import { type Command, type CommandInput, hasScreen, type Noun, noteFollowing, type Session } from '#cli/run/command.ts'
+import {
+  type Command,
+  type CommandContext,
+  type CommandInput,
+  hasScreen,
+  type Noun,
+  noteFollowing,
+} from '#cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked, untilCtrlC } from '#cli/run/errors.ts'
-import type { Host } from '#cli/run/host.ts'
-import { nameOf, readUserText } from '#cli/run/user-file.ts'
+import type { System } from '#cli/run/host.ts'
+import { displayName, readUserText } from '#cli/run/user-file.ts'
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
 import { beaconFormats, lintBeacons, lintLines, lintSummary } from '#diagnosis/lint.ts'
 import { parseSince } from '#foundation/duration.ts'
 import { beaconLine, beaconSource, verdictPaint, verdictText } from '#tail/beacons.ts'
-import { connect, type FeedOptions, followBeacons, noteOf, type TailBeacon } from '#tail/feed.ts'
+import { connect, describeInterruption, type FeedOptions, followBeacons, type TailBeacon } from '#tail/feed.ts'
 import { noFilter, passes, type TailFilter } from '#tail/model.ts'
 
 const lint: Command = {
@@ -31,7 +38,7 @@ const lint: Command = {
   acceptsInvalidSettings: true,
   async run({ host, out }, { args, options }) {
     const file = args[0] as string
-    const name = nameOf(file)
+    const name = displayName(file)
     const sent_at_ms = options.now === undefined ? null : timestampOf(options.now as string, host)
     const text = await readUserText(host, file)
     const { kind, beacons, findings } = lintBeacons(text, { now_ms: host.now(), sent_at_ms })
@@ -51,7 +58,7 @@ const lint: Command = {
   },
 }
 
-function timestampOf(text: string, host: Host): number {
+function timestampOf(text: string, host: System): number {
   return /^\d{12,15}$/.test(text) ? Number(text) : (parseTime(text) ?? host.now())
 }
 
@@ -94,7 +101,10 @@ const tail: Command = {
 }
 
 /** Returns the selection of the flags: project and slot apply to the stream itself, the rest to the filter. */
-async function read(session: Session, { options }: CommandInput): Promise<{ filter: TailFilter; feed: FeedOptions }> {
+async function read(
+  session: CommandContext,
+  { options }: CommandInput,
+): Promise<{ filter: TailFilter; feed: FeedOptions }> {
   const flags = flagValues(filters, options) as FilterFlags
   return {
     filter: {
@@ -118,11 +128,11 @@ async function read(session: Session, { options }: CommandInput): Promise<{ filt
   }
 }
 
-async function printLines({ host, out }: Session, feed: FeedOptions, filter: TailFilter): Promise<number> {
+async function printLines({ host, out }: CommandContext, feed: FeedOptions, filter: TailFilter): Promise<number> {
   for await (const message of followBeacons(feed)) {
     if (message.kind === 'connected' && !message.is_again) noteFollowing({ host, out }, 'beacons')
     if (message.kind !== 'item') {
-      const note = noteOf(message)
+      const note = describeInterruption(message)
       if (note !== null) out.note(note)
     } else if (passes(beaconSource, message.item, filter)) {
       const { seq: _, ...item } = message.item
@@ -204,7 +214,7 @@ function wouldBillText(header: string | null): string | null {
 
 /** Returns defaults for the fields that the flags leave out. A body from --data is sent unchanged, so it gets none. */
 async function defaults(
-  session: Session,
+  session: CommandContext,
   { data, set, assetToken, occurredAt }: CommandInput['options'],
 ): Promise<Body> {
   if (data !== undefined) return {}
@@ -219,6 +229,6 @@ async function defaults(
 }
 
 /** The clock of a sandbox can be moved, and the sandbox judges beacons by it. */
-async function serviceTime({ host, settings, signal, client }: Session): Promise<number> {
+async function serviceTime({ host, settings, signal, client }: CommandContext): Promise<number> {
   return settings.sandbox === null ? host.now() : (await client().clock.show({}, { signal })).now_ms
 }

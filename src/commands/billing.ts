@@ -2,7 +2,7 @@ import { callEndpoint, endpointCommand, projectFilter } from '#cli/endpoint/endp
 import { type Column, paintReason, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
-import type { CommandInput, Noun, Session } from '#cli/run/command.ts'
+import type { CommandContext, CommandInput, Noun } from '#cli/run/command.ts'
 import type { BillingReport } from '#contract/resources/billing.ts'
 
 const lineColumns: readonly Column[] = [
@@ -55,7 +55,7 @@ export const billing: Noun = {
 }
 
 /** Notes the fills that were not rendered or not viewed, of the newest placements that the flags select. */
-async function noteUnviewed(session: Session, { options }: CommandInput): Promise<void> {
+async function noteUnviewed(session: CommandContext, { options }: CommandInput): Promise<void> {
   const { out, command_name } = session
   const { sessionId: session_id, since } = options as { sessionId?: string; since?: string }
   const query = { ...(await projectFilter(session)), session_id, since }

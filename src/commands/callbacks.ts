@@ -11,7 +11,7 @@ import { portNumber } from '#cli/endpoint/input.ts'
 import { paintStatus, paintWord } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { formatTime } from '#cli/output/text.ts'
-import type { Command, CommandInput, Noun, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, CommandInput, Noun } from '#cli/run/command.ts'
 import { CliError, noSandbox, untilCtrlC } from '#cli/run/errors.ts'
 import { permittedSecretKey } from '#cli/settings/settings.ts'
 import { ServiceError } from '#client/errors.ts'
@@ -70,7 +70,7 @@ const listen: Command = {
   run: (session, { options }) => untilCtrlC(receiveAll(session, options)),
 }
 
-async function receiveAll(session: Session, options: CommandInput['options']): Promise<number> {
+async function receiveAll(session: CommandContext, options: CommandInput['options']): Promise<number> {
   const { out, host, signal } = session
   const receiver: Receiver = {
     keys: keysOf(session),
@@ -104,7 +104,7 @@ function forwardUrl(text: string): URL {
 }
 
 /** Returns the key in use, then the keys that the sandbox was started with. */
-function keysOf({ settings }: Session): string[] {
+function keysOf({ settings }: CommandContext): string[] {
   const { secret_key, sandbox, source } = settings
   if (secret_key === null) {
     if (source.base_url === 'default') throw noSandbox('Start one: svc start. Or give --secret-key KEY.')
@@ -115,7 +115,7 @@ function keysOf({ settings }: Session): string[] {
 }
 
 /** Listens on both addresses that `localhost` can mean. */
-async function bind(session: Session, receiver: Receiver, port: number): Promise<Server[]> {
+async function bind(session: CommandContext, receiver: Receiver, port: number): Promise<Server[]> {
   const open = async (host: string, at: number) => {
     const server = createServer((incoming, outgoing) => {
       receive(receiver, incoming).then(
@@ -279,7 +279,7 @@ export const callbacks: Noun = {
   ],
 }
 
-async function newest(session: Session): Promise<string> {
+async function newest(session: CommandContext): Promise<string> {
   const { items } = (await callEndpoint(session, 'callbacks.list', { query: { limit: 1 } })).data
   if (items[0] !== undefined) return items[0].slot_id
   const hint = 'Create a job with one: svc jobs create --callback-url http://localhost:4020'
@@ -287,7 +287,7 @@ async function newest(session: Session): Promise<string> {
 }
 
 /** Resends with the key that the sandbox has, or else with the key in use. */
-async function resend(session: Session, slot_id: string): Promise<CallbackItem> {
+async function resend(session: CommandContext, slot_id: string): Promise<CallbackItem> {
   const call = async (body: object) =>
     (await callEndpoint(session, 'callbacks.resend', { params: { slot_id }, body })).data
   try {

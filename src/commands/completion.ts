@@ -1,9 +1,9 @@
 /** `svc completion SHELL`: the command tree as a shell script. */
 
 import { Argument, Option } from 'commander'
-import { type NameSource, nameSources, placesOf } from '#cli/completion/places.ts'
+import { listSlots, type NameSource, nameSources } from '#cli/completion/places.ts'
 import { completionScripts } from '#cli/completion/scripts.ts'
-import type { Command, LazyCommand, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, LazyCommand } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { commandTree } from '#cli/run/help.ts'
 import { profilesPath } from '#cli/settings/files.ts'
@@ -37,7 +37,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
         const hint = `Give one of ${shells.join(', ')}: svc completion bash`
         throw new CliError('usage', 'argument_missing', 'The shell is missing.', hint)
       }
-      const places = placesOf(await commandTree(commands))
+      const places = listSlots(await commandTree(commands))
       const script = entryOf(completionScripts, args[0])!(places)
       out.document(`${script.join('\n')}\n`, shellMediaType)
       return 0
@@ -46,7 +46,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
 }
 
 /** Reads the names of each source. Without a sandbox there are no names, and Tab completes nothing. */
-const namesOf: Readonly<Record<NameSource, (session: Session) => Promise<string[]>>> = {
+const namesOf: Readonly<Record<NameSource, (session: CommandContext) => Promise<string[]>>> = {
   profiles: async ({ host }) => Object.keys((await readJson(profilesPath(host), ProfilesFile))?.profiles ?? {}),
   topics: async () => readTopics().flatMap(({ topic }) => [topic, ...topic.split('/').slice(1)]),
   scenarios: async () => scenariosOfPackage().map(({ name }) => name),
@@ -78,10 +78,10 @@ const newest = { limit: 20 } as const
 /** Returns a source that reads its names from the sandbox in use, and has none without one. */
 function ofSandbox(
   read: (
-    client: ReturnType<Session['client']>,
+    client: ReturnType<CommandContext['client']>,
     call: { signal: AbortSignal },
-    settings: Session['settings'],
+    settings: CommandContext['settings'],
   ) => Promise<string[]>,
-): (session: Session) => Promise<string[]> {
+): (session: CommandContext) => Promise<string[]> {
   return async ({ settings, client, signal }) => (settings.sandbox === null ? [] : read(client(), { signal }, settings))
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { type Column, paintDim, tableLines } from '#cli/output/table.ts'
 import { alignPairs } from '#cli/output/text.ts'
-import type { Command, Noun, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
 import { CliError, exitCodes } from '#cli/run/errors.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import {
@@ -215,7 +215,7 @@ export const config: Noun = {
   commands: [list, get, set, use, leave, remove, validate],
 }
 
-function resolved({ settings }: Session, name: FileSettingName) {
+function resolved({ settings }: CommandContext, name: FileSettingName) {
   return { value: settings[name], source: settings.source[name] }
 }
 
@@ -225,7 +225,7 @@ function masked<Row extends { value: string | null }>(row: Row): Row {
 }
 
 /** Writes into a profile. The file is checked with the new value, so that an invalid value in it can be replaced. */
-async function setInProfile(session: Session, setting: SettingName, value: string | undefined) {
+async function setInProfile(session: CommandContext, setting: SettingName, value: string | undefined) {
   const { host, flags } = session
   const path = profilesPath(host)
   const file = (await readJson(path, AnyProfiles)) ?? { profiles: {} }
@@ -239,7 +239,7 @@ async function setInProfile(session: Session, setting: SettingName, value: strin
 }
 
 /** Writes into the nearest svc.config.json, or creates one in this directory. */
-async function setInConfig({ host, flags }: Session, setting: SettingName, value: string | undefined) {
+async function setInConfig({ host, flags }: CommandContext, setting: SettingName, value: string | undefined) {
   const path = (await findConfig(host, flags)) ?? join(host.cwd, configFileName)
   const before = await readJson(path, AnyFields)
   const written = { ...(before ?? (await schemaReference(path))), [setting]: value }
@@ -256,7 +256,10 @@ async function schemaReference(path: string): Promise<{ $schema?: string }> {
 }
 
 /** Returns the problems of svc.config.json and of the profiles, if these files exist. */
-async function checkedFiles({ host, flags }: Session): Promise<{ file: string; problems: string[]; valid: boolean }[]> {
+async function checkedFiles({
+  host,
+  flags,
+}: CommandContext): Promise<{ file: string; problems: string[]; valid: boolean }[]> {
   const config = await findConfig(host, flags)
   const profiles = profilesPath(host)
   const found = new Map<string, string[]>()
@@ -272,6 +275,6 @@ async function checkedFiles({ host, flags }: Session): Promise<{ file: string; p
 }
 
 /** Reads the first line of stdin. */
-async function readLine({ host }: Session): Promise<string> {
+async function readLine({ host }: CommandContext): Promise<string> {
   return (await readUserText(host, '-')).split(/\r?\n/)[0] ?? ''
 }

@@ -4,7 +4,7 @@ import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { type Column, paintWord } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { padEnd, wrap } from '#cli/output/text.ts'
-import type { Command, Noun, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
 import { CliError, didYouMean, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
 import { version } from '#cli/run/host.ts'
 import { loadSettings } from '#cli/settings/files.ts'
@@ -66,14 +66,14 @@ export const check: Command = {
   tables: [columns],
   examples: ['contract check', 'contract check -o json'],
   async run(session, { args, options }) {
-    const { reportLines, summaryOf } = await import('#qa/contract-check/report.ts')
+    const { reportLines, summarizeEndpoints } = await import('#qa/contract-check/report.ts')
     const settings = args[0] === undefined ? session.settings : await settingsOf(session, args[0])
     const subject = subjectOf(settings, options.allowLive === true)
     const work = checkService(session, subject, options.openapi as string | undefined)
     const { report, openapi } = await session.out.progress(`checking ${settings.base_url}`, work)
     const { endpoints, differences } = report
     const isAsDocumented = differences.every(({ weight }) => weight !== 'documented')
-    const summary = summaryOf(endpoints)
+    const summary = summarizeEndpoints(endpoints)
     const mode = isProductionKey(subject.secret_key) ? 'live' : 'test'
     session.out.list(
       { ok: isAsDocumented, base_url: settings.base_url, mode, openapi, summary, endpoints, differences },
@@ -99,7 +99,7 @@ function wholeUrl(text: string): string {
 }
 
 /** Returns the settings for another service: a key of the sandbox is not sent there. */
-async function settingsOf({ host, flags }: Session, url: string): Promise<Settings> {
+async function settingsOf({ host, flags }: CommandContext, url: string): Promise<Settings> {
   if (isValidSetting('base_url', url)) return loadSettings(host, { ...flags, base_url: url })
   const hint = 'For example: svc contract check http://127.0.0.1:4010'
   throw new CliError('usage', 'argument_invalid', `'${url}' is not an http or https URL.`, hint)
@@ -135,7 +135,7 @@ interface OpenapiReport {
   not_compared: string | null
 }
 
-async function checkService(session: Session, subject: Subject, openapi_url: string | undefined) {
+async function checkService(session: CommandContext, subject: Subject, openapi_url: string | undefined) {
   const { base_url } = subject
   const { serviceReport } = await import('#qa/contract-check/report.ts')
   const { cases, leftOut } = await runSuite(session, subject)
@@ -145,7 +145,7 @@ async function checkService(session: Session, subject: Subject, openapi_url: str
 }
 
 /** Runs the suite `contract-check` as a plain client of the service, one request at a time. */
-async function runSuite({ host, signal }: Session, subject: Subject) {
+async function runSuite({ host, signal }: CommandContext, subject: Subject) {
   const { expand } = await import('#qa/run/plan.ts')
   const { loadSuites } = await import('#qa/suite/builtin.ts')
   const { runPlan } = await import('#qa/run/runner.ts')

@@ -6,7 +6,7 @@ import { Argument, Option } from 'commander'
 import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs } from '#cli/output/text.ts'
 import { openPage } from '#cli/process/open-url.ts'
-import type { Command, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError, didYouMean, noSandboxFor } from '#cli/run/errors.ts'
 import { readTexts, readTopics, type Topic } from '#mcp/resources.ts'
 
@@ -44,7 +44,7 @@ export const docs: Command = {
 }
 
 /** Lists the pages with their subjects; as text, only the groups of the codes. */
-function list({ out }: Session, topics: readonly Topic[]): number {
+function list({ out }: CommandContext, topics: readonly Topic[]): number {
   const items = topics.map(({ topic, title, summary, section }) => ({ topic, title, summary, section }))
   out.list({ items }, items, (style) => {
     const pages = items.filter(({ topic }) => topic !== contents && !topic.includes('/'))
@@ -63,7 +63,7 @@ function list({ out }: Session, topics: readonly Topic[]): number {
 }
 
 /** Returns the topic of a page, of a code, of a code without its group, or of an address of the documentation. */
-function findTopic(given: string, topics: readonly Topic[], { out }: Session): Topic {
+function findTopic(given: string, topics: readonly Topic[], { out }: CommandContext): Topic {
   const wanted = given.replace(/^.*\/_sandbox\/docs\//, '').replace(/\/$/, '') || contents
   const isSame = (name: string) => name.toLowerCase() === wanted.toLowerCase()
   const [found, ...others] = [
@@ -121,7 +121,7 @@ export const open: Command = {
 }
 
 /** Throws CliError for a name that nothing here has: no session, and no beacon of the journal. */
-async function checkKnown({ client, signal }: Session, id: string): Promise<void> {
+async function checkKnown({ client, signal }: CommandContext, id: string): Promise<void> {
   if (id.includes('~') || folders.some(([prefix]) => id.startsWith(prefix))) return
   const { placements, consent, requests } = client()
   const query = { session_id: id, limit: 1 }

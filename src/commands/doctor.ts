@@ -1,10 +1,10 @@
 import { Option } from 'commander'
 import { repeatable, sinceText } from '#cli/endpoint/input.ts'
 import { plural } from '#cli/output/text.ts'
-import type { Command, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext } from '#cli/run/command.ts'
 import { exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import { sessionClient } from '#cli/run/session.ts'
-import { diagnose, type LookedAt, lookedAt, reportLines, summaryOf } from '#diagnosis/doctor.ts'
+import { diagnose, type LookedAt, lookedAt, reportLines, summarize } from '#diagnosis/doctor.ts'
 import {
   findService,
   gatherMachine,
@@ -33,7 +33,7 @@ export const doctor: Command = {
     const places = (options.serveDir as string[] | undefined) ?? []
     const facts = session.out.progress('checking', gather(session, options.since as string | undefined, places))
     const findings = diagnose(await facts)
-    const summary = summaryOf(findings)
+    const summary = summarize(findings)
     const looked_at = lookedAt(await facts)
     const isNothing =
       looked_at.requests === 0 && (places.length === 0 || (await facts).served.some(({ files }) => files === 0))
@@ -50,7 +50,7 @@ function nothingSeen({ requests, files }: LookedAt): string {
 }
 
 /** Gathers what the checks look at. */
-export async function gather(session: Session, since: string | undefined, places: readonly string[]) {
+export async function gather(session: CommandContext, since: string | undefined, places: readonly string[]) {
   const { host, command_name } = session
   const { settings, problem } = await settingsOrProblem(session)
   const client = sessionClient(host, settings)

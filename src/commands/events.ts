@@ -1,7 +1,7 @@
 import { endpointCommand, projectFilter } from '#cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues } from '#cli/endpoint/input.ts'
 import { cutText, formatValue, timeText } from '#cli/output/text.ts'
-import { type Noun, noteFollowing, type Session } from '#cli/run/command.ts'
+import { type CommandContext, type Noun, noteFollowing } from '#cli/run/command.ts'
 import { untilCtrlC } from '#cli/run/errors.ts'
 
 const filters = endpointOptions('events.stream').query
@@ -15,7 +15,7 @@ const stream = endpointCommand('events.stream', {
   },
 })
 
-async function print({ client, host, out, signal }: Session, query: Record<string, unknown>): Promise<number> {
+async function print({ client, host, out, signal }: CommandContext, query: Record<string, unknown>): Promise<number> {
   const onOpen = () => noteFollowing({ host, out }, 'events')
   for await (const event of client().events.stream({ query }, { signal, onOpen })) {
     const { at_ms, type, slot_id, client_id } = event

@@ -7,16 +7,16 @@ import { Argument, Option } from 'commander'
 import { flagValues } from '#cli/endpoint/input.ts'
 import type { Output } from '#cli/output/output.ts'
 import type { TrustedBundles } from '#cli/process/trust.ts'
-import type { Command, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError, noSandboxFor } from '#cli/run/errors.ts'
-import type { Host, Signal } from '#cli/run/host.ts'
+import type { Signal, System } from '#cli/run/host.ts'
 import { isSandboxAt, severalSandboxesNote } from '#cli/run/session.ts'
 import {
-  environmentOf,
   keyOfStarted,
   type PermittedKey,
   permittedSecretKey,
   type Settings,
+  toEnvironment,
 } from '#cli/settings/settings.ts'
 import {
   mergeStartOptions,
@@ -106,7 +106,7 @@ export const env: Command = {
     if (note !== null) out.note(note)
     // Another program will send the key to the base URL printed next to it.
     permittedSecretKey(settings)
-    const variables = { ...environmentOf(settings), ...(await certificateVariables(settings, host, out)) }
+    const variables = { ...toEnvironment(settings), ...(await certificateVariables(settings, host, out)) }
     out.data(variables, () => (flags.output === 'shell' ? shellLines : dotenvLines)(variables))
     return 0
   },
@@ -116,7 +116,7 @@ export const env: Command = {
  * Resolves to the variables that let programs accept the certificate of the sandbox; none for http. Their files stay, in
  * the state directory, since the programs run later.
  */
-async function certificateVariables({ sandbox }: Settings, host: Host, out: Output): Promise<Record<string, string>> {
+async function certificateVariables({ sandbox }: Settings, host: System, out: Output): Promise<Record<string, string>> {
   if (sandbox?.certificate === undefined) return {}
   const { readCertificateFile } = await import('#cli/process/certificate.ts')
   const { keptFolder, trustForPrograms } = await import('#cli/process/trust.ts')
@@ -152,7 +152,7 @@ function dotenvValue(name: string, value: string): string {
   return `${quote}${value}${quote}`
 }
 
-export function commandMissing(example: string, { platform }: Pick<Host, 'platform'>): CliError {
+export function commandMissing(example: string, { platform }: Pick<System, 'platform'>): CliError {
   // The .ps1 that npm writes for a command receives its arguments without the first --.
   const inPowerShell =
     platform === 'win32' ? `. PowerShell drops --, so there: ${example.replace(' -- ', " '--' ")}` : ''
@@ -165,7 +165,7 @@ export function commandMissing(example: string, { platform }: Pick<Host, 'platfo
 }
 
 /** Returns a signal that the first SIGINT, SIGTERM, SIGHUP or SIGPIPE aborts, with its name as the reason. */
-export function interruptOf(session: Session): AbortSignal {
+export function interruptOf(session: CommandContext): AbortSignal {
   const interrupt = new AbortController()
   session.onInterrupt((signal) => interrupt.abort(signal))
   return interrupt.signal
@@ -196,7 +196,7 @@ const surroundingVariable = 'SVC_EXEC'
  * Returns the URL of the sandbox that surrounds this command; null when there is none, when SVC_BASE_URL has been set
  * to another service since, and when it has ended.
  */
-async function surroundingSandbox(host: Host): Promise<string | null> {
+async function surroundingSandbox(host: System): Promise<string | null> {
   const url = host.env[surroundingVariable]
   if (!url || host.env.SVC_BASE_URL !== url) return null
   return (await isSandboxAt(host, url)) ? url : null
@@ -207,7 +207,7 @@ async function surroundingSandbox(host: Host): Promise<string | null> {
  * `use` returns; if an interrupt arrived before the program started, the code of that signal.
  */
 export async function runWithSandbox(
-  session: Session,
+  session: CommandContext,
   words: readonly string[],
   { interrupt, forwards = true, options = {}, namesInspector = false }: ProgramOptions,
   use: (program: SandboxProgram) => Promise<number>,
@@ -229,7 +229,7 @@ export async function runWithSandbox(
     if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)
     const origin = pageOrigin(sandbox.projects[0]?.allowed_origins ?? []) ?? null
     const variables = {
-      ...environmentOf({ base_url: sandbox.url, ...sandbox.keys, origin }),
+      ...toEnvironment({ base_url: sandbox.url, ...sandbox.keys, origin }),
       ...bundles?.variables,
       ...withoutProxy(host.env),
     }
@@ -247,9 +247,9 @@ export async function runWithSandbox(
 
 /** Starts a program, and ends it when `use` is done. Returns what `use` returns. */
 async function runProgram(
-  host: Host,
+  host: System,
   words: readonly string[],
-  env: Host['env'],
+  env: System['env'],
   { interrupt, forwards = true }: Pick<ProgramOptions, 'interrupt' | 'forwards'>,
   use: (program: Pick<SandboxProgram, 'group' | 'exitCode'>) => Promise<number>,
 ): Promise<number> {
@@ -280,7 +280,7 @@ async function runProgram(
  * --base-url. Resolves to a function that undoes it.
  */
 async function listAsExec(
-  { host }: Session,
+  { host }: CommandContext,
   { sandbox, certificate }: Awaited<ReturnType<typeof startOnFreePort>>,
   command: string,
 ): Promise<() => Promise<void>> {
@@ -300,7 +300,7 @@ async function listAsExec(
 const loopbackNames = ['localhost', '127.0.0.1', '::1']
 
 /** Returns the variables that keep programs in any language from sending loopback to a proxy, with what they had. */
-function withoutProxy(env: Host['env']): Record<string, string> {
+function withoutProxy(env: System['env']): Record<string, string> {
   const add = (value = '') => {
     const names = value.split(/[\s,]+/).filter((name) => name !== '')
     return [...names, ...loopbackNames.filter((name) => !names.includes(name) && !names.includes('*'))].join(',')
@@ -335,7 +335,7 @@ const consoleSignals: ReadonlySet<Signal | 'SIGKILL'> = new Set<Signal>(['SIGINT
 const endedByConsole = 0xc000013a
 
 /** Starts a program on this terminal. Throws CliError, or `ended` rejects with it, when it cannot be started. */
-async function startGroup(host: Host, words: readonly string[], env: Host['env']): Promise<ProcessGroup> {
+async function startGroup(host: System, words: readonly string[], env: System['env']): Promise<ProcessGroup> {
   const [command = ''] = words
   const isGroup = host.platform !== 'win32'
   const options = { cwd: host.cwd, env, stdio: 'inherit', detached: isGroup } as const

@@ -3,7 +3,7 @@ import { createWriteStream, existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { Option } from 'commander'
-import type { Session } from '#cli/run/command.ts'
+import type { CommandContext } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { unwritable } from '#cli/run/file-errors.ts'
 import { renameOver } from '#foundation/file-system.ts'
@@ -16,7 +16,7 @@ export const forceOption = () => new Option('--force, --overwrite', 'replace an 
  * CliError when the file cannot be written, or exists and `overwrite` is false.
  */
 export async function writeAtomically(
-  { host, signal }: Session,
+  { host, signal }: CommandContext,
   path: string,
   chunks: AsyncIterable<string | Uint8Array>,
   { overwrite, mode = 0o666 }: { overwrite: boolean; mode?: number },

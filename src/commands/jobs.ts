@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { lastPlacement, savePlacement } from '#cli/endpoint/last-placement.ts'
 import { placementSummary } from '#cli/output/placement-summary.ts'
-import type { Command, Noun, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
 import { limits } from '#contract/limits.ts'
 
 export const jobs: Noun = {
@@ -47,7 +47,7 @@ export const decisions: Noun = {
 }
 
 /** Resolves when the slot is no longer pending. Each poll waits as long as the service allows. */
-async function untilDecided({ client, out, signal }: Session, slot_id: string): Promise<void> {
+async function untilDecided({ client, out, signal }: CommandContext, slot_id: string): Promise<void> {
   const request = { params: { slot_id }, query: { wait_ms: limits.wait_ms.max } }
   const polling = async () => {
     while ((await client({}).decisions.get(request, { signal })).status === 'pending') signal.throwIfAborted()

@@ -3,7 +3,7 @@ import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts
 import { paintReason, paintWord } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs, formatValue } from '#cli/output/text.ts'
-import type { Command, Noun, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
 import { CliError, noSandboxFor } from '#cli/run/errors.ts'
 import { saveProject } from '#cli/settings/files.ts'
 import type { ProjectDetail } from '#contract/resources/projects.ts'
@@ -79,7 +79,7 @@ function leafValues(value: object, above = ''): Map<string, string> {
 }
 
 /** Returns the project of the settings. Throws CliError when there is none. */
-function projectInUse({ settings }: Session): string {
+function projectInUse({ settings }: CommandContext): string {
   if (settings.client_id !== null) return settings.client_id
   if (settings.source.base_url === 'default') throw noSandboxFor(settings)
   throw new CliError('usage', 'argument_missing', 'client_id is missing.', 'Give it, or set SVC_CLIENT_ID.')

@@ -1,6 +1,6 @@
 /** Questions on a terminal, one line each. They are printed on stderr, because stdout is for data. */
 
-import type { Session } from '#cli/run/command.ts'
+import type { CommandContext } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 
 export interface Prompt {
@@ -11,12 +11,12 @@ export interface Prompt {
 }
 
 /** Whether there is a terminal to ask on, and --no-input does not forbid it. */
-export function canAsk({ host }: Pick<Session, 'host'>): boolean {
+export function canAsk({ host }: Pick<CommandContext, 'host'>): boolean {
   return host.stdin_is_terminal && host.stderr.is_terminal
 }
 
 /** Asks a question that y or yes confirms; anything else, and the end of the input, does not. */
-export async function confirm(session: Pick<Session, 'host' | 'signal'>, question: string): Promise<boolean> {
+export async function confirm(session: Pick<CommandContext, 'host' | 'signal'>, question: string): Promise<boolean> {
   const prompt = openPrompt(session)
   try {
     return /^y(es)?$/i.test((await prompt.ask(`${question} [y/N] `)) ?? '')
@@ -26,7 +26,7 @@ export async function confirm(session: Pick<Session, 'host' | 'signal'>, questio
 }
 
 /** Opens the terminal for questions. An interrupt rejects the question that is open with the reason of the signal. */
-export function openPrompt({ host, signal }: Pick<Session, 'host' | 'signal'>): Prompt {
+export function openPrompt({ host, signal }: Pick<CommandContext, 'host' | 'signal'>): Prompt {
   const chunks = host.stdin[Symbol.asyncIterator]()
   const decoder = new TextDecoder()
   let rest = ''

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { Argument, Option } from 'commander'
 import { isDumbTerminal } from '#cli/output/terminal.ts'
 import { alignPairs } from '#cli/output/text.ts'
-import type { Command, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { buildDeclarations } from '#scaffold/declarations.ts'
 import {
   checkDirectory,
+  locateProject,
   type Project,
-  type ProjectPlace,
-  placeOf,
+  type ProjectLocation,
   planProject,
   writeProject,
 } from '#scaffold/project.ts'
@@ -26,7 +26,7 @@ interface ScaffoldOptions {
 
 interface Choice {
   template: Template
-  place: ProjectPlace
+  place: ProjectLocation
 }
 
 export const scaffold: Command = {
@@ -67,7 +67,7 @@ function templateArgument(): Argument {
   return argument
 }
 
-function list({ out }: Session): number {
+function list({ out }: CommandContext): number {
   const items = listTemplates().map(({ name, summary }) => ({ name, summary }))
   out.list({ items }, items, (style) =>
     alignPairs(
@@ -79,7 +79,7 @@ function list({ out }: Session): number {
 }
 
 async function choose(
-  session: Session,
+  session: CommandContext,
   template: string | undefined,
   dir: string | undefined,
   { yes = false }: ScaffoldOptions,
@@ -100,7 +100,7 @@ async function choose(
 }
 
 function choiceOf(template: Template, dir: string, cwd: string): Choice {
-  return { template, place: placeOf(dir, cwd, template.name) }
+  return { template, place: locateProject(dir, cwd, template.name) }
 }
 
 function missing(what: string, code: string, command: string): CliError {
@@ -108,11 +108,11 @@ function missing(what: string, code: string, command: string): CliError {
 }
 
 /** Whether the list can be drawn on the terminal. Otherwise a prompt asks for the template's number or name. */
-function hasArrowKeys({ host }: Session): boolean {
+function hasArrowKeys({ host }: CommandContext): boolean {
   return host.stdout.is_terminal && !isDumbTerminal(host)
 }
 
-async function selectTemplate({ signal }: Session): Promise<Template> {
+async function selectTemplate({ signal }: CommandContext): Promise<Template> {
   const { select } = await import('./Select.tsx')
   const template = await select('Template', listTemplates(), signal)
   signal.throwIfAborted()
@@ -120,7 +120,7 @@ async function selectTemplate({ signal }: Session): Promise<Template> {
   return template
 }
 
-async function askTemplate({ host }: Session, prompt: Prompt): Promise<Template> {
+async function askTemplate({ host }: CommandContext, prompt: Prompt): Promise<Template> {
   const templates = listTemplates()
   const width = Math.max(...templates.map(({ name }) => name.length))
   for (const [index, { name, summary }] of templates.entries()) {
@@ -131,7 +131,7 @@ async function askTemplate({ host }: Session, prompt: Prompt): Promise<Template>
   )
 }
 
-async function askPlace({ host }: Session, prompt: Prompt, template: Template): Promise<Choice> {
+async function askPlace({ host }: CommandContext, prompt: Prompt, template: Template): Promise<Choice> {
   const usual = `my-${template.name}`
   return askUntilValid(host, prompt, `Directory [${usual}]: `, (answer) =>
     choiceOf(template, answer || usual, host.cwd),
@@ -140,7 +140,7 @@ async function askPlace({ host }: Session, prompt: Prompt, template: Template): 
 
 /** Asks again until `read` accepts the answer. */
 async function askUntilValid<T>(
-  { stderr }: Session['host'],
+  { stderr }: CommandContext['host'],
   prompt: Prompt,
   question: string,
   read: (answer: string) => T,
@@ -159,7 +159,7 @@ async function askUntilValid<T>(
 }
 
 async function create(
-  { host, out }: Session,
+  { host, out }: CommandContext,
   { template, place }: Choice,
   { dryRun = false, overwrite = false }: ScaffoldOptions,
 ): Promise<number> {
@@ -218,7 +218,7 @@ function quoted(path: string): string {
 }
 
 /** Returns how to call this svc from another directory, if it is installed only for this one. */
-function fromElsewhere({ command_name, host }: Session, { code }: ScaffoldError): string {
+function fromElsewhere({ command_name, host }: CommandContext, { code }: ScaffoldError): string {
   if (code !== 'directory_outside' || command_name === 'svc') return ''
   // A checkout includes its own Node, which npx found; elsewhere `node` may be an older one.
   const [program = ''] = host.program
@@ -229,7 +229,7 @@ function fromElsewhere({ command_name, host }: Session, { code }: ScaffoldError)
 const typesMissing =
   'This svc has no type declarations, so the project has none either. For TypeScript: npm run build in the checkout of svc, then svc init again with --overwrite.'
 
-function unwritable({ shown }: ProjectPlace) {
+function unwritable({ shown }: ProjectLocation) {
   return (error: NodeJS.ErrnoException): never => {
     if (error.code === undefined) throw error
     const hint = 'Nothing was written. Choose another directory, or fix the cause.'
@@ -237,14 +237,19 @@ function unwritable({ shown }: ProjectPlace) {
   }
 }
 
-function planLines(template: Template, { shown }: ProjectPlace, { files }: Project): string[] {
+function planLines(template: Template, { shown }: ProjectLocation, { files }: Project): string[] {
   return [
     `Would write ${files.length} files from ${template.name} to ${shown}:`,
     ...files.map(({ path }) => `  ${path}`),
   ]
 }
 
-function doneLines(template: Template, { shown }: ProjectPlace, project: Project, next: readonly string[]): string[] {
+function doneLines(
+  template: Template,
+  { shown }: ProjectLocation,
+  project: Project,
+  next: readonly string[],
+): string[] {
   const { version, path } = project.package
   return [
     `Created ${shown} from ${template.name}: ${project.files.length} files.`,

@@ -9,7 +9,7 @@ import { stubLines } from '#foundation/page-snippet.ts'
 import { checks, rulesOfDoctor, runCheck, runRule } from './doctor.ts'
 import { hasStub, unguardedUses } from './facts/renderer-use.ts'
 import { type ServedFiles, secretKeysIn } from './facts/served-files.ts'
-import type { Exchange } from './journal.ts'
+import type { RecordedExchange } from './journal.ts'
 import type { Observed } from './rule.ts'
 import { checkableRules } from './rules/index.ts'
 import { difference } from './rules/keys.ts'
@@ -21,8 +21,8 @@ let exchanges = 0
 
 function exchange(
   route: string,
-  { detail = {}, ...given }: Partial<Exchange> & { detail?: Partial<Exchange> } = {},
-): Exchange {
+  { detail = {}, ...given }: Partial<RecordedExchange> & { detail?: Partial<RecordedExchange> } = {},
+): RecordedExchange {
   const [method = '', path = ''] = route.split(' ')
   return {
     request_id: `req_${++exchanges}`,
@@ -53,7 +53,7 @@ function find(name: string, journal: Observed) {
   return runCheck(check, journal)
 }
 
-function journal(list: readonly Exchange[], more: Partial<Observed> = {}): Observed {
+function journal(list: readonly RecordedExchange[], more: Partial<Observed> = {}): Observed {
   return {
     exchanges: list,
     callbacks: [],
@@ -103,7 +103,7 @@ const beacon = (slot_id: string, event: BeaconItem['event']): BeaconItem => ({
   metadata: null,
 })
 
-const frame = (slot_id: string, more: Partial<Exchange> = {}) =>
+const frame = (slot_id: string, more: Partial<RecordedExchange> = {}) =>
   exchange('GET /v1/render/ast_1', { slot_id, ...more, detail: {} })
 
 test('a correct integration passes every check', () => {
@@ -218,7 +218,7 @@ describe('allowed origins', () => {
 })
 
 describe('stored project config', () => {
-  const read = (detail: Partial<Exchange>, status = 200) =>
+  const read = (detail: Partial<RecordedExchange>, status = 200) =>
     exchange('GET /v1/projects/proj_demo/config', { status, detail })
 
   test("a project that does not exist, or is not the key's", () => {
@@ -249,13 +249,13 @@ describe('stored project config', () => {
     const activated = exchange('POST /v1/browser/activate', { detail: here })
     const script = (page: string) =>
       exchange('GET /v1/render.js', { detail: { request_headers: { referer: `${page}/chat` } } })
-    const beaconOf = (render_instance_id: string) =>
+    const makeBeacon = (render_instance_id: string) =>
       exchange('POST /v1/beacons', { detail: { ...here, request_body: { event: 'render', render_instance_id } } })
-    const levels = (...more: Exchange[]) =>
+    const levels = (...more: RecordedExchange[]) =>
       find('project config', journal([activated, ...more])).map(({ level }) => level)
     expect(levels(script('http://localhost:3000'))).toEqual(['ok'])
-    expect(levels(beaconOf('ri_336902976717'))).toEqual(['ok'])
-    expect(levels(script('http://localhost:5173'), beaconOf('mine'))).toEqual(['warning'])
+    expect(levels(makeBeacon('ri_336902976717'))).toEqual(['ok'])
+    expect(levels(script('http://localhost:5173'), makeBeacon('mine'))).toEqual(['warning'])
   })
 
   test('is older than the current one, by its body or by its ETag', () => {
@@ -364,7 +364,7 @@ describe('beacon field names', () => {
 })
 
 describe('error envelopes', () => {
-  const failed = (status: number, at_ms: number, more: Partial<Exchange> = {}) =>
+  const failed = (status: number, at_ms: number, more: Partial<RecordedExchange> = {}) =>
     exchange('POST /v1/placements', {
       status,
       at_ms,
@@ -514,7 +514,7 @@ describe('frames', () => {
     const rendered = (slot_id: string, render_instance_id: string) =>
       exchange('POST /v1/beacons', { slot_id, detail: { request_body: { event: 'render', render_instance_id } } })
     const mounted = (slot_id: string) => ['ri_1', 'ri_2'].flatMap((id) => [frame(slot_id), rendered(slot_id, id)])
-    const views = (...sent: Exchange[]) => find('views', journal(sent))
+    const views = (...sent: RecordedExchange[]) => find('views', journal(sent))
     expect(views(frame('slot_1'), frame('slot_1'), rendered('slot_1', 'ri_1'))).toMatchObject([{ level: 'ok' }])
     expect(views(...mounted('slot_1'))).toMatchObject([
       {
@@ -538,7 +538,7 @@ describe('frames', () => {
         slot_id: 'slot_1',
         detail: { request_body: { event, measurements: { width_px, height_px: 50 } } },
       })
-    const views = (...sent: Exchange[]) => find('views', journal(sent))
+    const views = (...sent: RecordedExchange[]) => find('views', journal(sent))
     expect(views(measured('render', 0))).toMatchObject([
       { level: 'problem', message: 'A rendered ad had no pixels when it was last measured, once: slot_1.' },
     ])
@@ -559,7 +559,7 @@ describe('frames', () => {
           },
         },
       })
-    const views = (...sent: Exchange[]) => find('views', journal(sent))
+    const views = (...sent: RecordedExchange[]) => find('views', journal(sent))
 
     test.each([
       ['in the background', [measured('render', 1, { page_visible: false })], 'Bring the page to the front'],

@@ -4,7 +4,7 @@ import { hangingLines, plural } from '#cli/output/text.ts'
 import type { ReasonCode } from '#contract/errors.ts'
 import type { Machine, SandboxFacts } from './facts/machine.ts'
 import type { RendererSource, ServedFiles } from './facts/served-files.ts'
-import { type Exchange, isBeacon, isFrame, type Journal } from './journal.ts'
+import { isBeacon, isFrame, type Journal, type RecordedExchange } from './journal.ts'
 import type { Facts, Finding, Observed, Rule, RuleText } from './rule.ts'
 import { checkableRules } from './rules/index.ts'
 import { machineRules, sandboxRules } from './rules/machine.ts'
@@ -54,7 +54,7 @@ interface Check {
   /** Printed instead when there was nothing to check. */
   unseen: string
   /** The requests that it checks, when not all. */
-  requests?: (exchange: Exchange) => boolean
+  requests?: (exchange: RecordedExchange) => boolean
 }
 
 interface Selection {
@@ -333,10 +333,10 @@ function nothingSeen(sandbox: SandboxFacts | null, machine: Machine | null, read
 
 /** Returns what a rule found, or that it holds. */
 export function runRule<Kind extends keyof Facts>(rule: Rule<Kind>, facts: Facts[Kind]): Outcome[] {
-  const { looked_at, findings, holds = '' } = rule.judge(facts)
-  if (looked_at === 0 && findings.length === 0) return [{ level: 'unknown', message: holds, fix: null }]
+  const { sample_size, findings, holds = '' } = rule.judge(facts)
+  if (sample_size === 0 && findings.length === 0) return [{ level: 'unknown', message: holds, fix: null }]
   return orWell(
-    findings.map((finding) => outcomeOf(rule, finding)),
+    findings.map((finding) => toOutcome(rule, finding)),
     holds,
   )
 }
@@ -346,17 +346,17 @@ export function runCheck({ rules, holds, unseen, requests = () => true }: Check,
   const facts = { ...observed, exchanges: observed.exchanges.filter(requests) }
   const judged = rules.map((selected) => {
     const { id, only = () => true, level }: Selection = typeof selected === 'string' ? { id: selected } : selected
-    const { looked_at, findings } = checkableRules[id].judge(facts)
-    return { looked_at, outcomes: findings.filter(only).map((each) => outcomeOf(checkableRules[id], each, level)) }
+    const { sample_size, findings } = checkableRules[id].judge(facts)
+    return { sample_size, outcomes: findings.filter(only).map((each) => toOutcome(checkableRules[id], each, level)) }
   })
   const found = judged.flatMap(({ outcomes }) => outcomes)
-  if (found.length === 0 && judged.every(({ looked_at }) => looked_at === 0)) {
+  if (found.length === 0 && judged.every(({ sample_size }) => sample_size === 0)) {
     return [{ level: 'not_seen', message: unseen, fix: null }]
   }
   return orWell(found, holds)
 }
 
-function outcomeOf(rule: RuleText, finding: Finding, level?: Level): Outcome {
+function toOutcome(rule: RuleText, finding: Finding, level?: Level): Outcome {
   const { message, fix = rule.fix, severity = rule.severity, cites_last, requests = [] } = finding
   const last = requests.at(-1)
   return {
@@ -372,7 +372,7 @@ function orWell(outcomes: Outcome[], message: string): Outcome[] {
 
 export type Summary = Record<Level, number>
 
-export function summaryOf(results: readonly Diagnosis[]): Summary {
+export function summarize(results: readonly Diagnosis[]): Summary {
   const count = (level: Level) => results.filter((result) => result.level === level).length
   return {
     ok: count('ok'),
@@ -407,7 +407,7 @@ export function reportLines(results: readonly Diagnosis[], style: Style): string
     ),
     ...(fix === null ? [] : hangingLines(`${' '.repeat(widest + 6)}${style.cyan('fix')}: `, fix, columns)),
   ]
-  const counts = Object.entries(summaryOf(results)) as [Level, number][]
+  const counts = Object.entries(summarize(results)) as [Level, number][]
   return [
     ...groups.flatMap((group) => {
       const own = results.filter((result) => result.group === group)

@@ -47,14 +47,14 @@ export async function readJournal(
   const beacons = await readPages(limit, (page) => client.beacons.list({ query: { ...query, ...page } }))
   const read = [...listed, ...foreign.items]
     .sort((one, other) => (one.request_id < other.request_id ? 1 : -1))
-    .map(exchangeOf)
+    .map(toExchange)
     .reverse()
   const sent = read.filter(isOwn)
   const ownSlots = new Set(sent.flatMap((exchange) => (isAdRequest(exchange) ? slotsMadeBy(exchange) : [])))
-  const origins = originsOf(url)
+  const origins = listOrigins(url)
   // The demo and the playground run render.js in a browser, whose requests no User-Agent marks.
-  const own = new Set([...sent, ...read.filter((exchange) => isOfOwnPage(exchange, origins, ownSlots))])
-  const ownBeacons = new Set([...own].flatMap((exchange) => (isBeacon(exchange) ? beaconIdsOf(exchange) : [])))
+  const own = new Set([...sent, ...read.filter((exchange) => isFromOwnPage(exchange, origins, ownSlots))])
+  const ownBeacons = new Set([...own].flatMap((exchange) => (isBeacon(exchange) ? readBeaconIds(exchange) : [])))
   const exchanges = read.filter((exchange) => exchange.path.startsWith('/') && !own.has(exchange))
   const slots = after === undefined ? null : new Set(exchanges.flatMap((each) => [each.slot_id, ...openSlots(each)]))
   const isConcerned = ({ slot_id }: { slot_id: string | null }) => slots === null || slots.has(slot_id)
@@ -76,7 +76,7 @@ export async function readJournal(
 }
 
 /** A suite of `svc qa run` may have sent this many times as many requests since as are read of an integration. */
-const maxPassedOver = 10
+const maxPassedOverFactor = 10
 
 /** Reads a list page by page, newest first, until its end or `limit` items that count. */
 async function readPages<Item>(
@@ -93,11 +93,11 @@ async function readPages<Item>(
     items.push(...page.items)
     counted += page.items.filter(counts).length
     cursor = nextCursor(page, cursor)
-  } while (cursor !== null && counted < limit && items.length < maxPassedOver * limit)
+  } while (cursor !== null && counted < limit && items.length < maxPassedOverFactor * limit)
   return items
 }
 
-function isOwn({ request_headers }: Exchange): boolean {
+function isOwn({ request_headers }: RecordedExchange): boolean {
   return isOwnRequest(request_headers)
 }
 
@@ -105,7 +105,7 @@ function isOwn({ request_headers }: Exchange): boolean {
  * Returns the origins of the pages of a sandbox, by the address that it listens at. Its public URL can be a proxy that
  * serves pages of the integration too.
  */
-function originsOf(url: string): ReadonlySet<string> {
+function listOrigins(url: string): ReadonlySet<string> {
   const address = URL.parse(url)
   // A service that says it is a sandbox may say anything.
   if (address === null) return new Set()
@@ -118,8 +118,8 @@ function originsOf(url: string): ReadonlySet<string> {
  * Whether a page of the sandbox itself sent it: the demo or the playground. Not a hosted frame, which has the same origin
  * but belongs to an ad of the integration.
  */
-function isOfOwnPage(
-  { request_headers, slot_id, path }: Exchange,
+function isFromOwnPage(
+  { request_headers, slot_id, path }: RecordedExchange,
   origins: ReadonlySet<string>,
   ownSlots: ReadonlySet<string>,
 ): boolean {
@@ -131,18 +131,18 @@ function isOfOwnPage(
 }
 
 /** Returns the slots that a request created: the first one of a placement, and all of a job. */
-function slotsMadeBy({ slot_id, response_body, response_headers }: Exchange): string[] {
+function slotsMadeBy({ slot_id, response_body, response_headers }: RecordedExchange): string[] {
   const listed = valueAt(response_body, 'slot_ids')
   const more = response_headers['x-sandbox-slot-ids']?.split(/[ ,]+/) ?? []
   return [slot_id, ...(Array.isArray(listed) ? listed.map(String) : []), ...more].filter((each) => each !== null)
 }
 
-function beaconIdsOf({ request_body }: Exchange): string[] {
+function readBeaconIds({ request_body }: RecordedExchange): string[] {
   const id = textAt(request_body, 'beacon_id')
   return id === null ? [] : [id]
 }
 
-function exchangeOf(item: ListedRequest): Exchange {
+function toExchange(item: ListedRequest): RecordedExchange {
   const { request_headers = {}, response_headers = {}, request_body, response_body } = item
   return {
     ...item,
@@ -154,7 +154,7 @@ function exchangeOf(item: ListedRequest): Exchange {
 }
 
 /** One request and its response. Keys, tokens and prompt text are redacted. */
-export interface Exchange extends RequestItem {
+export interface RecordedExchange extends RequestItem {
   request_headers: Readonly<Record<string, string>>
   response_headers: Readonly<Record<string, string>>
   /** JSON bodies as values; null when there is none, or it is not JSON. */
@@ -165,9 +165,9 @@ export interface Exchange extends RequestItem {
 /** The records of a sandbox about an integration in a span of time. */
 export interface Journal {
   /** Oldest first. */
-  exchanges: readonly Exchange[]
+  exchanges: readonly RecordedExchange[]
   /** The attempts to deliver callbacks, which go from the sandbox to the integration. Oldest first. */
-  callbacks: readonly Exchange[]
+  callbacks: readonly RecordedExchange[]
   placements: readonly PlacementItem[]
   beacons: readonly BeaconItem[]
   projects: SandboxInfo['projects']
@@ -182,42 +182,42 @@ export interface Journal {
 }
 
 /** Returns `POST /v1/beacons`, without the query. */
-export function routeOf({ method, path }: Pick<Exchange, 'method' | 'path'>): string {
+export function formatRoute({ method, path }: Pick<RecordedExchange, 'method' | 'path'>): string {
   return `${method} ${withoutQuery(path)}`
 }
 
-const goesTo = (route: string) => (exchange: Exchange) => routeOf(exchange) === route
+const goesTo = (route: string) => (exchange: RecordedExchange) => formatRoute(exchange) === route
 
 export const isPlacementRequest = goesTo('POST /v1/placements')
 const isJobAlias = goesTo('POST /public/wrapper/v1/jobs')
-const isJobRequest = (exchange: Exchange) => goesTo('POST /v1/jobs')(exchange) || isJobAlias(exchange)
+const isJobRequest = (exchange: RecordedExchange) => goesTo('POST /v1/jobs')(exchange) || isJobAlias(exchange)
 
 const beaconRoute = /^POST \/(v1|public\/(wrapper|browser)\/v1)\/beacons$/
 
 /** Whether it is a beacon, also one of an old client. */
-export function isBeacon(exchange: Exchange): boolean {
-  return beaconRoute.test(routeOf(exchange))
+export function isBeacon(exchange: RecordedExchange): boolean {
+  return beaconRoute.test(formatRoute(exchange))
 }
 
 export const isActivation = goesTo('POST /v1/browser/activate')
 
 /** Whether it is a request for an ad. */
-export function isAdRequest(exchange: Exchange): boolean {
+export function isAdRequest(exchange: RecordedExchange): boolean {
   return isPlacementRequest(exchange) || isJobRequest(exchange)
 }
 
 /** Whether it loads a hosted frame. */
-export function isFrame({ method, path }: Exchange): boolean {
+export function isFrame({ method, path }: RecordedExchange): boolean {
   return method === 'GET' && path.startsWith('/v1/render/')
 }
 
 /** Whether it is an activation that succeeded. */
-export function isActivated(exchange: Exchange): boolean {
+export function isActivated(exchange: RecordedExchange): boolean {
   return isActivation(exchange) && exchange.status === 200
 }
 
 /** Whether a browser sent it: programs send none of these headers. */
-export function isFromBrowser({ request_headers }: Exchange): boolean {
+export function isFromBrowser({ request_headers }: RecordedExchange): boolean {
   return ['origin', 'sec-fetch-site', 'sec-fetch-dest'].some((name) => name in request_headers)
 }
 
@@ -228,25 +228,25 @@ export function textAt(body: unknown, path: string): string | null {
 }
 
 /** Returns the reason code of a no-fill, or null for any other response. */
-export function noFillReasonOf({ response_body }: Exchange): string | null {
+export function readNoFillReason({ response_body }: RecordedExchange): string | null {
   return textAt(response_body, 'decision.no_fill_reason')
 }
 
 /** Identifies the session of a request: each project has its own. */
-export function sessionOf({ client_id, session_id }: Exchange): string {
+export function sessionKey({ client_id, session_id }: RecordedExchange): string {
   return `${client_id} ${session_id}`
 }
 
 /** Whether the sandbox warned of something in its `x-sandbox-warning` header. */
-export function hasWarning({ response_headers }: Exchange, warning: string): boolean {
+export function hasWarning({ response_headers }: RecordedExchange, warning: string): boolean {
   return response_headers['x-sandbox-warning']?.includes(warning) === true
 }
 
 const poll = /^GET \/(?:v1\/decisions\/([^/]+)|public\/(?:wrapper|browser)\/v1\/slots\/([^/]+)\/decision)$/
 
 /** Returns the slot that a request polls, or null when it is not a poll. */
-export function polledSlot(exchange: Exchange): string | null {
-  const [, canonical, alias] = poll.exec(routeOf(exchange)) ?? []
+export function polledSlot(exchange: RecordedExchange): string | null {
+  const [, canonical, alias] = poll.exec(formatRoute(exchange)) ?? []
   return canonical ?? alias ?? null
 }
 
@@ -254,12 +254,12 @@ const ticket = /^POST \/public\/(?:wrapper|browser)\/v1\/slots\/([^/]+)\/decisio
 
 /** Returns the slots whose decision was polled for, pushed over a socket, or sent as a callback. */
 export function followedSlots({ exchanges, callbacks }: Pick<Journal, 'exchanges' | 'callbacks'>): Set<string | null> {
-  const ticketed = exchanges.map((exchange) => ticket.exec(routeOf(exchange))?.[1] ?? null)
+  const ticketed = exchanges.map((exchange) => ticket.exec(formatRoute(exchange))?.[1] ?? null)
   return new Set([...exchanges.map(polledSlot), ...ticketed, ...callbacks.map(({ slot_id }) => slot_id)])
 }
 
 /** Returns the slots that a response leaves to be polled: a pending slot, or the slots of a job. */
-export function openSlots(exchange: Exchange): string[] {
+export function openSlots(exchange: RecordedExchange): string[] {
   const { method, status, response_body } = exchange
   if (method !== 'POST' || status >= 400) return []
   const slot_ids = valueAt(response_body, 'slot_ids')
@@ -270,16 +270,16 @@ export function openSlots(exchange: Exchange): string[] {
 
 /** Groups exchanges by a key, in the order in which the keys first occur; exchanges without a key are left out. */
 export function groupBy(
-  exchanges: readonly Exchange[],
-  key: (exchange: Exchange) => string | null,
-): Map<string, Exchange[]> {
+  exchanges: readonly RecordedExchange[],
+  key: (exchange: RecordedExchange) => string | null,
+): Map<string, RecordedExchange[]> {
   const groups = Map.groupBy(exchanges, key)
   groups.delete(null)
-  return groups as Map<string, Exchange[]>
+  return groups as Map<string, RecordedExchange[]>
 }
 
 /** Returns the slots whose frame was loaded, each with the first time. */
-export function loadedFrames(exchanges: readonly Exchange[]): Map<string, Exchange> {
+export function loadedFrames(exchanges: readonly RecordedExchange[]): Map<string, RecordedExchange> {
   const loaded = groupBy(exchanges, (exchange) =>
     isFrame(exchange) && exchange.status === 200 ? exchange.slot_id : null,
   )
@@ -287,17 +287,17 @@ export function loadedFrames(exchanges: readonly Exchange[]): Map<string, Exchan
 }
 
 /** Returns the slots that requests are about: `slot_a, slot_b`. */
-export function slotsOf(requests: readonly Exchange[]): string {
-  return some(requests.map(({ slot_id }) => slot_id ?? 'an unknown slot'))
+export function listSlots(requests: readonly RecordedExchange[]): string {
+  return joinFirst(requests.map(({ slot_id }) => slot_id ?? 'an unknown slot'))
 }
 
 /** Returns `once`, `3 times`. */
-export function times(count: number): string {
+export function countPhrase(count: number): string {
   return count === 1 ? 'once' : `${count} times`
 }
 
 /** Returns the first few distinct texts on one line: `a, b, c and 2 more`. */
-export function some(texts: readonly string[], most = 3): string {
+export function joinFirst(texts: readonly string[], most = 3): string {
   const distinct = [...new Set(texts)]
   const more = distinct.length - most
   return distinct.slice(0, most).join(', ') + (more > 0 ? ` and ${more} more` : '')

@@ -33,7 +33,7 @@ export function lintBeacons(text: string, times: Times): LintReport {
   const accepted: AcceptedInFile[] = []
   const findings = beacons.flatMap((file) => {
     const { body, place } = file
-    const found = Object.values(beaconFileRules).flatMap((rule) => findingsOf(rule, rule.judge(file)))
+    const found = Object.values(beaconFileRules).flatMap((rule) => toLintFindings(rule, rule.judge(file)))
     const isAccepted = found.every(({ severity, code }) => severity !== 'error' || isAboutRequest(code))
     const beacon = body.status === 'read' ? body.beacon : null
     if (isAccepted && beacon !== null) accepted.push({ place, beacon, at_ms: occurrenceOf(beacon) ?? 0 })
@@ -41,9 +41,9 @@ export function lintBeacons(text: string, times: Times): LintReport {
   })
   const slots = Map.groupBy(accepted, ({ beacon }) => beacon.asset_token)
   for (const slot of slots.values()) {
-    findings.push(...Object.values(beaconSlotRules).flatMap((rule) => findingsOf(rule, rule.judge(slot))))
+    findings.push(...Object.values(beaconSlotRules).flatMap((rule) => toLintFindings(rule, rule.judge(slot))))
   }
-  findings.push(...Object.values(fileTurnRules).flatMap((rule) => findingsOf(rule, rule.judge(accepted))))
+  findings.push(...Object.values(fileTurnRules).flatMap((rule) => toLintFindings(rule, rule.judge(accepted))))
   findings.sort((a, b) => a.line - b.line || a.column - b.column)
   const read = beacons.filter(({ body }) => body.status === 'read' || body.status === 'batch')
   return { kind, beacons: read.length, findings }
@@ -54,7 +54,7 @@ function isAboutRequest(code: string): boolean {
   return code === ('content_type_unsupported' satisfies keyof typeof beaconFileRules)
 }
 
-function findingsOf({ id: code, severity, fix }: RuleText, { findings }: Judgement): LintFinding[] {
+function toLintFindings({ id: code, severity, fix }: RuleText, { findings }: Judgement): LintFinding[] {
   return findings.map((finding) => {
     const { line, column, path } = finding.place!
     return { line, column, severity, code, path, message: finding.message, fix: finding.fix ?? fix }

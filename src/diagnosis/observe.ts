@@ -12,11 +12,11 @@ import type {
   Outcome,
   Reporter,
   RunResult,
-  Exchange as SentExchange,
+  CaseExchange as SentExchange,
   StepResult,
 } from '#qa/result.ts'
 import type { PageSeen } from './facts/page.ts'
-import type { Exchange } from './journal.ts'
+import type { RecordedExchange } from './journal.ts'
 import type { AnyRule, Finding, Judgement, Observed } from './rule.ts'
 import { observeRules, type PageRuleId } from './rules/index.ts'
 
@@ -38,9 +38,9 @@ interface Verdict extends Judgement {
 /** Returns the verdicts in the order of the rules: those about the page first. */
 export function judge(watched: Watched): Verdict[] {
   const verdicts = Object.values(observeRules).map((rule): Verdict => {
-    const judgement = judgementOf(rule, watched)
+    const judgement = judgeRule(rule, watched)
     const findings = judgement.findings.map((finding) => withEvidence(finding, watched))
-    return { rule, ...judgement, findings, standing: standingOf(rule, judgement), follows: null }
+    return { rule, ...judgement, findings, standing: decideStanding(rule, judgement), follows: null }
   })
   return watched.page === null ? verdicts : withoutConsequences(verdicts, watched.page)
 }
@@ -92,17 +92,17 @@ function withEvidence(finding: Finding, { exchanges }: Watched): Finding {
   return { ...finding, requests: exchanges.filter((exchange) => shown.has(exchange)) }
 }
 
-function judgementOf(rule: (typeof observeRules)[keyof typeof observeRules], watched: Watched): Judgement {
+function judgeRule(rule: (typeof observeRules)[keyof typeof observeRules], watched: Watched): Judgement {
   const { page } = watched
   if (rule.facts === 'journal') return rule.judge(watched)
-  if (page === null) return { looked_at: 0, findings: [] }
+  if (page === null) return { sample_size: 0, findings: [] }
   if (rule.facts === 'page') return rule.judge({ page, observed: watched })
   return rule.judge({ ...page, place: page.url, problem: null })
 }
 
-function standingOf({ severity }: AnyRule, { findings, looked_at }: Judgement): Standing {
+function decideStanding({ severity }: AnyRule, { findings, sample_size }: Judgement): Standing {
   if (findings.length > 0) return findings.every((each) => each.severity === 'warning') ? 'warning' : severity
-  return looked_at === 0 ? 'not_seen' : 'holds'
+  return sample_size === 0 ? 'not_seen' : 'holds'
 }
 
 interface ResultOptions {
@@ -118,32 +118,32 @@ interface ResultOptions {
 }
 
 /** Returns the verdicts as a run of a suite: each rule is a case, each finding a step with the requests that show it. */
-export function resultOf(verdicts: readonly Verdict[], watched: Watched, options: ResultOptions): RunResult {
+export function toRunResult(verdicts: readonly Verdict[], watched: Watched, options: ResultOptions): RunResult {
   const { target, svc_version, started_at_ms, ended_at_ms } = options
   return {
     target,
     svc_version,
     started_at_ms,
     duration_ms: ended_at_ms - started_at_ms,
-    cases: verdicts.map((verdict) => caseOf(verdict, watched, options)),
+    cases: verdicts.map((verdict) => toCaseResult(verdict, watched, options)),
     interrupted: null,
   }
 }
 
 /** A violated rule whose severity is warning passes, with the reason, unless warnings fail. */
-function caseOf(verdict: Verdict, watched: Watched, options: ResultOptions): CaseResult {
+function toCaseResult(verdict: Verdict, watched: Watched, options: ResultOptions): CaseResult {
   const { rule, standing, findings } = verdict
-  const outcome = outcomeOf(standing, options)
+  const outcome = toOutcome(standing, options)
   return {
     id: `observe/${rule.id}`,
     suite: 'observe',
-    name: titleOf(rule),
-    place: placeOf(rule),
+    name: caseTitle(rule),
+    place: toSourceLocation(rule),
     tags: [standing],
     matrix: {},
     attempt: 1,
     outcome,
-    reason: reasonOf(verdict),
+    reason: explainStanding(verdict),
     started_at_ms: options.started_at_ms,
     duration_ms: 0,
     steps:
@@ -153,24 +153,24 @@ function caseOf(verdict: Verdict, watched: Watched, options: ResultOptions): Cas
   }
 }
 
-function outcomeOf(standing: Standing, { is_strict }: ResultOptions): Outcome {
+function toOutcome(standing: Standing, { is_strict }: ResultOptions): Outcome {
   if (standing === 'not_seen') return 'not_applicable'
   return standing === 'error' || (standing === 'warning' && is_strict) ? 'failed' : 'passed'
 }
 
-function reasonOf({ standing, rule, findings, follows }: Verdict): string | null {
+function explainStanding({ standing, rule, findings, follows }: Verdict): string | null {
   if (follows !== null) return `follows from ${follows}`
   if (standing === 'not_seen') return `not seen: ${rule.needs}`
   return standing === 'warning' ? `warning: ${findings.map(({ message }) => message).join(' ')}` : null
 }
 
 /** Every rule about integrations has one: a test requires it. */
-function titleOf({ title = '' }: AnyRule): string {
+function caseTitle({ title = '' }: AnyRule): string {
   return title
 }
 
 /** There is no suite file: the id of the rule takes its place. */
-function placeOf({ id }: AnyRule): CaseResult['place'] {
+function toSourceLocation({ id }: AnyRule): CaseResult['place'] {
   return { file: `observe/${id}`, line: 0, column: 0 }
 }
 
@@ -188,27 +188,32 @@ function violationStep(
   const ids = requests.map(({ request_id }) => request_id).join(', ')
   const actual = ids === '' ? message : `${message} (${ids})`
   return {
-    ...stepOf(rule, message, outcome, { actual, hint: `${fix} ${rule.costs}` }),
+    ...toStepResult(rule, message, outcome, { actual, hint: `${fix} ${rule.costs}` }),
     reason: outcome === 'passed' ? `${fix} ${rule.costs}` : null,
     exchanges: requests.slice(0, maxExchanges).map((each) => sentExchange(each, options)),
     screenshots: screenshot === null ? [] : [screenshot],
   }
 }
 
-function holdingStep({ rule, looked_at, notes = [] }: Verdict): StepResult {
-  const basis = `judged by ${looked_at} of: ${rule.needs?.replace(/^an? /, '')}`
-  return stepOf(rule, titleOf(rule), 'passed', { actual: [basis, ...notes].join('; ') })
+function holdingStep({ rule, sample_size, notes = [] }: Verdict): StepResult {
+  const basis = `judged by ${sample_size} of: ${rule.needs?.replace(/^an? /, '')}`
+  return toStepResult(rule, caseTitle(rule), 'passed', { actual: [basis, ...notes].join('; ') })
 }
 
-function stepOf(rule: AnyRule, title: string, outcome: Outcome, check: Pick<Check, 'actual' | 'hint'>): StepResult {
+function toStepResult(
+  rule: AnyRule,
+  title: string,
+  outcome: Outcome,
+  check: Pick<Check, 'actual' | 'hint'>,
+): StepResult {
   return {
     title,
-    place: placeOf(rule),
+    place: toSourceLocation(rule),
     outcome,
     reason: null,
     duration_ms: 0,
     exchanges: [],
-    checks: [{ subject: rule.id, passed: outcome !== 'failed', expected: titleOf(rule), ...check }],
+    checks: [{ subject: rule.id, passed: outcome !== 'failed', expected: caseTitle(rule), ...check }],
     screenshots: [],
   }
 }
@@ -216,10 +221,10 @@ function stepOf(rule: AnyRule, title: string, outcome: Outcome, check: Pick<Chec
 /** Headers that every client sets itself. */
 const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'accept-encoding'])
 
-function sentExchange(exchange: Exchange, { target, curl }: ResultOptions): SentExchange {
+function sentExchange(exchange: RecordedExchange, { target, curl }: ResultOptions): SentExchange {
   const { method, path, status, duration_ms, request_headers, response_headers } = exchange
   const url = target.base_url + path
-  const request_body = textOf(exchange.request_body)
+  const request_body = bodyText(exchange.request_body)
   const sent = Object.entries(request_headers).filter(([name]) => !ownHeaders.has(name))
   const headers = Object.fromEntries(
     sent.map(([name, value]) => [name, value.replace(/^Bearer sk_(test|live)_redacted$/, 'Bearer $SVC_SECRET_KEY')]),
@@ -231,14 +236,14 @@ function sentExchange(exchange: Exchange, { target, curl }: ResultOptions): Sent
     request_body,
     status,
     response_headers: { ...response_headers },
-    response_body: textOf(exchange.response_body),
+    response_body: bodyText(exchange.response_body),
     error: status === 0 ? 'the connection was broken' : null,
     duration_ms,
     curl: curl({ method, url, headers, body: request_body }),
   }
 }
 
-function textOf(value: unknown): string | null {
+function bodyText(value: unknown): string | null {
   return value === null ? null : JSON.stringify(value)
 }
 
@@ -320,7 +325,7 @@ function verdictLines({ rule, findings, standing }: Verdict, { paint, width, sho
   const mark = standing === 'error' ? paint.red('✗ error  ') : paint.yellow('! warning')
   const named = (name: string, text: string) =>
     hangingLines(`    ${paint.cyan(name.padEnd(5))}  `, oneLine(text), width)
-  const listed = new Set<Exchange>()
+  const listed = new Set<RecordedExchange>()
   const findingLines = ({ message, fix = rule.fix, requests = [] }: Finding) => {
     // A request with two wrong fields is evidence of both, and is listed once.
     const fresh = requests.filter((exchange) => !listed.has(exchange))
@@ -334,14 +339,14 @@ function verdictLines({ rule, findings, standing }: Verdict, { paint, width, sho
     ]
   }
   return [
-    `${mark}  ${paint.bold(rule.id)}  ${paint.dim(titleOf(rule))}`,
+    `${mark}  ${paint.bold(rule.id)}  ${paint.dim(caseTitle(rule))}`,
     ...findings.flatMap(findingLines),
     ...named('costs', rule.costs ?? ''),
   ]
 }
 
 /** Returns a request with its time of day, UTC. */
-function requestLine({ request_id, at_ms, method, path, status }: Exchange, paint: Paint): string {
+function requestLine({ request_id, at_ms, method, path, status }: RecordedExchange, paint: Paint): string {
   const time = new Date(at_ms).toISOString().slice(11, 23)
   return `${paint.dim(time)}  ${method} ${oneLine(path)} → ${status || 'no response'}  ${paint.dim(request_id)}`
 }

@@ -8,7 +8,7 @@ import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
 import type { Machine, SandboxFacts } from './facts/machine.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { RendererSource, ServedFiles } from './facts/served-files.ts'
-import { type Exchange, groupBy, type Journal, routeOf, textAt, times } from './journal.ts'
+import { countPhrase, formatRoute, groupBy, type Journal, type RecordedExchange, textAt } from './journal.ts'
 
 /** The facts about an integration, and how complete its journal is. */
 export interface Observed extends Journal {
@@ -68,7 +68,7 @@ export type RuleBody<Kind extends keyof Facts> = Omit<Rule<Kind>, 'id' | 'facts'
 
 export interface Judgement {
   /** The number of requests, slots or the like that there were to judge by; 0: the rule could not be judged. */
-  looked_at: number
+  sample_size: number
   findings: readonly Finding[]
   /** Rates and the like: worth knowing, but not a violation. */
   notes?: readonly string[]
@@ -85,7 +85,7 @@ export interface Finding {
   /** Another severity than the rule's; `unknown`: it could not be checked. */
   severity?: Severity | 'unknown'
   /** The requests that show it, oldest first. */
-  requests?: readonly Exchange[]
+  requests?: readonly RecordedExchange[]
   /** The reason code of those requests, when the service refused them. */
   reason?: ReasonCode
   /** The message names no slot, field or origin, so the newest request is cited instead. */
@@ -104,60 +104,60 @@ export function ruleSet<Kind extends keyof Facts, Id extends string>(
 }
 
 /** Returns one finding about these requests, or none when there are none. */
-export function about(requests: readonly Exchange[], message: string, fix?: string): Finding[] {
+export function findingFor(requests: readonly RecordedExchange[], message: string, fix?: string): Finding[] {
   return requests.length === 0 ? [] : [{ message, requests, ...(fix === undefined ? {} : { fix }) }]
 }
 
 /** Returns one finding about each group of requests. */
-export function aboutEach(
-  groups: Iterable<readonly Exchange[]>,
-  message: (requests: readonly Exchange[], first: Exchange) => string,
+export function findingPerGroup(
+  groups: Iterable<readonly RecordedExchange[]>,
+  message: (requests: readonly RecordedExchange[], first: RecordedExchange) => string,
 ): Finding[] {
   return [...groups].map((requests) => ({ message: message(requests, requests[0]!), requests }))
 }
 
 /** A browser sends its last beacons, and a client polls again, within this time. */
-const patience_ms = 5_000
+const patienceMs = 5_000
 
 /**
  * Returns the time before which requests were made early enough for their consequences to be in the journal by now,
  * epoch milliseconds.
  */
 export function completeUntil({ is_ended, now_ms }: Observed): number {
-  return is_ended ? now_ms : now_ms - patience_ms
+  return is_ended ? now_ms : now_ms - patienceMs
 }
 
 /** Returns the judge of a rule that looks at some of the requests; `find` gets them, oldest first. */
-export function over(
-  isConcerned: (exchange: Exchange) => boolean,
-  find: (concerned: Exchange[], observed: Observed) => readonly Finding[],
+export function judgeMatching(
+  isConcerned: (exchange: RecordedExchange) => boolean,
+  find: (concerned: RecordedExchange[], observed: Observed) => readonly Finding[],
 ): RuleBody<'journal'>['judge'] {
   return (observed) => {
     const concerned = observed.exchanges.filter(isConcerned)
-    return { looked_at: concerned.length, findings: find(concerned, observed) }
+    return { sample_size: concerned.length, findings: find(concerned, observed) }
   }
 }
 
 /** Returns the judge of a rule about requests that the service refused for one of these reasons. */
-export function refusedFor(
+export function judgeRefused(
   reasons: readonly ReasonCode[],
-  isConcerned: (exchange: Exchange) => boolean = () => true,
+  isConcerned: (exchange: RecordedExchange) => boolean = () => true,
 ): RuleBody<'journal'>['judge'] {
-  return over(isConcerned, (concerned) => refusals(concerned, reasons))
+  return judgeMatching(isConcerned, (concerned) => findRefusals(concerned, reasons))
 }
 
 /** Returns one finding for each reason and route among the requests that were refused. */
-export function refusals(exchanges: readonly Exchange[], reasons: readonly ReasonCode[]): Finding[] {
+export function findRefusals(exchanges: readonly RecordedExchange[], reasons: readonly ReasonCode[]): Finding[] {
   const groups = groupBy(exchanges, (exchange) => {
     const { reason_code } = exchange
-    return reason_code !== null && reasons.includes(reason_code) ? `${reason_code} ${routeOf(exchange)}` : null
+    return reason_code !== null && reasons.includes(reason_code) ? `${reason_code} ${formatRoute(exchange)}` : null
   })
   return [...groups.values()].map((requests) => {
     const last = requests.at(-1)!
     const reason = last.reason_code as ReasonCode
     const message = textAt(last.response_body, 'message')
     return {
-      message: `${routeOf(last)} was refused ${times(requests.length)} with ${last.status} ${reason}${message === null ? '.' : `: ${message}`}`,
+      message: `${formatRoute(last)} was refused ${countPhrase(requests.length)} with ${last.status} ${reason}${message === null ? '.' : `: ${message}`}`,
       fix: textAt(last.response_body, 'hint') ?? reasonCodes[reason].hint,
       requests,
       reason,

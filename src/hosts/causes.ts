@@ -16,7 +16,7 @@ interface Cause {
 }
 
 /** What a condition showed. */
-export interface Row {
+export interface CauseRow {
   condition: string
   title: string
   shows: boolean
@@ -39,20 +39,20 @@ export interface Judging {
 }
 
 /** Judges the sighting of a condition. */
-export function judgeHost(condition: Condition, sighting: Sighting, judging: Judging): Row {
-  const { shows, counts } = outcomeOf(sighting)
+export function judgeHost(condition: Condition, sighting: Sighting, judging: Judging): CauseRow {
+  const { shows, counts } = describeOutcome(sighting)
   const cause = shows && counts ? null : findCause(condition, sighting, judging, shows)
   const { name, title, simulated } = condition
   const { why: why_not, missing } = cause ?? { why: null, missing: null }
   return { condition: name, title, shows, counts, why_not, missing, simulated, looked_at: lookedAt(sighting, judging) }
 }
 
-function outcomeOf(sighting: Sighting): Pick<Row, 'shows' | 'counts'> {
+function describeOutcome(sighting: Sighting): Pick<CauseRow, 'shows' | 'counts'> {
   const { placements, was_shown, was_labelled, refused_frames, failures } = sighting
   const counts = placements.some(countsView)
   const hasRenderer = sighting.looks.some(({ has_renderer }) => has_renderer)
   const isRendered =
-    eventsOf(sighting).some(({ type }) => type === 'rendered') ||
+    listEvents(sighting).some(({ type }) => type === 'rendered') ||
     placements.some(({ beacons }) => beacons.some(({ event, verdict }) => event === 'render' && verdict === 'accepted'))
   // A page with its own frame and without render.js: the frame was loaded, and nothing refused it.
   const isLoaded =
@@ -62,13 +62,13 @@ function outcomeOf(sighting: Sighting): Pick<Row, 'shows' | 'counts'> {
   return { shows: was_shown && (hasRenderer ? isRendered && was_labelled : isLoaded), counts }
 }
 
-function eventsOf({ looks }: Sighting): HostEvent[] {
+function listEvents({ looks }: Sighting): HostEvent[] {
   return looks.flatMap(({ events }) => events)
 }
 
 function lookedAt({ requests, looks, placements, url }: Sighting, { service }: Judging): string {
   const events = looks.flatMap((each) => each.events).length
-  const toService = requests.filter((each) => isOf(each.url, service)).length
+  const toService = requests.filter((each) => belongsTo(each.url, service)).length
   return `${requests.length} requests of ${url}, ${toService} of them to the service; ${events} events of render.js; ${placements.length} placements`
 }
 
@@ -81,7 +81,7 @@ type Finder = (look: {
 }) => Cause | null
 
 function findCause(condition: Condition, sighting: Sighting, judging: Judging, shows: boolean): Cause {
-  const look = { condition, sighting, judging, events: eventsOf(sighting), shows }
+  const look = { condition, sighting, judging, events: listEvents(sighting), shows }
   for (const find of finders) {
     const cause = find(look)
     if (cause !== null) return cause
@@ -181,7 +181,7 @@ function isAllowed(origin: string, allowed: readonly string[]): boolean {
 function blockedByPolicy({ sighting, judging, events }: Parameters<Finder>[0]): Cause | null {
   const { service } = judging
   const all = sighting.looks.flatMap(({ violations }) => violations)
-  const ofService = all.find(({ blocked }) => isOf(blocked, service))
+  const ofService = all.find(({ blocked }) => belongsTo(blocked, service))
   if (ofService !== undefined) {
     const directive = ofService.directive.replace(/-elem$/, '')
     return {
@@ -233,7 +233,7 @@ function blockedByIsolation({ sighting: { failures } }: Parameters<Finder>[0]): 
 
 function refusedByService({ sighting, judging }: Parameters<Finder>[0]): Cause | null {
   const { requests } = sighting
-  const refused = requests.find(({ url, status }) => isOf(url, judging.service) && status >= 400)
+  const refused = requests.find(({ url, status }) => belongsTo(url, judging.service) && status >= 400)
   if (refused === undefined) return null
   const { method, url, status, reason_code } = refused
   const path = URL.parse(url)?.pathname ?? url
@@ -350,7 +350,7 @@ function uncounted({ sighting: { placements, page, looks, was_shown } }: Paramet
   }
 }
 
-function isOf(url: string, service: string): boolean {
+function belongsTo(url: string, service: string): boolean {
   const port = URL.parse(service)?.port
   const found = URL.parse(url)
   if (found === null) return false

@@ -18,7 +18,7 @@ const manifest = {
   version: '1',
   content_scripts: [{ matches: ['<all_urls>'], js: ['stamp.js'], run_at: 'document_start', all_frames: true }],
 }
-const startsWithin_ms = 15_000
+const startsWithinMs = 15_000
 
 /** Returns a browser whose pages have the extension, or null when this one does not load it. */
 export async function openExtensionBrowser(executablePath: string): Promise<ExtensionBrowser | null> {
@@ -33,7 +33,7 @@ export async function openExtensionBrowser(executablePath: string): Promise<Exte
         ...options,
         executablePath,
         headless: true,
-        timeout: startsWithin_ms,
+        timeout: startsWithinMs,
         chromiumSandbox: process.getuid?.() !== 0,
         ignoreDefaultArgs: ['--disable-extensions'],
         args: [
@@ -54,7 +54,7 @@ export async function openExtensionBrowser(executablePath: string): Promise<Exte
 }
 
 /** How long the extension has to stamp the div of a page. */
-const stampsWithin_ms = 3_000
+const stampsWithinMs = 3_000
 
 /** A browser that loads no extensions opens all the same. */
 async function isLoaded(open: () => Promise<BrowserContext>): Promise<boolean> {
@@ -64,7 +64,7 @@ async function isLoaded(open: () => Promise<BrowserContext>): Promise<boolean> {
   try {
     const page = await context.newPage()
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
-    const stamped = page.locator('div[bis_skin_checked]').waitFor({ state: 'attached', timeout: stampsWithin_ms })
+    const stamped = page.locator('div[bis_skin_checked]').waitFor({ state: 'attached', timeout: stampsWithinMs })
     return await stamped.then(
       () => true,
       () => false,

@@ -89,13 +89,13 @@ export function openBlocker(list: string): Blocker {
     hideRules({ url, ids, classes }) {
       const { hostname } = new URL(url)
       const { styles } = engine.getCosmeticsFilters({ url, hostname, domain: hostname, ids, classes, hrefs: [] })
-      return { styles, rules: styles === '' ? [] : selectorsOf(styles) }
+      return { styles, rules: styles === '' ? [] : listSelectors(styles) }
     },
   }
 }
 
 /** The engine joins the selectors of all rules that apply. */
-function selectorsOf(styles: string): string[] {
+function listSelectors(styles: string): string[] {
   return styles
     .replaceAll(/\{[^}]*\}/g, ',')
     .split(/,\s*/)

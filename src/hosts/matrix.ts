@@ -1,11 +1,11 @@
 /** `svc qa hosts`: the page under each condition, several at a time. */
 import type { Browser } from 'playwright-core'
-import { type Judging, judgeHost, type Row } from './causes.ts'
+import { type CauseRow, type Judging, judgeHost } from './causes.ts'
 import { type Condition, conditions } from './conditions.ts'
 import type { ExtensionBrowser } from './extension.ts'
 import { type ObserveOptions, observeUnder } from './observe.ts'
 
-export type { Row } from './causes.ts'
+export type { CauseRow } from './causes.ts'
 export { conditions } from './conditions.ts'
 export { openExtensionBrowser } from './extension.ts'
 
@@ -19,12 +19,12 @@ interface MatrixOptions extends ObserveOptions, Judging {
 }
 
 /** Tries the page under the named conditions. Resolves with a row for each, in the order of `conditions`. */
-export async function tryHosts(names: readonly string[], options: MatrixOptions): Promise<Row[]> {
+export async function tryHosts(names: readonly string[], options: MatrixOptions): Promise<CauseRow[]> {
   const chosen = conditions.filter(({ name }) => names.includes(name))
   // The minute that passes in the sandbox would pass for the other pages too.
   const last = chosen.filter(({ isOffline }) => isOffline)
   const pending = chosen.filter(({ isOffline }) => !isOffline)
-  const rows = new Map<string, Row>()
+  const rows = new Map<string, CauseRow>()
   const tryNext = async () => {
     for (let next = pending.shift(); next !== undefined && !options.signal.aborted; next = pending.shift()) {
       rows.set(next.name, await tryOne(next, options))
@@ -35,7 +35,7 @@ export async function tryHosts(names: readonly string[], options: MatrixOptions)
   return chosen.flatMap(({ name }) => rows.get(name) ?? [])
 }
 
-async function tryOne(condition: Condition, options: MatrixOptions): Promise<Row> {
+async function tryOne(condition: Condition, options: MatrixOptions): Promise<CauseRow> {
   const { extension } = options
   if (condition.isExtension && extension !== null) {
     const { script: _script, ...real } = { ...condition, simulated: null }

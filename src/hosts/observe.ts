@@ -51,12 +51,12 @@ export interface ObserveOptions {
 }
 
 /** Time between two looks. */
-const interval_ms = 250
+const intervalMs = 250
 /** After an error or a no-fill, this much longer for what follows. */
-const afterEnd_ms = 1_200
+const afterEndMs = 1_200
 /** How long the browser is offline, and the minute that the sandbox makes of it. */
-const offline_ms = 4_000
-const offlineMinute_ms = 60_000
+const offlineMs = 4_000
+const offlineMinuteMs = 60_000
 
 /** Resolves with what was seen. Throws what `drive` throws. */
 export async function observeUnder(
@@ -160,9 +160,9 @@ function openWatch(condition: Condition, scene: Scene, { bases, client, for_ms, 
         }
         if (!isOver && events.some(({ type }) => ['error', 'blocked', 'no_fill'].includes(type))) {
           isOver = true
-          ends_at = Math.min(ends_at, performance.now() + afterEnd_ms)
+          ends_at = Math.min(ends_at, performance.now() + afterEndMs)
         }
-        await sleep(interval_ms, undefined, { signal }).catch(() => {})
+        await sleep(intervalMs, undefined, { signal }).catch(() => {})
       }
     } finally {
       await putBack?.()
@@ -210,9 +210,9 @@ export function countsView({ beacons, billing }: Detail): boolean {
 async function goOffline(page: Page, client: Client, signal: AbortSignal): Promise<() => Promise<void>> {
   const context = page.context()
   await context.setOffline(true)
-  await sleep(offline_ms, undefined, { signal }).catch(() => {})
+  await sleep(offlineMs, undefined, { signal }).catch(() => {})
   // The rest of the minute passes in the sandbox; another service has no clock to advance.
-  const by_ms = offlineMinute_ms - offline_ms
+  const by_ms = offlineMinuteMs - offlineMs
   const advanced = await client.clock.advance({ body: { by_ms } }).catch(() => null)
   await context.setOffline(false)
   return async () => {

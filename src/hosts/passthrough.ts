@@ -57,7 +57,7 @@ interface Passthrough {
 }
 
 /** A document that takes longer is not a page that waits for an ad. */
-const timeout_ms = 30_000
+const timeoutMs = 30_000
 /** Headers about one connection only. */
 const hopHeaders = ['connection', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'te', 'trailer', 'upgrade']
 
@@ -112,7 +112,7 @@ async function pass(
     method: request.method,
     headers: requestHeaders(request, options),
     agent: agentFor(url),
-    timeout: timeout_ms,
+    timeout: timeoutMs,
   })
   upstream.on('error', () => response.destroy())
   upstream.on('timeout', () => upstream.destroy())

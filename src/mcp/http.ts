@@ -26,7 +26,7 @@ export interface ServingSandbox {
 }
 
 /** The same as in svc doctor. */
-const journal_limit = 1_000
+const maxJournalEntries = 1_000
 const command_name = 'svc'
 
 /** The caller: a token of the control plane, or a program on this computer that needs none. */
@@ -38,7 +38,7 @@ interface Caller {
 /** Returns a function that responds to one request of an agent. Its tools act with the token of the caller. */
 export function createMcpEndpoint(sandbox: ServingSandbox): (request: Request, caller: Caller) => Promise<Response> {
   return async (request, caller) => {
-    const access = accessOf(sandbox, caller)
+    const access = openAccess(sandbox, caller)
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
     const server = await connectMcpServer(access, transport)
     request.signal.addEventListener('abort', () => void server.close(), { once: true })
@@ -50,7 +50,7 @@ export function createMcpEndpoint(sandbox: ServingSandbox): (request: Request, c
   }
 }
 
-function accessOf(sandbox: ServingSandbox, { token, mayWrite }: Caller): SandboxAccess {
+function openAccess(sandbox: ServingSandbox, { token, mayWrite }: Caller): SandboxAccess {
   const { url, keys, fetch, now, randomText } = sandbox
   const client = createClient({
     base_url: url,
@@ -80,7 +80,7 @@ function accessOf(sandbox: ServingSandbox, { token, mayWrite }: Caller): Sandbox
     async diagnose() {
       const info = await client.sandbox.info()
       const about = { client_id: keys.client_id, command_name }
-      const journal = await readJournal(client, info, { limit: journal_limit }, about)
+      const journal = await readJournal(client, info, { limit: maxJournalEntries }, about)
       // This runs in the sandbox itself, so its computer is this one.
       const now_ms = info.clock.now_ms - info.clock.offset_ms
       // Only the command line can check the machine: this may be a container.

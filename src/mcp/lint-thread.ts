@@ -20,8 +20,8 @@ export interface CheckedBeacons extends LintReport {
 }
 
 /** Far more than the largest text takes, which is a second. */
-const max_lint_ms = 20_000
-const max_heap_mb = 512
+const maxLintMs = 20_000
+const maxHeapMb = 512
 
 /** A path: the single binary finds its own files by path only. */
 const workerPath = join(import.meta.dirname, import.meta.url.endsWith('.ts') ? 'lint-worker.ts' : 'lint-worker.js')
@@ -30,7 +30,7 @@ const workerPath = join(import.meta.dirname, import.meta.url.endsWith('.ts') ? '
 let last: Promise<unknown> = Promise.resolve()
 
 /** Returns the report of a text of beacons. Rejects with CliError when it takes too long, and when `signal` is aborted. */
-export function lintOnThread(work: LintWork, signal: AbortSignal, limit_ms = max_lint_ms): Promise<CheckedBeacons> {
+export function lintOnThread(work: LintWork, signal: AbortSignal, limit_ms = maxLintMs): Promise<CheckedBeacons> {
   const report = last.then(() => run(work, AbortSignal.any([signal, AbortSignal.timeout(limit_ms)])))
   last = report.catch(() => {})
   return report
@@ -40,7 +40,7 @@ async function run(workerData: LintWork, signal: AbortSignal): Promise<CheckedBe
   const thread = new Worker(workerPath, {
     workerData,
     execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: max_heap_mb },
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
   })
   const stop = () => void thread.terminate()
   signal.addEventListener('abort', stop, { once: true })

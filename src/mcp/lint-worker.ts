@@ -4,14 +4,14 @@ import { lintBeacons } from '#diagnosis/lint.ts'
 import type { CheckedBeacons, LintWork } from './lint-thread.ts'
 
 /** More than fit into the result of a tool. The rest would be copied to the thread of the requests. */
-const max_findings = 500
+const maxFindings = 500
 
 const { text, times } = workerData as LintWork
 const { findings, ...report } = lintBeacons(text, times)
-const left_off = Math.max(0, findings.length - max_findings)
+const left_off = Math.max(0, findings.length - maxFindings)
 const checked: CheckedBeacons = {
   ...report,
-  findings: findings.slice(0, max_findings),
+  findings: findings.slice(0, maxFindings),
   ...(left_off === 0 ? {} : { left_off }),
 }
 parentPort!.postMessage(checked)

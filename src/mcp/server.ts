@@ -30,7 +30,7 @@ import { redactSecrets } from '#foundation/redaction.ts'
 import type { SandboxAccess } from './access.ts'
 import { completeTopic, listResources, readResource } from './resources.ts'
 import type { Tool } from './tool.ts'
-import { checkInput, problemsOf, tools } from './tools.ts'
+import { checkInput, describeIssues, tools } from './tools.ts'
 
 const instructions = `A local sandbox of the sponsored placement API: nothing here is real traffic or money.
 Start with read_docs or the resources svc://docs/. After the app under test has run: list_requests, list_beacons, doctor.
@@ -69,7 +69,7 @@ const requestSchemas = new Map<string, (typeof ClientRequestSchema.options)[numb
 /** Returns what is wrong with the params of a request, or null. */
 function paramsProblem(request: JSONRPCRequest): string | null {
   const issues = requestSchemas.get(request.method)?.safeParse(request).error?.issues ?? []
-  return issues.length === 0 ? null : `The params of ${request.method} are invalid. ${problemsOf(issues)}`
+  return issues.length === 0 ? null : `The params of ${request.method} are invalid. ${describeIssues(issues)}`
 }
 
 function createMcpServer(access: SandboxAccess): Server {
@@ -279,19 +279,19 @@ export function fencedText(text: string): string {
 }
 
 /** The maximum number of characters in a result: about 6,000 tokens. */
-export const mostCharacters = 24_000
+export const maxCharacters = 24_000
 /** The maximum number of characters in one of its strings. */
-const mostOfString = 4_000
+const maxStringCharacters = 4_000
 
 /** Returns a value as JSON of a limited size, without keys and tokens; `hint` says how to get less, or the rest. */
 export function resultText(value: unknown, hint: string): string {
   const plain: unknown = JSON.parse(JSON.stringify(value ?? null, adviceForAgents))
-  const whole = redactButFrames(JSON.stringify(shortenStrings(plain, mostOfString), null, 1))
-  if (whole.length <= mostCharacters) return whole
+  const whole = redactButFrames(JSON.stringify(shortenStrings(plain, maxStringCharacters), null, 1))
+  if (whole.length <= maxCharacters) return whole
   for (let most = 64; most >= 1; most = Math.floor(most / 2)) {
     const shortened = { truncated: hint, result: shortenLists(shortenStrings(plain, most * 30), most) }
     const text = redactButFrames(JSON.stringify(shortened, null, 1))
-    if (text.length <= mostCharacters) return text
+    if (text.length <= maxCharacters) return text
   }
   return limitedText(whole, hint)
 }
@@ -314,9 +314,9 @@ function redactButFrames(json: string): string {
  * keys.
  */
 function limitedText(text: string, hint: string): string {
-  if (text.length <= mostCharacters) return text
+  if (text.length <= maxCharacters) return text
   const note = `\n\n[Cut: this text has ${text.length} characters. ${hint}]`
-  return `${text.slice(0, mostCharacters - note.length)}${note}`
+  return `${text.slice(0, maxCharacters - note.length)}${note}`
 }
 
 /** Returns what failed and what to do about it, as commands report it. */
@@ -336,7 +336,7 @@ function adviceForAgents(field: string, value: unknown): unknown {
 }
 
 /** Tools without required input, by the command that does the same. */
-const toolOf = new Map(
+const toolsByCommand = new Map(
   tools.filter(({ input }) => input.safeParse({}).success).map(({ command, name }) => [command, name]),
 )
 /**
@@ -344,14 +344,14 @@ const toolOf = new Map(
  * line.
  */
 const named = new RegExp(
-  `\\b(?:(?:npx|yarn|bunx) svc-sandbox|svc) (?:docs ([a-z-]+)|(${[...toolOf.keys()].join('|')})(?: -o json)?)(?! --?[a-z])\\b`,
+  `\\b(?:(?:npx|yarn|bunx) svc-sandbox|svc) (?:docs ([a-z-]+)|(${[...toolsByCommand.keys()].join('|')})(?: -o json)?)(?! --?[a-z])\\b`,
   'g',
 )
 
 /** Returns advice with each command replaced by its tool, if there is one: "See svc contract show" is for a shell. */
 export function namingTools(advice: string): string {
   return advice.replace(named, (_command, topic: string | undefined, command: string) =>
-    topic === undefined ? `${toolOf.get(command)}` : `read_docs with topic ${topic}`,
+    topic === undefined ? `${toolsByCommand.get(command)}` : `read_docs with topic ${topic}`,
   )
 }
 

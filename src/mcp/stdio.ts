@@ -2,13 +2,13 @@
 import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ErrorCode, isJSONRPCRequest, type JSONRPCMessage, type RequestId } from '@modelcontextprotocol/sdk/types.js'
-import type { Host } from '#cli/run/host.ts'
+import type { System } from '#cli/run/host.ts'
 import type { SandboxAccess } from './access.ts'
 import { connectMcpServer } from './server.ts'
 
 /** Serves one agent. Resolves when stdin has ended and each request has its response, or when `signal` is aborted. */
 export async function serveStdio(
-  { stdin, stdout, closeInput }: Pick<Host, 'stdin' | 'stdout' | 'closeInput'>,
+  { stdin, stdout, closeInput }: Pick<System, 'stdin' | 'stdout' | 'closeInput'>,
   access: SandboxAccess,
   signal: AbortSignal,
 ): Promise<void> {
@@ -26,7 +26,7 @@ export async function serveStdio(
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   try {
-    for await (const message of messagesOf(stdin, (error) => stdout.write(refusalOf(error)))) {
+    for await (const message of readMessages(stdin, (error) => stdout.write(renderRefusal(error)))) {
       open.note(message)
       transport.onmessage?.(message)
     }
@@ -64,7 +64,7 @@ class OpenRequests {
 }
 
 /** Yields the messages of a stream. A line that is not a message is refused and skipped. */
-async function* messagesOf(
+async function* readMessages(
   stdin: AsyncIterable<Uint8Array>,
   refuse: (error: unknown) => void,
 ): AsyncGenerator<JSONRPCMessage, void, undefined> {
@@ -89,7 +89,7 @@ async function* messagesOf(
 }
 
 /** Returns the response to a line that is not a message, which has no id that the agent would know. */
-function refusalOf(error: unknown): string {
+function renderRefusal(error: unknown): string {
   const [code, message] =
     error instanceof SyntaxError
       ? [ErrorCode.ParseError, 'The line is not JSON.']

@@ -13,9 +13,9 @@ import { contract, type EndpointId } from '#contract/index.ts'
 import { contractListing, type ListedField } from '#contract/listing.ts'
 import { BeaconRequest } from '#contract/resources/beacons.ts'
 import { PlacementRequest } from '#contract/resources/placements.ts'
-import { summaryOf } from '#diagnosis/doctor.ts'
+import { summarize } from '#diagnosis/doctor.ts'
 import { beaconFormats } from '#diagnosis/lint.ts'
-import { type CaseResult, QaError, totalsOf } from '#qa/result.ts'
+import { type CaseResult, countTotals, QaError } from '#qa/result.ts'
 import { expand, needsBrowser } from '#qa/run/plan.ts'
 import { builtinNames, loadSuites } from '#qa/suite/builtin.ts'
 import type { SandboxAccess } from './access.ts'
@@ -99,7 +99,7 @@ function endpointTool(name: string, id: EndpointId, effect: Effect, more: string
   const isList = 'limit' in shape
   return {
     name,
-    command: commandOf(id),
+    command: endpointCommandName(id),
     title: summary,
     description: [description, more].filter((part) => part !== '').join(' '),
     effect,
@@ -135,7 +135,7 @@ function ofNewest(tool: Tool): Tool {
 }
 
 /** Returns the command of an endpoint. */
-function commandOf(id: EndpointId): string {
+function endpointCommandName(id: EndpointId): string {
   if (id === 'consent.list') return 'consent show'
   const [noun = '', verb] = id.split('.')
   return `${belowSandbox.includes(noun) ? 'sandbox ' : ''}${noun} ${verb}`
@@ -207,8 +207,8 @@ function ownTools() {
         if (endpoint === undefined) return endpoints.map(({ fields: _, ...rest }) => rest)
         const { fields, ...facts } = endpoints.find(({ id }) => id === endpoint)!
         const wanted = fields.filter((field) => where === undefined || field.where === where)
-        const partOf = ({ where, variant }: ListedField) => (variant === null ? where : `${where} of ${variant}`)
-        const parts = [...Map.groupBy(wanted, partOf)]
+        const partName = ({ where, variant }: ListedField) => (variant === null ? where : `${where} of ${variant}`)
+        const parts = [...Map.groupBy(wanted, partName)]
         return { ...facts, fields: Object.fromEntries(parts.map(([part, own]) => [part, own.map(describeListed)])) }
       },
     },
@@ -277,7 +277,7 @@ function ownTools() {
       async call(access, { all }) {
         const findings = await access.diagnose()
         const shown = all === true ? findings : findings.filter(({ level }) => level !== 'ok' && level !== 'not_seen')
-        return { summary: summaryOf(findings), findings: shown }
+        return { summary: summarize(findings), findings: shown }
       },
     },
     lint_beacons: {
@@ -322,7 +322,7 @@ function describeListed({ path, type, required, provenance, decision, limits, va
 }
 
 const workers = 2
-const step_timeout_ms = 10_000
+const stepTimeoutMs = 10_000
 
 interface SuiteChoice {
   suites: readonly string[]
@@ -367,7 +367,7 @@ async function runSuites(access: SandboxAccess, { suites, grep = '', signal }: S
         svc_version: version,
         interrupt: signal,
         bail: null,
-        step_timeout_ms,
+        step_timeout_ms: stepTimeoutMs,
         update_snapshots: false,
       })
       const failed = result.cases.filter(({ outcome }) => outcome === 'failed')
@@ -379,7 +379,7 @@ async function runSuites(access: SandboxAccess, { suites, grep = '', signal }: S
         )
       }
       const needing_browser = all.filter(needsBrowser).length
-      return { totals: totalsOf(result.cases), needing_browser, failed: failed.map(describeFailed) }
+      return { totals: countTotals(result.cases), needing_browser, failed: failed.map(describeFailed) }
     } finally {
       await target.close()
     }
@@ -413,12 +413,12 @@ export function checkInput({ name, input }: Tool, given: unknown): Record<string
   throw new CliError(
     'usage',
     'input_invalid',
-    `The input of ${name} is invalid. ${problemsOf(read.error.issues)}`,
+    `The input of ${name} is invalid. ${describeIssues(read.error.issues)}`,
     'Correct these fields: the input schema of the tool has them all.',
   )
 }
 
 /** Returns each invalid field, and what it must be. */
-export function problemsOf(issues: Parameters<typeof explainIssues>[0]): string {
+export function describeIssues(issues: Parameters<typeof explainIssues>[0]): string {
   return explainIssues(issues).fields.map(describeField).join('; ')
 }

@@ -26,7 +26,7 @@ export class NotSupported extends Error {
 }
 
 /** A place in a suite file, counted from 1. */
-export interface Place {
+export interface SourceLocation {
   /** As given on the command line, or `builtin:<name>` for the built-in suites. */
   file: string
   /** 0 for a whole file, and for findings of `qa observe`, which have none. */
@@ -64,13 +64,13 @@ export interface Check {
   actual: Json
   /** For a failure, when the two values do not explain it: what it means, or what to do. */
   hint?: string
-  place?: Place
+  place?: SourceLocation
   /** For a comparison with the contract: everything that differs, including what does not fail the check. */
   differences?: readonly Difference[]
 }
 
 /** One request and its response. Credentials and tokens are redacted in every field; bodies are cut at 64 kB. */
-export interface Exchange {
+export interface CaseExchange {
   method: string
   url: string
   request_headers: Record<string, string>
@@ -108,12 +108,12 @@ export interface StepResponse {
 export interface StepResult {
   /** `placement`, `beacon visible`, or the step's own name. */
   title: string
-  place: Place
+  place: SourceLocation
   outcome: Outcome
   /** Why it failed without a failed check (no response, a timeout, a missing variable), or why it did not run. */
   reason: string | null
   duration_ms: number
-  exchanges: Exchange[]
+  exchanges: CaseExchange[]
   checks: Check[]
   screenshots: Screenshot[]
 }
@@ -123,7 +123,7 @@ export interface CaseResult {
   id: string
   suite: string
   name: string
-  place: Place
+  place: SourceLocation
   tags: readonly string[]
   /** The values that its matrix gave it: `{ format: 'clip' }`. */
   matrix: Readonly<Record<string, Json>>
@@ -172,7 +172,7 @@ export interface Totals {
 }
 
 /** Returns the totals of a run. A step that failed without a failed check counts as one failed check. */
-export function totalsOf(cases: readonly CaseResult[]): Totals {
+export function countTotals(cases: readonly CaseResult[]): Totals {
   const totals: Totals = {
     cases: cases.length,
     passed: 0,

@@ -27,7 +27,7 @@ import { entryOf } from '#foundation/table-entry.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
 
 /** The directory and name of a project. */
-export interface ProjectPlace {
+export interface ProjectLocation {
   /** Absolute. */
   directory: string
   /** As you would type it in the current directory; `.` for that directory itself. */
@@ -37,12 +37,12 @@ export interface ProjectPlace {
 }
 
 /** npm's limit. */
-const longestName = 214
+const maxNameLength = 214
 const reservedOnWindows = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i
 const forbiddenOnWindows = /[<>:"|?*\u0000-\u001f]|[. ]$/
 
 /** Returns the place for DIR. Throws ScaffoldError `directory_outside` or `name_invalid`. */
-export function placeOf(dir: string, cwd: string, fallback_name: string): ProjectPlace {
+export function locateProject(dir: string, cwd: string, fallback_name: string): ProjectLocation {
   const directory = resolve(cwd, dir)
   const shown = relative(cwd, directory)
   if (shown === '..' || shown.startsWith(`..${sep}`) || isAbsolute(shown)) {
@@ -58,13 +58,13 @@ export function placeOf(dir: string, cwd: string, fallback_name: string): Projec
     if (problem !== null) throw invalid(part, problem, fallback_name)
   }
   const name = basename(directory)
-  const problem = problemOfName(name)
+  const problem = findNameProblem(name)
   if (problem !== null) throw invalid(name, problem, fallback_name)
   return { directory, shown, name }
 }
 
 /** Returns why a project cannot have this name, in npm's words, or null. */
-export function problemOfName(name: string): string | null {
+export function findNameProblem(name: string): string | null {
   const { errors = [], warnings = [] } = validatePackageName(name)
   if (name === 'svc-sandbox') return 'a project cannot depend on a package with its own name'
   // npm only warns about problems that it still accepts in names of old packages.
@@ -94,8 +94,8 @@ function slug(text: string): string | null {
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '-')
     .replace(/^[._-]+|[._-]+$/g, '')
-    .slice(0, longestName)
-  return problemOfName(name) === null && problemOfFile(name) === null ? name : null
+    .slice(0, maxNameLength)
+  return findNameProblem(name) === null && problemOfFile(name) === null ? name : null
 }
 
 interface ProjectFile {
@@ -136,7 +136,7 @@ const leftovers = new Set([
 export function planProject(template: Template, name: string, root: string = packageRoot): Project {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
   const path = `vendor/${manifest.name}-${manifest.version}.tgz`
-  const copied = [...sourcesOf(template)].map(([file, source]): ProjectFile => {
+  const copied = [...listSources(template)].map(([file, source]): ProjectFile => {
     return {
       path: destination(file),
       mode: statSync(source).mode & 0o111 ? 0o755 : 0o644,
@@ -159,7 +159,7 @@ function sharedFolder({ directory }: Template): string {
 }
 
 /** Returns the files of a template and of the layers that it takes: their sources by their paths in the project. */
-function sourcesOf(template: Template): Map<string, string> {
+function listSources(template: Template): Map<string, string> {
   const shared = sharedFolder(template)
   const layers = JSON.parse(readFileSync(join(shared, 'layers.json'), 'utf8')) as Record<string, Record<string, string>>
   const sources = new Map<string, string>()
@@ -313,7 +313,7 @@ const block = 512
 /** Files that npm packs although the manifest does not list them. */
 const always = ['README.md', 'LICENSE']
 /** 1985-10-26T08:15:00Z in seconds, which npm gives every file of a package so that archives can be compared. */
-const modified_s = 499_162_500
+const modifiedSeconds = 499_162_500
 
 /**
  * Returns the archive of the package in `root`, like `npm pack`: the files that its manifest names (`files`), under
@@ -321,14 +321,14 @@ const modified_s = 499_162_500
  * same bytes. Hidden files, except the templates' .env.example, and `node_modules` are left out.
  */
 async function packPackage(root: string, files: readonly string[]): Promise<Uint8Array> {
-  const parts = filesOf(root, files).flatMap((path) => {
+  const parts = listFiles(root, files).flatMap((path) => {
     const content = readFileSync(join(root, path))
     return [header(`package/${path}`, content.length, path.startsWith('bin/') ? 0o755 : 0o644), padded(content)]
   })
   return promisify(gzip)(Buffer.concat([...parts, Buffer.alloc(2 * block)]))
 }
 
-function filesOf(root: string, files: readonly string[]): string[] {
+function listFiles(root: string, files: readonly string[]): string[] {
   const left_out = files.filter((path) => path.startsWith('!')).map((path) => path.slice(1))
   const inside = [...files, ...always].flatMap((path) => filesAt(root, path))
   return ['package.json', ...inside.filter((path) => !left_out.some((out) => path.startsWith(`${out}/`))).toSorted()]
@@ -357,7 +357,7 @@ function header(path: string, size: number, mode: number): Buffer {
   bytes.write(octal(0, 8), 108)
   bytes.write(octal(0, 8), 116)
   bytes.write(octal(size, 12), 124)
-  bytes.write(octal(modified_s, 12), 136)
+  bytes.write(octal(modifiedSeconds, 12), 136)
   bytes.write('        ', 148)
   bytes.write('0', 156)
   bytes.write('ustar\u000000', 257)

@@ -6,14 +6,14 @@ import { Box, type RenderOptions, render, Text, useApp, useInput, usePaste, useW
 import { useSyncExternalStore } from 'react'
 import { oneLine, type Style, streamText } from '#cli/output/terminal.ts'
 import { cutText, formatValue } from '#cli/output/text.ts'
-import { actionOf, type Effect, type Key, keyHelp, keysOf, pasteActionOf } from './keys.ts'
+import { type Effect, type Key, keyAction, keyHelp, pasteAction, splitKeys } from './keys.ts'
 import {
-  capacity,
-  cursorOf,
   filterFields,
+  findCursor,
   framesPerSecond,
   lastMinute,
-  minute_s,
+  maxItems,
+  minuteSeconds,
   rate,
   type TailAction,
   type TailState,
@@ -59,20 +59,20 @@ function TailScreen({ store, base_url, style, onAction, onInterrupt, onSuspend }
   const { columns, rows } = useWindowSize()
   const size = { columns: columns - 1, rows: rows - 1 }
   const press = (key: Key) => {
-    const action = actionOf(store.state(), key, pageOf(store.state(), size))
+    const action = keyAction(store.state(), key, countListRows(store.state(), size))
     if (action !== null) onAction(action)
   }
   useInput((text, key) => {
     if (key.ctrl && text === 'c') onInterrupt()
     else if (key.ctrl && text === 'z') void suspendTerminal(async () => onSuspend())
-    else for (const pressed of keysOf(text, key)) press(pressed)
+    else for (const pressed of splitKeys(text, key)) press(pressed)
   })
-  usePaste((text) => onAction(pasteActionOf(store.state(), text)))
+  usePaste((text) => onAction(pasteAction(store.state(), text)))
   const { head, body, foot } = screenLines(state, base_url(), size, style)
   return (
     <Box flexDirection="column" width={size.columns} height={size.rows}>
       <Lines lines={head} height={head.length} />
-      <Lines lines={body} height={pageOf(state, size)} />
+      <Lines lines={body} height={countListRows(state, size)} />
       <Text wrap="truncate">{terminalText(foot)}</Text>
     </Box>
   )
@@ -112,14 +112,14 @@ interface ScreenLines {
  */
 const headRows = { list: 8, low: 2, other: 2 }
 /** Below this a list with counts would have fewer than four lines. */
-const leastRows = headRows.list + 5
+const minRows = headRows.list + 5
 const footRows = 1
 /** The title, a blank line and the columns; and a line for each field. */
 const filterRows = 3
 
 /** Returns the number of rows between head and foot. */
-function pageOf({ screen }: TailState, { rows }: ScreenSize): number {
-  const head = !isList(screen) ? headRows.other : rows < leastRows ? headRows.low : headRows.list
+function countListRows({ screen }: TailState, { rows }: ScreenSize): number {
+  const head = !isList(screen) ? headRows.other : rows < minRows ? headRows.low : headRows.list
   return Math.max(1, rows - head - footRows)
 }
 
@@ -130,9 +130,9 @@ function isList({ name }: TailState['screen']): boolean {
 export function screenLines(state: TailState, base_url: string, size: ScreenSize, style: Style): ScreenLines {
   const { columns, rows } = size
   const title = titleLine(state, base_url, style)
-  const above = rows < leastRows ? [] : [...countLines(state, columns, style), '']
+  const above = rows < minRows ? [] : [...countLines(state, columns, style), '']
   return {
-    head: isList(state.screen) ? [title, ...above, state.source.head(columns, style)] : [title, ''],
+    head: isList(state.screen) ? [title, ...above, state.source.renderHead(columns, style)] : [title, ''],
     body: bodyLines(state, size, style),
     foot: footLine(state, size, style),
   }
@@ -140,7 +140,7 @@ export function screenLines(state: TailState, base_url: string, size: ScreenSize
 
 function bodyLines(state: TailState, size: ScreenSize, style: Style): string[] {
   const { screen } = state
-  const page = pageOf(state, size)
+  const page = countListRows(state, size)
   switch (screen.name) {
     case 'help':
       return keyHelp(state.source).map(([keys, meaning]) => `  ${style.cyan(keys.padEnd(14))}  ${meaning}`)
@@ -148,12 +148,12 @@ function bodyLines(state: TailState, size: ScreenSize, style: Style): string[] {
       return [
         ...filterLines(state, style),
         '',
-        state.source.head(size.columns, style),
+        state.source.renderHead(size.columns, style),
         ...listLines(state, size.columns, page - filterRows - filterFields(state.source).length, style),
       ]
     case 'details': {
-      const lines = detailsOf(state.source, screen, size, style)
-      const top = topOf(screen.scroll, lines.length, page)
+      const lines = renderDetails(state.source, screen, size, style)
+      const top = firstLine(screen.scroll, lines.length, page)
       return lines.slice(top, top + page)
     }
     default:
@@ -162,12 +162,12 @@ function bodyLines(state: TailState, size: ScreenSize, style: Style): string[] {
 }
 
 /** Returns the lines of the details in the current width of the screen: `style` has the width at the start. */
-function detailsOf(source: TailSource, details: Details, { columns }: ScreenSize, style: Style): string[] {
+function renderDetails(source: TailSource, details: Details, { columns }: ScreenSize, style: Style): string[] {
   return source.details(details, { ...style, columns })
 }
 
 /** Returns the first line that is shown: scrolling ends when the last one is visible. */
-function topOf(scroll: number, lines: number, page: number): number {
+function firstLine(scroll: number, lines: number, page: number): number {
   return Math.min(scroll, Math.max(0, lines - page))
 }
 
@@ -175,9 +175,9 @@ function topOf(scroll: number, lines: number, page: number): number {
 function visibleLines(state: TailState, size: ScreenSize, style: Style): string | null {
   const { screen } = state
   if (screen.name !== 'details') return null
-  const { length } = detailsOf(state.source, screen, size, style)
-  const page = pageOf(state, size)
-  const top = topOf(screen.scroll, length, page)
+  const { length } = renderDetails(state.source, screen, size, style)
+  const page = countListRows(state, size)
+  const top = firstLine(screen.scroll, length, page)
   return length <= page ? null : `${top + 1} to ${top + page} of ${length} lines`
 }
 
@@ -191,11 +191,13 @@ function listLines(state: TailState, columns: number, page: number, style: Style
         : `None of ${items.length} ${source.noun}s passes the filter.`
     return [style.dim(`  ${text}`)]
   }
-  const cursor = cursorOf(state)
+  const cursor = findCursor(state)
   const top = Math.max(0, Math.min(cursor - Math.floor(page / 2), shown.length - page))
   return shown
     .slice(top, top + page)
-    .map((item, index) => source.line(item, columns, style, state.selected_seq !== null && top + index === cursor))
+    .map((item, index) =>
+      source.renderLine(item, columns, style, state.selected_seq !== null && top + index === cursor),
+    )
 }
 
 function filterLines({ filter, screen, source }: TailState, style: Style): string[] {
@@ -217,7 +219,7 @@ function footLine(state: TailState, size: ScreenSize, style: Style): string {
   if (notice !== null) return style.yellow(cutText(formatValue(notice), columns))
   const search = filter.search === '' ? null : `/${filter.search}`
   const active = [...Object.values(filter.fields), search].filter((part) => part !== null)
-  const position = state.selected_seq === null ? 'following' : `${cursorOf(state) + 1} of ${state.shown.length}`
+  const position = state.selected_seq === null ? 'following' : `${findCursor(state) + 1} of ${state.shown.length}`
   const parts = [
     screen.name === 'list' ? position : visibleLines(state, size, style),
     active.length === 0 ? null : `only ${active.join(', ')}`,
@@ -249,7 +251,7 @@ const connections = {
 function titleLine(state: TailState, base_url: string, style: Style): string {
   const { status } = state.connection
   const { color, text } = connections[state.is_loading && status === 'live' ? 'loading' : status]
-  const kept = state.counts.total > capacity ? style.dim(`  newest ${amount(capacity)} kept`) : ''
+  const kept = state.counts.total > maxItems ? style.dim(`  newest ${amount(maxItems)} kept`) : ''
   const title = `${style.bold(`${state.source.noun}s`)} ${style.dim(base_url)}  ${style[color](text)}${kept}`
   return state.held === null ? title : `${title}  ${style.yellow(`paused, ${amount(state.held.length)} held`)}`
 }
@@ -258,7 +260,7 @@ function titleLine(state: TailState, base_url: string, style: Style): string {
 function countLines(state: TailState, columns: number, style: Style): string[] {
   const { counts, now_ms, source } = state
   const seconds = lastMinute(counts, now_ms)
-  const shown = seconds.slice(-Math.max(0, Math.min(minute_s, columns - sparklineLabel.length - 8)))
+  const shown = seconds.slice(-Math.max(0, Math.min(minuteSeconds, columns - sparklineLabel.length - 8)))
   const peak = Math.max(...seconds)
   const totals = [
     `${amount(counts.total)} ${source.noun}${counts.total === 1 ? '' : 's'}`,

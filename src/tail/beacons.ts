@@ -215,29 +215,29 @@ export const beaconSource: TailSource<TailBeacon> = {
   has_slot: true,
   groups: BeaconEvent.options,
   tallies: ['duplicate', 'rejected', 'would bill'],
-  groupOf: ({ event }) => event,
-  talliesOf: ({ verdict, would_bill }) => (would_bill ? [verdict, 'would bill'] : [verdict]),
-  valueOf({ event, format, verdict, session_id }, field) {
+  findGroup: ({ event }) => event,
+  listTallies: ({ verdict, would_bill }) => (would_bill ? [verdict, 'would bill'] : [verdict]),
+  readValue({ event, format, verdict, session_id }, field) {
     const values: Readonly<Record<string, string | null>> = { event, format, verdict, session: session_id }
     return values[field] ?? null
   },
-  searched({ beacon_id, slot_id, session_id, client_id, event, format, verdict, reason_code, metric }) {
+  listSearched({ beacon_id, slot_id, session_id, client_id, event, format, verdict, reason_code, metric }) {
     return [beacon_id, slot_id, session_id, client_id, event, format, verdict, reason_code, metric]
   },
-  head: columnHead,
-  line: beaconLine,
+  renderHead: columnHead,
+  renderLine: beaconLine,
   details: detailLines,
-  idOf: ({ beacon_id }) => beacon_id,
-  pageOf: ({ slot_id }) => slot_id,
-  requestOf,
-  outcomeOf({ response_body }) {
+  readId: ({ beacon_id }) => beacon_id,
+  readPageId: ({ slot_id }) => slot_id,
+  findRequestId: findRequestId,
+  describeOutcome({ response_body }) {
     const { data } = BeaconResult.safeParse(parseJson(response_body ?? ''))
     return data?.duplicate === true ? 'duplicate, it was received before' : `accepted, ${data?.reason_code}`
   },
 }
 
 /** Finds the request that was received at the same time, with the identifier of the beacon where that is known. */
-async function requestOf(beacon: TailBeacon, client: Client, signal: AbortSignal): Promise<string | null> {
+async function findRequestId(beacon: TailBeacon, client: Client, signal: AbortSignal): Promise<string | null> {
   const { received_at_ms, beacon_id, slot_id, reason_code, verdict } = beacon
   const isUnread = verdict === 'rejected' && beacon_id === null
   const match = {

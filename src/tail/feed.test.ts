@@ -73,12 +73,12 @@ async function messagesOver(
   })
   for await (const message of feed) {
     if (message.kind === 'lost' && connections.length === 0) break
-    names.push(nameOf(message))
+    names.push(describeMessage(message))
   }
   return names
 }
 
-function nameOf(message: FeedMessage): string | number {
+function describeMessage(message: FeedMessage): string | number {
   if (message.kind === 'item') return message.item.seq
   if (message.kind !== 'connected' || !message.is_again) return message.kind
   return message.is_new_history ? 'connected again, afresh' : 'connected again'

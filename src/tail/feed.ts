@@ -4,7 +4,7 @@
  * from its beginning.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Session } from '#cli/run/command.ts'
+import type { CommandContext } from '#cli/run/command.ts'
 import { sessionClient } from '#cli/run/session.ts'
 import { runningSandboxes, stateDirectory } from '#cli/settings/state-directory.ts'
 import type { Client } from '#client/client.ts'
@@ -122,8 +122,8 @@ function toMessage(event: SandboxEvent, earlier_seq: number, is_live: boolean): 
   return item.success ? { kind: 'item', item: { ...item.data, seq: earlier_seq + event.seq }, is_live } : null
 }
 
-const firstPause_ms = 250
-const longestPause_ms = 2_000
+const firstPauseMs = 250
+const maxPauseMs = 2_000
 
 interface Connection {
   client: Client
@@ -144,7 +144,7 @@ export async function* follow<Item>(
   open: (connection: Connection) => Promise<AsyncIterable<Item>>,
 ): AsyncGenerator<Interruption | Item, never> {
   let before = null as SandboxInfo | null
-  let pause_ms = firstPause_ms
+  let pause_ms = firstPauseMs
   for (;;) {
     try {
       const client = await connect()
@@ -154,7 +154,7 @@ export async function* follow<Item>(
       const items = await open({ client, info, is_again, is_new_history })
       yield { kind: 'connected', info, is_again, is_new_history }
       before = info
-      pause_ms = firstPause_ms
+      pause_ms = firstPauseMs
       yield* items
       signal.throwIfAborted()
       yield { kind: 'lost', reason: 'the sandbox closed the connection' }
@@ -162,12 +162,12 @@ export async function* follow<Item>(
       signal.throwIfAborted()
       // Another connection does not fix a response that cannot be processed.
       if (before === null || error instanceof TypeError || error instanceof RangeError) throw error
-      if (pause_ms === firstPause_ms || !(error instanceof UnreachableError)) {
+      if (pause_ms === firstPauseMs || !(error instanceof UnreachableError)) {
         yield { kind: 'lost', reason: error instanceof Error ? error.message : String(error) }
       }
     }
     await wait(pause_ms, undefined, { signal }).catch(() => signal.throwIfAborted())
-    pause_ms = Math.min(pause_ms * 2, longestPause_ms)
+    pause_ms = Math.min(pause_ms * 2, maxPauseMs)
   }
 }
 
@@ -179,7 +179,7 @@ function isOther(before: SandboxInfo, now: SandboxInfo): boolean {
 /**
  * Returns the client of the service; for the running sandbox the current one, because a restart may change its address.
  */
-export async function connect({ host, settings, client }: Session): Promise<Client> {
+export async function connect({ host, settings, client }: CommandContext): Promise<Client> {
   if (settings.source.base_url !== 'sandbox') return client()
   const running = await runningSandboxes(stateDirectory(host), host)
   const sandbox = running.find(({ url }) => url === settings.base_url) ?? running[0]
@@ -188,9 +188,9 @@ export async function connect({ host, settings, client }: Session): Promise<Clie
 }
 
 /** Returns an interruption in words; null for the first connection. */
-export function noteOf(message: Exclude<Interruption, { kind: 'connected' }>): string
-export function noteOf(message: Interruption): string | null
-export function noteOf(message: Interruption): string | null {
+export function describeInterruption(message: Exclude<Interruption, { kind: 'connected' }>): string
+export function describeInterruption(message: Interruption): string | null
+export function describeInterruption(message: Interruption): string | null {
   switch (message.kind) {
     case 'connected':
       if (!message.is_again) return null

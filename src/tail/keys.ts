@@ -3,7 +3,7 @@
 import type { Key as InkKey } from 'ink'
 import { withoutControls } from '#cli/output/terminal.ts'
 import { entryOf } from '#foundation/table-entry.ts'
-import { capacity, filterFields, type TailAction, type TailState } from './model.ts'
+import { filterFields, maxItems, type TailAction, type TailState } from './model.ts'
 import type { TailSource } from './source.ts'
 
 const inkNames = {
@@ -54,7 +54,7 @@ export const keyHelp = ({ noun, has_slot, choices }: TailSource): KeyHelp => [
 ]
 
 /** Returns what a key does in a state, or null. `page` is the number of rows of the list. */
-export function actionOf(state: TailState, { text, name }: Key, page: number): KeyAction | null {
+export function keyAction(state: TailState, { text, name }: Key, page: number): KeyAction | null {
   const { screen } = state
   if (screen.name === 'search') return searchAction(state, text, name)
   if (screen.name === 'filter') return filterAction(state, text, name)
@@ -72,16 +72,16 @@ const namedKeys: Partial<Record<KeyName, (page: number) => KeyAction>> = {
   down: () => ({ type: 'move', by: 1 }),
   page_up: (page) => ({ type: 'move', by: -page }),
   page_down: (page) => ({ type: 'move', by: page }),
-  home: () => ({ type: 'move', by: -capacity }),
-  end: () => ({ type: 'move', by: capacity }),
+  home: () => ({ type: 'move', by: -maxItems }),
+  end: () => ({ type: 'move', by: maxItems }),
   enter: () => ({ type: 'details' }),
 }
 
 const letterKeys: Readonly<Record<string, (state: TailState) => KeyAction>> = {
   k: () => ({ type: 'move', by: -1 }),
   j: () => ({ type: 'move', by: 1 }),
-  g: () => ({ type: 'move', by: -capacity }),
-  G: () => ({ type: 'move', by: capacity }),
+  g: () => ({ type: 'move', by: -maxItems }),
+  G: () => ({ type: 'move', by: maxItems }),
   f: ({ source }) => ({ type: 'show', screen: { name: 'filter', field: filterFields(source)[0] ?? '' } }),
   '/': ({ filter }) => ({ type: 'show', screen: { name: 'search', before: filter.search } }),
   ' ': () => ({ type: 'pause' }),
@@ -95,7 +95,7 @@ const letterKeys: Readonly<Record<string, (state: TailState) => KeyAction>> = {
 }
 
 /** Returns what a paste does: it is text of a search, and never a key. */
-export function pasteActionOf({ screen, filter }: TailState, text: string): KeyAction {
+export function pasteAction({ screen, filter }: TailState, text: string): KeyAction {
   if (screen.name !== 'search') return { type: 'notice', text: 'To search for pasted text, press / first.' }
   return { type: 'search', text: filter.search + withoutControls(text.trim()) }
 }
@@ -120,15 +120,15 @@ function filterAction({ screen, source }: TailState, text: string, name: Key['na
 }
 
 /** Returns the key presses of one input event of Ink: a named key, or each character that was typed or pasted. */
-export function keysOf(text: string, key: InkKey): Key[] {
+export function splitKeys(text: string, key: InkKey): Key[] {
   const flag = (Object.keys(inkNames) as (keyof typeof inkNames)[]).find((flag) => key[flag])
   if (flag !== undefined) return [{ text: '', name: inkNames[flag] }]
   if (key.ctrl || key.meta) return []
-  return [...text].flatMap(keyOf)
+  return [...text].flatMap(toKey)
 }
 
 /** Keys that are typed fast arrive as one text, Enter and Backspace included. */
-function keyOf(character: string): Key[] {
+function toKey(character: string): Key[] {
   if (character === '\r' || character === '\n') return [{ text: '', name: 'enter' }]
   if (character === '\u007f' || character === '\b') return [{ text: '', name: 'backspace' }]
   return character >= ' ' ? [{ text: character, name: null }] : []

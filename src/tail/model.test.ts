@@ -5,9 +5,9 @@ import type { RequestDetail } from '#contract/resources/requests.ts'
 import { beaconLine, beaconSource, columnHead } from './beacons.ts'
 import type { TailBeacon } from './feed.ts'
 import {
-  capacity,
-  cursorOf,
+  findCursor,
   lastMinute,
+  maxItems,
   noFilter,
   rate,
   reduce,
@@ -76,7 +76,7 @@ describe('the cursor', () => {
   test('follows again at the end', () => {
     const back = stateAfter(
       arrive(range(1, 3)),
-      { type: 'move', by: -capacity },
+      { type: 'move', by: -maxItems },
       { type: 'move', by: 1 },
       { type: 'move', by: 5 },
     )
@@ -85,8 +85,8 @@ describe('the cursor', () => {
   })
 
   test('moves to the oldest beacon when its own is gone', () => {
-    const state = stateAfter(arrive(range(1, 2)), { type: 'move', by: -capacity }, arrive(range(3, capacity + 3)))
-    expect(cursorOf(state)).toBe(0)
+    const state = stateAfter(arrive(range(1, 2)), { type: 'move', by: -maxItems }, arrive(range(3, maxItems + 3)))
+    expect(findCursor(state)).toBe(0)
     expect(selectedItem(state)?.seq).toBe(4)
   })
 
@@ -97,18 +97,18 @@ describe('the cursor', () => {
 })
 
 test('only the newest beacons are kept, however many arrive', () => {
-  let state = stateAfter(arrive(range(1, 3 * capacity)))
-  expect([state.items.length, state.shown.length, state.items[0]?.seq]).toEqual([capacity, capacity, 2 * capacity + 1])
-  state = reduce(reduce(state, { type: 'pause' }), arrive(range(3 * capacity + 1, 5 * capacity)))
-  expect(state.held).toHaveLength(capacity)
+  let state = stateAfter(arrive(range(1, 3 * maxItems)))
+  expect([state.items.length, state.shown.length, state.items[0]?.seq]).toEqual([maxItems, maxItems, 2 * maxItems + 1])
+  state = reduce(reduce(state, { type: 'pause' }), arrive(range(3 * maxItems + 1, 5 * maxItems)))
+  expect(state.held).toHaveLength(maxItems)
   state = reduce(state, { type: 'pause' })
-  expect([state.items.length, state.items.at(-1)?.seq]).toEqual([capacity, 5 * capacity])
-  expect(state.counts.total).toBe(5 * capacity)
+  expect([state.items.length, state.items.at(-1)?.seq]).toEqual([maxItems, 5 * maxItems])
+  expect(state.counts.total).toBe(5 * maxItems)
 })
 
 test('hidden beacons are dropped with the others that are no longer kept', () => {
   const clicks = range(1, 10).map((item) => ({ ...item, event: 'click' as const }))
-  const state = stateAfter(arrive(clicks), { type: 'search', text: 'CLICK' }, arrive(range(11, capacity + 4)))
+  const state = stateAfter(arrive(clicks), { type: 'search', text: 'CLICK' }, arrive(range(11, maxItems + 4)))
   expect(state.shown.map(({ seq }) => seq)).toEqual([5, 6, 7, 8, 9, 10])
 })
 

@@ -1,9 +1,9 @@
 /** The state of a tail, its filter and totals; the reducer: an action in, the next state out; and the store, which applies items at most 15 times a second. */
-import { type Interruption, noteOf } from './feed.ts'
+import { describeInterruption, type Interruption } from './feed.ts'
 import type { Arrival, Details, RequestState, SlotState, TailItem, TailSource } from './source.ts'
 
 /** Items kept; the oldest go first. */
-export const capacity = 5_000
+export const maxItems = 5_000
 
 export interface TailState {
   source: TailSource
@@ -129,7 +129,7 @@ export function reduce(state: TailState, action: TailAction): TailState {
 }
 
 /** Returns the index of the cursor in `shown`: the newest when following, the oldest when its item is gone, -1 when empty. */
-export function cursorOf({ shown, selected_seq }: TailState): number {
+export function findCursor({ shown, selected_seq }: TailState): number {
   if (selected_seq === null) return shown.length - 1
   const index = shown.findIndex(({ seq }) => seq >= selected_seq)
   return index < 0 ? shown.length - 1 : index
@@ -137,7 +137,7 @@ export function cursorOf({ shown, selected_seq }: TailState): number {
 
 export function selectedItem(state: TailState): TailItem | null {
   if (state.screen.name === 'details') return state.screen.item
-  return state.shown[cursorOf(state)] ?? null
+  return state.shown[findCursor(state)] ?? null
 }
 
 function arrive(state: TailState, arrivals: readonly Arrival[], now_ms: number): TailState {
@@ -159,14 +159,14 @@ function append(state: TailState, fresh: readonly TailItem[]): TailState {
 }
 
 function newest(before: readonly TailItem[], fresh: readonly TailItem[]): readonly TailItem[] {
-  return fresh.length >= capacity ? fresh.slice(-capacity) : [...before.slice(-(capacity - fresh.length)), ...fresh]
+  return fresh.length >= maxItems ? fresh.slice(-maxItems) : [...before.slice(-(maxItems - fresh.length)), ...fresh]
 }
 
 function move(state: TailState, by: number): TailState {
   const { screen, shown } = state
   if (screen.name === 'details') return { ...state, screen: { ...screen, scroll: Math.max(0, screen.scroll + by) } }
   const last = shown.length - 1
-  const index = Math.min(last, Math.max(0, cursorOf(state) + by))
+  const index = Math.min(last, Math.max(0, findCursor(state) + by))
   return { ...state, selected_seq: index >= last ? null : (shown[index]?.seq ?? null), notice: null }
 }
 
@@ -195,8 +195,8 @@ function refilter(state: TailState, filter: TailFilter): TailState {
 export function passes(source: TailSource, item: TailItem, { fields, search }: TailFilter): boolean {
   const has = (text: string | null) => text?.toLowerCase().includes(search.toLowerCase()) === true
   return (
-    Object.entries(fields).every(([field, value]) => value === null || source.valueOf(item, field) === value) &&
-    (search === '' || source.searched(item).some(has))
+    Object.entries(fields).every(([field, value]) => value === null || source.readValue(item, field) === value) &&
+    (search === '' || source.listSearched(item).some(has))
   )
 }
 
@@ -218,16 +218,16 @@ interface Second {
 }
 
 const noCounts: Counts = { total: 0, by_group: {}, tallies: {}, seconds: [] }
-export const minute_s = 60
+export const minuteSeconds = 60
 /** Rates are means over this many whole seconds. */
-const rateSpan_s = 5
+const rateSpanSeconds = 5
 
 /** Returns the counts with more items; those from before the connection do not count for the last minute. */
 function count(counts: Counts, arrivals: readonly Arrival[], now_ms: number, source: TailSource): Counts {
   const at_s = Math.floor(now_ms / 1000)
   const live = arrivals.filter(({ is_live }) => is_live)
   const seconds = live.length === 0 ? counts.seconds : withArrivals(counts.seconds, live, at_s, source)
-  const tallied = arrivals.flatMap(({ item }) => source.talliesOf(item))
+  const tallied = arrivals.flatMap(({ item }) => source.listTallies(item))
   const tallies = source.tallies.map((name) => {
     const fresh = tallied.filter((each) => each === name).length
     return [name, (counts.tallies[name] ?? 0) + fresh]
@@ -236,29 +236,29 @@ function count(counts: Counts, arrivals: readonly Arrival[], now_ms: number, sou
     total: counts.total + arrivals.length,
     by_group: addGroups(counts.by_group, arrivals, source),
     tallies: Object.fromEntries(tallies),
-    seconds: seconds.filter((second) => second.at_s >= at_s - minute_s),
+    seconds: seconds.filter((second) => second.at_s >= at_s - minuteSeconds),
   }
 }
 
 /** Returns the items per second of the last seconds: of one group, or of all. */
 export function rate({ seconds }: Counts, now_ms: number, group: string | null = null): number {
   const now_s = Math.floor(now_ms / 1000)
-  const recent = seconds.filter(({ at_s }) => at_s < now_s && at_s >= now_s - rateSpan_s)
+  const recent = seconds.filter(({ at_s }) => at_s < now_s && at_s >= now_s - rateSpanSeconds)
   const sum = recent.reduce((sum, second) => sum + (group === null ? second.total : (second.by_group[group] ?? 0)), 0)
-  return sum / rateSpan_s
+  return sum / rateSpanSeconds
 }
 
 /** Returns one number for each of the last `minute_s` whole seconds, oldest first. */
 export function lastMinute({ seconds }: Counts, now_ms: number): number[] {
   const now_s = Math.floor(now_ms / 1000)
   const totals = new Map(seconds.map(({ at_s, total }) => [at_s, total]))
-  return Array.from({ length: minute_s }, (_, index) => totals.get(now_s - minute_s + index) ?? 0)
+  return Array.from({ length: minuteSeconds }, (_, index) => totals.get(now_s - minuteSeconds + index) ?? 0)
 }
 
 function addGroups(before: GroupCounts, arrivals: readonly Arrival[], source: TailSource): GroupCounts {
   const counts: Record<string, number> = { ...before }
   for (const { item } of arrivals) {
-    const group = source.groupOf(item)
+    const group = source.findGroup(item)
     if (group !== null) counts[group] = (counts[group] ?? 0) + 1
   }
   return counts
@@ -319,7 +319,7 @@ export function createTailStore(initial: TailState, now: () => number): TailStor
         return
       }
       flush()
-      dispatch(actionOf(message))
+      dispatch(toAction(message))
     },
     subscribe(listener) {
       listeners.add(listener)
@@ -329,8 +329,13 @@ export function createTailStore(initial: TailState, now: () => number): TailStor
   }
 }
 
-function actionOf(message: Interruption): TailAction {
-  if (message.kind === 'connected') return { type: 'connect', connection: { status: 'live' }, notice: noteOf(message) }
-  if (message.kind !== 'lost') return { type: 'notice', text: noteOf(message) }
-  return { type: 'connect', connection: { status: 'lost', reason: message.reason }, notice: noteOf(message) }
+function toAction(message: Interruption): TailAction {
+  if (message.kind === 'connected')
+    return { type: 'connect', connection: { status: 'live' }, notice: describeInterruption(message) }
+  if (message.kind !== 'lost') return { type: 'notice', text: describeInterruption(message) }
+  return {
+    type: 'connect',
+    connection: { status: 'lost', reason: message.reason },
+    notice: describeInterruption(message),
+  }
 }

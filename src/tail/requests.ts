@@ -17,29 +17,30 @@ export const requestSource: TailSource<TailRequest> = {
   has_slot: false,
   groups: classes,
   tallies: ['failed'],
-  groupOf: ({ status }) => classOf(status),
-  talliesOf: ({ status }) => (status === 0 || status >= 400 ? ['failed'] : []),
-  valueOf: ({ method, status }, field) => (field === 'method' ? method : field === 'status' ? classOf(status) : null),
-  searched({ request_id, method, path, status, reason_code, client_id, session_id, slot_id, key_id }) {
+  findGroup: ({ status }) => statusClass(status),
+  listTallies: ({ status }) => (status === 0 || status >= 400 ? ['failed'] : []),
+  readValue: ({ method, status }, field) =>
+    field === 'method' ? method : field === 'status' ? statusClass(status) : null,
+  listSearched({ request_id, method, path, status, reason_code, client_id, session_id, slot_id, key_id }) {
     return [request_id, method, path, String(status), reason_code, client_id, session_id, slot_id, key_id]
   },
-  head(columns, style) {
+  renderHead(columns, style) {
     const shown = layoutFor(columns)
     return style.dim(`  ${shown.map(({ name, width }) => pad(name, width)).join(gap)}`)
   },
-  line(item, columns, style, isSelected) {
+  renderLine(item, columns, style, isSelected) {
     const cells = layoutFor(columns).map(({ name, width }) => [name, pad(cellOf[name](item), width)] as const)
     if (isSelected) return style.inverse(pad(`› ${cells.map(([, text]) => text).join(gap)}`, columns))
     return `  ${cells.map(([name, text]) => paints[name]?.(text, style) ?? text).join(gap)}`
   },
   details: detailLines,
-  idOf: ({ request_id }) => request_id,
-  pageOf: ({ request_id }) => request_id,
-  requestOf: async ({ request_id }) => request_id,
-  outcomeOf: ({ status }) => `responded with ${status}`,
+  readId: ({ request_id }) => request_id,
+  readPageId: ({ request_id }) => request_id,
+  findRequestId: async ({ request_id }) => request_id,
+  describeOutcome: ({ status }) => `responded with ${status}`,
 }
 
-function classOf(status: number): string {
+function statusClass(status: number): string {
   return status === 0 ? 'none' : `${Math.floor(status / 100)}xx`
 }
 

@@ -1,7 +1,7 @@
 /** Runs the tail over the whole terminal: the feed updates the store, keys become actions and effects. */
 import { clipboardControl } from '#cli/output/terminal.ts'
 import { openUrl } from '#cli/process/open-url.ts'
-import type { Session } from '#cli/run/command.ts'
+import type { CommandContext } from '#cli/run/command.ts'
 import { exitCodes } from '#cli/run/errors.ts'
 import type { Client } from '#client/client.ts'
 import { ServiceError } from '#client/errors.ts'
@@ -32,7 +32,7 @@ interface Followed {
 }
 
 /** Resolves with exit code 0 when the user quits. Throws the error of the first connection, and interrupts. */
-export async function runScreen(session: Session, followed: Followed): Promise<number> {
+export async function runScreen(session: CommandContext, followed: Followed): Promise<number> {
   const { host, out } = session
   // Throws without a sandbox, before the store is created: its timer would keep the process alive.
   const client = session.client()
@@ -90,7 +90,7 @@ const interrupted = Symbol('interrupted')
 
 /** The context of actions and effects. */
 interface Tail {
-  session: Session
+  session: CommandContext
   source: TailSource
   store: TailStore
   /** The client of the current connection. */
@@ -122,13 +122,13 @@ async function perform(tail: Tail, action: TailAction | Exclude<Effect, { type: 
       } else if (action.type === 'details' && screen.name === 'details') await loadRequest(tail, screen.item)
     }
   } catch (error) {
-    if (!tail.signal.aborted) store.dispatch({ type: 'notice', text: messageOf(error) })
+    if (!tail.signal.aborted) store.dispatch({ type: 'notice', text: errorText(error) })
   }
 }
 
 async function openInspector({ session, source, store, info }: Tail): Promise<void> {
   const item = selectedItem(store.state())
-  const selected = item === null ? null : source.pageOf(item)
+  const selected = item === null ? null : source.readPageId(item)
   const inspector = info?.inspector_url ?? session.settings.base_url
   const url = selected === null || info === null ? inspector : new URL(`/_sandbox/id/${selected}`, inspector).href
   const isOpen = await openUrl(session.host, url)
@@ -136,22 +136,22 @@ async function openInspector({ session, source, store, info }: Tail): Promise<vo
 }
 
 /** The maximum that terminals accept at once. */
-const mostCopiedBytes = 74_994
+const maxCopiedBytes = 74_994
 
 /** Copies through the terminal, which may be on another computer than this process. */
 async function copySelected({ session, source, store, client, signal }: Tail, as: 'id' | 'curl'): Promise<void> {
   const notice = (text: string) => store.dispatch({ type: 'notice', text })
   const copy = (text: string, done: string) => {
     const size = Buffer.byteLength(text)
-    if (size > mostCopiedBytes) return notice(`Not copied: ${size} bytes are more than a terminal accepts.`)
+    if (size > maxCopiedBytes) return notice(`Not copied: ${size} bytes are more than a terminal accepts.`)
     session.host.stdout.write(clipboardControl(text))
     notice(done)
   }
   const item = selectedItem(store.state())
   if (item === null) return notice(`There is no ${source.noun} to copy.`)
-  const id = source.idOf(item)
+  const id = source.readId(item)
   if (as === 'id' && id !== null) return copy(id, `Copied ${id}`)
-  const request_id = await source.requestOf(item, client, signal)
+  const request_id = await source.findRequestId(item, client, signal)
   if (request_id === null) return notice(`Not copied: ${noRequest}`)
   if (as === 'id') return copy(request_id, `Copied ${request_id}`)
   const request = journaledRequest(
@@ -172,7 +172,7 @@ async function loadSlot({ store, client, signal }: Tail, { slot_id }: TailItem):
     store.dispatch({ type: 'slot', slot_id, slot: { status: 'loaded', detail } })
   } catch (error) {
     signal.throwIfAborted()
-    store.dispatch({ type: 'slot', slot_id, slot: { status: 'failed', reason: messageOf(error) } })
+    store.dispatch({ type: 'slot', slot_id, slot: { status: 'failed', reason: errorText(error) } })
   }
 }
 
@@ -180,13 +180,13 @@ async function loadSlot({ store, client, signal }: Tail, { slot_id }: TailItem):
 async function loadRequest({ source, store, client, signal }: Tail, item: TailItem): Promise<void> {
   const { seq } = item
   try {
-    const request_id = await source.requestOf(item, client, signal)
+    const request_id = await source.findRequestId(item, client, signal)
     if (request_id === null) return store.dispatch({ type: 'request', seq, request: { status: 'missing' } })
     const detail = await client.requests.show({ params: { request_id } }, { signal })
     store.dispatch({ type: 'request', seq, request: { status: 'loaded', detail } })
   } catch (error) {
     signal.throwIfAborted()
-    store.dispatch({ type: 'request', seq, request: { status: 'failed', reason: messageOf(error) } })
+    store.dispatch({ type: 'request', seq, request: { status: 'failed', reason: errorText(error) } })
   }
 }
 
@@ -200,10 +200,10 @@ async function replaySelected(tail: Tail): Promise<void> {
 
 /** Has the sandbox replay the request of an item, like a retrying client. Returns the result as a sentence. */
 async function replay({ source, client, signal }: Tail, item: TailItem): Promise<string> {
-  const request_id = await source.requestOf(item, client, signal)
+  const request_id = await source.findRequestId(item, client, signal)
   if (request_id === null) return `Not sent: ${noRequest}`
   try {
-    return outcomeOf(source, await client.requests.replay({ params: { request_id }, body: {} }, { signal }))
+    return describeReplay(source, await client.requests.replay({ params: { request_id }, body: {} }, { signal }))
   } catch (error) {
     if (!(error instanceof ServiceError) || error.reason_code !== 'replay_incomplete') throw error
     const names = error.body?.fields.map(({ path }) => path).join(', ')
@@ -211,12 +211,12 @@ async function replay({ source, client, signal }: Tail, item: TailItem): Promise
   }
 }
 
-function outcomeOf(source: TailSource, { exchange }: ReplayResult): string {
+function describeReplay(source: TailSource, { exchange }: ReplayResult): string {
   if (exchange.status === 0) return `Sent again: no response, ${exchange.response_headers['x-sandbox-fault']} broke it.`
   if (exchange.reason_code !== null) return `Sent again: refused with ${exchange.status}, ${exchange.reason_code}.`
-  return `Sent again: ${source.outcomeOf(exchange)}.`
+  return `Sent again: ${source.describeOutcome(exchange)}.`
 }
 
-function messageOf(error: unknown): string {
+function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -46,24 +46,24 @@ export interface TailSource<Item extends TailItem = TailItem> {
   groups: readonly string[]
   /** Further counts, in the order of the screen. */
   tallies: readonly string[]
-  groupOf(item: Item): string | null
+  findGroup(item: Item): string | null
   /** Returns the tallies that an item counts for. */
-  talliesOf(item: Item): readonly string[]
+  listTallies(item: Item): readonly string[]
   /** Returns the value of a field of the filter. */
-  valueOf(item: Item, field: string): string | null
+  readValue(item: Item, field: string): string | null
   /** Returns the texts that a search looks through. */
-  searched(item: Item): readonly (string | null)[]
+  listSearched(item: Item): readonly (string | null)[]
   /** Returns the names of the columns. */
-  head(columns: number, style: Style): string
+  renderHead(columns: number, style: Style): string
   /** Returns the line of an item. The selected one is marked by a sign as well as by colour. */
-  line(item: Item, columns: number, style: Style, isSelected: boolean): string
+  renderLine(item: Item, columns: number, style: Style, isSelected: boolean): string
   details(details: Details<Item>, style: Style): string[]
   /** Returns the identifier of an item; null when it has none. */
-  idOf(item: Item): string | null
+  readId(item: Item): string | null
   /** Returns the identifier that has a page in the inspector, or null. */
-  pageOf(item: Item): string | null
+  readPageId(item: Item): string | null
   /** Returns the id of the request that brought an item; null when the journal no longer has it. */
-  requestOf(item: Item, client: Client, signal: AbortSignal): Promise<string | null>
+  findRequestId(item: Item, client: Client, signal: AbortSignal): Promise<string | null>
   /** Returns the outcome of a replayed request, in words. */
-  outcomeOf(exchange: RequestDetail): string
+  describeOutcome(exchange: RequestDetail): string
 }

@@ -22,7 +22,7 @@ import {
 } from './test-sandbox.ts'
 
 /** Maximum number of lines of each kind in a message. */
-const mostLines = 12
+const maxLines = 12
 
 /** A beacon that was refused: stored as rejected, or refused before it was read, such as one with an unknown key. */
 interface RejectedBeacon {
@@ -118,8 +118,8 @@ async function rejectedBeacons(sandbox: TestSandbox, filter: BeaconFilter): Prom
       const request = refused.find((each) => !used.has(each) && isAbout(each, beacon)) ?? null
       if (request !== null) used.add(request)
       const { reason_code, session_id, client_id, format } = beacon
-      const slot_id = beacon.slot_id ?? slotOf(request)
-      return { event: beacon.event ?? eventOf(request), slot_id, reason_code, request, session_id, client_id, format }
+      const slot_id = beacon.slot_id ?? readSlot(request)
+      return { event: beacon.event ?? readEvent(request), slot_id, reason_code, request, session_id, client_id, format }
     })
   const early = refused
     .filter((each) => !used.has(each) && isRefusedEarly(each))
@@ -127,8 +127,8 @@ async function rejectedBeacons(sandbox: TestSandbox, filter: BeaconFilter): Prom
       const reason_code = request.reason_code ?? `status ${request.status}`
       const { client_id, session_id } = request
       return {
-        event: eventOf(request),
-        slot_id: slotOf(request),
+        event: readEvent(request),
+        slot_id: readSlot(request),
         reason_code,
         request,
         session_id,
@@ -145,7 +145,7 @@ async function rejectedBeacons(sandbox: TestSandbox, filter: BeaconFilter): Prom
 type BeaconFacts = Pick<BeaconItem, 'slot_id' | 'session_id' | 'client_id' | 'format'>
 
 /** Returns the slot that a request names, directly or by its asset token, which contains the number of the slot. */
-function slotOf(request: ListedRequest | null): string | null {
+function readSlot(request: ListedRequest | null): string | null {
   const { slot_id, asset_token } = parseJsonObject(request?.request_body ?? '') ?? {}
   if (typeof slot_id === 'string') return slot_id
   const [, number] = /^ast_([0-9a-z]{11})_/.exec(typeof asset_token === 'string' ? asset_token : '') ?? []
@@ -178,7 +178,7 @@ function isRefusedEarly({ status }: ListedRequest): boolean {
   return [401, 403, 413, 415].includes(status)
 }
 
-function eventOf(request: ListedRequest | null): string {
+function readEvent(request: ListedRequest | null): string {
   const { event } = parseJsonObject(request?.request_body ?? '') ?? {}
   return typeof event === 'string' ? event : 'a beacon'
 }
@@ -216,8 +216,8 @@ function describeRequest({ method, path, status, reason_code, response_body }: L
 }
 
 function limited<Item>(items: readonly Item[], describe: (item: Item) => string): string[] {
-  const shown = items.slice(-mostLines).map(describe)
-  return items.length > mostLines ? [`  ... ${items.length - mostLines} earlier`, ...shown] : shown
+  const shown = items.slice(-maxLines).map(describe)
+  return items.length > maxLines ? [`  ... ${items.length - maxLines} earlier`, ...shown] : shown
 }
 
 /** The result of an expectation, in the form that both runners accept. */

@@ -6,7 +6,7 @@ import { pageOrigin } from '#contract/origins.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
 import { type Sandbox, type SandboxOptions, type SandboxProject, startSandbox } from '#sandbox/index.ts'
 import { describeMissingBeacon } from './expectations.ts'
-import { defaultWait_ms, eventually, sinceQuery, type TestSandbox, withoutUndefined } from './test-sandbox.ts'
+import { defaultWaitMs, eventually, sinceQuery, type TestSandbox, withoutUndefined } from './test-sandbox.ts'
 
 /** The sandbox of a test with the methods that only fixtures call. */
 export interface OpenTestSandbox extends TestSandbox {
@@ -61,7 +61,7 @@ function openTestSandbox(
     keys,
     projects,
     client,
-    env: environmentOf(url, keys, projects[0]?.allowed_origins ?? []),
+    env: buildEnvironment(url, keys, projects[0]?.allowed_origins ?? []),
     get since_ms() {
       return since_ms
     },
@@ -87,7 +87,7 @@ function openTestSandbox(
       } while (cursor !== null)
       return items
     },
-    async waitForBeacon(event, { timeout = defaultWait_ms, ...filter } = {}) {
+    async waitForBeacon(event, { timeout = defaultWaitMs, ...filter } = {}) {
       const caller = { stack: '' }
       Error.captureStackTrace(caller, sandbox.waitForBeacon)
       let found: BeaconItem | undefined
@@ -114,7 +114,7 @@ function openTestSandbox(
   return sandbox
 }
 
-function environmentOf(
+function buildEnvironment(
   url: string,
   { client_id, secret_key, publishable_key }: Sandbox['keys'],
   allowed_origins: readonly string[],

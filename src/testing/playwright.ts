@@ -28,7 +28,7 @@ import {
   type AcceptedWait,
   type BeaconFilter,
   type BilledWait,
-  defaultWait_ms,
+  defaultWaitMs,
   eventually,
   type TestSandbox,
 } from './test-sandbox.ts'
@@ -115,10 +115,10 @@ async function allowOrigin({ client, keys }: TestSandbox, origin: string): Promi
 /** Playwright's `expect` with the expectations of this module. */
 export const expect = unextended.extend({
   async toHaveAccepted(received: TestSandbox, event: BeaconEvent, options: AcceptedWait = {}): Promise<Verdict> {
-    return haveAccepted(received, event, options, { isNot: this.isNot, timeout_ms: timeoutOf(this) })
+    return haveAccepted(received, event, options, { isNot: this.isNot, timeout_ms: readTimeout(this) })
   },
   async toHaveBilled(received: TestSandbox, options: BilledWait = {}): Promise<Verdict> {
-    return haveBilled(received, options, { isNot: this.isNot, timeout_ms: timeoutOf(this) })
+    return haveBilled(received, options, { isNot: this.isNot, timeout_ms: readTimeout(this) })
   },
   async toHaveNoRejectedBeacons(received: TestSandbox, filter: BeaconFilter = {}): Promise<Verdict> {
     return haveNoRejectedBeacons(received, filter, { isNot: this.isNot })
@@ -133,7 +133,7 @@ export const expect = unextended.extend({
       throw new TypeError('toShowPlacement expects a page from the fixture page or context of svc-sandbox/playwright.')
     }
     const { sandbox, seen } = found
-    const timeout_ms = options.timeout ?? timeoutOf(this)
+    const timeout_ms = options.timeout ?? readTimeout(this)
     const wanted = { format, slot_id: options.slot_id }
     let frames: SeenFrame[] = []
     const look = async () => {
@@ -150,8 +150,8 @@ export const expect = unextended.extend({
   },
 })
 
-function timeoutOf({ timeout }: { timeout?: number }): number {
-  return timeout ?? defaultWait_ms
+function readTimeout({ timeout }: { timeout?: number }): number {
+  return timeout ?? defaultWaitMs
 }
 
 /** The placement that a page should show. */
@@ -176,13 +176,13 @@ interface SeenFrame {
   size: string
 }
 
-const mostProblems = 10
+const maxProblems = 10
 
 /** Collects what the pages of a context report. */
 function observeContext(context: BrowserContext, { url }: TestSandbox): PageObservations {
   const problems: string[] = []
   const add = (problem: string) => {
-    if (problems.length < mostProblems) problems.push(problem)
+    if (problems.length < maxProblems) problems.push(problem)
   }
   context.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') add(`console ${message.type()}: ${message.text()}`)
@@ -215,7 +215,7 @@ async function findShown(
       slot_id: detail?.slot_id ?? null,
       format: detail?.format ?? null,
       size: box === null ? 'not drawn' : `${Math.round(box.width)} x ${Math.round(box.height)}`,
-      problem: await problemOf(page, detail, isVisible && box !== null && box.width > 1 && box.height > 1),
+      problem: await findProblem(page, detail, isVisible && box !== null && box.width > 1 && box.height > 1),
     })
   }
   const isWanted = ({ format, slot_id, problem }: SeenFrame) =>
@@ -225,7 +225,7 @@ async function findShown(
   return { isShown: frames.some(isWanted), frames }
 }
 
-async function problemOf(page: Page, detail: PlacementDetail | null, isVisible: boolean): Promise<string | null> {
+async function findProblem(page: Page, detail: PlacementDetail | null, isVisible: boolean): Promise<string | null> {
   if (detail === null) return 'its asset token is not from this sandbox'
   if (!isVisible) return 'it is not visible'
   if (detail.first_frame_at_ms === null) return 'its document was not loaded from the sandbox'

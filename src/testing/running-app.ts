@@ -25,9 +25,9 @@ export interface RunningApp {
   close(): Promise<void>
 }
 
-const defaultTimeout_ms = 30_000
+const defaultTimeoutMs = 30_000
 /** How long it may take to exit on its own. */
-const endTimeout_ms = 5_000
+const endTimeoutMs = 5_000
 const outputKept = 4_000
 
 /**
@@ -39,7 +39,7 @@ export async function startApp(
   env: Readonly<Record<string, string | undefined>>,
   platform: string = process.platform,
 ): Promise<RunningApp> {
-  const { command, cwd, url: address = 'http://localhost:PORT', timeout = defaultTimeout_ms } = app
+  const { command, cwd, url: address = 'http://localhost:PORT', timeout = defaultTimeoutMs } = app
   const port = String(await freePort())
   const url = address.replace('PORT', port)
   const isGrouped = platform !== 'win32'
@@ -64,7 +64,7 @@ export async function startApp(
     process.off('exit', onExit)
     if (isRunning(child)) {
       end('SIGTERM')
-      if (!(await eventually(async () => !isRunning(child), endTimeout_ms))) end('SIGKILL')
+      if (!(await eventually(async () => !isRunning(child), endTimeoutMs))) end('SIGKILL')
       await ended
     }
     child.stdout?.destroy()

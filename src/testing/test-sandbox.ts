@@ -55,8 +55,8 @@ export interface TestSandbox {
   reset(): Promise<void>
 }
 
-export const defaultWait_ms = 5_000
-const pollEvery_ms = 30
+export const defaultWaitMs = 5_000
+const pollEveryMs = 30
 
 /** Calls `look` until it returns true. Returns false if it has not within `timeout_ms`. */
 export async function eventually(look: () => Promise<boolean>, timeout_ms: number): Promise<boolean> {
@@ -69,7 +69,7 @@ export async function eventually(look: () => Promise<boolean>, timeout_ms: numbe
       const isLast = isOver
       if (await look()) return true
       if (isLast) return false
-      await new Promise((resolve) => setTimeout(resolve, pollEvery_ms))
+      await new Promise((resolve) => setTimeout(resolve, pollEveryMs))
     }
   } finally {
     clearTimeout(timer)

@@ -3,7 +3,7 @@
  * a page, and what must happen to the ad there. The host page has another origin than the emulator, and no request is intercepted.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { pixelsOf } from '#qa/browser/screenshot.ts'
+import { measurePixels } from '#qa/browser/screenshot.ts'
 import { manualClock } from '#sandbox/index.ts'
 import { type Driver, selectEngine } from './pages/case.ts'
 import { kinds } from './pages/index.ts'
@@ -48,7 +48,7 @@ test.concurrent('a copy of the frame itself, which nothing initialises, is blank
   await page.show({ format: 'banner' })
   await page.waitForEvent('rendered')
   const png = await page.page.locator('#copy').screenshot({ style: '#copy { border: 0 !important }' })
-  expect(pixelsOf(png).colors).toBe(1)
+  expect(measurePixels(png).colors).toBe(1)
 })
 
 test.concurrent.each([

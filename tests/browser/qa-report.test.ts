@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import type { AxeResults } from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { pageOf } from '#qa/report/html/page.ts'
+import { renderPage } from '#qa/report/html/page.ts'
 import type { RunResult } from '#qa/result.ts'
 import { everything, exchange, failedItem, hostile, item, run } from '#tests/qa-report/results.ts'
 import { sharedChromium } from './chromium.ts'
@@ -40,7 +40,7 @@ interface Opened extends AsyncDisposable {
 
 async function open(result: RunResult, options: BrowserContextOptions = {}, hash = ''): Promise<Opened> {
   const file = join(directory, `${++pages}.html`)
-  const text = pageOf(result)
+  const text = renderPage(result)
   await writeFile(file, text)
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
@@ -163,7 +163,7 @@ describe('what came off the wire', () => {
 
   test('would not run even if it became markup: the policy knows our script and style only', async () => {
     const file = join(directory, 'broken.html')
-    const broken = pageOf(everything()).replace(
+    const broken = renderPage(everything()).replace(
       '</main>',
       `<script>window.stolen=3</script><img src=x onerror="window.stolen=4"><p style="color:red" id="styled">x</p><form action="https://example.test/"><button id="send">x</button></form></main>`,
     )

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Host, Signal } from '#cli/run/host.ts'
+import type { Signal, System } from '#cli/run/host.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { createClient } from '#client/index.ts'
 import { type Sandbox, startSandbox } from '#sandbox/index.ts'
@@ -283,13 +283,13 @@ test('a flag value that the contract does not have is refused', async () => {
 })
 
 /** Real time and chance, for a sandbox that has them too. */
-const realTime: Partial<Host> = { now: () => Date.now() }
+const realTime: Partial<System> = { now: () => Date.now() }
 
 /** Runs a tail until it has printed `lines` lines, then interrupts it. */
 async function follow(cli: Awaited<ReturnType<typeof startTestCli>>, args: string, lines: number) {
   let stdout = ''
   let interrupt: (signal: Signal) => void = () => {}
-  const host: Partial<Host> = {
+  const host: Partial<System> = {
     onSignal(handler) {
       interrupt = handler
       return () => {}

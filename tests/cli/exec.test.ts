@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Host, Signal } from '#cli/run/host.ts'
+import type { Signal, System } from '#cli/run/host.ts'
 import { asPid1, asPid1WithOtherProc, hasPidNamespaces } from './pid-namespace.ts'
 import { type Running, root, spawnSvc } from './process.ts'
 import { type Result, svc, temporaryDirectory } from './test-cli.ts'
@@ -30,7 +30,7 @@ function execHere(words: readonly string[], directory = temporaryDirectory()): P
   return svc(`exec ${quoted}`, { env: { PATH, SVC_HOME: directory }, cwd: directory, host: { signal } })
 }
 
-const signal: Host['signal'] = (pid, name) => {
+const signal: System['signal'] = (pid, name) => {
   try {
     return process.kill(pid, name)
   } catch {
@@ -49,7 +49,7 @@ async function interruptOnWindows(name: Signal, script: string) {
   const ready = join(directory, 'ready')
   const killed = join(directory, 'killed')
   writeFileSync(join(directory, 'taskkill'), `#!/bin/sh\necho "$@" >"${killed}"\nkill -9 "$2"\n`, { mode: 0o755 })
-  const onSignal: Host['onSignal'] = (handler) => {
+  const onSignal: System['onSignal'] = (handler) => {
     const timer = setInterval(() => {
       if (!existsSync(ready)) return
       clearInterval(timer)
@@ -59,7 +59,7 @@ async function interruptOnWindows(name: Signal, script: string) {
   }
   const file = join(directory, 'program.cjs')
   writeFileSync(file, `${script}\nrequire('node:fs').writeFileSync('${ready}', '')`)
-  const host: Partial<Host> = { platform: 'win32', signal, onSignal }
+  const host: Partial<System> = { platform: 'win32', signal, onSignal }
   const env = { PATH: `${directory}:${PATH}`, SVC_HOME: directory }
   const { code } = await svc(`exec -q -- ${process.execPath} ${file}`, { env, cwd: directory, host })
   return { code, isKilled: existsSync(killed) }

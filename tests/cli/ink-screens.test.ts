@@ -8,14 +8,14 @@ import { PassThrough, Writable } from 'node:stream'
 import { render, Text } from 'ink'
 import { createElement } from 'react'
 import { expect, test } from 'vitest'
-import { styleOf } from '#cli/output/terminal.ts'
+import { chooseStyle } from '#cli/output/terminal.ts'
 import { createClient } from '#client/index.ts'
 import { select } from '#commands/Select.tsx'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
 import type { RequestDetail, RequestItem } from '#contract/resources/requests.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
 import { beaconSource } from '#tail/beacons.ts'
-import { noteOf } from '#tail/feed.ts'
+import { describeInterruption } from '#tail/feed.ts'
 import { createTailStore, type Screen, startState, type TailState } from '#tail/model.ts'
 import { requestSource } from '#tail/requests.ts'
 import type { RequestState, SlotState, TailItem, TailSource } from '#tail/source.ts'
@@ -113,7 +113,7 @@ async function drawState(state: TailState, { columns, rows }: TerminalSize): Pro
   const terminal = inkTerminal(columns, rows)
   const store = createTailStore(state, () => noon)
   const nothing = () => {}
-  const style = styleOf({ write: nothing, is_terminal: true, columns }, 'always', {})
+  const style = chooseStyle({ write: nothing, is_terminal: true, columns }, 'always', {})
   const props = { store, base_url: () => hostile, style, onAction: nothing, onInterrupt: nothing, onSuspend: nothing }
   await showTail(props, AbortSignal.abort(), terminal.streams)
   store.close()
@@ -153,7 +153,7 @@ function tailStates({ source, item, detail, exchange }: Received): TailState[] {
     items: [item],
     shown: [item],
   }
-  const notice = noteOf({ kind: 'lost', reason: hostile })
+  const notice = describeInterruption({ kind: 'lost', reason: hostile })
   const states = Object.values(shown)
     .flat()
     .map((screen) => ({ ...start, screen }))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Host, Signal } from '#cli/run/host.ts'
+import type { Signal, System } from '#cli/run/host.ts'
 import { spawnSvc } from './process.ts'
 import { startTestCli, temporaryDirectory } from './test-cli.ts'
 
@@ -8,7 +8,7 @@ function interruptible() {
   const handlers = new Set<(signal: Signal) => void>()
   const exits: number[] = []
   let now = 0
-  const host: Partial<Host> = {
+  const host: Partial<System> = {
     now: () => now,
     onSignal(handler) {
       handlers.add(handler)

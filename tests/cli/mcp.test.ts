@@ -8,7 +8,7 @@ import { type CommandNode, commandTree } from '#cli/run/help.ts'
 import { createClient } from '#client/index.ts'
 import { contract } from '#contract/index.ts'
 import type { SandboxAccess } from '#mcp/access.ts'
-import { fencedText, mostCharacters, namingTools, resultText } from '#mcp/server.ts'
+import { fencedText, maxCharacters, namingTools, resultText } from '#mcp/server.ts'
 import { tools } from '#mcp/tools.ts'
 import { builtinNames } from '#qa/suite/builtin.ts'
 import { startSandbox } from '#sandbox/index.ts'
@@ -32,7 +32,7 @@ async function connect(transport: StdioClientTransport | StreamableHTTPClientTra
   const call = async (name: string, given: object) => {
     const result = await client.callTool({ name, arguments: { ...given } })
     const [content] = result.content as { type: 'text'; text: string }[]
-    expect(content!.text.length).toBeLessThanOrEqual(mostCharacters)
+    expect(content!.text.length).toBeLessThanOrEqual(maxCharacters)
     return { text: content!.text, isError: result.isError === true }
   }
   return {
@@ -217,11 +217,11 @@ const refused: readonly [method: string, params: object | undefined, message: un
     { uri: 'svc://docs/nothing' },
     'There is no resource svc://docs/nothing. List them with resources/list.',
   ],
-  ['prompts/get', { name: 'x'.repeat(mostCharacters) }, expect.toSatisfy(isCut)],
+  ['prompts/get', { name: 'x'.repeat(maxCharacters) }, expect.toSatisfy(isCut)],
 ]
 
 function isCut(message: string): boolean {
-  return message.startsWith('There is no prompt xxx') && message.length === mostCharacters
+  return message.startsWith('There is no prompt xxx') && message.length === maxCharacters
 }
 
 describe('over stdio', () => {

@@ -1,6 +1,7 @@
 /** What reaches a terminal. `tests/matrices/hostile-output.test.ts` tries every command. */
 import { expect, test } from 'vitest'
 import {
+  chooseStyle,
   clipboardControl,
   jsonText,
   oneLine,
@@ -8,12 +9,11 @@ import {
   plainStyle,
   printable,
   streamText,
-  styleOf,
 } from '#cli/output/terminal.ts'
 import { hostile, steering, walkHostileFiles, walkHostileOutput } from './hostile-output.ts'
 
 test('control characters of a text are written out, codes of the program pass', () => {
-  const style = styleOf({ write: () => {}, is_terminal: true, columns: 80 }, 'always', {})
+  const style = chooseStyle({ write: () => {}, is_terminal: true, columns: 80 }, 'always', {})
   expect(printable('a\u001b[31mb\u009b2Jc\u202ed\r\ne\rf\tg')).toBe('a\\u001b[31mb\\u009b2Jc\\u202ed\r\ne\\u000df\tg')
   expect(oneLine('a\nb\tc')).toBe('a b c')
   expect(plainStyle.red('x')).toBe('x')
@@ -31,7 +31,7 @@ test('a text goes to the clipboard as base64 alone, and no other text gets there
 })
 
 test('a style that ends within another begins it again', () => {
-  const style = styleOf({ write: () => {}, is_terminal: true, columns: 80 }, 'always', {})
+  const style = chooseStyle({ write: () => {}, is_terminal: true, columns: 80 }, 'always', {})
   expect(streamText(style.red(`a${style.green('b')}c`), true)).toBe(
     '\u001b[31ma\u001b[32mb\u001b[39m\u001b[31mc\u001b[39m',
   )

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '#client/index.ts'
 import { readJournal } from '#diagnosis/journal.ts'
-import { judge, resultOf } from '#diagnosis/observe.ts'
+import { judge, toRunResult } from '#diagnosis/observe.ts'
 import { journalRules, observeRules } from '#diagnosis/rules/index.ts'
 import type { CaseResult } from '#qa/result.ts'
 import { startSandbox } from '#sandbox/index.ts'
@@ -49,7 +49,7 @@ async function judged(integration: () => Promise<unknown>) {
     const about = { client_id: 'proj_demo', command_name: 'svc' }
     const journal = await readJournal(client, await client.sandbox.info(), { limit: 1_000 }, about)
     const watched = { ...journal, is_ended: true, is_whole: true, page: null }
-    const result = resultOf(judge(watched), watched, {
+    const result = toRunResult(judge(watched), watched, {
       target: { base_url: url, kind: 'fresh', version: null, key_mode: 'test' },
       svc_version: '',
       started_at_ms: 0,

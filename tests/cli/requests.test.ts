@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { Host, Signal } from '#cli/run/host.ts'
+import type { Signal, System } from '#cli/run/host.ts'
 import type { ReplayResult, RequestItem } from '#contract/resources/requests.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
@@ -270,7 +270,7 @@ describe('requests tail', () => {
   function tail(cli: TestCli, flags: string) {
     const handlers = new Set<(signal: Signal) => void>()
     let text = ''
-    const host: Partial<Host> = {
+    const host: Partial<System> = {
       onSignal(handler) {
         handlers.add(handler)
         return () => handlers.delete(handler)

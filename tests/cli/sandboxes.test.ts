@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Host, type Signal, version } from '#cli/run/host.ts'
+import { type Signal, type System, version } from '#cli/run/host.ts'
 import { isSandboxAt } from '#cli/run/session.ts'
 import { removeLocator, writeLocator } from '#cli/settings/state-directory.ts'
 import type { RequestItem } from '#contract/resources/requests.ts'
@@ -21,7 +21,7 @@ async function beside(cli: TestCli, pid: number): Promise<Sandbox> {
   return sandbox
 }
 
-const bothRun: Partial<Host> = { isRunning: () => true, now: () => noon + 90_000 }
+const bothRun: Partial<System> = { isRunning: () => true, now: () => noon + 90_000 }
 
 describe('two sandboxes', () => {
   test('ps lists both and marks the used one; status shows that one', async () => {
@@ -103,7 +103,7 @@ describe('sandbox stop', () => {
     const locator = { url, inspector_url, database, version, projects, pid: 4711, process_start: '100' }
     await writeLocator(cli.home, { ...locator, started_at_ms: noon })
     await cli.sandbox.close()
-    const host = { isRunning: (pid: number) => pid === 4711, startOf: async () => '100' }
+    const host = { isRunning: (pid: number) => pid === 4711, readProcessStart: async () => '100' }
     const { stderr } = await cli.svc('sandbox stop', { host })
     expect(stderr).toContain(`${url} cannot be reached, and its process runs.`)
     expect(stderr).toContain('To end it: kill 4711\n')
@@ -387,7 +387,7 @@ function follow(cli: TestCli, args: string) {
   const handlers = new Set<(signal: Signal) => void>()
   const stdout = keptStream(false)
   const stderr = keptStream(false)
-  const host: Partial<Host> = {
+  const host: Partial<System> = {
     stdout,
     stderr,
     onSignal(handler) {

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { packageManager } from '#commands/scaffold.ts'
-import { problemOfName, writeProject } from '#scaffold/project.ts'
+import { findNameProblem, writeProject } from '#scaffold/project.ts'
 import { listTemplates } from '#scaffold/templates.ts'
 import { root } from './process.ts'
 import { type RunOptions, svc as runSvc, temporaryDirectory } from './test-cli.ts'
@@ -208,7 +208,8 @@ describe('names', () => {
   })
 
   test('every better name is valid', () => {
-    for (const name of ['my-agent', 'a', '0', 'a.b_c-d', 'x'.repeat(214)]) expect(problemOfName(name), name).toBeNull()
+    for (const name of ['my-agent', 'a', '0', 'a.b_c-d', 'x'.repeat(214)])
+      expect(findNameProblem(name), name).toBeNull()
   })
 
   test.each(['../agent', '../../etc', '/etc/agent', 'a/../../agent', '..'])('%s leads outside', async (dir) => {

@@ -233,7 +233,7 @@ describe('locators', () => {
     await writeFile(join(home, 'sandboxes/104.json'), '{"url":')
     const running = await runningSandboxes(home, {
       isRunning: (pid) => pid !== 102,
-      startOf: async () => null,
+      readProcessStart: async () => null,
       pid_scope: null,
     })
     expect(running.map(({ pid }) => pid)).toEqual([103, 101])

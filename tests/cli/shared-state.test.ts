@@ -24,7 +24,7 @@ function svc(home: string, words: readonly string[], prefix: readonly string[] =
 const locators = (home: string) => readdirSync(join(home, 'sandboxes'))
 const starting = ['start', '--ephemeral', '--port', '0', '-o', 'json']
 
-const startOf = async () => null
+const noStart = async () => null
 
 const namespaceTest = hasPidNamespaces ? test : null
 
@@ -49,11 +49,19 @@ test('the same pid in two namespaces is two sandboxes, and only the own one is j
   const locator = { inspector_url: '', database: '', version: '1', projects: [], started_at_ms: noon, pid: 7 }
   await writeLocator(home, { ...locator, url: 'http://a.test', pid_scope: 'boot pid:[1]' })
   await writeLocator(home, { ...locator, url: 'http://b.test', pid_scope: 'boot pid:[2]' })
-  const found = await runningSandboxes(home, { isRunning: () => true, startOf, pid_scope: 'boot pid:[2]' })
+  const found = await runningSandboxes(home, {
+    isRunning: () => true,
+    readProcessStart: noStart,
+    pid_scope: 'boot pid:[2]',
+  })
   expect(found.map(({ url }) => url)).toEqual(['http://b.test'])
-  expect(await runningSandboxes(home, { isRunning: () => false, startOf, pid_scope: 'boot pid:[2]' })).toEqual([])
+  expect(
+    await runningSandboxes(home, { isRunning: () => false, readProcessStart: noStart, pid_scope: 'boot pid:[2]' }),
+  ).toEqual([])
   writeFileSync(join(home, 'sandboxes/8-1.json'), '{"url":"of another version"}')
-  expect(await runningSandboxes(home, { isRunning: () => false, startOf, pid_scope: 'boot pid:[2]' })).toEqual([])
+  expect(
+    await runningSandboxes(home, { isRunning: () => false, readProcessStart: noStart, pid_scope: 'boot pid:[2]' }),
+  ).toEqual([])
   expect(locators(home)).toEqual(['7-1.json', '8-1.json'])
 })
 
@@ -62,7 +70,7 @@ test('a locator of an earlier boot, or of a namespace that is gone, is ignored',
   const locator = { inspector_url: '', database: '', version: '1', projects: [], started_at_ms: noon, pid: process.pid }
   await writeLocator(home, { ...locator, url: 'http://a.test', pid_scope: 'earlier pid:[2]' })
   await writeLocator(home, { ...locator, url: 'http://b.test', pid_scope: 'boot pid:[99]' })
-  const host = { isRunning: () => true, startOf, pid_scope: 'boot pid:[2]' }
+  const host = { isRunning: () => true, readProcessStart: noStart, pid_scope: 'boot pid:[2]' }
   expect(await runningSandboxes(home, host)).toEqual([])
 })
 
@@ -76,12 +84,12 @@ test('a process that took over the pid of a sandbox is not that sandbox', async 
     projects: [],
     started_at_ms: noon,
   }
-  const host = { pid: 7, pid_scope: null, isRunning: () => true, startOf: async () => '100' }
+  const host = { pid: 7, pid_scope: null, isRunning: () => true, readProcessStart: async () => '100' }
   await writeLocator(home, { ...locator, ...(await ownProcess(host)) })
   expect(await runningSandboxes(home, host)).toMatchObject([{ pid: 7, process_start: '100' }])
   // Where no start is known, the pid alone decides.
-  expect(await runningSandboxes(home, { ...host, startOf })).toHaveLength(1)
-  expect(await runningSandboxes(home, { ...host, startOf: async () => '200' })).toEqual([])
+  expect(await runningSandboxes(home, { ...host, readProcessStart: noStart })).toHaveLength(1)
+  expect(await runningSandboxes(home, { ...host, readProcessStart: async () => '200' })).toEqual([])
   expect(locators(home)).toEqual([])
 })
 

@@ -1,7 +1,7 @@
 /** The command line under test: a real sandbox, and a Host with streams in memory. */
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Host } from '#cli/run/host.ts'
+import type { System } from '#cli/run/host.ts'
 import { writeLocator } from '#cli/settings/state-directory.ts'
 import { manualClock, type Sandbox, startSandbox } from '#sandbox/index.ts'
 import { run } from '#src/program.ts'
@@ -30,7 +30,7 @@ export interface RunOptions {
   cwd?: string
   isTerminal?: boolean
   /** Properties of the Host that the test replaces. */
-  host?: Partial<Host>
+  host?: Partial<System>
 }
 
 /** Starts a sandbox with a fixed seed and clock; commands find it through its locator, like any other. */

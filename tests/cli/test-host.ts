@@ -1,6 +1,6 @@
 /** A Host with a fixed clock, for commands that run in the process of a test. */
 import { readPidScope } from '#cli/process/proc.ts'
-import type { Host, HostStream, Signal } from '#cli/run/host.ts'
+import type { Signal, System, SystemStream } from '#cli/run/host.ts'
 
 /** Counts the random texts, so that no two runs create the same session. */
 let randomTexts = 0
@@ -8,7 +8,7 @@ let randomTexts = 0
 /** 2026-01-31T12:00:00.000Z */
 export const noon = 1_769_860_800_000
 
-export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> & { stdin: string }): Host {
+export function testHost(given: Pick<System, 'env' | 'cwd' | 'stdout' | 'stderr'> & { stdin: string }): System {
   return {
     ...given,
     home: '/home/dev',
@@ -16,7 +16,7 @@ export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> 
     pid: process.pid,
     pid_scope: readPidScope(process.pid),
     program: ['node', 'svc.js'],
-    parentOf: () => null,
+    findParent: () => null,
     respondsAt: async () => false,
     node_version: process.versions.node,
     stdin: (async function* () {
@@ -33,14 +33,14 @@ export function testHost(given: Pick<Host, 'env' | 'cwd' | 'stdout' | 'stderr'> 
       throw new Error(`exited with ${code}`)
     },
     isRunning: (pid) => pid === process.pid,
-    startOf: async () => null,
+    readProcessStart: async () => null,
     terminate: () => false,
     signal: () => false,
     onExit: () => () => {},
   }
 }
 
-export function keptStream(is_terminal: boolean): HostStream & { text: string } {
+export function keptStream(is_terminal: boolean): SystemStream & { text: string } {
   return {
     text: '',
     is_terminal,

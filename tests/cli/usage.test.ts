@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { Option } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plainStyle } from '#cli/output/terminal.ts'
-import { type Command, type CommandGroup, loadAll, provenanceOf } from '#cli/run/command.ts'
+import { type Command, type CommandGroup, findProvenance, loadAll } from '#cli/run/command.ts'
 import { parseCommandLine } from '#cli/run/command-line.ts'
 import { exitCodes } from '#cli/run/errors.ts'
 import { type CommandNode, commandHelp, commandTree, describeCommand, topics } from '#cli/run/help.ts'
@@ -96,7 +96,7 @@ describe('the help of a command', () => {
     for (const { command, path } of await loadAll(commands)) {
       for (const option of command.options ?? []) {
         expect(option.description, `${path} ${option.flags}`).not.toMatch(/\[(documented|observed|assumed)/)
-        if (provenanceOf(option) !== undefined) names.add(option.name())
+        if (findProvenance(option) !== undefined) names.add(option.name())
       }
     }
     expect(names.size).toBeGreaterThan(30)

@@ -2,8 +2,8 @@
 
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
-import { streamText, styleOf } from '#cli/output/terminal.ts'
-import { diffOf, exchangeLine } from '#qa/report/failure.ts'
+import { chooseStyle, streamText } from '#cli/output/terminal.ts'
+import { diffValues, exchangeLine } from '#qa/report/failure.ts'
 import { createReporters } from '#qa/report/reporters.ts'
 import type { Paint } from '#qa/report/text.ts'
 import type { RunResult } from '#qa/result.ts'
@@ -147,7 +147,7 @@ test('a request without a response names the cause once, after the time', () => 
 test('the order of fields is no difference', () => {
   const expected = { format: 'clip', render: { width: 12, kind: 'x' }, items: [{ b: 1, a: 2 }] }
   const actual = { items: [{ a: 2, b: 1 }], render: { kind: 'x', width: 13 }, format: 'clip' }
-  expect(diffOf(expected, actual)?.filter(({ kind }) => kind === 'expected' || kind === 'actual')).toEqual([
+  expect(diffValues(expected, actual)?.filter(({ kind }) => kind === 'expected' || kind === 'actual')).toEqual([
     { kind: 'expected', text: '    "width": 12' },
     { kind: 'actual', text: '    "width": 13' },
   ])
@@ -156,7 +156,7 @@ test('the order of fields is no difference', () => {
 test('the two values of a field stand together', () => {
   const expected = { format: 'clip', gone: 1, width: 12 }
   const actual = { image: 'x', format: 'banner', label: 'y', width: 300, height: 250 }
-  expect(diffOf(expected, actual)?.map(({ kind, text }) => `${kind} ${text.trim()}`)).toEqual([
+  expect(diffValues(expected, actual)?.map(({ kind, text }) => `${kind} ${text.trim()}`)).toEqual([
     'same {',
     'actual "image": "x",',
     'expected "format": "clip",',
@@ -173,7 +173,7 @@ test('the two values of a field stand together', () => {
 test('values of thousands of lines are compared without a wait', () => {
   const long = (of: string) =>
     Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`member_${index}`, `${of} ${index}`]))
-  const diff = diffOf(long('expected'), long('actual'))
+  const diff = diffValues(long('expected'), long('actual'))
   expect(diff?.slice(1, 5).map(({ kind, text }) => `${kind} ${text.trim()}`)).toEqual([
     'expected "member_0": "expected 0",',
     'actual "member_0": "actual 0",',
@@ -267,7 +267,7 @@ test('a value of the matrix is in words, and only where the name does not contai
 
 test('colours change nothing else: a style of the command line is a paint', async () => {
   const tools = testTools()
-  const paint: Paint = styleOf({ write: () => {}, is_terminal: false, columns: undefined }, 'always', {})
+  const paint: Paint = chooseStyle({ write: () => {}, is_terminal: false, columns: undefined }, 'always', {})
   await reportRun(
     createReporters(['list'], {
       ...tools,

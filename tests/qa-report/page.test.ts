@@ -1,6 +1,6 @@
 /** The markup of the page of a run, without a browser. */
 import { expect, test } from 'vitest'
-import { pageOf } from '#qa/report/html/page.ts'
+import { renderPage } from '#qa/report/html/page.ts'
 import { exchange, failedItem, item, run, screenshot, step } from './results.ts'
 
 /** Returns the texts of the cells of each row of the matrix. */
@@ -17,7 +17,7 @@ test('rows and columns of the matrix are in words', () => {
     [{ status: 404, reason: 'not_found' }, 'banner', 'a banner responds 404'],
     [{ status: 200, reason: 'ok' }, 'clip', 'a clip responds 200'],
   ] as const
-  const page = pageOf(run(cases.map(([row, format, name]) => item({ name, matrix: { row, format } }))))
+  const page = renderPage(run(cases.map(([row, format, name]) => item({ name, matrix: { row, format } }))))
   expect(matrixRows(page)).toEqual([
     ['By row', 'status 200, reason ok', 'status 404, reason not_found'],
     ['beacons a banner responds {row.status}', '✓', '✓'],
@@ -35,7 +35,7 @@ test('a thousand cases with long bodies and screenshots stay one page: only what
     const steps = [step({ exchanges: [long] }), step({ screenshots: [index % 10 === 0 ? noise : picture] })]
     return index < 30 ? failedItem({ steps: [...steps, ...failedItem().steps] }) : item({ steps })
   })
-  const page = pageOf(run(cases))
+  const page = renderPage(run(cases))
   const [failures = '', rest = ''] = page.split('<section id="cases"')
   const count = (text: string, words: string) => text.split(words).length - 1
   expect(Buffer.byteLength(page)).toBeLessThan(45_000_000)

@@ -1,11 +1,11 @@
 /** Results of runs, built by hand: as a runner would write them, with defaults for what a test does not care about. */
 import { PNG } from 'pngjs'
-import type { CaseResult, Check, Exchange, Place, RunResult, Screenshot, StepResult } from '#qa/result.ts'
+import type { CaseExchange, CaseResult, Check, RunResult, Screenshot, SourceLocation, StepResult } from '#qa/result.ts'
 
 /** 2026-03-04T10:20:30.400Z */
 export const started_at_ms = 1_772_619_630_400
 
-export function place(line = 1, column = 1, file = 'suites/beacons.yaml'): Place {
+export function place(line = 1, column = 1, file = 'suites/beacons.yaml'): SourceLocation {
   return { file, line, column }
 }
 
@@ -13,7 +13,7 @@ export function check(given: Partial<Check> = {}): Check {
   return { subject: 'status', passed: true, expected: 200, actual: 200, ...given }
 }
 
-export function exchange(given: Partial<Exchange> = {}): Exchange {
+export function exchange(given: Partial<CaseExchange> = {}): CaseExchange {
   return {
     method: 'POST',
     url: 'http://127.0.0.1:4010/v1/placements',

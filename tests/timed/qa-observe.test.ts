@@ -8,7 +8,7 @@ import { writeLocator } from '#cli/settings/state-directory.ts'
 import { createClient } from '#client/index.ts'
 import { type WatchOptions, watchPage } from '#diagnosis/facts/page.ts'
 import { readJournal } from '#diagnosis/journal.ts'
-import { judge, resultOf } from '#diagnosis/observe.ts'
+import { judge, toRunResult } from '#diagnosis/observe.ts'
 import { allPageRules } from '#diagnosis/rules/index.ts'
 import { turnRules } from '#diagnosis/rules/turns.ts'
 import { loadPageSteps } from '#qa/browser/page-steps.ts'
@@ -84,7 +84,7 @@ async function judged(
   const about = { client_id: 'proj_demo', command_name: 'svc' }
   const journal = await readJournal(client, await client.sandbox.info(), { limit: 1_000 }, about)
   const watched = { ...journal, is_ended: false, is_whole: false, page: seen }
-  const { cases } = resultOf(judge(watched), watched, {
+  const { cases } = toRunResult(judge(watched), watched, {
     target: { base_url: sandbox.url, kind: 'sandbox', version: null, key_mode: 'test' },
     svc_version: '',
     started_at_ms: 0,

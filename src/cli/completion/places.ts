@@ -8,7 +8,7 @@ import { topics } from '../run/help.ts'
 import { outputFormats } from '../settings/table.ts'
 
 /** A place in the command line: after the words of `path`. */
-export interface Place {
+export interface CompletionSlot {
   /** `placements create`; empty at the start. */
   path: string
   /** The possible next words: commands, or the values of an argument. */
@@ -90,14 +90,14 @@ const filePlaceholder = /^[<[](file|export|copy|suites\.\.\.|suite-or-case)[>\]]
 /** The flags that every command has. */
 export const commonFlags: readonly Flag[] = [
   ...commonOptions().map(({ flags, description, argChoices: choices = [] }) => {
-    const flag = flagOf({ flags, description, choices, suggestions: [] })
+    const flag = toFlag({ flags, description, choices, suggestions: [] })
     return flag.long === '--output' ? { ...flag, values: outputFormats } : flag
   }),
   flagWithoutValue('-h', '--help', 'Help for this command'),
 ]
 
 /** Returns every place of the command line, the start first. */
-export function placesOf(tree: readonly CommandNode[]): Place[] {
+export function listSlots(tree: readonly CommandNode[]): CompletionSlot[] {
   const commands = tree.map(({ name, summary }) => ({ name, summary }))
   const help = { name: 'help', summary: 'Help for a command or topic' }
   const helpTopics = ['commands', ...Object.keys(topics)]
@@ -115,7 +115,7 @@ export function placesOf(tree: readonly CommandNode[]): Place[] {
   ]
 }
 
-function placesWithin(node: CommandNode, path: string): Place[] {
+function placesWithin(node: CommandNode, path: string): CompletionSlot[] {
   if (node.commands === undefined) return [commandPlace(node, path)]
   const words = node.commands.map(({ name, summary }) => ({ name, summary }))
   return [
@@ -124,9 +124,9 @@ function placesWithin(node: CommandNode, path: string): Place[] {
   ]
 }
 
-function commandPlace({ arguments: args = [], options = [], formats }: CommandNode, path: string): Place {
+function commandPlace({ arguments: args = [], options = [], formats }: CommandNode, path: string): CompletionSlot {
   const words = args.flatMap(({ choices, description }) => choices.map((name) => ({ name, summary: description })))
-  const own = options.map(flagOf)
+  const own = options.map(toFlag)
   const taken = new Set(own.map(({ long }) => long))
   const shared = commonFlags.filter(({ long }) => !taken.has(long)).map((flag) => withFormats(flag, formats))
   const takesFile = args.some(({ name }) => filePlaceholder.test(name))
@@ -148,7 +148,7 @@ function flagWithoutValue(short: string, long: string, summary: string): Flag {
   return { short, long, summary, takes: 'nothing', values: [], names: null }
 }
 
-function flagOf({ flags, description, choices, suggestions }: Omit<OptionNode, 'defaultValue' | 'presetArg'>): Flag {
+function toFlag({ flags, description, choices, suggestions }: Omit<OptionNode, 'defaultValue' | 'presetArg'>): Flag {
   const { short = null, long = '', required } = new Option(flags)
   const values = choices.length > 0 ? choices : suggestions
   return {

@@ -2,7 +2,7 @@
  * The completion scripts of four shells. Each contains the whole tree, and calls svc only for names on this computer. A
  * shell reads its script at every start, so anything common to all commands is written only once.
  */
-import { commonFlags, type Flag, type NameSource, type Place } from './places.ts'
+import { type CompletionSlot, commonFlags, type Flag, type NameSource } from './places.ts'
 
 /** Returns the script of each shell, as lines. */
 export const completionScripts = {
@@ -10,13 +10,13 @@ export const completionScripts = {
   zsh: zshCompletion,
   fish: fishCompletion,
   powershell: powershellCompletion,
-} as const satisfies Record<string, (places: readonly Place[]) => string[]>
+} as const satisfies Record<string, (places: readonly CompletionSlot[]) => string[]>
 
 /**
  * bash completes file names where the script suggests nothing, unless `compopt` forbids it (bash 3 has none). It splits
  * `--flag=value` into three words.
  */
-function bashCompletion(places: readonly Place[]): string[] {
+function bashCompletion(places: readonly CompletionSlot[]): string[] {
   return [
     '# bash completion for svc and svc-sandbox. For every shell from now on, add to ~/.bashrc: source <(svc completion bash)',
     ...caseFunctions(places),
@@ -56,7 +56,7 @@ complete -o default -F _svc svc svc-sandbox`,
 }
 
 /** Works when sourced, with or without a prior `compinit`, and as a file `_svc` in a directory of $fpath. */
-function zshCompletion(places: readonly Place[]): string[] {
+function zshCompletion(places: readonly CompletionSlot[]): string[] {
   return [
     '#compdef svc svc-sandbox',
     '# zsh completion for svc and svc-sandbox. Save it as _svc in a directory of $fpath, or end ~/.zshrc with: source <(svc completion zsh)',
@@ -108,7 +108,7 @@ fi`,
  * command to `ask`, and `files` where a file name can follow; it fails when the flag takes no value. `_svc_place PATH`
  * sets `names`, `flags`, `ask` and `files`; it fails when there is no such place.
  */
-function caseFunctions(places: readonly Place[]): string[] {
+function caseFunctions(places: readonly CompletionSlot[]): string[] {
   return [
     '_svc_value() {',
     "  values='' ask='' files=''",
@@ -135,7 +135,7 @@ function caseFunctions(places: readonly Place[]): string[] {
 }
 
 /** Returns a case for each list of values. The first match wins, so the cases for all places come last. */
-function valueCases(places: readonly Place[]): string[] {
+function valueCases(places: readonly CompletionSlot[]): string[] {
   const rules = valueRules(places)
   const pattern = ({ path, name }: ValueRule) => (path === '*' ? `*'|${name}'` : `'${path}|${name}'`)
   const settings = ({ flag }: ValueRule) =>
@@ -158,7 +158,7 @@ function filing(takesFile: boolean): string {
   return takesFile ? ' files=1' : ''
 }
 
-function fishCompletion(places: readonly Place[]): string[] {
+function fishCompletion(places: readonly CompletionSlot[]): string[] {
   return [
     '# fish completion for svc and svc-sandbox. fish looks for a file of each name, so save it as both:',
     '# svc completion fish | tee ~/.config/fish/completions/{svc,svc-sandbox}.fish > /dev/null',
@@ -199,7 +199,7 @@ complete -c svc -n 'contains -- -- (commandline -opc)' -x -a '(__svc_program)'`,
 }
 
 /** Returns the arguments of `complete` for the words and flags of a place, without the flags that all places have. */
-function fishWords({ path, words, names, takesFile, flags }: Place): { path: string; words: string }[] {
+function fishWords({ path, words, names, takesFile, flags }: CompletionSlot): { path: string; words: string }[] {
   return [
     ...words.map(({ name, summary }) => `-f -a ${quotedForFish(name)} -d ${quotedForFish(summary)}`),
     ...(names === null ? [] : [`-f -a ${quotedForFish(`(${askFor(names)} 2>/dev/null)`)}`]),
@@ -222,7 +222,7 @@ function quotedForFish(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`
 }
 
-function powershellCompletion(places: readonly Place[]): string[] {
+function powershellCompletion(places: readonly CompletionSlot[]): string[] {
   const rules = valueRules(places)
   return [
     '# PowerShell completion for svc and svc-sandbox. Add to $PROFILE: svc completion powershell | Out-String | Invoke-Expression',
@@ -286,7 +286,7 @@ function quotedForPowershell(text: string): string {
 const commonNames = commonFlags.map(({ long }) => long)
 
 /** Returns the flags of a place, except those that every place has. */
-function ownNames({ flags }: Place): string[] {
+function ownNames({ flags }: CompletionSlot): string[] {
   return flags.map(({ long }) => long).filter((long) => !commonNames.includes(long))
 }
 
@@ -307,7 +307,7 @@ interface ValueRule {
  * Returns the values that each flag takes: one rule for all places where they agree; where they differ, rules for
  * single places come first.
  */
-function valueRules(places: readonly Place[]): ValueRule[] {
+function valueRules(places: readonly CompletionSlot[]): ValueRule[] {
   const always = valuedNames(places)
   const uses = places.flatMap(({ path, flags }) =>
     flags
@@ -323,7 +323,7 @@ function valueRules(places: readonly Place[]): ValueRule[] {
 }
 
 /** Returns the flags that take a value, at any place. */
-function valuedNames(places: readonly Place[]): ReadonlySet<string> {
+function valuedNames(places: readonly CompletionSlot[]): ReadonlySet<string> {
   const flags = places.flatMap((place) => place.flags)
   const without = new Set(flags.filter(({ takes }) => takes === 'nothing').flatMap(spellings))
   return new Set(flags.flatMap(spellings).filter((name) => !without.has(name)))

@@ -10,11 +10,19 @@ import { isObject } from '#foundation/json.ts'
 import { type Column, printTable } from '../output/table.ts'
 import type { Style } from '../output/terminal.ts'
 import { fieldLines, formatValue, isTime, timeText } from '../output/text.ts'
-import type { Command, CommandInput, Session } from '../run/command.ts'
+import type { Command, CommandContext, CommandInput } from '../run/command.ts'
 import { CliError, didYouMean, noSandboxFor } from '../run/errors.ts'
 import type { PermittedKey } from '../settings/settings.ts'
-import { type EndpointFacts, endpoints } from './facts.ts'
-import { type Body, bodyOptions, buildBody, checkRequired, endpointOptions, flagValues, variantOf } from './input.ts'
+import { type EndpointSchema, endpoints } from './facts.ts'
+import {
+  type Body,
+  bodyOptions,
+  buildBody,
+  checkRequired,
+  chooseVariant,
+  endpointOptions,
+  flagValues,
+} from './input.ts'
 
 /** The parts of a command that its endpoint does not declare. */
 type EndpointCommand<Id extends EndpointId> = Details<Id> & List
@@ -42,11 +50,11 @@ interface Details<Id extends EndpointId> {
   options?: readonly Option[]
   negativeHint?: string
   /** Fields of the body that the command line does not give. */
-  defaults?: (session: Session, options: CommandInput['options']) => Body | Promise<Body>
+  defaults?: (session: CommandContext, options: CommandInput['options']) => Body | Promise<Body>
   /** The path parameter when it is left out. Without this it is required. */
-  defaultParam?: (session: Session) => Promise<string> | string
+  defaultParam?: (session: CommandContext) => Promise<string> | string
   /** The whole input of the request, in place of arguments, flags and --data. */
-  input?: (session: Session, input: CommandInput) => CallInput | Promise<CallInput>
+  input?: (session: CommandContext, input: CommandInput) => CallInput | Promise<CallInput>
   /** The response from the package itself, without a request, when no sandbox is running and no service is named. */
   fromPackage?: () => Promise<Response<Contract[Id]>>
   /** The tables that `text` prints. */
@@ -55,13 +63,13 @@ interface Details<Id extends EndpointId> {
     response: Response<Contract[Id]>,
     meta: ResponseMeta,
     style: Style,
-    session: Session,
+    session: CommandContext,
     call: CompletedCall<Response<Contract[Id]>>,
   ) => string[]
   /** The state that the request is about to change, in the form of its response. */
-  before?: (session: Session, sent: CallInput) => Promise<Response<Contract[Id]>>
+  before?: (session: CommandContext, sent: CallInput) => Promise<Response<Contract[Id]>>
   /** Called with the response before it is printed. */
-  after?: (session: Session, response: Response<Contract[Id]>, meta: ResponseMeta) => Promise<void>
+  after?: (session: CommandContext, response: Response<Contract[Id]>, meta: ResponseMeta) => Promise<void>
   /** The exit code of a response; 0 when absent. */
   exitCode?: (response: Response<Contract[Id]>) => number
   /** Replaces the single call and its printing. */
@@ -75,10 +83,10 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
   const flags = endpointOptions(id)
   const argument = ([name, description]: [string, string]) =>
     new Argument(extra.defaultParam === undefined ? `<${name}>` : `[${name}]`, description)
-  const inputOf = async (session: Session, input: CommandInput): Promise<CallInput> => ({
-    params: await paramsOf(endpoint, input, () => extra.defaultParam?.(session)),
-    query: endpoint.query === null ? undefined : await queryOf(session, endpoint, flags.query, input),
-    body: endpoint.body === null ? undefined : await bodyOf(session, id, flags.body, input, extra.defaults),
+  const buildInput = async (session: CommandContext, input: CommandInput): Promise<CallInput> => ({
+    params: await buildParams(endpoint, input, () => extra.defaultParam?.(session)),
+    query: endpoint.query === null ? undefined : await buildQuery(session, endpoint, flags.query, input),
+    body: endpoint.body === null ? undefined : await readRequestBody(session, id, flags.body, input, extra.defaults),
   })
   return {
     name: extra.name ?? id.slice(id.indexOf('.') + 1),
@@ -90,9 +98,9 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
     options: extra.options ?? [
       ...flags.query.values(),
       ...flags.body.values(),
-      ...(Object.keys(variantOf(endpoint.body, [])?.properties ?? {}).length === 0 ? [] : bodyOptions()),
+      ...(Object.keys(chooseVariant(endpoint.body, [])?.properties ?? {}).length === 0 ? [] : bodyOptions()),
     ],
-    ...tablesOf(extra, endpoint),
+    ...chooseTables(extra, endpoint),
     ...(extra.negativeHint === undefined ? {} : { negativeHint: extra.negativeHint }),
     examples: extra.examples,
     run:
@@ -102,7 +110,7 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
         const fromPackage = hasService ? undefined : extra.fromPackage
         // Reported before a missing argument that only a sandbox could supply: its last placement, its project.
         if (!hasService && fromPackage === undefined) throw noSandboxFor(session.settings)
-        const sent = fromPackage ? {} : await (extra.input ?? inputOf)(session, input)
+        const sent = fromPackage ? {} : await (extra.input ?? buildInput)(session, input)
         const before = (await extra.before?.(session, sent)) ?? null
         const { data, meta } = fromPackage
           ? { data: await fromPackage(), meta: noMeta }
@@ -116,9 +124,9 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
   }
 }
 
-function tablesOf(
+function chooseTables(
   { columns, tables }: Pick<EndpointCommand<EndpointId>, 'columns' | 'tables'>,
-  { item_fields = [] }: EndpointFacts,
+  { item_fields = [] }: EndpointSchema,
 ): Pick<Command, 'tables' | 'fields'> {
   if (columns !== undefined) return { tables: [columns], fields: item_fields }
   return tables === undefined ? {} : { tables }
@@ -136,7 +144,7 @@ const noMeta: ResponseMeta = {
 
 /** Calls an endpoint for a command. Notes slow calls, sandbox warnings and breaches of the contract. */
 export async function callEndpoint<Id extends EndpointId>(
-  session: Session,
+  session: CommandContext,
   id: Id,
   input: CallInput,
   credential?: PermittedKey,
@@ -153,23 +161,23 @@ export async function callEndpoint<Id extends EndpointId>(
   return { data: data as Response<Contract[Id]>, meta }
 }
 
-async function noteWarnings({ out }: Session, warnings: readonly string[]): Promise<void> {
+async function noteWarnings({ out }: CommandContext, warnings: readonly string[]): Promise<void> {
   if (warnings.length === 0) return
   const { describeWarning } = await import('#contract/warnings.ts')
   for (const warning of warnings) out.note(`sandbox warning: ${describeWarning(warning)}`)
 }
 
 /** The clock of a sandbox can be moved, and its times are relative to that clock. */
-async function takeSandboxTime({ out, client, signal }: Session): Promise<void> {
+async function takeSandboxTime({ out, client, signal }: CommandContext): Promise<void> {
   const clock = await client()
     .clock.show({}, { signal })
     .catch(() => null)
   if (clock !== null) out.view.now_ms = clock.now_ms
 }
 
-async function queryOf(
-  session: Session,
-  { query }: EndpointFacts,
+async function buildQuery(
+  session: CommandContext,
+  { query }: EndpointSchema,
   flags: Map<string, Option>,
   input: CommandInput,
 ): Promise<Body> {
@@ -181,7 +189,7 @@ async function queryOf(
  * Returns the filter of --client-id: without that flag a list shows every project. Throws CliError for a project that the
  * sandbox does not have: every list of it would be empty.
  */
-export async function projectFilter(session: Session): Promise<{ client_id?: string }> {
+export async function projectFilter(session: CommandContext): Promise<{ client_id?: string }> {
   const client_id = namedProject(session)
   if (client_id === null) return {}
   const { settings, client, signal } = session
@@ -191,12 +199,12 @@ export async function projectFilter(session: Session): Promise<{ client_id?: str
 }
 
 /** Returns the project that --client-id names, or null. */
-export function namedProject({ settings }: Session): string | null {
+export function namedProject({ settings }: CommandContext): string | null {
   return settings.source.client_id === 'flag' ? settings.client_id : null
 }
 
-async function bodyOf(
-  session: Session,
+async function readRequestBody(
+  session: CommandContext,
   id: EndpointId,
   flags: Map<string, Option>,
   { options }: CommandInput,
@@ -220,8 +228,8 @@ async function bodyOf(
 /** Longer than every identifier, and short enough for the head of a request, which holds 16 KiB. */
 const maxParamLength = 1_000
 
-async function paramsOf(
-  { params: described, param_limits }: EndpointFacts,
+async function buildParams(
+  { params: described, param_limits }: EndpointSchema,
   { args }: CommandInput,
   fallback: () => Promise<string> | string | undefined,
 ): Promise<Record<string, string>> {
@@ -241,8 +249,8 @@ async function paramsOf(
 }
 
 function printResponse<Id extends EndpointId>(
-  session: Session,
-  { response }: EndpointFacts,
+  session: CommandContext,
+  { response }: EndpointSchema,
   { text }: EndpointCommand<Id>,
   data: Response<Contract[Id]>,
   meta: ResponseMeta,
@@ -271,14 +279,14 @@ export function describeRecord(value: unknown, style: Style): string[] {
   })
 }
 
-interface Page {
+interface ListedPage {
   items: readonly object[]
   /** Absent from a list that is never more than one page. */
   next_cursor?: string | null | undefined
 }
 
 /** Returns the note below an empty list: when flags filter it, there may still be items. */
-export function emptyNote({ command_name }: Session, filters: { limit?: unknown }, empty: string): string {
+export function emptyNote({ command_name }: CommandContext, filters: { limit?: unknown }, empty: string): string {
   const { limit: _, ...others } = filters
   const isFiltered = Object.values(others).some((value) => value !== undefined)
   return isFiltered ? 'Nothing matches. Leave out a flag to see more.' : empty.replace(/\bsvc(?= [a-z])/, command_name)
@@ -289,8 +297,8 @@ export function emptyNote({ command_name }: Session, filters: { limit?: unknown 
  * limit knows that there may be more; the JSON of a page has its `next_cursor`.
  */
 export function printPage(
-  session: Session,
-  page: Page,
+  session: CommandContext,
+  page: ListedPage,
   columns: readonly Column[],
   query: { limit?: unknown },
   empty: string,
@@ -305,12 +313,12 @@ export function printPage(
     out.note(`Only ${items.length} are listed. More: --limit N, or --cursor ${next_cursor}`)
 }
 
-function isPage(data: unknown): data is Page {
+function isPage(data: unknown): data is ListedPage {
   return isObject(data) && Array.isArray(data.items)
 }
 
 /** Distinguishes a project that the running sandbox does not have from one whose key is unknown here. */
-async function noCredential({ settings, client, signal }: Session): Promise<CliError> {
+async function noCredential({ settings, client, signal }: CommandContext): Promise<CliError> {
   const { source, base_url, sandbox, client_id } = settings
   if (source.base_url === 'default') return noSandboxFor(settings)
   if (sandbox === null || client_id === null) {

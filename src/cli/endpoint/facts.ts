@@ -29,7 +29,7 @@ export interface Field {
 }
 
 /** An endpoint without its schemas. */
-export interface EndpointFacts
+export interface EndpointSchema
   extends Pick<Endpoint, 'id' | 'method' | 'path' | 'summary' | 'description' | 'credentials' | 'status'> {
   readonly body_media_type?: string
   /** The media type of a response that is not JSON. */
@@ -46,10 +46,10 @@ export interface EndpointFacts
 }
 
 export const endpoints = Object.fromEntries(
-  Object.values<Endpoint>(contract).map((endpoint) => [endpoint.id, factsOf(endpoint)]),
-) as Readonly<Record<EndpointId, EndpointFacts>>
+  Object.values<Endpoint>(contract).map((endpoint) => [endpoint.id, describeEndpoint(endpoint)]),
+) as Readonly<Record<EndpointId, EndpointSchema>>
 
-function factsOf(endpoint: Endpoint): EndpointFacts {
+function describeEndpoint(endpoint: Endpoint): EndpointSchema {
   const { id, method, path, summary, description, credentials, status, body_media_type, response } = endpoint
   const params = Object.entries(endpoint.params?.shape ?? {}) as [string, z.ZodType][]
   return {
@@ -60,23 +60,23 @@ function factsOf(endpoint: Endpoint): EndpointFacts {
     params: Object.fromEntries(params.map(([name, schema]) => [name, schema.meta()?.description ?? name])),
     param_limits: Object.fromEntries(
       params.flatMap(([name, schema]) => {
-        const { maxLength } = fieldOf(schema)
+        const { maxLength } = toJsonSchema(schema)
         return maxLength === undefined ? [] : [[name, maxLength]]
       }),
     ),
-    query: endpoint.query === undefined ? null : fieldOf(endpoint.query),
-    body: endpoint.body === undefined ? null : fieldOf(endpoint.body),
+    query: endpoint.query === undefined ? null : toJsonSchema(endpoint.query),
+    body: endpoint.body === undefined ? null : toJsonSchema(endpoint.body),
   }
 }
 
-function itemFields({ response }: Endpoint): Pick<EndpointFacts, 'item_fields'> {
+function itemFields({ response }: Endpoint): Pick<EndpointSchema, 'item_fields'> {
   const items = response instanceof z.ZodObject ? (response.shape as Record<string, unknown>).items : undefined
   const item = items instanceof z.ZodArray ? items.element : undefined
   return item instanceof z.ZodObject ? { item_fields: Object.keys(item.shape) } : {}
 }
 
 /** Returns a schema as JSON Schema, with the messages of its patterns. */
-function fieldOf(schema: z.ZodType): Field {
+function toJsonSchema(schema: z.ZodType): Field {
   return z.toJSONSchema(schema, {
     io: 'input',
     unrepresentable: 'any',

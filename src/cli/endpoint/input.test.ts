@@ -3,10 +3,10 @@ import { plainStyle } from '../output/terminal.ts'
 import { describeValue } from '../output/text.ts'
 import { describeRecord } from './endpoint-command.ts'
 import { endpoints } from './facts.ts'
-import { assign, type Body, variantOf } from './input.ts'
+import { assign, type Body, chooseVariant } from './input.ts'
 
-const PlacementRequest = variantOf(endpoints['placements.create'].body, [])
-const JobRequest = variantOf(endpoints['jobs.create'].body, [])
+const PlacementRequest = chooseVariant(endpoints['placements.create'].body, [])
+const JobRequest = chooseVariant(endpoints['jobs.create'].body, [])
 
 const assigned = (...assignments: string[]) => {
   const body: Body = {}

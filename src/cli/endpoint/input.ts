@@ -10,7 +10,7 @@ import { entryOf } from '#foundation/table-entry.ts'
 import { formatTime } from '../output/text.ts'
 import { suggestValues, withProvenance } from '../run/command.ts'
 import { CliError } from '../run/errors.ts'
-import type { Host } from '../run/host.ts'
+import type { System } from '../run/host.ts'
 import { settingNames, settingsTable } from '../settings/table.ts'
 import { endpoints, type Field } from './facts.ts'
 
@@ -27,7 +27,7 @@ export function endpointOptions(id: EndpointId): Record<'query' | 'body', Map<st
   const queryFlags = fieldOptions(query?.properties, taken)
   return {
     query: queryFlags,
-    body: fieldOptions(variantOf(body, [])?.properties, new Set([...taken, ...queryFlags.keys()])),
+    body: fieldOptions(chooseVariant(body, [])?.properties, new Set([...taken, ...queryFlags.keys()])),
   }
 }
 
@@ -66,13 +66,13 @@ const placeholders: Readonly<Record<string, string>> = {
 
 function fieldOption(name: string, field: Field): Option | null {
   const [scalar, ...others] = alternatives(field)
-  const placeholder = scalar === undefined || others.length > 0 ? undefined : entryOf(placeholders, kindOf(scalar))
+  const placeholder = scalar === undefined || others.length > 0 ? undefined : entryOf(placeholders, fieldKind(scalar))
   if (scalar === undefined || placeholder === undefined) return null
-  const option = new Option(`--${name.replaceAll('_', '-')} ${placeholder}`, describe(field, choicesOf(scalar)))
+  const option = new Option(`--${name.replaceAll('_', '-')} ${placeholder}`, describe(field, listChoices(scalar)))
     .preset(scalar.type === 'boolean' ? 'true' : undefined)
     .argParser((text) => parseFlag(scalar, inWords(name, scalar, text)))
   const provenance = [field.provenance, field.decision].filter(Boolean).join(' ')
-  const suggested = scalar.keywords?.examples ?? choicesOf(scalar)
+  const suggested = scalar.keywords?.examples ?? listChoices(scalar)
   return withProvenance(suggestValues(option, suggested), provenance === '' ? undefined : provenance)
 }
 
@@ -85,7 +85,7 @@ const times = /(?:^|_)(?:at|to|from|now|since|until)_ms$/
  */
 function inWords(name: string, field: Field, text: string): string {
   if (name === 'since' || name === 'until') return timeText(text)
-  if (!name.endsWith('_ms') || kindOf(field) !== 'number') return text
+  if (!name.endsWith('_ms') || fieldKind(field) !== 'number') return text
   return times.test(name) ? timeText(text) : String(parseSpan(text) ?? text)
 }
 
@@ -108,12 +108,12 @@ function describe({ description }: Field, choices: readonly string[]): string {
  * not take it.
  */
 function parseFlag(field: Field, text: string): unknown {
-  const choices = field.type === 'boolean' ? ['true', 'false'] : choicesOf(field)
+  const choices = field.type === 'boolean' ? ['true', 'false'] : listChoices(field)
   const choice = choices.find((each) => each.toLowerCase() === text.toLowerCase())
   if (choices.length > 0 && choice === undefined) throw notAllowed(choices)
   if (field.type === 'boolean') return choice === 'true'
   if (choice !== undefined) return choice
-  const isNumber = kindOf(field) === 'number'
+  const isNumber = fieldKind(field) === 'number'
   const problem = isNumber ? numberProblem(field, text) : textProblem(field, text)
   const { examples } = field.keywords ?? {}
   if (problem !== null) throw examples === undefined ? new InvalidArgumentError(`It ${problem}.`) : notAllowed(examples)
@@ -154,23 +154,23 @@ function alternatives(field: Field): Field[] {
   return field.type === 'null' ? [] : [field]
 }
 
-function kindOf({ type, enum: choices, const: only }: Field): string {
+function fieldKind({ type, enum: choices, const: only }: Field): string {
   if (choices !== undefined || only !== undefined) return 'choice'
   return type === 'integer' ? 'number' : (type ?? 'any')
 }
 
 /** Returns the values that a field of a body takes, or each item of it. */
 export function choicesAt(id: EndpointId, path: readonly string[]): readonly string[] {
-  const field = schemaAt(variantOf(endpoints[id].body, []), path)
-  return field === undefined ? [] : choicesOf(field.items ?? field)
+  const field = schemaAt(chooseVariant(endpoints[id].body, []), path)
+  return field === undefined ? [] : listChoices(field.items ?? field)
 }
 
-function choicesOf({ enum: choices, const: only }: Field): readonly string[] {
+function listChoices({ enum: choices, const: only }: Field): readonly string[] {
   return choices ?? (only === undefined ? [] : [only])
 }
 
 /** Returns the variant of a body that has these fields; the first one on a tie, because the flags come from it. */
-export function variantOf(body: Field | null, names: readonly string[]): Field | undefined {
+export function chooseVariant(body: Field | null, names: readonly string[]): Field | undefined {
   const [first, ...others] = body === null ? [] : alternatives(body)
   const has = ({ properties = {} }: Field, name: string) => Object.hasOwn(properties, name)
   return (
@@ -199,14 +199,14 @@ export function bodyOptions(): Option[] {
 }
 
 /** Returns the body of a request. Only `--data` can make it something other than an object. Throws CliError. */
-export async function buildBody(host: Host, id: EndpointId, parts: BodyParts): Promise<unknown> {
+export async function buildBody(host: System, id: EndpointId, parts: BodyParts): Promise<unknown> {
   const data = parts.data === undefined ? {} : await readData(host, parts.data)
   if (!isObject(data)) {
     if (Object.keys(parts.flags).length === 0 && parts.set.length === 0) return data
     throw new CliError('usage', 'data_not_object', '--data is not a JSON object, so flags and --set cannot go into it.')
   }
   const names = parts.set.map((assignment) => assignment.split(/[.=]/, 1)[0]!)
-  const variant = variantOf(endpoints[id].body, [...Object.keys(data), ...names])
+  const variant = chooseVariant(endpoints[id].body, [...Object.keys(data), ...names])
   const defaults = Object.entries(parts.defaults).filter(([name]) => Object.hasOwn(variant?.properties ?? {}, name))
   const body: Body = { ...Object.fromEntries(defaults), ...data }
   for (const [path, value] of Object.entries(parts.flags)) setValue(body, path.split('.'), value)
@@ -220,7 +220,7 @@ export async function buildBody(host: Host, id: EndpointId, parts: BodyParts): P
  */
 export function checkRequired(id: EndpointId, body: unknown, flags: Iterable<string | undefined>): void {
   const given = isObject(body) ? Object.keys(body) : []
-  const missing = missingFields(variantOf(endpoints[id].body, given), body)
+  const missing = missingFields(chooseVariant(endpoints[id].body, given), body)
   if (missing.length === 0) return
   const known = new Set([...flags, ...Object.values(settingsTable).map(({ flag }) => flag?.split(' ', 1)[0])])
   const names = missing.map((path) => {
@@ -241,12 +241,12 @@ function missingFields(schema: Field | undefined, value: unknown, before = ''): 
   })
 }
 
-async function readData(host: Host, source: string): Promise<unknown> {
-  const { nameOf, parseUserJson, readUserText } = await import('../run/user-file.ts')
+async function readData(host: System, source: string): Promise<unknown> {
+  const { displayName, parseUserJson, readUserText } = await import('../run/user-file.ts')
   const isText = source !== '-' && !source.startsWith('@')
   const file = source.replace(/^@/, '')
-  const text = isText ? source : await readUserText(host, file, `--data: ${nameOf(file)}`)
-  return parseUserJson(text, isText ? '--data' : `--data: ${nameOf(file)}`, {
+  const text = isText ? source : await readUserText(host, file, `--data: ${displayName(file)}`)
+  return parseUserJson(text, isText ? '--data' : `--data: ${displayName(file)}`, {
     code: 'data_malformed',
     hint: isText
       ? 'Quote it for the shell, as in --data \'{"name":"value"}\', or name a file: --data @body.json'
@@ -291,7 +291,7 @@ function typedValue(text: string, schema: Field | undefined): unknown {
   const json = parseJson(text)
   const value = json === undefined ? text : json
   if (schema === undefined) return value
-  const kinds = alternatives(schema).map(kindOf)
+  const kinds = alternatives(schema).map(fieldKind)
   if (kinds.includes('array') && !Array.isArray(json)) {
     const item = alternatives(schema).find((each) => each.items !== undefined)?.items
     return text === '' ? [] : text.split(',').map((element) => typedValue(element, item))

@@ -13,9 +13,9 @@ import { replaceFile } from '#foundation/file-system.ts'
 import { isSameService } from '#foundation/http.ts'
 import { hasTypes, parseJson } from '#foundation/json.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
-import type { Session } from '../run/command.ts'
+import type { CommandContext } from '../run/command.ts'
 import { CliError, noSandboxFor } from '../run/errors.ts'
-import type { Host } from '../run/host.ts'
+import type { System } from '../run/host.ts'
 import type { Settings } from '../settings/settings.ts'
 import { stateDirectory } from '../settings/state-directory.ts'
 import { callEndpoint } from './endpoint-command.ts'
@@ -47,7 +47,7 @@ const lastTypes = {
  * kept if it is known.
  */
 export async function savePlacement(
-  session: Session,
+  session: CommandContext,
   { slot_id, decision }: Pick<PlacementResponse, 'slot_id' | 'decision'>,
   meta: Pick<ResponseMeta, 'request_id'> | null,
 ): Promise<void> {
@@ -74,7 +74,7 @@ export async function savePlacement(
  * Returns a field of your last placement at this service, else of the newest of the project in a running sandbox, and notes
  * which. Throws CliError when there is none.
  */
-export async function lastPlacement(session: Session, field: Field): Promise<string> {
+export async function lastPlacement(session: CommandContext, field: Field): Promise<string> {
   const { settings, out } = session
   if (settings.source.base_url === 'default') throw noSandboxFor(settings)
   const noun = field === 'asset_token' ? 'fill' : 'placement'
@@ -88,7 +88,7 @@ export async function lastPlacement(session: Session, field: Field): Promise<str
   }
   const isMissing = last === null || field !== 'request_id'
   const newest = settings.sandbox !== null && isMissing ? await newestPlacement(session, field) : null
-  const value = newest === null ? null : await fieldOf(session, newest, field)
+  const value = newest === null ? null : await readField(session, newest, field)
   if (newest !== null && value !== null) {
     const named = field === 'slot_id' ? '' : `, ${newest.slot_id}`
     out.note(`You have no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
@@ -108,7 +108,7 @@ const sources = {
 
 /** Returns the placement of a saved field; null when its sandbox no longer has it, or the service is not a sandbox. */
 async function storedPlacement(
-  { settings, client, signal }: Session,
+  { settings, client, signal }: CommandContext,
   { slot_id, fill_slot_id }: LastPlacement,
   field: Field,
 ): Promise<PlacementItem | null> {
@@ -129,7 +129,10 @@ function otherKey({ client_id, secret_key }: Settings, stored: PlacementItem | n
   return isOwn ? '' : ` (${stored.client_id}, ${stored.mode} key)`
 }
 
-async function newestPlacement({ settings, client, signal }: Session, field: Field): Promise<PlacementItem | null> {
+async function newestPlacement(
+  { settings, client, signal }: CommandContext,
+  field: Field,
+): Promise<PlacementItem | null> {
   const { client_id } = settings
   const query = {
     limit: 1,
@@ -139,7 +142,7 @@ async function newestPlacement({ settings, client, signal }: Session, field: Fie
   return (await client().placements.list({ query }, { signal })).items[0] ?? null
 }
 
-async function fieldOf(session: Session, placement: PlacementItem, field: Field): Promise<string | null> {
+async function readField(session: CommandContext, placement: PlacementItem, field: Field): Promise<string | null> {
   const { slot_id, session_id, created_at_ms } = placement
   if (field === 'slot_id') return slot_id
   if (field === 'asset_token') {
@@ -156,7 +159,7 @@ async function fieldOf(session: Session, placement: PlacementItem, field: Field)
 }
 
 /** Returns the saved placement of a service; null when there is none, or it belongs to another service. */
-async function readSaved({ host, settings }: Session): Promise<LastPlacement | null> {
+async function readSaved({ host, settings }: CommandContext): Promise<LastPlacement | null> {
   const saved = parseJson(await readFile(lastPath(host), 'utf8').catch(() => ''))
   if (!hasTypes(saved, lastTypes)) return null
   const last = saved as unknown as LastPlacement
@@ -168,6 +171,6 @@ function inMemorySince({ sandbox }: Settings): number | null {
   return sandbox?.database === ':memory:' ? sandbox.started_at_ms : null
 }
 
-function lastPath(host: Host): string {
+function lastPath(host: System): string {
   return join(stateDirectory(host), 'last-placement.json')
 }

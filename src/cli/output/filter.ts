@@ -49,7 +49,7 @@ export async function compileJq(expression: string): Promise<JqFilter> {
       if (exit_code === 0) return String(output)
       // After some output jq does not report its error.
       const failed = output instanceof Error ? output : (await run(json, `(${expression}\n) | empty`)).output
-      throw new CliError('usage', 'jq_failed', `--jq: ${messageOf(failed)}.`, 'See its input: -o json')
+      throw new CliError('usage', 'jq_failed', `--jq: ${errorText(failed)}.`, 'See its input: -o json')
     },
   }
 }
@@ -59,7 +59,7 @@ type Run = (json: string, expression: string) => Promise<{ output: string | Erro
 async function compileError(expression: string, output: string, run: Run): Promise<CliError> {
   const [, reason = 'it does not compile'] =
     /^(?:Error: )?jq: error: (.*?)(?: \(Unix shell quoting issues\?\))? at /.exec(output) ?? []
-  const at = await placeOf(expression, run)
+  const at = await findErrorIndex(expression, run)
   const before = expression.slice(0, at)
   const line = before.split('\n').length
   const column = at - before.lastIndexOf('\n')
@@ -68,7 +68,7 @@ async function compileError(expression: string, output: string, run: Run): Promi
 }
 
 /** Returns the index of the error: jq names only its line. The text before it may be incomplete, but not wrong. */
-async function placeOf(expression: string, run: Run): Promise<number> {
+async function findErrorIndex(expression: string, run: Run): Promise<number> {
   for (let end = 1; end <= expression.length; end++) {
     const { output, exit_code } = await run('null', expression.slice(0, end))
     if (exit_code !== notCompiled || /unexpected end of file|is not defined/.test(String(output))) continue
@@ -80,7 +80,7 @@ async function placeOf(expression: string, run: Run): Promise<number> {
   return place === -1 ? expression.length : place
 }
 
-function messageOf(failed: string | Error): string {
+function errorText(failed: string | Error): string {
   return String(failed instanceof Error ? failed.message : failed).replace(/^jq: error (?:\(at [^)]*\))?:? ?/, '')
 }
 

@@ -2,9 +2,10 @@
 import { spawnSync } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'
 import type { Failure } from '../run/errors.ts'
-import type { Host } from '../run/host.ts'
+import type { System } from '../run/host.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
 import {
+  chooseStyle,
   isDumbTerminal,
   jsonText,
   oneLine,
@@ -12,7 +13,6 @@ import {
   printable,
   type Style,
   streamText,
-  styleOf,
   type View,
 } from './terminal.ts'
 import { hangingLines, textWidth, wrap } from './text.ts'
@@ -72,16 +72,16 @@ export interface Output {
 }
 
 /** The result of `--jq` or `--template` for a value. */
-type Filter = (value: unknown) => Promise<string> | string
+type OutputFilter = (value: unknown) => Promise<string> | string
 
 /** How tables and times are shown by default. */
-function usualView({ now }: Pick<Host, 'now'>): View {
+function usualView({ now }: Pick<System, 'now'>): View {
   return { time: null, now_ms: now(), wide: false, columns: null, left_out: [] }
 }
 
-const progressDelay_ms = 1_000
+const progressDelayMs = 1_000
 /** Time between two redraws of a line. */
-const redraw_ms = 100
+const redrawMs = 100
 
 /** Returns the control codes that erase the line of the cursor. */
 export function eraseLine(): string {
@@ -89,42 +89,42 @@ export function eraseLine(): string {
 }
 
 export function createOutput(
-  host: Host,
+  host: System,
   { format, quiet, color, isPaged, view = usualView(host), filter = null }: OutputOptions,
 ): Output {
   // Reading the properties of a stream opens it, so each is read only when something is printed to it.
   let outStyle: Style | undefined
   let errStyle: Style | undefined
   const out = () => {
-    outStyle ??= styleOf(host.stdout, color, host.env, view)
+    outStyle ??= chooseStyle(host.stdout, color, host.env, view)
     return outStyle
   }
   const err = () => {
-    errStyle ??= styleOf(host.stderr, color, host.env, view)
+    errStyle ??= chooseStyle(host.stderr, color, host.env, view)
     return errStyle
   }
   const isJson = format === 'json' || format === 'jsonl'
   /** A value cannot start its own line. Lines are printable in a pipe too, because its reader often prints them. */
-  const textOf = (lines: readonly string[]) => lines.map((line) => `${oneLine(line)}\n`).join('')
-  const print = (lines: readonly string[]) => host.stdout.write(textOf(lines))
+  const toPrintable = (lines: readonly string[]) => lines.map((line) => `${oneLine(line)}\n`).join('')
+  const print = (lines: readonly string[]) => host.stdout.write(toPrintable(lines))
   const printPages = (lines: readonly string[]) => {
-    const text = textOf(lines)
+    const text = toPrintable(lines)
     if (!isPaged || !showInPager(host, streamText(text, true))) host.stdout.write(text)
   }
   /** Prints one document: indented on a terminal, one line for programs. */
   const printJson = (value: unknown) =>
     host.stdout.write(`${jsonText(value, format === 'json' && host.stdout.is_terminal ? 2 : undefined)}\n`)
 
-  let compiled: Promise<Filter> | undefined
+  let compiled: Promise<OutputFilter> | undefined
   let printed = Promise.resolve()
-  const filterOf = () => {
+  const loadOnce = () => {
     compiled ??= loadFilter(filter, out)
     return compiled
   }
   /** Filters print in the order of the calls; the first failure ends that, and `flush` throws it. */
   const printFiltered = (values: readonly unknown[]) => {
     printed = printed.then(async () => {
-      const apply = await filterOf()
+      const apply = await loadOnce()
       for (const value of values) {
         const text = await apply(value)
         if (text !== '') host.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
@@ -195,7 +195,7 @@ export function createOutput(
       let drawn_at = 0
       const done = (bytes: number) => {
         const now = performance.now()
-        if (now - drawn_at < redraw_ms) return
+        if (now - drawn_at < redrawMs) return
         drawn_at = now
         const line = bytesLine(text, bytes, total, host.stderr.columns ?? defaultColumns)
         host.stderr.write(`${eraseLine()}${err().dim(line)}`)
@@ -212,7 +212,7 @@ export function createOutput(
       const timer = setTimeout(() => {
         isShown = true
         host.stderr.write(host.stderr.is_terminal ? err().dim(text) : `${printable(text)}\n`)
-      }, progressDelay_ms)
+      }, progressDelayMs)
       try {
         return await work
       } finally {
@@ -221,7 +221,7 @@ export function createOutput(
       }
     },
     async prepare() {
-      if (filter !== null) await filterOf()
+      if (filter !== null) await loadOnce()
     },
     flush: () => printed,
   }
@@ -237,7 +237,10 @@ function leftOutText(tables: readonly (readonly string[])[]): string {
 }
 
 /** Loads the code for a filter: jq is 1.3 MB, templates a tenth of that. */
-async function loadFilter(filter: NonNullable<OutputOptions['filter']> | null, style: () => Style): Promise<Filter> {
+async function loadFilter(
+  filter: NonNullable<OutputOptions['filter']> | null,
+  style: () => Style,
+): Promise<OutputFilter> {
   const { compileJq, compileTemplate } = await import('./filter.ts')
   if (filter?.kind === 'jq') return (await compileJq(filter.text)).apply
   return compileTemplate(filter?.text ?? '', style())
@@ -281,10 +284,10 @@ const notFound = [127, 9009]
  * has to be printed: there is no terminal, the text fits the screen, no pager is wanted (SVC_PAGER or PAGER is empty or
  * cat), or it is not installed.
  */
-function showInPager(host: Host, text: string): boolean {
+function showInPager(host: System, text: string): boolean {
   const { stdout, env, platform } = host
   const { is_terminal, rows, columns = 80 } = stdout
-  if (!is_terminal || isDumbTerminal(host) || rows === undefined || rowsOf(text, columns) < rows) return false
+  if (!is_terminal || isDumbTerminal(host) || rows === undefined || countRows(text, columns) < rows) return false
   const isWindows = platform === 'win32'
   const command = (env.SVC_PAGER ?? env.PAGER ?? (isWindows ? 'more' : 'less')).trim()
   if (command === '' || command === 'cat') return false
@@ -303,7 +306,7 @@ function showInPager(host: Host, text: string): boolean {
 }
 
 /** Returns the number of rows that a text takes on a screen of this width. */
-function rowsOf(text: string, columns: number): number {
+function countRows(text: string, columns: number): number {
   return text
     .trimEnd()
     .split('\n')

@@ -4,18 +4,18 @@ import type { AuthoritativeConsent } from '#contract/fields.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { ConsentItem } from '#contract/resources/consent.ts'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
-import type { Session } from '../run/command.ts'
+import type { CommandContext } from '../run/command.ts'
 import type { Style } from './terminal.ts'
 import { alignPairs, formatValue, plural } from './text.ts'
 
-type Row = readonly [string, string | null]
+type SummaryRow = readonly [string, string | null]
 
 /** @param live_key the live key it was requested with, if that is not the key of the settings */
 export function placementSummary(
   response: PlacementResponse,
   meta: Pick<ResponseMeta, 'request_id' | 'slot_ids'>,
   style: Style,
-  session: Pick<Session, 'command_name' | 'settings'>,
+  session: Pick<CommandContext, 'command_name' | 'settings'>,
   live_key?: string,
 ): string[] {
   return [
@@ -23,7 +23,7 @@ export function placementSummary(
       [
         ['slot', response.slot_id],
         ['all slots', meta.slot_ids.length > 1 ? meta.slot_ids.join(' ') : null],
-        ['status', statusOf(response, style)],
+        ['status', styleStatus(response, style)],
         ...fillRows(response),
         ...noFillRows(response),
         ['consent', consentLine(response.authoritative_consent ?? null)],
@@ -61,12 +61,12 @@ export function consentStringText(string: ConsentItem['strings'][number], style?
   ].join(', ')
 }
 
-function statusOf({ status, decision }: PlacementResponse, style: Style): string {
+function styleStatus({ status, decision }: PlacementResponse, style: Style): string {
   if (decision === null) return style.yellow(status)
   return `${status}, ${decision.fill ? style.green('fill') : style.yellow('no fill')}`
 }
 
-function fillRows({ decision, placement }: PlacementResponse): Row[] {
+function fillRows({ decision, placement }: PlacementResponse): SummaryRow[] {
   if (decision?.fill !== true) return []
   const { width, height } = decision.dimensions
   return [
@@ -82,7 +82,7 @@ function fillRows({ decision, placement }: PlacementResponse): Row[] {
   ]
 }
 
-function noFillRows({ decision }: PlacementResponse): Row[] {
+function noFillRows({ decision }: PlacementResponse): SummaryRow[] {
   if (decision?.fill !== false) return []
   const { meaning, how, retry } = noFillReasons[decision.no_fill_reason]
   return [
@@ -96,7 +96,7 @@ function noFillRows({ decision }: PlacementResponse): Row[] {
 /** Identifiers are left out: the next command takes them from the last placement. */
 function nextSteps(
   { decision, placement }: PlacementResponse,
-  { command_name, settings }: Pick<Session, 'command_name' | 'settings'>,
+  { command_name, settings }: Pick<CommandContext, 'command_name' | 'settings'>,
   live_key: string | undefined,
 ): string[] {
   const options = nextOptions(settings)
@@ -108,7 +108,7 @@ function nextSteps(
 }
 
 /** Returns the options that make the next command use the same service and project. */
-export function nextOptions({ source, base_url, client_id }: Session['settings']): string {
+export function nextOptions({ source, base_url, client_id }: CommandContext['settings']): string {
   return [
     source.base_url === 'flag' ? ` --base-url ${base_url}` : '',
     source.client_id === 'flag' ? ` --client-id ${client_id}` : '',

@@ -23,19 +23,19 @@ export interface Column {
   paint?: (cell: string, style: Style) => string
 }
 
-type Row = object
+type TableRow = object
 
 const gap = 2
 /** No column is cut to less than this. */
 const narrowest = 8
-const leastProse = 24
+const minProseColumns = 24
 
 /**
  * Returns a table with its header: the columns of `--columns`, or all of them. No lines when `--columns` names none of
  * this table's columns. `indent` is the room that the caller takes before each line. The view keeps the columns that
  * had no room.
  */
-export function tableLines(all: readonly Column[], rows: readonly Row[], style: Style, indent = 0): string[] {
+export function tableLines(all: readonly Column[], rows: readonly TableRow[], style: Style, indent = 0): string[] {
   const columns = chosen(all, style)
   if (columns.length === 0) return []
   const cells = rows.map((row) => columns.map((column) => cellText(column, row, style)))
@@ -47,7 +47,7 @@ export function tableLines(all: readonly Column[], rows: readonly Row[], style: 
   style.view.left_out?.push(columns.filter((column) => !isShown(column)).map(({ name }) => name))
   const isNumeric = columns.map(
     ({ kind, name, field = name }) =>
-      kind !== 'time' && rows.length > 0 && rows.every((row) => typeof fieldOf(row, field) === 'number'),
+      kind !== 'time' && rows.length > 0 && rows.every((row) => typeof readField(row, field) === 'number'),
   )
   const line = (texts: readonly string[], paint: (text: string, column: Column) => string) =>
     shown
@@ -73,7 +73,7 @@ export function tableLines(all: readonly Column[], rows: readonly Row[], style: 
 export function printTable(
   out: Output,
   whole: unknown,
-  items: readonly Row[],
+  items: readonly TableRow[],
   columns: readonly Column[],
   rows = items,
 ): void {
@@ -100,7 +100,7 @@ function fitting(
   indent: number,
 ): { column: Column; width: number }[] {
   const all = columns.map((column, index) => {
-    const least = column.kind === 'prose' ? leastProse : (column.least ?? Number.POSITIVE_INFINITY)
+    const least = column.kind === 'prose' ? minProseColumns : (column.least ?? Number.POSITIVE_INFINITY)
     const most = natural[index] ?? 0
     return { column, most, width: Math.min(most, Math.max(least, textWidth(column.name))) }
   })
@@ -143,8 +143,8 @@ function wrappedRow(
   return Array.from({ length: height }, (_, line) => parts.map((part) => part[line] ?? ''))
 }
 
-function cellText({ name, field = name, kind, text }: Column, row: Row, style: Style): string {
-  const value = fieldOf(row, field)
+function cellText({ name, field = name, kind, text }: Column, row: TableRow, style: Style): string {
+  const value = readField(row, field)
   if (text !== undefined) return text(value as never)
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (kind === 'ms' && typeof value === 'number') return formatMs(value)
@@ -157,7 +157,7 @@ export function formatMs(duration_ms: number): string {
   return String(Math.round(duration_ms * 10) / 10)
 }
 
-function fieldOf(row: Row, field: string): unknown {
+function readField(row: TableRow, field: string): unknown {
   return (row as Readonly<Record<string, unknown>>)[field]
 }
 

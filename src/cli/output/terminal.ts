@@ -5,7 +5,7 @@
  * guard removes it, so a value's content can never style it.
  */
 import { Chalk } from 'chalk'
-import { type Host, type HostStream, hostWith } from '../run/host.ts'
+import { type System, type SystemStream, withReplaced } from '../run/host.ts'
 import type { ColorChoice, TimeChoice } from '../settings/table.ts'
 
 /**
@@ -78,14 +78,14 @@ export function streamText(text: string, is_terminal: boolean): string {
 }
 
 /** Returns the host with guarded streams. Commands get no other. */
-export function guardedHost(host: Host): Host {
+export function guardedHost(host: System): System {
   const stdout = guarded(() => host.stdout)
   const stderr = guarded(() => host.stderr)
-  return hostWith(host, { stdout, stderr })
+  return withReplaced(host, { stdout, stderr })
 }
 
 /** Reading the properties of a stream opens it, so each is read only when needed. */
-function guarded(stream: () => HostStream): HostStream {
+function guarded(stream: () => SystemStream): SystemStream {
   return {
     write(text) {
       const to = stream()
@@ -138,14 +138,19 @@ export type Style = Readonly<Record<(typeof colorNames)[number], Paint>> & {
 const usualView: View = { time: null, now_ms: 0, wide: false, columns: null }
 
 /** Returns the style of a stream: with colours when it is a terminal that supports them, or when `choice` says so. */
-export function styleOf(stream: Host['stdout'], choice: ColorChoice, env: Host['env'], view = usualView): Style {
+export function chooseStyle(
+  stream: System['stdout'],
+  choice: ColorChoice,
+  env: System['env'],
+  view = usualView,
+): Style {
   const paint = isColored(stream, choice, env) ? paintWith : () => (text: string) => text
   const paints = colorNames.map((name) => [name, paint(name)])
   return Object.assign(Object.fromEntries(paints), { columns: stream.is_terminal ? stream.columns : undefined, view })
 }
 
 /** The style of text without colours that does not go to a terminal. */
-export const plainStyle: Style = styleOf({ write: () => {}, is_terminal: false, columns: undefined }, 'never', {})
+export const plainStyle: Style = chooseStyle({ write: () => {}, is_terminal: false, columns: undefined }, 'never', {})
 
 /** Returns a function that restarts its style after an inner one that ends it, and after each line end. */
 function paintWith(name: (typeof colorNames)[number]): Paint {
@@ -158,7 +163,7 @@ function paintWith(name: (typeof colorNames)[number]): Paint {
   }
 }
 
-function isColored(stream: Host['stdout'], choice: ColorChoice, env: Host['env']): boolean {
+function isColored(stream: System['stdout'], choice: ColorChoice, env: System['env']): boolean {
   if (choice !== 'auto') return choice === 'always'
   if (env.NO_COLOR) return false
   if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false'
@@ -166,6 +171,6 @@ function isColored(stream: Host['stdout'], choice: ColorChoice, env: Host['env']
 }
 
 /** Whether a terminal cannot move its cursor, such as one without TERM: there a pager waits for a key on every page. */
-export function isDumbTerminal({ env, platform }: Pick<Host, 'env' | 'platform'>): boolean {
+export function isDumbTerminal({ env, platform }: Pick<System, 'env' | 'platform'>): boolean {
   return (env.TERM || (platform === 'win32' ? 'windows' : 'dumb')) === 'dumb'
 }

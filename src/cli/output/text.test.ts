@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { type Column, tableLines } from './table.ts'
-import { plainStyle, type Style, styleOf } from './terminal.ts'
+import { chooseStyle, plainStyle, type Style } from './terminal.ts'
 import { alignPairs, brokenLines, cutText, hangingLines, timeText } from './text.ts'
 
 const style = (columns?: number): Style => ({ ...plainStyle, columns })
@@ -105,7 +105,7 @@ test('wide characters and emoji take two columns, and are never cut in two', () 
 })
 
 test('a coloured value continues below its first word, as a plain one does', () => {
-  const colored = styleOf({ write: () => {}, is_terminal: true, columns: 50 }, 'always', {})
+  const colored = chooseStyle({ write: () => {}, is_terminal: true, columns: 50 }, 'always', {})
   const value = (color: Style) =>
     alignPairs([['outcome', `ready, ${color.yellow('no fill')}: size_mismatch. No creative fits slot_hint.`]], color)
   const plain = value(style(50))

@@ -7,7 +7,7 @@ import stringWidth from 'string-width'
 import { jsonText, oneLine, type Style } from './terminal.ts'
 
 /** Prose narrower than this is harder to read than a line wrapped by the terminal. */
-const leastProse = 30
+const minProseColumns = 30
 
 /**
  * Returns `name  value` lines with the values in one column, after an indent; on a terminal a long one continues below.
@@ -23,7 +23,7 @@ export function alignPairs(
   const room = style.columns === undefined ? 0 : style.columns - indent.length - width - 2
   return shown.flatMap(([name, value]) => {
     const text = oneLine(value)
-    const isLong = room >= leastProse && text.length > room && textWidth(stripVTControlCharacters(text)) > room
+    const isLong = room >= minProseColumns && text.length > room && textWidth(stripVTControlCharacters(text)) > room
     const [first = '', ...rest] = isLong ? wrap(text, room) : [text]
     const below = indent + ' '.repeat(width + 2)
     return [`${indent}${style.dim(padEnd(name, width))}  ${first}`, ...rest.map((line) => below + line)]
@@ -187,7 +187,7 @@ const units = [
 ] as const
 
 /** The maximum epoch milliseconds of a date. */
-const lastDate_ms = 8.64e15
+const lastDateMs = 8.64e15
 
 /**
  * Returns epoch milliseconds as text: `12:03:41` in the tables of a terminal, with the date if it is not today; RFC
@@ -195,7 +195,7 @@ const lastDate_ms = 8.64e15
  * not a date.
  */
 export function timeText(epoch_ms: number, { view, columns }: Style, isShort = false): string {
-  if (view.time === 'ms' || Math.abs(epoch_ms) > lastDate_ms) return String(epoch_ms)
+  if (view.time === 'ms' || Math.abs(epoch_ms) > lastDateMs) return String(epoch_ms)
   if (view.time === 'relative') return relativeTime(epoch_ms - view.now_ms)
   return isShort && columns !== undefined ? shortTime(epoch_ms, view.now_ms) : formatTime(epoch_ms)
 }

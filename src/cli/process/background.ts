@@ -11,13 +11,13 @@ import { hasTypes, parseJsonObject } from '#foundation/json.ts'
 import { startProgram } from '#foundation/programs.ts'
 import { formatTime } from '../output/text.ts'
 import { CliError, type Failure } from '../run/errors.ts'
-import type { Host } from '../run/host.ts'
+import type { System } from '../run/host.ts'
 import { createStateDirectory, stateFailure } from '../settings/state-directory.ts'
 
 /** Starting takes well under a second; migrating a large database takes longer. */
-const readyTimeout_ms = 60_000
+const readyTimeoutMs = 60_000
 /** The sandbox itself takes at most 5 s to finish open requests. */
-const endTimeout_ms = 6_000
+const endTimeoutMs = 6_000
 const logsKept = 10
 
 interface Background {
@@ -33,7 +33,7 @@ interface Background {
  * time.
  */
 export async function startInBackground(
-  host: Host,
+  host: System,
   words: readonly string[],
   { home, signal, variables = {} }: { home: string; signal: AbortSignal; variables?: Record<string, string> },
 ): Promise<Background> {
@@ -51,14 +51,14 @@ export async function startInBackground(
   const child = await startProgram([...host.program, ...words], options, host.platform).finally(() => closeSync(log))
   const removeExitHandler = host.onExit(() => child.kill('SIGKILL'))
   try {
-    const line = await firstLine(child, AbortSignal.any([signal, AbortSignal.timeout(readyTimeout_ms)]))
+    const line = await firstLine(child, AbortSignal.any([signal, AbortSignal.timeout(readyTimeoutMs)]))
     child.stdout?.destroy()
     child.unref()
-    return { line, notes: linesOf(log_file), log_file }
+    return { line, notes: readLines(log_file), log_file }
   } catch (error) {
     await end(child)
     signal.throwIfAborted()
-    throw failureOf(error, log_file)
+    throw explainFailure(error, log_file)
   } finally {
     removeExitHandler()
   }
@@ -84,7 +84,7 @@ async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGTERM')
-  const timer = setTimeout(() => child.kill('SIGKILL'), endTimeout_ms)
+  const timer = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs)
   await ended
   clearTimeout(timer)
 }
@@ -93,18 +93,18 @@ async function end(child: ChildProcess): Promise<void> {
  * Returns the failure that the process logged. A log file without a failure stays, unless it is empty: then the process
  * logged nothing, or the disk was full.
  */
-function failureOf(error: unknown, log_file: string): unknown {
+function explainFailure(error: unknown, log_file: string): unknown {
   if (!(error instanceof Ended)) {
     return error instanceof Error && error.name === 'TimeoutError'
       ? new CliError(
           'unreachable',
           'start_timeout',
-          `The sandbox was not ready within ${readyTimeout_ms / 1000} s, so it was ended.`,
+          `The sandbox was not ready within ${readyTimeoutMs / 1000} s, so it was ended.`,
           `See ${log_file}.`,
         )
       : error
   }
-  const lines = linesOf(log_file)
+  const lines = readLines(log_file)
   for (const line of lines.toReversed()) {
     const reported = parseJsonObject(line)?.error
     if (!hasTypes(reported, { category: 'string', code: 'string', message: 'string', hint: 'string|null' })) continue
@@ -125,14 +125,14 @@ function failureOf(error: unknown, log_file: string): unknown {
   return new CliError('unexpected', 'start_failed', message, hint)
 }
 
-function linesOf(log_file: string): string[] {
+function readLines(log_file: string): string[] {
   return readFileSync(log_file, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
 }
 
 /** Returns `logs/2026-01-31T12-00-00-000Z-4711.log` in the state directory, and removes the oldest logs. */
-async function newLogFile(host: Host, home: string): Promise<string> {
+async function newLogFile(host: System, home: string): Promise<string> {
   const directory = join(home, 'logs')
   createStateDirectory(directory)
   const logs = (await readdir(directory)).filter((name) => name.endsWith('.log')).toSorted()

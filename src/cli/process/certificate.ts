@@ -15,7 +15,7 @@ import { ownerOnly } from '#foundation/permissions.ts'
 import { type SystemError, systemReason } from '#foundation/system-error.ts'
 import { readTextFileSync } from '#foundation/text-file.ts'
 import { CliError } from '../run/errors.ts'
-import type { Host } from '../run/host.ts'
+import type { System } from '../run/host.ts'
 import { type Locator, stateFailure } from '../settings/state-directory.ts'
 
 export interface Certificate {
@@ -28,16 +28,16 @@ export interface Certificate {
   key_path?: string
 }
 
-const day_ms = 86_400_000
+const dayMs = 86_400_000
 /** Browsers accept no more than 398 days. */
-const lifetime_days = 397
+const lifetimeDays = 397
 /** A certificate is replaced this long before it expires: a sandbox may run for days. */
-const renewal_ms = 30 * day_ms
+const renewalMs = 30 * dayMs
 /** The maximum length of the names in a file name. */
-const longestName = 120
+const maxNameLength = 120
 
 /** Reads the certificate and key from the given files. Throws CliError when one cannot be read. */
-export function readCertificate(host: Host, files: { cert: string; key: string }): Certificate {
+export function readCertificate(host: System, files: { cert: string; key: string }): Certificate {
   const path = resolve(host.cwd, files.cert)
   const cert = readPem(path, '--tls-cert')
   const key_path = resolve(host.cwd, files.key)
@@ -60,7 +60,7 @@ function readPem(path: string, flag: string): string {
  * Returns the certificate of the state directory `home` for loopback and `names`; creates it when there is none or it
  * expires soon. Throws CliError when the directory cannot be written.
  */
-export async function ownCertificate(host: Host, home: string, names: readonly string[]): Promise<Certificate> {
+export async function ownCertificate(host: System, home: string, names: readonly string[]): Promise<Certificate> {
   const all = [...new Set(['localhost', '127.0.0.1', '::1', ...names.map(bare).filter((name) => name !== '')])]
   const folder = join(home, 'tls')
   const stem = join(folder, fileName(all))
@@ -84,7 +84,7 @@ function bare(name: string): string {
 function fileName(names: readonly string[]): string {
   const others = names.slice(3).toSorted()
   const text = ['localhost', ...others].join('+').replace(/[^a-z0-9.+-]/g, '-')
-  return text.length <= longestName ? text : `${text.slice(0, longestName)}-${others.length}`
+  return text.length <= maxNameLength ? text : `${text.slice(0, maxNameLength)}-${others.length}`
 }
 
 /** Returns the pair of a file; null when it has to be created again. */
@@ -94,7 +94,7 @@ function readPair(file: string, now_ms: number, names: readonly string[]): { cer
   const [cert] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/.exec(text) ?? []
   if (key === undefined || cert === undefined) return null
   const certificate = new X509Certificate(cert)
-  const isCurrent = Date.parse(certificate.validTo) - now_ms > renewal_ms
+  const isCurrent = Date.parse(certificate.validTo) - now_ms > renewalMs
   const isComplete = names.every((name) => (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)))
   return isCurrent && isComplete ? { cert, key } : null
 }
@@ -109,14 +109,14 @@ function readOptional(file: string): string {
 }
 
 /** Writes a new pair. When another start was faster, its pair is returned. */
-async function createPair(host: Host, file: string, names: readonly string[]) {
+async function createPair(host: System, file: string, names: readonly string[]) {
   const { generate } = await import('selfsigned')
   const made = await generate([{ name: 'commonName', value: 'svc sandbox' }], {
     keyType: 'ec',
     algorithm: 'sha256',
     // A minute ago: clocks of phones and containers differ.
     notBeforeDate: new Date(host.now() - 60_000),
-    notAfterDate: new Date(host.now() + lifetime_days * day_ms),
+    notAfterDate: new Date(host.now() + lifetimeDays * dayMs),
     extensions: [
       { name: 'basicConstraints', cA: false, critical: true },
       { name: 'keyUsage', digitalSignature: true, critical: true },

@@ -1,16 +1,16 @@
 /** Opens pages in your browser. */
 import type { SpawnOptions } from 'node:child_process'
 import { startProgram } from '#foundation/programs.ts'
-import type { Session } from '../run/command.ts'
-import type { Host } from '../run/host.ts'
+import type { CommandContext } from '../run/command.ts'
+import type { System } from '../run/host.ts'
 
 /** A failing opener ends immediately; one that keeps running has become the browser, or is waiting for it. */
-const failureTimeout_ms = 1_000
+const failureTimeoutMs = 1_000
 /** Linux needs one of these variables to show anything. */
 const displays = ['DISPLAY', 'WAYLAND_DISPLAY', 'WSL_DISTRO_NAME', 'BROWSER']
 
 /** Opens a page in the browser. Resolves to false when there is none. */
-export async function openUrl({ env, platform }: Pick<Host, 'env' | 'platform'>, url: string): Promise<boolean> {
+export async function openUrl({ env, platform }: Pick<System, 'env' | 'platform'>, url: string): Promise<boolean> {
   const hasDisplay = platform === 'darwin' || platform === 'win32' || displays.some((name) => env[name])
   if (!hasDisplay) return false
   const opener =
@@ -26,14 +26,14 @@ export async function openUrl({ env, platform }: Pick<Host, 'env' | 'platform'>,
     const timer = setTimeout(() => {
       child.unref()
       finish(true)
-    }, failureTimeout_ms)
+    }, failureTimeoutMs)
     child.once('error', () => finish(false))
     child.once('exit', (code) => finish(code === 0))
   })
 }
 
 /** Opens a page for a command that prints its URL, and notes whether it did. Without a terminal nothing is opened. */
-export async function openPage({ host, out }: Session, url: string): Promise<boolean> {
+export async function openPage({ host, out }: CommandContext, url: string): Promise<boolean> {
   const isOpen = host.stdout.is_terminal && (await openUrl(host, url))
   // In text format the command itself prints the URL.
   const where = out.format === 'text' ? '.' : `: ${url}`

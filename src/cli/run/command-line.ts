@@ -10,7 +10,7 @@
 import { type Argument, Command as Commander, CommanderError, Option } from 'commander'
 import { entryOf } from '#foundation/table-entry.ts'
 import type { OutputOptions } from '../output/output.ts'
-import { guardedHost, oneLine, styleOf, type View } from '../output/terminal.ts'
+import { chooseStyle, guardedHost, oneLine, type View } from '../output/terminal.ts'
 import {
   type ColorChoice,
   colorChoices,
@@ -32,7 +32,7 @@ import {
 } from './command.ts'
 import { CliError, exitCodes, type Failure, usageError } from './errors.ts'
 import type { CommandNode } from './help.ts'
-import { commandName, type Host, version } from './host.ts'
+import { commandName, type System, version } from './host.ts'
 
 const defaultColumns = 80
 
@@ -41,7 +41,7 @@ export async function runCommand(
   commands: readonly AnyCommand[],
   rootHelp: () => string,
   args: readonly string[],
-  bare: Host,
+  bare: System,
 ): Promise<number> {
   const host = guardedHost(bare)
   const view = { time: null, now_ms: host.now(), wide: false, columns: null, left_out: [] } as View
@@ -59,7 +59,9 @@ export async function runCommand(
     }
     if (parsed.kind === 'help') {
       const stream = parsed.isRequested ? host.stdout : host.stderr
-      stream.write(parsed.words.length === 0 ? rootHelp() : await helpOf(commands, parsed.words, host, output.color))
+      stream.write(
+        parsed.words.length === 0 ? rootHelp() : await renderHelp(commands, parsed.words, host, output.color),
+      )
       return parsed.isRequested ? exitCodes.ok.exit_code : exitCodes.usage.exit_code
     }
     const { runSession } = await import('./session.ts')
@@ -79,19 +81,19 @@ function withoutPseudoCommand(first: string | undefined, rest: readonly string[]
   return first === 'help' ? [...rest, '--help'] : null
 }
 
-async function printTopic(name: string | undefined, host: Host): Promise<boolean> {
+async function printTopic(name: string | undefined, host: System): Promise<boolean> {
   const { topics } = await import('./help.ts')
   const topic = Object.hasOwn(topics, name ?? '') ? topics[name ?? ''] : undefined
   if (topic === undefined) return false
-  const lines = await topic(styleOf(host.stdout, 'auto', host.env))
+  const lines = await topic(chooseStyle(host.stdout, 'auto', host.env))
   host.stdout.write(`${lines.join('\n')}\n`)
   return true
 }
 
-async function helpOf(
+async function renderHelp(
   commands: readonly AnyCommand[],
   words: readonly string[],
-  host: Host,
+  host: System,
   color: ColorChoice,
 ): Promise<string> {
   const { commandHelp, commandTree } = await import('./help.ts')
@@ -99,12 +101,12 @@ async function helpOf(
   return commandHelp(tree, words, {
     command_name: commandName(host),
     columns: host.stdout.columns ?? defaultColumns,
-    style: styleOf(host.stdout, color, host.env),
+    style: chooseStyle(host.stdout, color, host.env),
   })
 }
 
 /** The output that the command line and the environment request. The settings files can still change it. */
-function outputOptions(common: CommonOptions, env: Host['env']): Omit<OutputOptions, 'view'> {
+function outputOptions(common: CommonOptions, env: System['env']): Omit<OutputOptions, 'view'> {
   const wanted = common.settings.output ?? env.SVC_OUTPUT
   const { quiet, color, isInteractive, isPaged, filter } = common
   return {
@@ -195,7 +197,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
     if (code === 'commander.unknownOption' && /'-\d/.test(message)) return reached.command.negativeHint ?? null
     if (code === 'commander.unknownOption' && reached.command.passesThrough && !args.includes('--'))
       return message.includes('Did you mean') ? null : `Write the command after --: svc ${reached.command.examples[0]}`
-    if (code === 'commander.unknownOption') return argumentOf(message, reached.path, reached.command)
+    if (code === 'commander.unknownOption') return unknownFlagHint(message, reached.path, reached.command)
     if (code !== 'commander.missingArgument') return null
     const { argumentHint, examples } = reached.command
     return (await argumentHint?.()) ?? `For example: svc ${examples[0]}`
@@ -245,7 +247,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
   }
 
   function completeCommand(commander: Commander, command: Command): void {
-    reached = { command, path: pathOf(commander) }
+    reached = { command, path: commandPath(commander) }
     for (const argument of command.arguments ?? []) commander.addArgument(argument)
     for (const option of [...(command.options ?? []), ...tableOptions(command)]) {
       commander.addOption(option)
@@ -279,9 +281,9 @@ function withExplicitTrue(words: readonly string[], { options = [], arguments: t
 }
 
 /** Returns the words that call a command, without `svc`. */
-function pathOf(commander: Commander): string {
+function commandPath(commander: Commander): string {
   const { parent } = commander
-  return parent === null || parent.parent === null ? commander.name() : `${pathOf(parent)} ${commander.name()}`
+  return parent === null || parent.parent === null ? commander.name() : `${commandPath(parent)} ${commander.name()}`
 }
 
 /** Earlier spellings of flags, which still work. */
@@ -386,21 +388,21 @@ function readCommonOptions(options: Record<string, unknown>): CommonOptions {
 }
 
 /** If more commands than this end with a word, it is unclear which one was meant. */
-const mostVerbs = 4
+const maxVerbHints = 4
 
 /** Returns what to type in place of a verb without its noun, or null: `svc status` is `svc sandbox status`. */
 async function verbHint(commands: readonly AnyCommand[], word: string): Promise<string | null> {
   const { commandTree } = await import('./help.ts')
-  const pathsOf = ({ name, commands }: CommandNode): string[] =>
-    commands === undefined ? [name] : commands.flatMap(pathsOf).map((path) => `${name} ${path}`)
-  const all = (await commandTree(commands)).flatMap(pathsOf)
+  const listPaths = ({ name, commands }: CommandNode): string[] =>
+    commands === undefined ? [name] : commands.flatMap(listPaths).map((path) => `${name} ${path}`)
+  const all = (await commandTree(commands)).flatMap(listPaths)
   const found = all.filter((path) => path.endsWith(` ${word}`)).map((path) => `svc ${path}`)
-  if (found.length === 0 || found.length > mostVerbs) return null
+  if (found.length === 0 || found.length > maxVerbHints) return null
   return found.length === 1 ? `It is ${found[0]}.` : `There are ${found.slice(0, -1).join(', ')} and ${found.at(-1)}.`
 }
 
 /** A hint lists at most this many commands of a group; its help lists all of them. */
-const mostListedVerbs = 14
+const maxListedVerbs = 14
 
 /** Returns the commands of the group that the words lead to, or null: `Commands of svc consent: set, withdraw, show.` */
 async function verbsHint(commands: readonly AnyCommand[], words: readonly string[]): Promise<string | null> {
@@ -413,18 +415,18 @@ async function verbsHint(commands: readonly AnyCommand[], words: readonly string
     within = inner
     path.push(word)
   }
-  if (within.length > mostListedVerbs) return null
+  if (within.length > maxListedVerbs) return null
   return `Commands of svc ${path.join(' ')}: ${within.map(({ name }) => name).join(', ')}.`
 }
 
 /** Returns how to give the argument that an unknown flag names: `--file x` for a command that takes `[file]`. */
-function argumentOf(message: string, path: string, { arguments: all = [] }: Command): string | null {
+function unknownFlagHint(message: string, path: string, { arguments: all = [] }: Command): string | null {
   const [, typed] = /unknown option '--([^'=]+)/.exec(message) ?? []
   const known = all.find((argument) => argument.name().replaceAll('_', '-') === typed)
-  return known === undefined ? null : `It is an argument: svc ${path} ${placeholderOf(known)}`
+  return known === undefined ? null : `It is an argument: svc ${path} ${argumentPlaceholder(known)}`
 }
 
-function placeholderOf(argument: Argument): string {
+function argumentPlaceholder(argument: Argument): string {
   const name = `${argument.name()}${argument.variadic ? '...' : ''}`
   return argument.required ? `<${name}>` : `[${name}]`
 }

@@ -8,7 +8,7 @@ import type { Output } from '../output/output.ts'
 import type { Column } from '../output/table.ts'
 import type { PermittedKey, Settings } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
-import type { Host } from './host.ts'
+import type { System } from './host.ts'
 
 export interface Command {
   name: string
@@ -43,7 +43,7 @@ export interface Command {
   /** Command lines that work as written, without the leading `svc`. */
   examples: readonly [string, string, ...string[]]
   /** Returns the exit code. Failures are thrown. */
-  run(session: Session, input: CommandInput): Promise<number>
+  run(session: CommandContext, input: CommandInput): Promise<number>
 }
 
 /** A noun with its verbs, such as `placements` with `create, list, explain`, or with its own nouns: `sandbox clock`. */
@@ -134,7 +134,7 @@ export function withProvenance(option: Option, provenance: string | undefined): 
 }
 
 /** Returns the provenance of the field that a flag sets: `assumed A93`. */
-export function provenanceOf(option: Option): string | undefined {
+export function findProvenance(option: Option): string | undefined {
   return provenances.get(option)
 }
 
@@ -143,8 +143,8 @@ export function suggestedValues(option: Option): readonly string[] {
   return option.argChoices ?? suggestions.get(option) ?? []
 }
 
-export interface Session {
-  readonly host: Host
+export interface CommandContext {
+  readonly host: System
   readonly out: Output
   readonly settings: Settings
   /** Settings as the command line gave them, before the environment and the files. */
@@ -163,11 +163,11 @@ export interface Session {
 }
 
 /** Whether text can use the whole terminal, and keys are read from it. */
-export function hasScreen({ host, out }: Session): boolean {
+export function hasScreen({ host, out }: CommandContext): boolean {
   return out.format === 'text' && host.stdin_is_terminal && host.stdout.is_terminal && host.env.TERM !== 'dumb'
 }
 
 /** Notes on a terminal that a command is waiting for new entries, since it prints nothing until then. */
-export function noteFollowing({ host, out }: Pick<Session, 'host' | 'out'>, what: string): void {
+export function noteFollowing({ host, out }: Pick<CommandContext, 'host' | 'out'>, what: string): void {
   if (host.stdout.is_terminal) out.note(`Following ${what}. Ctrl-C ends it.`)
 }

@@ -25,7 +25,7 @@ export const exitCodes = {
 export type Category = keyof typeof exitCodes
 
 /** Returns the category of an exit code of the contract's error table. */
-export function categoryOf(exit_code: number): Category {
+export function findCategory(exit_code: number): Category {
   const categories = Object.keys(exitCodes) as Category[]
   return categories.find((category) => exitCodes[category].exit_code === exit_code) ?? 'unexpected'
 }

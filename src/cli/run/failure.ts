@@ -11,7 +11,7 @@ import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contr
 import { type SystemError, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
 import { entryOf } from '#foundation/table-entry.ts'
 import { oneLine } from '../output/terminal.ts'
-import { type Category, categoryOf, type Failure } from './errors.ts'
+import { type Category, type Failure, findCategory } from './errors.ts'
 
 /**
  * Describes an error that is not a CliError: the client's errors by the contract's tables, those of the system by their
@@ -92,5 +92,5 @@ function failure(
 }
 
 function categoryOfError(code: ErrorCode): Category {
-  return categoryOf(errorCodes[code].exit_code)
+  return findCategory(errorCodes[code].exit_code)
 }

@@ -10,9 +10,9 @@ import { settingNames, settingsTable } from '../settings/table.ts'
 import {
   type AnyCommand,
   type CommandGroup,
+  findProvenance,
   isGroup,
   load,
-  provenanceOf,
   suggestedValues,
   tableOptions,
 } from './command.ts'
@@ -86,7 +86,7 @@ function describeArgument(argument: Argument): ArgumentNode {
 
 function describeOption(option: Option): OptionNode {
   const { flags, description, defaultValue, presetArg, argChoices: choices = [] } = option
-  const provenance = provenanceOf(option)
+  const provenance = findProvenance(option)
   return {
     ...{ flags, description, defaultValue, presetArg, choices, suggestions: suggestedValues(option) },
     ...(provenance === undefined ? {} : { provenance }),
@@ -125,7 +125,7 @@ export function commandHelp(
   describe(commander, node)
   const examples =
     node.examples ??
-    commandsOf(node)
+    flattenCommands(node)
       .slice(0, 2)
       .map(({ examples = [] }) => examples[0])
   const lines = [
@@ -154,10 +154,10 @@ function describe(
   for (const { name, description, defaultValue, choices } of args) {
     commander.addArgument(new Argument(name, described(description, choices)).default(defaultValue))
   }
-  for (const option of options) commander.addOption(optionOf(option))
+  for (const option of options) commander.addOption(toOption(option))
 }
 
-function optionOf({ flags, description, defaultValue, choices }: OptionNode): Option {
+function toOption({ flags, description, defaultValue, choices }: OptionNode): Option {
   return new Option(flags, described(description, choices)).default(defaultValue)
 }
 
@@ -185,8 +185,8 @@ function exampleLines(text: string, columns: number): string[] {
   return lines.map((line, index) => (index === lines.length - 1 ? line : `${line} \\`))
 }
 
-function commandsOf(node: CommandNode): CommandNode[] {
-  return node.commands?.flatMap(commandsOf) ?? [node]
+function flattenCommands(node: CommandNode): CommandNode[] {
+  return node.commands?.flatMap(flattenCommands) ?? [node]
 }
 
 /** The tables of `svc help TOPIC`, by topic. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ownAgents } from '#contract/own-requests.ts'
 
 /** The computer that the program runs on. `main.ts` has the real one; tests have their own. */
-export interface Host {
+export interface System {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly home: string
@@ -17,8 +17,8 @@ export interface Host {
   readonly stdin: AsyncIterable<Uint8Array>
   /** Stops reading stdin, so that nothing waits for more of it. */
   closeInput(): void
-  readonly stdout: HostStream
-  readonly stderr: HostStream
+  readonly stdout: SystemStream
+  readonly stderr: SystemStream
   readonly stdin_is_terminal: boolean
   /** Milliseconds since the Unix epoch. */
   now(): number
@@ -40,11 +40,11 @@ export interface Host {
   /** Whether a process, or a process group by its negative id, is running: one that has ended is not, reaped or not. */
   isRunning(pid: number): boolean
   /** Resolves to when a process started, as its system writes it; null when there is none, or when it is not shown. */
-  startOf(pid: number): Promise<string | null>
+  readProcessStart(pid: number): Promise<string | null>
   /** Whether a sandbox responds at a URL, even one that another user started. */
   respondsAt(url: string): Promise<boolean>
   /** Returns the parent of a process, or null when it has ended; its name is null when the system does not show it. */
-  parentOf(pid: number): { pid: number; name: string | null } | null
+  findParent(pid: number): { pid: number; name: string | null } | null
   /** Asks another process to end. Returns false when there is none. */
   terminate(pid: number): boolean
   /** Sends a signal to a process, or to a process group by its negative id, 0 for its own. The signal 0 only checks. False when there is none. */
@@ -56,7 +56,7 @@ export interface Host {
 /** SIGPIPE stands for a broken stdout, which Node reports as an error of the stream. */
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE'
 
-export interface HostStream {
+export interface SystemStream {
   write(text: string): void
   readonly is_terminal: boolean
   /** Width in columns; undefined when it is not a terminal. */
@@ -66,12 +66,12 @@ export interface HostStream {
 }
 
 /** Returns a host with some of its properties replaced; the others are read from it on access. */
-export function hostWith(host: Host, replaced: Partial<Host>): Host {
+export function withReplaced(host: System, replaced: Partial<System>): System {
   return Object.create(host, Object.getOwnPropertyDescriptors(replaced))
 }
 
 /** Reads stdin to its end. */
-export async function readStdin({ stdin }: Pick<Host, 'stdin'>): Promise<Buffer> {
+export async function readStdin({ stdin }: Pick<System, 'stdin'>): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   for await (const chunk of stdin) chunks.push(chunk)
   return Buffer.concat(chunks)
@@ -89,7 +89,7 @@ export const version = typeof __SVC_VERSION__ === 'string' ? __SVC_VERSION__ : '
  * Returns how to call this program again. Under npm it may not be on the path, and outside a checkout `npx svc` may
  * install a different package: `svc` is only the name of the command.
  */
-export function commandName({ env, program }: Pick<Host, 'env' | 'program'>): string {
+export function commandName({ env, program }: Pick<System, 'env' | 'program'>): string {
   const isBinary = program.length === 1
   if (isBinary || (env.npm_execpath === undefined && env.npm_lifecycle_event === undefined)) return 'svc'
   return isCheckout() ? 'npx svc' : `${packageRunner(env)} svc-sandbox`
@@ -99,7 +99,7 @@ export function commandName({ env, program }: Pick<Host, 'env' | 'program'>): st
  * Returns the runner that finds an installed command: npx does not when yarn keeps packages in archives, and bun can be
  * installed without npx.
  */
-function packageRunner({ NODE_OPTIONS = '', npm_config_user_agent = '' }: Host['env']): 'yarn' | 'bunx' | 'npx' {
+function packageRunner({ NODE_OPTIONS = '', npm_config_user_agent = '' }: System['env']): 'yarn' | 'bunx' | 'npx' {
   if (NODE_OPTIONS.includes('.pnp.')) return 'yarn'
   return npm_config_user_agent.startsWith('bun/') ? 'bunx' : 'npx'
 }

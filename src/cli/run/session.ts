@@ -19,12 +19,12 @@ import {
   type Settings,
 } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
-import type { Command, CommandInput, Session } from './command.ts'
+import type { Command, CommandContext, CommandInput } from './command.ts'
 import { exitCodes, InterruptError, NoSandboxError, noOwnSandbox, noSandboxFor } from './errors.ts'
-import { commandLineAgent, commandName, type Host, hostWith, version } from './host.ts'
+import { commandLineAgent, commandName, type System, version, withReplaced } from './host.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two signals within this time count as one. */
-const doubledSignalMs = 100
+const maxDoubledSignalMs = 100
 
 interface ParsedCommand {
   command: Command
@@ -35,11 +35,11 @@ interface ParsedCommand {
 /** Runs a parsed command and returns its exit code. Throws every failure. */
 export async function runSession(
   { command, input, common }: ParsedCommand,
-  given: Host,
+  given: System,
   output: OutputOptions,
 ): Promise<number> {
-  const host = common.isInteractive ? given : hostWith(given, { stdin_is_terminal: false })
-  const settings = await settingsOf(command, common.settings, host)
+  const host = common.isInteractive ? given : withReplaced(given, { stdin_is_terminal: false })
+  const settings = await loadCommandSettings(command, common.settings, host)
   output.format = settings.output
   const interrupt = new AbortController()
   let onInterrupt = (signal: string) => interrupt.abort(new InterruptError(signal))
@@ -63,7 +63,7 @@ export async function runSession(
   const command_name = commandName(host)
   let note = severalSandboxesNote(settings, command_name)
   try {
-    const session: Session = {
+    const session: CommandContext = {
       host,
       settings,
       flags: common.settings,
@@ -99,7 +99,7 @@ export async function runSession(
 }
 
 /** Returns the settings of a command. A format specific to this command counts as text for everything else. */
-async function settingsOf(command: Command, values: Flags, host: Host): Promise<Settings> {
+async function loadCommandSettings(command: Command, values: Flags, host: System): Promise<Settings> {
   const flags = { ...values }
   if (command.formats?.includes(flags.output ?? '')) flags.output = 'text'
   return loadSettings(host, flags).catch((error) => {
@@ -120,7 +120,7 @@ async function settingsOf(command: Command, values: Flags, host: Host): Promise<
  * Whether a terminal is on the other side of this process. nohup leaves none to its command, and its SIGHUP that is
  * ignored is lost: Node restores the default of each signal when it starts. On macOS nohup leaves the input.
  */
-function hasTerminal({ stdin_is_terminal, stdout, stderr, platform }: Host): boolean {
+function hasTerminal({ stdin_is_terminal, stdout, stderr, platform }: System): boolean {
   return stdout.is_terminal || stderr.is_terminal || (stdin_is_terminal && platform !== 'darwin')
 }
 
@@ -128,24 +128,24 @@ function hasTerminal({ stdin_is_terminal, stdout, stderr, platform }: Host): boo
  * Calls `first` for the first signal; a second one ends the process immediately. With `outlives` the end of a terminal is
  * no signal. Returns a function that undoes it.
  */
-function handleSignals(host: Host, outlives: boolean, first: (signal: string) => void): () => void {
+function handleSignals(host: System, outlives: boolean, first: (signal: string) => void): () => void {
   let received_at: number | null = null
   return host.onSignal((signal) => {
     if (outlives && signal === 'SIGHUP') return
     const now = host.now()
     if (received_at === null) first(signal)
-    else if (now - received_at >= doubledSignalMs) host.exitNow(exitCodes.interrupted.exit_code)
+    else if (now - received_at >= maxDoubledSignalMs) host.exitNow(exitCodes.interrupted.exit_code)
     received_at ??= now
   })
 }
 
 /** The interval between checks of the parents, milliseconds. */
-const parentInterval_ms = 500
+const parentIntervalMs = 500
 const shells = /^-?(ba|da|z|k|a|fi)?sh$|^busybox$|^cmd\.exe$/
 /** The names of package managers, and of the runtimes that run them. */
 const managers = /^(npm|npx|pnpm|pnpx|yarn|bunx?|corepack|node|MainThread)\b/
 
-interface Link {
+interface ParentLink {
   child: number
   parent: number
 }
@@ -158,24 +158,24 @@ interface Link {
  * It is called only when a package manager says that it runs a script, and watches only the processes up to it: a
  * command started by a shell, a service manager or `svc start --detach` outlives its starter.
  */
-function watchParents(host: Host, onEnd: (pid: number) => void): () => void {
+function watchParents(host: System, onEnd: (pid: number) => void): () => void {
   const links = linksToManager(host)
   if (links.length === 0) return () => {}
   const timer = setInterval(() => {
-    const broken = links.find(({ child, parent }) => host.parentOf(child)?.pid !== parent)
+    const broken = links.find(({ child, parent }) => host.findParent(child)?.pid !== parent)
     if (broken === undefined) return
     clearInterval(timer)
     onEnd(broken.parent)
-  }, parentInterval_ms)
+  }, parentIntervalMs)
   timer.unref()
   return () => clearInterval(timer)
 }
 
 /** Returns the links from this process up to the package manager; none when no manager runs it. */
-function linksToManager(host: Host): Link[] {
-  const links: Link[] = []
+function linksToManager(host: System): ParentLink[] {
+  const links: ParentLink[] = []
   for (let child = host.pid; ; ) {
-    const parent = host.parentOf(child)
+    const parent = host.findParent(child)
     if (parent === null || parent.pid <= 1) return []
     links.push({ child, parent: parent.pid })
     if (parent.name === null || managers.test(parent.name)) return links
@@ -189,7 +189,7 @@ function linksToManager(host: Host): Link[] {
  * this very version if no fault rule has changed them: the tests cover that, and loading the schemas takes longer than
  * the call.
  */
-export function sessionClient(host: Host, settings: Settings, credential?: PermittedKey): Client {
+export function sessionClient(host: System, settings: Settings, credential?: PermittedKey): Client {
   const { sandbox } = settings
   return commandClient(host, {
     base_url: settings.base_url,
@@ -211,17 +211,17 @@ interface CommandClientOptions extends Omit<ClientOptions, 'credential' | 'heade
 }
 
 /** Returns a client for commands: it loads the schemas of the contract when it compares something with them. */
-export function commandClient({ env }: Pick<Host, 'env'>, { admin_token, ...options }: CommandClientOptions): Client {
+export function commandClient({ env }: Pick<System, 'env'>, { admin_token, ...options }: CommandClientOptions): Client {
   const headers = admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
   return clientOf(known, { fetch: httpFetch(env), headers, ...options })
 }
 
 /** A sandbox on this computer responds immediately or not at all. */
-const probeTimeout_ms = 500
+const probeTimeoutMs = 500
 
 /** Whether a sandbox responds at a URL, even one of another user, whose locator cannot be read. Sends no key. */
-export async function isSandboxAt(host: Pick<Host, 'env'>, base_url: string): Promise<boolean> {
-  const { health } = commandClient(host, { base_url, timeout_ms: probeTimeout_ms, validate: false })
+export async function isSandboxAt(host: Pick<System, 'env'>, base_url: string): Promise<boolean> {
+  const { health } = commandClient(host, { base_url, timeout_ms: probeTimeoutMs, validate: false })
   return health.live().then(
     ({ ok }) => ok === true,
     () => false,
@@ -236,18 +236,18 @@ interface Received {
   response: RawResponse
 }
 
-const mostReceived = 20
+const maxReceived = 20
 
 /** The last responses to a run of a command, by its host. */
-const lastReceived = new WeakMap<Host, Received[]>()
+const lastReceived = new WeakMap<System, Received[]>()
 
-function keepReceived(host: Host, received: Received): void {
+function keepReceived(host: System, received: Received): void {
   const kept = lastReceived.get(host) ?? []
-  lastReceived.set(host, [...kept.slice(1 - mostReceived), received])
+  lastReceived.set(host, [...kept.slice(1 - maxReceived), received])
 }
 
 /** Returns the error of the first response to a run that breaks the contract, or null if none does. */
-async function brokenResponse(host: Host): Promise<ContractError | null> {
+async function brokenResponse(host: System): Promise<ContractError | null> {
   const received = lastReceived.get(host) ?? []
   if (received.length === 0) return null
   const { compareResponse } = await known.schemas()

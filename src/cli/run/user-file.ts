@@ -4,23 +4,23 @@ import { decodeText, EncodingError } from '#foundation/encoding.ts'
 import { readTextFile } from '#foundation/text-file.ts'
 import { CliError } from './errors.ts'
 import { unreadable } from './file-errors.ts'
-import { type Host, readStdin } from './host.ts'
+import { readStdin, type System } from './host.ts'
 
 /**
  * Resolves to the text of a file, or of stdin for `-`. `name` is what messages call it. Throws CliError when it cannot be
  * read, or is not text.
  */
-export async function readUserText(host: Host, file: string, name?: string): Promise<string> {
+export async function readUserText(host: System, file: string, name?: string): Promise<string> {
   const path = file === '-' ? null : resolve(host.cwd, file)
   try {
     return path === null ? decodeText(await readStdin(host)) : await readTextFile(path)
   } catch (error) {
-    throw readFailure(error, name ?? path ?? nameOf(file))
+    throw readFailure(error, name ?? path ?? displayName(file))
   }
 }
 
 /** Returns what messages call a file, or stdin. */
-export function nameOf(file: string): string {
+export function displayName(file: string): string {
   return file === '-' ? 'stdin' : file
 }
 

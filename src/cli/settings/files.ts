@@ -7,7 +7,7 @@ import { parseJsonObject } from '#foundation/json.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
 import { CliError, didYouMean } from '../run/errors.ts'
 import { unwritable } from '../run/file-errors.ts'
-import type { Host } from '../run/host.ts'
+import type { System } from '../run/host.ts'
 import type { ConfigFile, ProfilesFile } from './schemas.ts'
 import { resolveSettings, type Settings } from './settings.ts'
 import {
@@ -29,7 +29,7 @@ interface SettingFiles {
 }
 
 /** Reads every layer and resolves the settings. Throws CliError for an invalid file or value. */
-export async function loadSettings(host: Host, flags: Flags): Promise<Settings> {
+export async function loadSettings(host: System, flags: Flags): Promise<Settings> {
   const files = await readSettingFiles(host, flags)
   const { profile: _profile, $schema: _schema, sandbox: _sandbox, ...config } = files.config?.values ?? {}
   const sandboxes = await runningSandboxes(stateDirectory(host), host)
@@ -55,12 +55,12 @@ export async function loadSettings(host: Host, flags: Flags): Promise<Settings> 
 }
 
 /** Saves a project of the service in the settings with its keys, so that --client-id finds them. */
-export async function saveProject(host: Host, settings: Settings, project: LocatorProject): Promise<void> {
+export async function saveProject(host: System, settings: Settings, project: LocatorProject): Promise<void> {
   const others = (await createdProjects(host, settings)).filter(({ client_id }) => client_id !== project.client_id)
   await writeJson(createdPath(host), { ...(await readCreated(host)), [serviceKey(settings)]: [...others, project] })
 }
 
-async function createdProjects(host: Host, settings: Settings): Promise<LocatorProject[]> {
+async function createdProjects(host: System, settings: Settings): Promise<LocatorProject[]> {
   const created = (await readCreated(host))[serviceKey(settings)]
   return Array.isArray(created) ? created.filter(isLocatorProject) : []
 }
@@ -69,7 +69,7 @@ async function createdProjects(host: Host, settings: Settings): Promise<LocatorP
  * Returns the projects created by `svc projects create`, by service. The file contains keys: only its owner can read
  * it.
  */
-async function readCreated(host: Host): Promise<Record<string, unknown>> {
+async function readCreated(host: System): Promise<Record<string, unknown>> {
   return parseJsonObject(await readFile(createdPath(host), 'utf8').catch(() => '')) ?? {}
 }
 
@@ -79,12 +79,12 @@ function serviceKey({ sandbox, base_url }: Settings): string {
   return sandbox.database === ':memory:' ? `${sandbox.url} ${sandbox.started_at_ms}` : sandbox.database
 }
 
-function createdPath(host: Host): string {
+function createdPath(host: System): string {
   return join(stateDirectory(host), 'projects.json')
 }
 
 /** Reads the config file and the profiles. Throws CliError for a file that its schema rejects. */
-export async function readSettingFiles(host: Host, flags: SettingValues): Promise<SettingFiles> {
+export async function readSettingFiles(host: System, flags: SettingValues): Promise<SettingFiles> {
   const path = await findConfig(host, flags)
   const config = path === null ? null : await readSettingFile<ConfigFile>(path, 'ConfigFile')
   if (config === null && path !== null) {
@@ -114,14 +114,14 @@ export function environmentValues(env: Readonly<Record<string, string | undefine
 }
 
 /** Returns the config file in use when it lies above the working directory and nothing names it; null otherwise. */
-export async function configAbove(host: Host, flags: SettingValues): Promise<string | null> {
+export async function configAbove(host: System, flags: SettingValues): Promise<string | null> {
   if ((flags.config ?? environmentValues(host.env).config) !== undefined) return null
   const path = await findConfig(host, flags)
   return path === null || dirname(path) === resolve(host.cwd) ? null : path
 }
 
 /** Returns the config file that is named, whether or not it exists, or the nearest one; null when there is none. */
-export async function findConfig(host: Host, flags: SettingValues): Promise<string | null> {
+export async function findConfig(host: System, flags: SettingValues): Promise<string | null> {
   const named = flags.config ?? environmentValues(host.env).config
   if (named !== undefined) return resolve(host.cwd, named)
   for (let directory = host.cwd; ; directory = dirname(directory)) {
@@ -143,7 +143,7 @@ function isPresent(path: string): boolean {
   }
 }
 
-export function profilesPath(host: Host): string {
+export function profilesPath(host: System): string {
   return join(stateDirectory(host), 'profiles.json')
 }
 

@@ -10,7 +10,7 @@ import { StartSection } from './start-options.ts'
 import { type FileSettingName, fileSettingNames, outputFormats, settingsTable } from './table.ts'
 
 const fileShape = Object.fromEntries(
-  fileSettingNames.map((name) => [name, schemaOf(name).optional().describe(settingsTable[name].description)]),
+  fileSettingNames.map((name) => [name, settingSchema(name).optional().describe(settingsTable[name].description)]),
 ) as Record<FileSettingName, z.ZodOptional<z.ZodType<string>>>
 
 /** One profile of profiles.json. */
@@ -69,7 +69,7 @@ export function checkFile<S extends z.ZodType>(path: string, value: unknown, sch
 }
 
 /** Returns the schema of a setting: its rule, in a form that editors understand. */
-function schemaOf(name: FileSettingName): z.ZodType<string> {
+function settingSchema(name: FileSettingName): z.ZodType<string> {
   const { pattern, problem } = settingRules[name]
   if (name === 'base_url') return z.url({ protocol: /^https?$/, error: problem })
   return name === 'output' ? z.enum(outputFormats) : z.string().regex(pattern, problem)

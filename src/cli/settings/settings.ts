@@ -123,8 +123,8 @@ export function resolveSettings(layers: Layers): Settings {
     running: candidates.length,
     of_exec: layers.sandboxes.filter(({ command }) => command !== undefined).map(({ url }) => url),
     where: {
-      base_url: placeOf('base_url', source.base_url, layers),
-      secret_key: placeOf('secret_key', source.secret_key, layers),
+      base_url: describeSource('base_url', source.base_url, layers),
+      secret_key: describeSource('secret_key', source.secret_key, layers),
     },
     allow_http: layers.allow_http === true,
     source,
@@ -136,7 +136,11 @@ interface Picked<Name extends FileSettingName> {
   source: Source
 }
 
-function placeOf(name: 'base_url' | 'secret_key', source: Source, { config_path, profile_name }: Layers): string {
+function describeSource(
+  name: 'base_url' | 'secret_key',
+  source: Source,
+  { config_path, profile_name }: Layers,
+): string {
   const { flag, env } = settingsTable[name]
   switch (source) {
     case 'flag':
@@ -193,7 +197,7 @@ const exported = ['base_url', 'client_id', 'secret_key', 'publishable_key', 'ori
  * Returns the SVC_* variables that let another program find the service, without unset ones: `svc exec` sets them and
  * `svc env` prints them.
  */
-export function environmentOf(values: Pick<Settings, (typeof exported)[number]>): Record<string, string> {
+export function toEnvironment(values: Pick<Settings, (typeof exported)[number]>): Record<string, string> {
   return Object.fromEntries(
     exported.flatMap((name) => {
       const value = values[name]

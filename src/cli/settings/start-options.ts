@@ -157,7 +157,7 @@ export type StartOptions = z.infer<typeof StartSection>
 
 /** Returns the flags, by the name of their option. */
 export function startFlags(): Map<StartOptionName, Option> {
-  const flags = new Map(names.map((name) => [name, flagOf(table[name])]))
+  const flags = new Map(names.map((name) => [name, toOption(table[name])]))
   flags.get('ephemeral')?.conflicts(['db', 'store'])
   flags.get('store')?.conflicts('db')
   flags.get('tls')?.conflicts(['tlsCert', 'tlsKey'])
@@ -188,13 +188,13 @@ export function startEnvironment(
     const text = variable === undefined ? '' : (env[variable]?.trim() ?? '')
     if (variable === undefined || text === '') continue
     if (schema instanceof z.ZodArray) values[name] = text.split(/[\s,]+/)
-    else if (schema instanceof z.ZodNumber) values[name] = countOf(variable, text, flag.endsWith('<ms>'))
+    else if (schema instanceof z.ZodNumber) values[name] = parseCount(variable, text, flag.endsWith('<ms>'))
     else values[name] = schema instanceof z.ZodBoolean ? isOn(variable, text) : text
   }
   return values
 }
 
-function countOf(variable: string, text: string, isSpan: boolean): number {
+function parseCount(variable: string, text: string, isSpan: boolean): number {
   const span_ms = isSpan ? parseSpan(text) : null
   if (span_ms !== null) return span_ms
   if (/^\d{1,15}$/.test(text)) return Number(text)
@@ -225,7 +225,7 @@ export function startWords(options: StartOptions): { words: string[]; variables:
   return { words, variables }
 }
 
-function flagOf({ schema, flag, description, env }: StartRow): Option {
+function toOption({ schema, flag, description, env }: StartRow): Option {
   const option = new Option(flag, env === undefined ? description : `${description}; ${env}`)
   if (option.isBoolean()) return option
   if (schema instanceof z.ZodArray) {

@@ -10,13 +10,13 @@ import { hasTypes, parseJson } from '#foundation/json.ts'
 import { ownerOnly } from '#foundation/permissions.ts'
 import { CliError } from '../run/errors.ts'
 import { unwritable } from '../run/file-errors.ts'
-import type { Host } from '../run/host.ts'
+import type { System } from '../run/host.ts'
 
 /** A path that never exists and cannot be created, used when no home directory is known. */
 const nowhere = join('/dev/null', 'svc')
 
 /** Returns the state directory: `$SVC_HOME`, else the platform's default. Nothing is kept in the current directory. */
-export function stateDirectory({ env, home, platform }: Pick<Host, 'env' | 'home' | 'platform'>): string {
+export function stateDirectory({ env, home, platform }: Pick<System, 'env' | 'home' | 'platform'>): string {
   if (env.SVC_HOME) return env.SVC_HOME
   if (env.XDG_STATE_HOME) return join(env.XDG_STATE_HOME, 'svc')
   if (platform === 'win32' && env.LOCALAPPDATA) return join(env.LOCALAPPDATA, 'svc')
@@ -66,7 +66,7 @@ const withoutState = ' Without one: svc start --ephemeral, or svc exec -- CMD'
  */
 export async function checkReadable(home: string): Promise<void> {
   try {
-    await readdir(directoryOf(home))
+    await readdir(sandboxesDirectory(home))
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return
@@ -145,24 +145,24 @@ export async function removeLocator(
 }
 
 /** What a host knows about processes. */
-type ProcessHost = Pick<Host, 'isRunning' | 'startOf' | 'pid_scope'>
+type ProcessHost = Pick<System, 'isRunning' | 'readProcessStart' | 'pid_scope'>
 
 /** Resolves to the fields of a locator that identify the process of this host. */
-export async function ownProcess(host: Pick<Host, 'pid' | 'pid_scope' | 'startOf'>) {
+export async function ownProcess(host: Pick<System, 'pid' | 'pid_scope' | 'readProcessStart'>) {
   const { pid, pid_scope } = host
-  return { pid, pid_scope: pid_scope ?? undefined, process_start: (await host.startOf(pid)) ?? undefined }
+  return { pid, pid_scope: pid_scope ?? undefined, process_start: (await host.readProcessStart(pid)) ?? undefined }
 }
 
 /**
  * Whether a process is the one that wrote a locator: `certain` by its start, `likely` by its pid alone, where the
  * system or an earlier version of svc has no start.
  */
-export async function isProcessOf(
+export async function isSandboxProcess(
   { pid, process_start }: Pick<Locator, 'pid' | 'process_start'>,
-  host: Pick<Host, 'isRunning' | 'startOf'>,
+  host: Pick<System, 'isRunning' | 'readProcessStart'>,
 ): Promise<'certain' | 'likely' | 'no'> {
   if (!host.isRunning(pid)) return 'no'
-  const start = process_start === undefined ? null : await host.startOf(pid)
+  const start = process_start === undefined ? null : await host.readProcessStart(pid)
   if (start === null) return 'likely'
   return start === process_start ? 'certain' : 'no'
 }
@@ -188,12 +188,12 @@ export async function foreignLocators(home: string, host: ProcessHost): Promise<
 }
 
 async function readLocators(home: string, host: ProcessHost) {
-  const names = await readdir(directoryOf(home)).catch(() => [])
+  const names = await readdir(sandboxesDirectory(home)).catch(() => [])
   const found: { path: string; locator: Locator | null }[] = []
   for (const name of names) {
     const [, pid, namespace] = /^(\d+)(?:-(\d+))?\.json$/.exec(name) ?? []
     if (pid === undefined) continue
-    const path = join(directoryOf(home), name)
+    const path = join(sandboxesDirectory(home), name)
     // A locator that has disappeared is ignored; one of another user cannot be read, and may belong to a running
     // sandbox.
     const text = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) =>
@@ -204,7 +204,7 @@ async function readLocators(home: string, host: ProcessHost) {
     // Of another container or boot: its pid says nothing here, so nobody knows here whether it is running.
     if (locator?.pid_scope !== undefined && locator.pid_scope !== host.pid_scope) continue
     if (namespace !== undefined && host.pid_scope?.endsWith(`[${namespace}]`) !== true) continue
-    if (value !== undefined && (await isProcessOf(locator ?? { pid: Number(pid) }, host)) !== 'no')
+    if (value !== undefined && (await isSandboxProcess(locator ?? { pid: Number(pid) }, host)) !== 'no')
       found.push({ path, locator })
     else await rm(path, { force: true }).catch(() => {})
   }
@@ -224,12 +224,12 @@ function isLocator(value: unknown): value is Locator {
   )
 }
 
-function directoryOf(home: string): string {
+function sandboxesDirectory(home: string): string {
   return join(home, 'sandboxes')
 }
 
 /** Two containers may use the same pid: the number of the PID namespace keeps their files apart. */
 function locatorPath(home: string, pid: number, pid_scope: string | undefined): string {
   const namespace = /\[(\d+)\]$/.exec(pid_scope ?? '')?.[1]
-  return join(directoryOf(home), `${pid}${namespace === undefined ? '' : `-${namespace}`}.json`)
+  return join(sandboxesDirectory(home), `${pid}${namespace === undefined ? '' : `-${namespace}`}.json`)
 }

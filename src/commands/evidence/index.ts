@@ -9,7 +9,7 @@ import { countFromOne } from '#cli/endpoint/input.ts'
 import { type Column, paintDim, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
-import type { Command, Noun, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
 import type { CallInput } from '#client/exchange.ts'
 import type { EvidenceVerification } from '#contract/resources/evidence.ts'
@@ -83,7 +83,7 @@ const tamperEvidence: Command = {
  * Yields the lines of an export, each with its line break, after the reader of exports has accepted it. Entries that are
  * appended in the meantime are left out.
  */
-async function* exportedLines(session: Session): AsyncGenerator<string> {
+async function* exportedLines(session: CommandContext): AsyncGenerator<string> {
   const { client_id: only } = await projectFilter(session)
   const query = only === undefined ? {} : { client_id: only }
   const { checkpoints, manifest } = (await callEndpoint(session, 'evidence.manifest', { query })).data

@@ -7,7 +7,7 @@ import { savePlacement } from '#cli/endpoint/last-placement.ts'
 import { nextOptions, placementSummary } from '#cli/output/placement-summary.ts'
 import { describeValue } from '#cli/output/text.ts'
 import { openPage } from '#cli/process/open-url.ts'
-import { type CommandInput, type Session, suggestValues } from '#cli/run/command.ts'
+import { type CommandContext, type CommandInput, suggestValues } from '#cli/run/command.ts'
 import { CliError, didYouMean } from '#cli/run/errors.ts'
 import { permittedKey } from '#cli/settings/settings.ts'
 import { buildRequest, isProductionKey } from '#client/exchange.ts'
@@ -97,7 +97,7 @@ export const create = endpointCommand('placements.create', {
   run,
 })
 
-async function run(session: Session, input: CommandInput): Promise<number> {
+async function run(session: CommandContext, input: CommandInput): Promise<number> {
   const options = input.options as unknown as CreateOptions
   const body = await createBody(session, options)
   const query = options.waitMs === undefined ? {} : { wait_ms: options.waitMs }
@@ -135,7 +135,10 @@ async function run(session: Session, input: CommandInput): Promise<number> {
 }
 
 /** Returns the body of the request. Flags are written by path, so that they are merged into --data. */
-async function createBody({ host, settings }: Session, options: CreateOptions): Promise<Record<string, unknown>> {
+async function createBody(
+  { host, settings }: CommandContext,
+  options: CreateOptions,
+): Promise<Record<string, unknown>> {
   const body = await buildBody(host, 'placements.create', {
     defaults: {
       ...(settings.client_id === null ? {} : { client_id: settings.client_id }),
@@ -176,7 +179,7 @@ function denialOf(body: Record<string, unknown>) {
 }
 
 /** Returns the configured key if it is a live one, else the live key of the running sandbox. */
-function liveKey({ settings }: Session): string {
+function liveKey({ settings }: CommandContext): string {
   const { secret_key, sandbox, client_id } = settings
   if (secret_key !== null && isProductionKey(secret_key)) return secret_key
   const project = sandbox?.projects.find((project) => project.client_id === client_id)
@@ -191,7 +194,7 @@ function liveKey({ settings }: Session): string {
 
 /** A key that is not the sandbox's may be a real one: a shell variable is printed instead. */
 function curlLine(
-  { settings }: Session,
+  { settings }: CommandContext,
   id: 'placements.create' | 'consent.set',
   input: Parameters<typeof buildRequest>[1],
   credential: string | undefined,
@@ -202,7 +205,11 @@ function curlLine(
 }
 
 /** Throws CliError for the first expectation that the response does not meet. */
-function checkExpectations({ settings }: Session, response: PlacementResponse, expected: readonly string[]): void {
+function checkExpectations(
+  { settings }: CommandContext,
+  response: PlacementResponse,
+  expected: readonly string[],
+): void {
   const facts = factsOf(response)
   for (const expectation of expected) {
     if (facts.includes(expectation)) continue

@@ -4,14 +4,14 @@ import { durationMs, repeatable } from '#cli/endpoint/input.ts'
 import { type Column, paintDim, paintWord, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { hangingLines } from '#cli/output/text.ts'
-import { type Command, type Session, suggestValues } from '#cli/run/command.ts'
+import { type Command, type CommandContext, suggestValues } from '#cli/run/command.ts'
 import { CliError, didYouMean, exitCodes, noSandbox } from '#cli/run/errors.ts'
 import { version } from '#cli/run/host.ts'
 import { commandClient, sessionClient } from '#cli/run/session.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import { keyOfStarted } from '#cli/settings/settings.ts'
 import type { Client } from '#client/client.ts'
-import type { Row } from '#hosts/matrix.ts'
+import type { CauseRow } from '#hosts/matrix.ts'
 import type { CaseResult, RunResult } from '#qa/result.ts'
 import { interruptOf } from '../exec.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
@@ -140,7 +140,7 @@ function checkUrl(url: string | undefined): void {
   )
 }
 
-async function readList({ host }: Session, file: string | undefined): Promise<string | null> {
+async function readList({ host }: CommandContext, file: string | undefined): Promise<string | null> {
   if (file === undefined) return null
   return readUserText(host, file)
 }
@@ -156,7 +156,7 @@ interface Service {
 }
 
 /** Without --url, and without a running sandbox, both are our own. */
-async function openService(session: Session, url: string | undefined): Promise<Service> {
+async function openService(session: CommandContext, url: string | undefined): Promise<Service> {
   const { settings, host } = session
   const isMissing = settings.sandbox === null && settings.source.base_url === 'default'
   if (isMissing && url !== undefined) throw noSandbox('The page needs one: svc start')
@@ -191,7 +191,7 @@ interface Trial {
 }
 
 async function tryPage(
-  session: Session,
+  session: CommandContext,
   flags: HostsFlags,
   { names, drive, list, path, service }: Trial,
 ): Promise<number> {
@@ -230,10 +230,10 @@ async function tryPage(
 }
 
 async function report(
-  session: Session,
+  session: CommandContext,
   flags: HostsFlags,
   { base_url, kind, url }: Service,
-  rows: readonly Row[],
+  rows: readonly CauseRow[],
   started_at_ms: number,
 ): Promise<void> {
   const { out, host } = session
@@ -259,7 +259,7 @@ async function report(
   })
 }
 
-function matrixLines(url: string, rows: readonly Row[], style: Style): string[] {
+function matrixLines(url: string, rows: readonly CauseRow[], style: Style): string[] {
   const shown = rows.map(({ shows, counts, ...row }) => ({ ...row, shows: yes(shows), counts: yes(counts) }))
   const missing = rows.flatMap(({ condition, missing }) => (missing === null ? [] : [{ condition, missing }]))
   const simulated = rows.flatMap(({ condition, simulated }) => (simulated === null ? [] : [{ condition, simulated }]))
@@ -281,7 +281,7 @@ function yes(claim: boolean): string {
 }
 
 function caseOf(
-  { condition, title, shows, counts, why_not, missing, looked_at }: Row,
+  { condition, title, shows, counts, why_not, missing, looked_at }: CauseRow,
   started_at_ms: number,
 ): CaseResult {
   const place = { file: `hosts/${condition}`, line: 0, column: 0 }

@@ -10,9 +10,9 @@ import { z } from 'zod'
 import { countFromOne, durationMs, repeatable } from '#cli/endpoint/input.ts'
 import { ownControl } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
-import type { Command, Noun, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
 import { CliError, exitCodes, nothingChecked } from '#cli/run/errors.ts'
-import { type Host, version } from '#cli/run/host.ts'
+import { type System, version } from '#cli/run/host.ts'
 import { writeJson } from '#cli/settings/files.ts'
 import { readJson } from '#cli/settings/schemas.ts'
 import { stateDirectory } from '#cli/settings/state-directory.ts'
@@ -105,7 +105,7 @@ const run: Command = {
 }
 
 async function runOnce(
-  session: Session,
+  session: CommandContext,
   given: RunFlags,
   names: readonly string[],
   interrupt: AbortSignal,
@@ -158,7 +158,7 @@ function refuseNothing({ cases, target }: RunResult): void {
 }
 
 async function runOn(
-  session: Session,
+  session: CommandContext,
   flags: RunFlags & { workers: number },
   cases: readonly PlannedCase[],
   targets: readonly Target[],
@@ -191,7 +191,7 @@ function wantsBrowser({ browser, browserPath }: RunFlags): boolean {
 }
 
 async function chosenCases(
-  session: Session,
+  session: CommandContext,
   names: readonly string[],
   flags: RunFlags,
   again: { failed: readonly string[] } | null,
@@ -250,7 +250,7 @@ type LastRun = z.infer<typeof LastRun>
 const keptRuns = 50
 
 /** Returns the last run in the working directory. Throws CliError when there is none. */
-async function lastRun(host: Host): Promise<LastRun> {
+async function lastRun(host: System): Promise<LastRun> {
   const found = (await runs(host)).find(({ directory }) => directory === host.cwd)
   if (found !== undefined) return found
   const hint = 'Run the suites first: svc qa run --fresh'
@@ -259,7 +259,7 @@ async function lastRun(host: Host): Promise<LastRun> {
 
 /** Stores the failed cases. In a rerun of the cases that failed last (`again`), those that did not run stay. */
 async function storeRun(
-  host: Host,
+  host: System,
   suites: readonly string[],
   cases: readonly CaseResult[],
   again: LastRun | null,
@@ -277,12 +277,12 @@ async function storeRun(
   await writeJson(pathOf(host), { runs: [run, ...others].slice(0, keptRuns) }).catch(() => {})
 }
 
-async function runs(host: Host): Promise<LastRun[]> {
+async function runs(host: System): Promise<LastRun[]> {
   const file = await readJson(pathOf(host), z.object({ runs: z.array(LastRun) }))
   return file?.runs ?? []
 }
 
-function pathOf(host: Host): string {
+function pathOf(host: System): string {
   return join(stateDirectory(host), 'qa-runs.json')
 }
 
@@ -295,7 +295,7 @@ const clearScreen = () => ownControl('2J') + ownControl('H')
  * a suite are printed, and the next change is awaited. Returns the exit code.
  */
 async function runOnChange(
-  { host, out }: Session,
+  { host, out }: CommandContext,
   names: readonly string[],
   interrupt: AbortSignal,
   run: () => Promise<number>,

@@ -2,16 +2,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { durationMs, sinceText } from '#cli/endpoint/input.ts'
-import type { Command, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError, exitCodes, noSandboxFor, nothingChecked } from '#cli/run/errors.ts'
-import { type Host, version } from '#cli/run/host.ts'
+import { type System, version } from '#cli/run/host.ts'
 import { commandClient, sessionClient } from '#cli/run/session.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import type { Client } from '#client/client.ts'
 import { fetchText } from '#client/node-fetch.ts'
 import { findService, type Machine } from '#diagnosis/facts/machine.ts'
 import type { PageSeen } from '#diagnosis/facts/page.ts'
-import { type Exchange, isAdRequest, readJournal } from '#diagnosis/journal.ts'
+import { isAdRequest, type RecordedExchange, readJournal } from '#diagnosis/journal.ts'
 import type { Watched } from '#diagnosis/observe.ts'
 import { curlCommand, isLoopback } from '#foundation/http.ts'
 import { shownCommand } from '#foundation/redaction.ts'
@@ -100,7 +100,7 @@ interface Watching extends ObserveFlags {
 }
 
 /** Resolves to a function that performs the steps of a file, before anything is started. Throws CliError. */
-export async function loadDrive({ host }: Session, file: string | undefined): Promise<PageSteps | undefined> {
+export async function loadDrive({ host }: CommandContext, file: string | undefined): Promise<PageSteps | undefined> {
   if (file === undefined) return undefined
   const { loadPageSteps } = await import('#qa/browser/page-steps.ts')
   const text = await readUserText(host, file)
@@ -112,7 +112,7 @@ export async function loadDrive({ host }: Session, file: string | undefined): Pr
 }
 
 /** Judges the requests of the running sandbox from now on, or with --since those already in its journal. */
-async function observeService(session: Session, flags: Watching): Promise<number> {
+async function observeService(session: CommandContext, flags: Watching): Promise<number> {
   const { base_url, sandbox } = session.settings
   const client = sessionClient(session.host, session.settings)
   const { info, service } = await findService(client, base_url)
@@ -130,7 +130,7 @@ async function observeService(session: Session, flags: Watching): Promise<number
 }
 
 /** Judges the requests of a program against its own sandbox. The program's own failure takes precedence. */
-function observeProgram(session: Session, flags: Watching, words: readonly string[]): Promise<number> {
+function observeProgram(session: CommandContext, flags: Watching, words: readonly string[]): Promise<number> {
   const { url, interrupt } = flags
   const isServer = url !== undefined
   return runWithSandbox(session, words, { interrupt, forwards: !isServer }, async (program) => {
@@ -159,7 +159,7 @@ async function newestRequest(client: Client): Promise<string | null> {
 }
 
 /** Resolves when the time is up or the user interrupts, with the records of the page if one is watched. */
-async function watch(session: Session, flags: Watching, base_url: string): Promise<PageSeen | null> {
+async function watch(session: CommandContext, flags: Watching, base_url: string): Promise<PageSeen | null> {
   const { url, for: for_ms, since, interrupt } = flags
   if (url !== undefined) return watchInBrowser(session, { ...flags, url }, base_url)
   if (since !== undefined && for_ms === undefined) return null
@@ -170,7 +170,7 @@ async function watch(session: Session, flags: Watching, base_url: string): Promi
 }
 
 async function watchInBrowser(
-  session: Session,
+  session: CommandContext,
   { url, for: for_ms, browser: word, browserPath, steps, drive, interrupt, ...flags }: Watching & { url: string },
   base_url: string,
 ): Promise<PageSeen> {
@@ -254,8 +254,8 @@ interface Observation {
   command_code?: number
 }
 
-async function report(session: Session, flags: Watching, observation: Observation): Promise<number> {
-  const { createObservationList, judge, resultOf } = await import('#diagnosis/observe.ts')
+async function report(session: CommandContext, flags: Watching, observation: Observation): Promise<number> {
+  const { createObservationList, judge, toRunResult } = await import('#diagnosis/observe.ts')
   const { host, out, settings, command_name } = session
   const { client, base_url, kind, after, is_ended, page, what, command_code = 0 } = observation
   const { since, started_at_ms } = flags
@@ -267,7 +267,7 @@ async function report(session: Session, flags: Watching, observation: Observatio
   if (isCut) out.note(`Only the newest ${maxExchanges} requests are judged.`)
   const watched = { ...journal, is_ended, is_whole: kind === 'fresh' && !isCut, page }
   const verdicts = judge(watched)
-  const result = resultOf(verdicts, watched, {
+  const result = toRunResult(verdicts, watched, {
     target: {
       base_url,
       kind,
@@ -322,7 +322,7 @@ function unseenHint({ exchanges, page }: Watched, { steps, since, ...flags }: Ob
 }
 
 /** Whether it shows what the app does: any page may load the renderer. */
-function isOfApp({ path }: Exchange): boolean {
+function isOfApp({ path }: RecordedExchange): boolean {
   return !path.startsWith('/v1/render.js')
 }
 
@@ -332,7 +332,7 @@ function headedFlag({ interactive, headed }: Pick<ObserveFlags, 'interactive' | 
 }
 
 function checkFlags(
-  host: Host,
+  host: System,
   { url, since, steps, ...flags }: ObserveFlags,
   words: readonly (string | undefined)[],
   command: readonly string[],
@@ -359,7 +359,7 @@ function checkFlags(
   }
 }
 
-function sandboxMissing({ settings }: Session, service: Machine['service']): CliError {
+function sandboxMissing({ settings }: CommandContext, service: Machine['service']): CliError {
   const { base_url, source } = settings
   if (typeof service === 'object') {
     const { message, hint } = service

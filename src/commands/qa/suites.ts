@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { Argument, Option } from 'commander'
 import { type Column, paintDim, tableLines } from '#cli/output/table.ts'
-import type { Command, CommandInput, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import type { PlannedCase } from '#qa/run/plan.ts'
 import type { LoadedSuite } from '#qa/suite/schema.ts'
@@ -18,7 +18,7 @@ export function suiteNames({ args }: CommandInput): string[] {
 }
 
 /** Returns suites by name or file, every built-in one when none is named. Throws CliError with every problem found. */
-export async function loadSuites({ host }: Session, names: readonly string[]): Promise<LoadedSuite[]> {
+export async function loadSuites({ host }: CommandContext, names: readonly string[]): Promise<LoadedSuite[]> {
   const { builtinNames, loadSuites } = await import('#qa/suite/builtin.ts')
   try {
     return loadSuites(names.length === 0 ? builtinNames() : names, (file) => resolve(host.cwd, file))

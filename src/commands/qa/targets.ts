@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { repeatable } from '#cli/endpoint/input.ts'
-import { type Session, suggestValues } from '#cli/run/command.ts'
+import { type CommandContext, suggestValues } from '#cli/run/command.ts'
 import { CliError, noSandbox } from '#cli/run/errors.ts'
-import type { HostStream } from '#cli/run/host.ts'
+import type { SystemStream } from '#cli/run/host.ts'
 import { keyOfStarted, permittedControlToken, permittedSecretKey } from '#cli/settings/settings.ts'
 import { replaceFile } from '#foundation/file-system.ts'
 import { type Engine, engineNames, engines, installHints } from '#qa/browser/engines.ts'
@@ -39,7 +39,7 @@ const casesPerFresh = 20
 
 /** Opens the targets of a run of `cases` cases. Throws CliError when there is none, or none that is allowed. */
 export async function openTargets(
-  session: Session,
+  session: CommandContext,
   flags: TargetFlags,
   cases: number,
   browser: BrowserHost | null,
@@ -70,7 +70,7 @@ export async function openTargets(
 
 /** Starts at most `most` sandboxes in memory, and no more than there are workers. */
 async function startFresh(
-  session: Session,
+  session: CommandContext,
   { seed, workers }: TargetFlags,
   most: number,
   closing: (() => Promise<void>)[],
@@ -90,7 +90,7 @@ async function startFresh(
   return choices
 }
 
-function chosenService({ settings }: Session, { allowLive }: TargetFlags): TargetChoice {
+function chosenService({ settings }: CommandContext, { allowLive }: TargetFlags): TargetChoice {
   const { base_url, sandbox, secret_key, publishable_key, client_id, origin, source } = settings
   if (sandbox === null && source.base_url === 'default') {
     throw noSandbox(
@@ -129,7 +129,7 @@ export function engineOf(word: string): Engine {
 
 /** Returns the program of the browser. Throws CliError when there is none: cases are never skipped for that. */
 export async function browserProgram(
-  { host }: Session,
+  { host }: CommandContext,
   { engine, path, is_headed = false }: { engine: Engine; path: string | undefined; is_headed?: boolean },
   alternative: string,
 ): Promise<string> {
@@ -150,7 +150,7 @@ export async function browserProgram(
 
 /** Starts the browser, which may reach the host of the base URL only, unless `options` allow others. Throws CliError. */
 export async function startBrowser(
-  { host, settings }: Session,
+  { host, settings }: CommandContext,
   path: string,
   options: Partial<BrowserOptions> = {},
 ): Promise<BrowserHost> {
@@ -169,13 +169,13 @@ export const reporterOption = suggestValues(
 
 /** Returns the reporters of `--reporter`; with -o json the whole result goes to stdout too. Throws CliError. */
 export async function createReporter(
-  { host, out, settings }: Session,
+  { host, out, settings }: CommandContext,
   specs: readonly string[] = [],
   own: OwnReporters = {},
 ): Promise<Reporter> {
   const { createReporters } = await import('#qa/report/reporters.ts')
   const isJson = settings.output === 'json' || settings.output === 'jsonl'
-  const silent: HostStream = { write: () => {}, is_terminal: false, columns: undefined }
+  const silent: SystemStream = { write: () => {}, is_terminal: false, columns: undefined }
   try {
     const tools = {
       stdout: sinkOf(settings.output === 'none' ? silent : host.stdout, out.style),
@@ -197,7 +197,7 @@ export function qaFailure(error: unknown): unknown {
   return new CliError(category, error.code, error.message, error.hint)
 }
 
-function sinkOf(stream: HostStream, paint: Session['out']['style']) {
+function sinkOf(stream: SystemStream, paint: CommandContext['out']['style']) {
   return {
     write: (text: string) => stream.write(text),
     is_terminal: stream.is_terminal,

@@ -4,11 +4,11 @@
  */
 import { Argument, Option } from 'commander'
 import { callEndpoint, describeRecord, endpointCommand, printPage } from '#cli/endpoint/endpoint-command.ts'
-import { endpointOptions, flagValues, readAssignment, repeatable, variantOf } from '#cli/endpoint/input.ts'
+import { chooseVariant, endpointOptions, flagValues, readAssignment, repeatable } from '#cli/endpoint/input.ts'
 import { lastPlacement } from '#cli/endpoint/last-placement.ts'
 import { type Column, paintDim, paintReason, paintStatus } from '#cli/output/table.ts'
 import { alignPairs, describeValue } from '#cli/output/text.ts'
-import type { Command, CommandInput, Noun, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, CommandInput, Noun } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { nextCursor } from '#client/client.ts'
 import { ServiceError } from '#client/errors.ts'
@@ -64,7 +64,7 @@ function jsonOrText(body: string | null): unknown {
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-async function showCurl(session: Session, { args }: CommandInput): Promise<number> {
+async function showCurl(session: CommandContext, { args }: CommandInput): Promise<number> {
   const request_id = args[0] ?? (await lastPlacement(session, 'request_id'))
   const { data } = await callEndpoint(session, 'requests.show', { params: { request_id } })
   if (!methods.includes(data.method)) {
@@ -88,7 +88,7 @@ const replay = endpointCommand('requests.replay', {
   run,
 })
 
-async function run(session: Session, { args, options }: CommandInput): Promise<number> {
+async function run(session: CommandContext, { args, options }: CommandInput): Promise<number> {
   const request_id = args[0] ?? (await lastPlacement(session, 'request_id'))
   const set = await assignedValues(session, request_id, (options.set as string[] | undefined) ?? [])
   const key_id = options.keyId as string | undefined
@@ -118,14 +118,14 @@ async function run(session: Session, { args, options }: CommandInput): Promise<n
 
 /** Returns the values of `--set` by path, with the types of the API's fields; null when nothing is set. */
 async function assignedValues(
-  session: Session,
+  session: CommandContext,
   request_id: string,
   assignments: readonly string[],
 ): Promise<Record<string, unknown> | null> {
   if (assignments.length === 0) return null
   const { data } = await callEndpoint(session, 'requests.show', { params: { request_id } })
   const sent = parseJsonObject(data.request_body ?? '')
-  const schema = variantOf(endpointAt(data.method, data.path)?.body ?? null, Object.keys(sent ?? {}))
+  const schema = chooseVariant(endpointAt(data.method, data.path)?.body ?? null, Object.keys(sent ?? {}))
   return Object.fromEntries(
     assignments.map((assignment) => {
       const { path, value } = readAssignment(assignment, schema)
@@ -197,7 +197,7 @@ export const requests: Noun = {
 
 /** Prints one page, combined from several responses: each covers a limited part of the journal. */
 async function printFullPage(
-  session: Session,
+  session: CommandContext,
   id: 'requests.list' | 'requests.find',
   place: 'query' | 'body',
   wanted: object & { limit?: number },

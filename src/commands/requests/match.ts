@@ -4,10 +4,10 @@
  */
 import { Option } from 'commander'
 import { callEndpoint, endpointCommand, projectFilter } from '#cli/endpoint/endpoint-command.ts'
-import { type EndpointFacts, endpoints } from '#cli/endpoint/facts.ts'
-import { endpointOptions, flagValues, repeatable, valueAt, variantOf, wholeNumber } from '#cli/endpoint/input.ts'
+import { type EndpointSchema, endpoints } from '#cli/endpoint/facts.ts'
+import { chooseVariant, endpointOptions, flagValues, repeatable, valueAt, wholeNumber } from '#cli/endpoint/input.ts'
 import { alignPairs, formatValue, plural } from '#cli/output/text.ts'
-import type { Command, CommandInput, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, CommandInput } from '#cli/run/command.ts'
 import { CliError, nothingChecked } from '#cli/run/errors.ts'
 import { nextCursor } from '#client/client.ts'
 import type { FailedCondition, NearMiss, RequestItem, RequestMatch } from '#contract/resources/requests.ts'
@@ -22,7 +22,7 @@ export function listOptions(): Map<string, Option> {
 }
 
 export async function listQuery(
-  session: Session,
+  session: CommandContext,
   options: Map<string, Option>,
   input: CommandInput,
 ): Promise<Record<string, unknown>> {
@@ -42,14 +42,14 @@ export function matchOptions(): Option[] {
 }
 
 /** Returns the match of the flags. A value of --body gets the type of the field at that path in the API. */
-export async function matchOf(session: Session, { options }: CommandInput): Promise<RequestMatch> {
+export async function matchOf(session: CommandContext, { options }: CommandInput): Promise<RequestMatch> {
   const values = flagValues(scalarOptions, options) as RequestMatch
   const headers = ((options.header as string[] | undefined) ?? []).map((text) => split('--header', text))
   const { method, path: of } = values
   const shape = (of === undefined ? null : endpointAt(method, of))?.body ?? null
   const fields = ((options.body as string[] | undefined) ?? []).map((text) => {
     const [path, value] = split('--body', text)
-    return [path, scalar(valueAt(variantOf(shape, path.split('.', 1)), path.split('.'), value), value)] as const
+    return [path, scalar(valueAt(chooseVariant(shape, path.split('.', 1)), path.split('.'), value), value)] as const
   })
   return {
     ...(await projectFilter(session)),
@@ -60,7 +60,7 @@ export async function matchOf(session: Session, { options }: CommandInput): Prom
 }
 
 /** Returns the endpoint of the API at a path; null when there is none, or several and no method. */
-export function endpointAt(method: string | undefined, path: string): EndpointFacts | null {
+export function endpointAt(method: string | undefined, path: string): EndpointSchema | null {
   const found = Object.values(endpoints).filter(
     (endpoint) =>
       endpoint.path.startsWith('/v1/') &&
@@ -134,7 +134,7 @@ export const verify: Command = {
   run,
 }
 
-async function run(session: Session, input: CommandInput): Promise<number> {
+async function run(session: CommandContext, input: CommandInput): Promise<number> {
   const match = await matchOf(session, input)
   const { text: expected, isMet } = expectationOf(input.options)
   const count = await countMatches(session, match)
@@ -185,7 +185,7 @@ function expectationOf(options: CommandInput['options']): { text: string; isMet(
 }
 
 /** Counts over the whole journal: each response covers a limited part of it. */
-async function countMatches(session: Session, match: RequestMatch): Promise<number> {
+async function countMatches(session: CommandContext, match: RequestMatch): Promise<number> {
   let total = 0
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const body: object = { ...match, ...(cursor === undefined ? {} : { cursor }) }

@@ -8,11 +8,11 @@ import { emptyNote } from '#cli/endpoint/endpoint-command.ts'
 import { paintStatus } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { cutText, formatValue, padEnd, timeText } from '#cli/output/text.ts'
-import { type Command, hasScreen, noteFollowing, type Session } from '#cli/run/command.ts'
+import { type Command, type CommandContext, hasScreen, noteFollowing } from '#cli/run/command.ts'
 import { untilCtrlC } from '#cli/run/errors.ts'
 import { type Client, nextCursor } from '#client/client.ts'
 import type { RequestItem } from '#contract/resources/requests.ts'
-import { connect, follow, type Interruption, noteOf } from '#tail/feed.ts'
+import { connect, describeInterruption, follow, type Interruption } from '#tail/feed.ts'
 import type { TailMessage } from '#tail/model.ts'
 import { emptyJournal, listOptions, listQuery } from './match.ts'
 
@@ -73,18 +73,18 @@ export const logs: Command = {
   },
 }
 
-async function printFollowed(session: Session, query: RequestQuery, latest: number): Promise<number> {
+async function printFollowed(session: CommandContext, query: RequestQuery, latest: number): Promise<number> {
   const { out, signal } = session
   for await (const message of followRequests(() => connect(session), query, latest, signal)) {
     if (message.kind === 'connected' && !message.is_again) noteFollowing(session, 'requests')
-    const note = message.kind === 'request' ? null : noteOf(message)
+    const note = message.kind === 'request' ? null : describeInterruption(message)
     if (message.kind === 'request') print(session, message.item)
     else if (note !== null) out.note(note)
   }
   return 0
 }
 
-function print({ out }: Session, item: RequestItem): void {
+function print({ out }: CommandContext, item: RequestItem): void {
   out.item(item, (style) => line(item, style))
 }
 

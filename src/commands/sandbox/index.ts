@@ -9,7 +9,7 @@ import { Argument, Option } from 'commander'
 import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { type Column, tableLines } from '#cli/output/table.ts'
 import { alignPairs, sizeText } from '#cli/output/text.ts'
-import type { Command, CommandGroup, Noun, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, CommandGroup, Noun } from '#cli/run/command.ts'
 import { CliError, exitCodes } from '#cli/run/errors.ts'
 import { unreadable } from '#cli/run/file-errors.ts'
 import { startEnvironment, startFlags } from '#cli/settings/start-options.ts'
@@ -36,7 +36,7 @@ const reset = endpointCommand('sandbox.reset', {
 })
 
 /** Asks before a file is reset. Throws CliError unless the answer is yes. */
-async function confirmReset(session: Session): Promise<void> {
+async function confirmReset(session: CommandContext): Promise<void> {
   const { data } = await callEndpoint(session, 'sandbox.info', {})
   if (data.database === ':memory:') return
   if (await confirm(session, `Delete everything recorded in ${data.database} (${data.url})?`)) return
@@ -140,7 +140,7 @@ const importCommand = endpointCommand('sandbox.import', {
 })
 
 /** Asks before the state of others is replaced. Throws CliError unless the answer is yes, or if nobody can be asked. */
-async function confirmImport(session: Session, file: string): Promise<void> {
+async function confirmImport(session: CommandContext, file: string): Promise<void> {
   const { data } = await callEndpoint(session, 'sandbox.info', {})
   if (data.nodes === null) return
   const question = `Replace the state of ${data.database} (${data.url}) for everyone who uses it?`

@@ -1,6 +1,6 @@
 /** `svc mcp`: tools, resources and prompts for coding agents, over stdin and stdout. */
 import { Option } from 'commander'
-import type { Command, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError, noSandbox } from '#cli/run/errors.ts'
 import { sessionClient } from '#cli/run/session.ts'
 import { loadSettings } from '#cli/settings/files.ts'
@@ -48,7 +48,7 @@ export const mcp: Command = {
 }
 
 /** Starts a sandbox that other commands can find too, unless one is running or a service is named. */
-async function startWhenNone(session: Session): Promise<{ close(): Promise<void> } | null> {
+async function startWhenNone(session: CommandContext): Promise<{ close(): Promise<void> } | null> {
   const { host, out, settings } = session
   if (settings.source.base_url !== 'default') return null
   const { sandbox } = await startOnFreePort(session, { ephemeral: true })
@@ -70,7 +70,7 @@ async function startWhenNone(session: Session): Promise<{ close(): Promise<void>
   }
 }
 
-function accessOf(session: Session): SandboxAccess {
+function accessOf(session: CommandContext): SandboxAccess {
   const { host, flags, command_name } = session
   /** Read again on each call: a sandbox may have been started or stopped since. */
   const settings = async (): Promise<Settings> => {

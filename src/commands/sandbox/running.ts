@@ -9,15 +9,15 @@ import { type Column, tableLines } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { plural, timeText } from '#cli/output/text.ts'
 import { portHolder } from '#cli/process/port-holder.ts'
-import type { Command, Noun, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
 import { CliError, noOwnSandbox, noSandbox } from '#cli/run/errors.ts'
-import { type Host, version } from '#cli/run/host.ts'
+import { type System, version } from '#cli/run/host.ts'
 import { commandClient } from '#cli/run/session.ts'
 import { permittedControlToken, type Source } from '#cli/settings/settings.ts'
 import {
   checkReadable,
   foreignLocators,
-  isProcessOf,
+  isSandboxProcess,
   type Locator,
   removeLocator,
   runningSandboxes,
@@ -107,7 +107,7 @@ export const health: Noun = {
 }
 
 /** Notes running sandboxes of another svc version or another user, which this one cannot use. */
-async function noteForeignLocators({ host, out }: Pick<Session, 'host' | 'out'>): Promise<void> {
+async function noteForeignLocators({ host, out }: Pick<CommandContext, 'host' | 'out'>): Promise<void> {
   for (const path of await foreignLocators(stateDirectory(host), host))
     out.note(`Left alone, because another version of svc or another user wrote it: ${path}`)
 }
@@ -116,7 +116,7 @@ async function noteForeignLocators({ host, out }: Pick<Session, 'host' | 'out'>)
 export type State = 'ready' | 'not ready' | 'no response'
 
 /** A probe needs no admin token, wherever the sandbox listens. */
-export async function readiness(host: Host, { url }: Pick<Locator, 'url'>): Promise<State> {
+export async function readiness(host: System, { url }: Pick<Locator, 'url'>): Promise<State> {
   const client = commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false })
   return client.health.ready().then(() => 'ready', stateOf)
 }
@@ -132,7 +132,7 @@ interface SharedFields {
 }
 
 /** Resolves to the namespace of a shared store and its number of nodes; null for a database file, without a request. */
-async function sharedFields(host: Host, sandbox: Locator): Promise<SharedFields | null> {
+async function sharedFields(host: System, sandbox: Locator): Promise<SharedFields | null> {
   const { url: base_url, namespace } = sandbox
   if (namespace === undefined) return null
   const count = async () => {
@@ -196,7 +196,7 @@ export const stop: Command = {
 }
 
 /** Asks the sandbox itself: a signal would end it by force on Windows. One that is too busy or too old gets the signal. */
-async function requestStop({ host, flags }: Session, sandbox: Locator): Promise<void> {
+async function requestStop({ host, flags }: CommandContext, sandbox: Locator): Promise<void> {
   try {
     await controlClient(host, sandbox, flags.allow_http === true).sandbox.stop({ body: {} })
   } catch (error) {
@@ -206,7 +206,7 @@ async function requestStop({ host, flags }: Session, sandbox: Locator): Promise<
 }
 
 /** Returns the sandboxes whose locators are correct. Notes the others, and removes locators written by this version. */
-async function confirmedSandboxes({ host, out, flags }: Session): Promise<Locator[]> {
+async function confirmedSandboxes({ host, out, flags }: CommandContext): Promise<Locator[]> {
   const home = stateDirectory(host)
   await checkReadable(home)
   const confirmed: Locator[] = []
@@ -235,11 +235,11 @@ function unreachableText({ url, pid }: Locator): string {
  */
 async function processState(
   sandbox: Locator,
-  host: Host,
+  host: System,
   allow_http: boolean,
 ): Promise<'running' | 'silent' | 'unreachable' | 'ended'> {
   const { url, pid } = sandbox
-  const otherwise = (await isProcessOf(sandbox, host)) === 'certain' ? 'unreachable' : 'ended'
+  const otherwise = (await isSandboxProcess(sandbox, host)) === 'certain' ? 'unreachable' : 'ended'
   try {
     return (await controlClient(host, sandbox, allow_http).sandbox.info()).pid === pid ? 'running' : otherwise
   } catch (error) {
@@ -250,13 +250,13 @@ async function processState(
   }
 }
 
-function controlClient(host: Host, sandbox: Locator, allow_http: boolean) {
+function controlClient(host: System, sandbox: Locator, allow_http: boolean) {
   const { url } = sandbox
   const admin_token = permittedControlToken({ base_url: url, allow_http, sandbox })
   return commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false, admin_token })
 }
 
-function chooseOne({ settings: { source, base_url } }: Session, running: readonly Locator[]): Locator {
+function chooseOne({ settings: { source, base_url } }: CommandContext, running: readonly Locator[]): Locator {
   const isNamed = source.base_url !== 'sandbox' && source.base_url !== 'default'
   const [chosen, ...others] = isNamed
     ? running.filter(({ url }) => isSameService(url, base_url))
@@ -285,7 +285,7 @@ function isStarted({ command }: Locator): boolean {
 }
 
 /** Resolves when the process has ended. Throws CliError when it has not after `stopTimeout_ms`. */
-async function untilEnded({ host }: Session, { pid, url }: Locator): Promise<void> {
+async function untilEnded({ host }: CommandContext, { pid, url }: Locator): Promise<void> {
   const deadline = host.now() + stopTimeout_ms
   while (host.isRunning(pid)) {
     if (host.now() > deadline) {

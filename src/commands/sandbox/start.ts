@@ -8,9 +8,9 @@ import { alignPairs } from '#cli/output/text.ts'
 import { startInBackground } from '#cli/process/background.ts'
 import type { Certificate } from '#cli/process/certificate.ts'
 import { openPage } from '#cli/process/open-url.ts'
-import type { Command, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext } from '#cli/run/command.ts'
 import { type Category, CliError } from '#cli/run/errors.ts'
-import type { Host } from '#cli/run/host.ts'
+import type { System } from '#cli/run/host.ts'
 import { configFileName, readSettingFiles } from '#cli/settings/files.ts'
 import {
   defaultPort,
@@ -75,7 +75,7 @@ export const start: Command = {
   },
 }
 
-async function startHere(session: Session, options: StartOptions, isOpened: boolean): Promise<number> {
+async function startHere(session: CommandContext, options: StartOptions, isOpened: boolean): Promise<number> {
   const stopped = new Promise<string>((resolve) => session.onInterrupt(resolve))
   const home = stateDirectory(session.host)
   const unwritable = stateProblem(home)
@@ -126,7 +126,7 @@ const tokenNote =
 const defaultDrain_ms = 3_000
 
 /** Runs `svc start -o json` in the background, with the same options. */
-async function startDetached(session: Session, options: StartOptions, isOpened: boolean): Promise<number> {
+async function startDetached(session: CommandContext, options: StartOptions, isOpened: boolean): Promise<number> {
   const { host, out, flags, signal } = session
   const config = flags.config === undefined ? [] : [`--config=${flags.config}`]
   const { words, variables } = startWords(options)
@@ -145,7 +145,7 @@ async function startDetached(session: Session, options: StartOptions, isOpened: 
 }
 
 function printReady(
-  { host, out, command_name }: Session,
+  { host, out, command_name }: CommandContext,
   ready: Ready,
   log_file: string | null,
   stop_options = '',
@@ -169,7 +169,10 @@ function demoOf(ready: Ready): string {
 }
 
 /** Adds options of the environment and of the section `sandbox` of the config file; flags win. Notes which ones. */
-async function startOptions({ host, out, flags: settings }: Session, flags: StartOptions): Promise<StartOptions> {
+async function startOptions(
+  { host, out, flags: settings }: CommandContext,
+  flags: StartOptions,
+): Promise<StartOptions> {
   const given = inMemory(mergeStartOptions(flags, startEnvironment(host.env)))
   const { config } = await readSettingFiles(host, settings)
   if (config?.values.sandbox === undefined) return given
@@ -195,7 +198,7 @@ function inMemory(options: StartOptions): StartOptions {
 
 /** Starts a sandbox, on the next free port if the default one is taken. Throws CliError if it cannot start. */
 export async function startOnFreePort(
-  session: Session,
+  session: CommandContext,
   options: StartOptions,
 ): Promise<{ sandbox: Sandbox; certificate: Certificate | null }> {
   const home = stateDirectory(session.host)
@@ -258,7 +261,7 @@ export function failureReport(print: (text: string) => void): (error: unknown) =
 }
 
 /** Returns the certificate of --tls, or from the given files; null for http. */
-async function certificateOf(host: Host, home: string, options: StartOptions): Promise<Certificate | null> {
+async function certificateOf(host: System, home: string, options: StartOptions): Promise<Certificate | null> {
   const { tls, tls_cert: cert, tls_key: key, public_url = '', allowed_host = [] } = options
   if (tls !== true && cert === undefined && key === undefined) return null
   const { ownCertificate, readCertificate } = await import('#cli/process/certificate.ts')
@@ -299,7 +302,7 @@ function sandboxOptions(
 
 /** Returns the failure with the process that holds the port, or the sandbox that has the database open. */
 async function startFailure(
-  session: Session,
+  session: CommandContext,
   error: SandboxFailure,
   port: number,
   database: string,
@@ -318,12 +321,12 @@ async function startFailure(
   return failure(error.message, error.hint)
 }
 
-async function holder(session: Session, port: number): Promise<string> {
+async function holder(session: CommandContext, port: number): Promise<string> {
   const { portHolder } = await import('#cli/process/port-holder.ts')
   return portHolder(port, session.host.platform, await running(session))
 }
 
-function running({ host }: Session) {
+function running({ host }: CommandContext) {
   return runningSandboxes(stateDirectory(host), host)
 }
 

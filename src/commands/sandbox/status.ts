@@ -2,7 +2,7 @@
 import { Option } from 'commander'
 import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs, formatValue, plural, timeText } from '#cli/output/text.ts'
-import type { Command, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError, exitCodes, noSandboxFor } from '#cli/run/errors.ts'
 import { sessionClient } from '#cli/run/session.ts'
 import type { Locator } from '#cli/settings/state-directory.ts'
@@ -54,7 +54,7 @@ export const status: Command = {
   },
 }
 
-function notRunning({ settings }: Session): CliError {
+function notRunning({ settings }: CommandContext): CliError {
   const { source, base_url } = settings
   if (source.base_url === 'default') return noSandboxFor(settings)
   const message = `No sandbox is running at ${base_url} (from ${sourceName(source.base_url)}).`
@@ -66,7 +66,7 @@ async function readInfo({
   host,
   settings,
   signal,
-}: Session): Promise<{ info: SandboxInfo | null; refusal: ServiceError | null }> {
+}: CommandContext): Promise<{ info: SandboxInfo | null; refusal: ServiceError | null }> {
   const options = { signal: AbortSignal.any([signal, AbortSignal.timeout(responseTimeout_ms)]) }
   try {
     return { info: await sessionClient(host, settings).sandbox.info({}, options), refusal: null }
@@ -78,7 +78,7 @@ async function readInfo({
   }
 }
 
-function checkIntegrity({ host, settings, signal, out }: Session): Promise<Integrity> {
+function checkIntegrity({ host, settings, signal, out }: CommandContext): Promise<Integrity> {
   return out.progress('checking the database', sessionClient(host, settings).sandbox.integrity({}, { signal }))
 }
 
@@ -86,7 +86,7 @@ type Place = Pick<SandboxInfo, 'url' | 'inspector_url' | 'database' | 'version' 
 type Known<T> = { [Name in keyof T]: T[Name] | null }
 
 /** Where it runs: from its locator, or for one of another computer from itself. */
-function placeOf({ settings }: Session, info: SandboxInfo | null) {
+function placeOf({ settings }: CommandContext, info: SandboxInfo | null) {
   const known: Known<Place> | null = settings.sandbox ?? info
   return {
     url: settings.sandbox?.url ?? settings.base_url,
@@ -99,7 +99,7 @@ function placeOf({ settings }: Session, info: SandboxInfo | null) {
 }
 
 function placePairs(
-  { host, settings }: Session,
+  { host, settings }: CommandContext,
   { url, inspector_url, database, pid, version, started_at_ms }: ReturnType<typeof placeOf>,
   state: State,
   info: SandboxInfo | null,

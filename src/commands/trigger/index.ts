@@ -4,7 +4,7 @@ import { Argument, InvalidArgumentError, Option } from 'commander'
 import { countFromOne } from '#cli/endpoint/input.ts'
 import { type Column, paintDim, paintStatus, printTable } from '#cli/output/table.ts'
 import { cutText, padEnd, plural } from '#cli/output/text.ts'
-import type { Command, Session } from '#cli/run/command.ts'
+import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError, exitCodes } from '#cli/run/errors.ts'
 import { isProductionKey } from '#client/exchange.ts'
 import { type TriggerScenario, triggerScenarios } from './scenarios.ts'
@@ -68,7 +68,7 @@ export const trigger: Command = {
 }
 
 async function play(
-  session: Session,
+  session: CommandContext,
   scenarios: readonly TriggerScenario[],
   { repeat, format, pause_ms }: { repeat: number; format: TurnFormat; pause_ms: number },
 ): Promise<number> {
@@ -104,7 +104,7 @@ async function play(
 const widths = { step: 22, result: 22 }
 
 /** Returns the line of a step, preceded by the line of its turn for the first one. */
-function stepLines(step: Step, { name, what }: TriggerScenario, style: Session['out']['style']): string[] {
+function stepLines(step: Step, { name, what }: TriggerScenario, style: CommandContext['out']['style']): string[] {
   const { ok, status, result, slot_id, beacon_id, request_id } = step
   const id = beacon_id ?? (step.step === 'placement' ? '' : (slot_id ?? ''))
   const head = heads.get(style) === step.turn ? [] : [`${style.bold(name)}  ${style.dim(what)}`]
@@ -128,7 +128,7 @@ function stepLines(step: Step, { name, what }: TriggerScenario, style: Session['
 /** The turn whose heading was printed last, by the style of the output. */
 const heads = new WeakMap<object, number>()
 
-function list({ out }: Session): number {
+function list({ out }: CommandContext): number {
   const items = triggerScenarios.map(({ name, what, format }) => ({ name, format: format ?? 'any', what }))
   printTable(out, { items }, items, columns)
   return 0

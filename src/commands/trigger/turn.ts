@@ -1,5 +1,5 @@
 /** One turn as an integration plays it: activation, placement, frame, beacons, and what would be billed. Over HTTP. */
-import type { Session } from '#cli/run/command.ts'
+import type { CommandContext } from '#cli/run/command.ts'
 import { issuedToken } from '#cli/settings/settings.ts'
 import type { Client } from '#client/client.ts'
 import { ServiceError } from '#client/errors.ts'
@@ -83,7 +83,7 @@ export interface Page {
 export const viewed_ms = 2_500
 
 export function startTurn(
-  session: Session,
+  session: CommandContext,
   { scenario, turn, now, page }: { scenario: string; turn: number; now: () => Promise<number>; page: Page },
   onStep: (step: Step) => void,
 ): Turn {

@@ -55,10 +55,10 @@ export function readBeaconFile(text: string, times: Times): BeaconFile {
   const file = { text, locate: createLocator(text), times }
   const whole = parseJsonPart(text, 0, text.length)
   if ('problem' in whole) {
-    const lines = linesOf(text).map(([from, to]) => parseJsonPart(text, from, to))
+    const lines = lineRanges(text).map(([from, to]) => parseJsonPart(text, from, to))
     if (lines.length > 1 && 'node' in lines[0]!)
-      return { kind: kindOf(lines, 'json lines'), beacons: lines.map((line) => beaconOf(line, file)) }
-    return { kind: /^\s*([[{]|$)/.test(text) ? 'json' : 'unknown', beacons: [beaconOf(whole, file)] }
+      return { kind: agreeOnKind(lines, 'json lines'), beacons: lines.map((line) => toFileBeacon(line, file)) }
+    return { kind: /^\s*([[{]|$)/.test(text) ? 'json' : 'unknown', beacons: [toFileBeacon(whole, file)] }
   }
   const entries = findNodeAtLocation(whole.node, ['log', 'entries'])
   if (entries?.type === 'array') {
@@ -66,13 +66,13 @@ export function readBeaconFile(text: string, times: Times): BeaconFile {
   }
   const { node, base } = whole
   const items = (node.type === 'array' ? (node.children ?? []) : [node]).map((item) => ({ node: item, base }))
-  return { kind: kindOf(items, 'json'), beacons: items.map((item) => beaconOf(item, file)) }
+  return { kind: agreeOnKind(items, 'json'), beacons: items.map((item) => toFileBeacon(item, file)) }
 }
 
 /** Fields that a beacon has and few other objects, however they are spelled: `beaconId`. */
 const ownFields = new Set(['beaconid', 'assettoken', 'event'])
 
-function kindOf<Kind>(items: readonly ParsedJson[], kind: Kind): Kind | 'unknown' {
+function agreeOnKind<Kind>(items: readonly ParsedJson[], kind: Kind): Kind | 'unknown' {
   const isBeacon = (item: ParsedJson) => {
     if ('problem' in item) return false
     const names = [...propertiesIn(item.node).keys()]
@@ -89,17 +89,17 @@ interface SourceFile {
   times: Times
 }
 
-function beaconOf(parsed: ParsedJson, { text, locate, times }: SourceFile): FileBeacon {
+function toFileBeacon(parsed: ParsedJson, { text, locate, times }: SourceFile): FileBeacon {
   return {
     request: null,
     times,
-    body: bodyOf(parsed, text),
+    body: readBody(parsed, text),
     place: (path, isName = false) =>
       locate('problem' in parsed ? parsed.offset : parsed.base + offsetAt(parsed.node, path, isName)),
   }
 }
 
-function bodyOf(parsed: ParsedJson, text: string): FileBeacon['body'] {
+function readBody(parsed: ParsedJson, text: string): FileBeacon['body'] {
   if ('problem' in parsed) return { status: 'malformed', message: parsed.problem }
   const { node, base } = parsed
   const source = text.slice(base + node.offset, base + node.offset + node.length)
@@ -128,7 +128,7 @@ function harBeacons(entry: Node, { text, locate, times }: SourceFile): FileBeaco
   const started_ms = Date.parse(String(startedDateTime))
   const sent_at_ms = times.sent_at_ms ?? (Number.isNaN(started_ms) ? null : started_ms)
   const place = typeof content === 'string' ? locate(offsetAt(entry, ['request', 'postData', 'text'])) : url_place
-  const body = typeof content === 'string' ? bodyOf(parseJsonPart(content, 0, content.length), content) : null
+  const body = typeof content === 'string' ? readBody(parseJsonPart(content, 0, content.length), content) : null
   if (body?.status === 'malformed') body.message = `The body is not JSON: ${body.message}`
   return [
     {
@@ -141,7 +141,7 @@ function harBeacons(entry: Node, { text, locate, times }: SourceFile): FileBeaco
 }
 
 /** Returns the start and end of each line that is not blank. */
-function linesOf(text: string): [start: number, end: number][] {
+function lineRanges(text: string): [start: number, end: number][] {
   return [...text.matchAll(/(?<![^\n])[^\n]*\S[^\n]*/g)].map(({ index, 0: line }) => [index, index + line.length])
 }
 

@@ -141,7 +141,7 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     return element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && width > 0 && height > 0
   }
   /** Returns its parent element, even across a shadow root boundary. */
-  const parentOf = (element: Element) =>
+  const composedParent = (element: Element) =>
     element.parentElement ?? (element.getRootNode() as Partial<ShadowRoot>).host ?? null
   /** Returns the elements below a root, those of open shadow roots too. */
   const within = (root: ParentNode): Element[] =>
@@ -149,10 +149,10 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       each,
       ...(each.shadowRoot === null ? [] : within(each.shadowRoot)),
     ])
-  const labelOf = (frame: Element) => {
+  const findLabel = (frame: Element) => {
     let around: Element | null = frame
     for (let level = 0; level < 3 && around !== null && around !== document.body; level++) {
-      around = parentOf(around)
+      around = composedParent(around)
       if (around === null || around === document.body) break
       const inside = [...(around.shadowRoot === null ? [] : within(around.shadowRoot)), ...within(around)]
       const found = (inside as HTMLElement[]).find(
@@ -167,25 +167,30 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     }
     return null
   }
-  const nameOf = (element: Element) =>
+  const describeElement = (element: Element) =>
     element.id === '' ? [element.localName, ...element.classList].join('.') : `${element.localName}#${element.id}`
   /** Returns the style that hides it and the element that has it, or null. */
   const hiddenBy = (frame: Element) => {
     if (frame.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return null
-    for (let at: Element | null = frame; at !== null; at = parentOf(at)) {
+    for (let at: Element | null = frame; at !== null; at = composedParent(at)) {
       const { display, opacity } = getComputedStyle(at)
-      const above = parentOf(at)
+      const above = composedParent(at)
       const isFirst = above === null || getComputedStyle(above).visibility === 'visible'
-      if (display === 'none') return `display: none of ${nameOf(at)}`
-      if (Number(opacity) === 0) return `opacity: 0 of ${nameOf(at)}`
-      if (getComputedStyle(at).visibility !== 'visible' && isFirst) return `visibility: hidden of ${nameOf(at)}`
+      if (display === 'none') return `display: none of ${describeElement(at)}`
+      if (Number(opacity) === 0) return `opacity: 0 of ${describeElement(at)}`
+      if (getComputedStyle(at).visibility !== 'visible' && isFirst)
+        return `visibility: hidden of ${describeElement(at)}`
     }
     return 'a style'
   }
   /** Returns the nearest element around it that cuts off half of it or more, or null. */
   const clippedBy = (frame: Element) => {
     const { left, right, top, bottom, width, height } = frame.getBoundingClientRect()
-    for (let around = parentOf(frame); around !== null && around !== document.body; around = parentOf(around)) {
+    for (
+      let around = composedParent(frame);
+      around !== null && around !== document.body;
+      around = composedParent(around)
+    ) {
       const { overflowX, overflowY } = getComputedStyle(around)
       const box = around.getBoundingClientRect()
       const cut = (overflow: string, room: number, size: number, rest: number) =>
@@ -193,13 +198,17 @@ export function lookAtPage(bases: readonly string[]): PageLook {
       const seenWidth = cut(overflowX, box.width, width, Math.min(right, box.right) - Math.max(left, box.left))
       const seenHeight = cut(overflowY, box.height, height, Math.min(bottom, box.bottom) - Math.max(top, box.top))
       if (seenWidth * seenHeight >= (width * height) / 2) continue
-      return `${nameOf(around)} of ${Math.round(box.width)} × ${Math.round(box.height)} pixels`
+      return `${describeElement(around)} of ${Math.round(box.width)} × ${Math.round(box.height)} pixels`
     }
     return null
   }
   /** Returns the id of an element around it that another, empty element has too, or null. */
   const sharedId = (frame: Element) => {
-    for (let around = parentOf(frame); around !== null && around !== document.body; around = parentOf(around)) {
+    for (
+      let around = composedParent(frame);
+      around !== null && around !== document.body;
+      around = composedParent(around)
+    ) {
       if (around.id === '') continue
       const others = [...document.querySelectorAll(`[id="${CSS.escape(around.id)}"]`)].filter((each) => each !== around)
       if (others.some((each) => each.childElementCount === 0 && each.textContent.trim() === '')) return around.id
@@ -207,14 +216,14 @@ export function lookAtPage(bases: readonly string[]): PageLook {
     return null
   }
   /** Returns what render.js has drawn for an ad, or the frame itself without it. */
-  const drawnOf = (frame: Element) => {
+  const drawnElement = (frame: Element) => {
     let at: Element | null = frame
-    while (at !== null && !at.matches('[data-sp-placement]')) at = parentOf(at)
+    while (at !== null && !at.matches('[data-sp-placement]')) at = composedParent(at)
     return at ?? frame
   }
   /** Identifies the element that an ad was mounted in. */
-  const targetOf = (frame: Element) => {
-    const target = parentOf(drawnOf(frame)) ?? document.body
+  const findTarget = (frame: Element) => {
+    const target = composedParent(drawnElement(frame)) ?? document.body
     counting.svcTargets ??= new WeakMap()
     const known = counting.svcTargets.get(target)
     if (known !== undefined) return known
@@ -225,8 +234,8 @@ export function lookAtPage(bases: readonly string[]): PageLook {
   }
   /** Returns the text of the nearest element around an ad that has some: shorter text is a time or a name, longer a whole page. */
   const textAround = (frame: Element) => {
-    const own = drawnOf(frame).textContent
-    for (let at = parentOf(drawnOf(frame)); at !== null && at !== document.body; at = parentOf(at)) {
+    const own = drawnElement(frame).textContent
+    for (let at = composedParent(drawnElement(frame)); at !== null && at !== document.body; at = composedParent(at)) {
       const text = at.textContent.replace(own, '').replace(/\s+/g, ' ').trim()
       if (text.length > 2_000) return null
       if (text.length >= 20) return text
@@ -302,11 +311,11 @@ export function lookAtPage(bases: readonly string[]): PageLook {
         hidden_by: hiddenBy(frame),
         clipped_by: clippedBy(frame),
         shared_id: sharedId(frame),
-        is_drawn: drawnOf(frame) !== frame,
-        target: targetOf(frame),
+        is_drawn: drawnElement(frame) !== frame,
+        target: findTarget(frame),
         text: textAround(frame),
         seen_share: share === undefined ? null : Number(share),
-        label: labelOf(frame),
+        label: findLabel(frame),
       }
     }),
     blocked: records?.blocked ?? [],

@@ -6,7 +6,7 @@ import { access, constants, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { portHolder } from '#cli/process/port-holder.ts'
-import type { Session } from '#cli/run/command.ts'
+import type { CommandContext } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { version } from '#cli/run/host.ts'
 import { findConfig, loadSettings } from '#cli/settings/files.ts'
@@ -45,13 +45,13 @@ export interface Machine {
 }
 
 /** Longest wait for a connection on this computer. */
-const connectWithin_ms = 1_000
+const connectWithinMs = 1_000
 
 /**
  * Returns the settings. When a settings file is wrong, returns only those from flags and the running sandbox, with the
  * problem.
  */
-export async function settingsOrProblem({ host, flags }: Session): Promise<{
+export async function settingsOrProblem({ host, flags }: CommandContext): Promise<{
   settings: Settings
   problem: Machine['config']['problem']
 }> {
@@ -67,7 +67,7 @@ export async function settingsOrProblem({ host, flags }: Session): Promise<{
 
 /** Gathers everything about this computer; `service` is what responded at the base URL. */
 export async function gatherMachine(
-  { host, flags, command_name }: Session,
+  { host, flags, command_name }: CommandContext,
   settings: Settings,
   problem: Machine['config']['problem'],
   service: Machine['service'],
@@ -106,7 +106,7 @@ async function writeProblem(path: string): Promise<string | null> {
 
 function isTaken(hostname: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port, timeout: connectWithin_ms })
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port, timeout: connectWithinMs })
     const end = (taken: boolean) => {
       socket.destroy()
       resolve(taken)
@@ -130,7 +130,7 @@ export interface SandboxFacts {
 }
 
 /** A running service responds immediately or not at all. */
-const answerWithin_ms = 5_000
+const respondWithinMs = 5_000
 /** Why a sandbox cannot be read: its token is missing, or `is_failure`, for example while its database is lost. */
 interface Refusal {
   message: string
@@ -147,7 +147,7 @@ export async function findService(
   base_url: string,
 ): Promise<{ service: Machine['service']; info: SandboxInfo | null }> {
   try {
-    return { service: 'sandbox', info: await client.sandbox.info({}, { signal: AbortSignal.timeout(answerWithin_ms) }) }
+    return { service: 'sandbox', info: await client.sandbox.info({}, { signal: AbortSignal.timeout(respondWithinMs) }) }
   } catch (error) {
     if (error instanceof ServiceError && error.reason_code !== null) {
       const { hint, status, reason_code } = error

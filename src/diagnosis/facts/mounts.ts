@@ -44,7 +44,7 @@ export interface Mount {
 export type WatchedMount = Mount & { frame: Frame }
 
 /** How long each ad is kept in the window: long enough for a clip to be viewable. */
-const inView_ms = 3_000
+const inViewMs = 3_000
 
 /** The circumstances of a look at a document. */
 interface Looking {
@@ -62,11 +62,11 @@ export function mergeLook(mounts: Map<string, WatchedMount>, { frames }: PageLoo
   for (const look of frames) {
     const { src, width, height, hidden_by, clipped_by, shared_id, seen_share, label, is_drawn, text } = look
     const element = key(look.element)
-    const slot_id = slotOf(src)
+    const slot_id = slotInSrc(src)
     const before = mounts.get(element)
     const isInView = isSeen(look)
     const others = frames.filter((other) => isInView && other.target === look.target && isSeen(other))
-    const rivals = others.map((other) => slotOf(other.src)).filter((other) => other !== slot_id)
+    const rivals = others.map((other) => slotInSrc(other.src)).filter((other) => other !== slot_id)
     const isSought = is_headed ? clipped_by !== null : sought === element
     mounts.set(element, {
       frame,
@@ -77,7 +77,7 @@ export function mergeLook(mounts: Map<string, WatchedMount>, { frames }: PageLoo
       text,
       from_ms: before?.from_ms ?? now,
       until_ms: now,
-      copies: Math.max(frames.filter((other) => slotOf(other.src) === slot_id).length, before?.copies ?? 0),
+      copies: Math.max(frames.filter((other) => slotInSrc(other.src) === slot_id).length, before?.copies ?? 0),
       rivals: [...new Set([...(before?.rivals ?? []), ...rivals])],
       width: Math.max(width, before?.width ?? 0),
       height: Math.max(height, before?.height ?? 0),
@@ -94,7 +94,7 @@ export function mergeLook(mounts: Map<string, WatchedMount>, { frames }: PageLoo
 }
 
 /** The token in the URL of a frame begins with the identifier of its slot. */
-const slotOf = (src: string) => `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`
+const slotInSrc = (src: string) => `slot_${/\/ast_([0-9a-z]+)_/.exec(src)?.[1] ?? 'unknown'}`
 
 const isSeen = ({ seen_share, hidden_by }: PageLook['frames'][number]) => (seen_share ?? 0) >= 0.5 && hidden_by === null
 
@@ -106,6 +106,6 @@ export function needsView(
   { element, hidden_by, in_view_ms, seen_share, sought_ms }: Mount,
   present: readonly string[],
 ): boolean {
-  const isHopeless = seen_share < 0.5 && sought_ms >= inView_ms
-  return hidden_by === null && in_view_ms < inView_ms && !isHopeless && present.includes(element)
+  const isHopeless = seen_share < 0.5 && sought_ms >= inViewMs
+  return hidden_by === null && in_view_ms < inViewMs && !isHopeless && present.includes(element)
 }

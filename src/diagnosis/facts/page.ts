@@ -13,7 +13,7 @@ import type {
 import { withoutQuery } from '#foundation/http.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { PageStepFailed } from '#qa/browser/page-steps.ts'
-import { pixelsOf } from '#qa/browser/screenshot.ts'
+import { measurePixels } from '#qa/browser/screenshot.ts'
 import type { Screenshot } from '#qa/result.ts'
 import {
   type Blocked,
@@ -110,16 +110,16 @@ export class PageUnreachable extends Error {
 }
 
 /** The longest a timer can wait: 24 days. */
-const longestTimer_ms = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 /** Time between two looks at the page. */
-const interval_ms = 250
+const intervalMs = 250
 /** A screenshot is taken when the ad has had this much time to paint. */
-const painted_ms = 1_500
+const paintedMs = 1_500
 /** A response that is still going on after the watch is awaited for this long at most. */
-const maxRead_ms = 1_000
+const maxReadMs = 1_000
 const readable = /javascript|json|html|css|text|xml/
 /** At most this much of a console message is kept. */
-const maxMessage = 300
+const maxMessageLength = 300
 
 /** The lists that browser events are added to while the page is watched. */
 interface Records extends Pick<PageSeen, 'files' | 'has_stub'> {
@@ -190,7 +190,7 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
         const { message, hint, is_wait } = error
         failed_step = { message, hint, is_wait }
       })
-      .then(() => pause(for_ms ?? longestTimer_ms, signal))
+      .then(() => pause(for_ms ?? maxTimerMs, signal))
     driving
       .catch(() => {})
       .finally(() => {
@@ -212,11 +212,11 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
       sought = next?.element ?? null
       if (next !== undefined) await scrollTo(next).catch(ignoreNavigation)
       last = now
-      await pause(interval_ms, signal)
+      await pause(intervalMs, signal)
     }
     if (isOver) await driving
-    const screenshot = page.isClosed() ? null : await screenshotOf(page).catch(ignoreNavigation)
-    await Promise.race([Promise.all(reading), pause(maxRead_ms)])
+    const screenshot = page.isClosed() ? null : await takeScreenshot(page).catch(ignoreNavigation)
+    await Promise.race([Promise.all(reading), pause(maxReadMs)])
     const all = [...looks.values()]
     for (const each of all.flatMap((look) => look.blocked).sort((one, other) => +one.is_enforced - +other.is_enforced))
       blocked.set(printableUrl(each.url), { ...each, url: printableUrl(each.url) })
@@ -244,7 +244,7 @@ function isOfService(url: string, bases: readonly string[]): boolean {
 }
 
 /** How long to wait for the frames inside a page: a frame that loads forever has no document. */
-const maxLook_ms = 1_000
+const maxLookMs = 1_000
 
 /** Looks at the page and at the frames in it that are not the service's; `frames` numbers them, for `key`. */
 async function lookAtFrames(page: Page, bases: readonly string[], frames: Frame[]) {
@@ -252,7 +252,7 @@ async function lookAtFrames(page: Page, bases: readonly string[], frames: Frame[
   frames.push(...own.filter((frame) => !frames.includes(frame)))
   const looks = own.map(async (frame) => {
     const looking = frame.evaluate(lookAtPage, bases).catch(ignoreNavigation)
-    const look = await (frame === page.mainFrame() ? looking : Promise.race([looking, pause(maxLook_ms)]))
+    const look = await (frame === page.mainFrame() ? looking : Promise.race([looking, pause(maxLookMs)]))
     return look ? [{ look, frame, key: (id: string) => `${frames.indexOf(frame)}/${id}` }] : []
   })
   return (await Promise.all(looks)).flat()
@@ -263,29 +263,29 @@ async function scrollTo(mount: WatchedMount): Promise<void> {
   const around: Frame[] = []
   for (let at = mount.frame; at.parentFrame() !== null; at = at.parentFrame()!) around.unshift(at)
   for (const frame of around) await (await frame.frameElement()).evaluate(bringIntoView)
-  const iframe = elementOf(mount)
+  const iframe = describeElement(mount)
   // Null when the page has removed it in the meantime.
   for (const ad of await iframe.elementHandles()) await ad.evaluate(bringIntoView)
 }
 
-function elementOf({ frame, element }: WatchedMount) {
+function describeElement({ frame, element }: WatchedMount) {
   return frame.locator(`iframe[data-svc-element="${element.split('/')[1]}"]`)
 }
 
 async function takeScreenshots(mounts: Map<string, WatchedMount>): Promise<void> {
   for (const mount of mounts.values()) {
-    if (mount.colors !== null || mount.in_view_ms < painted_ms || mount.width < 10 || mount.height < 10) continue
+    if (mount.colors !== null || mount.in_view_ms < paintedMs || mount.width < 10 || mount.height < 10) continue
     // An ad that the page has removed in the meantime has no screenshot.
-    const png = await elementOf(mount)
+    const png = await describeElement(mount)
       .screenshot({ timeout: 1_000 })
       .catch(() => null)
-    if (png !== null) mounts.set(mount.element, { ...mount, colors: pixelsOf(png).colors })
+    if (png !== null) mounts.set(mount.element, { ...mount, colors: measurePixels(png).colors })
   }
 }
 
-async function screenshotOf(page: Page): Promise<PageSeen['screenshot']> {
+async function takeScreenshot(page: Page): Promise<PageSeen['screenshot']> {
   const png = await page.screenshot()
-  const { width, height } = pixelsOf(png)
+  const { width, height } = measurePixels(png)
   return { name: 'the page at the end', png, width, height }
 }
 
@@ -338,7 +338,7 @@ function recordConsole(message: ConsoleMessage, bases: readonly string[], record
 }
 
 function shortened(message: string): string {
-  return redactSecrets(message).slice(0, maxMessage)
+  return redactSecrets(message).slice(0, maxMessageLength)
 }
 
 function printableUrl(url: string): string {

@@ -35,7 +35,7 @@ export interface ServedKey {
 
 const maxFiles = 2_000
 export const maxFileBytes = 10 * 1024 * 1024
-const answerWithin_ms = 5_000
+const respondWithinMs = 5_000
 const skipped: ReadonlySet<string> = new Set(['node_modules', '.git'])
 
 export async function gatherServed(place: string, cwd: string): Promise<ServedFiles & RendererSource> {
@@ -101,7 +101,7 @@ async function readPage(address: string, add: (file: string, text: string) => vo
 }
 
 async function readAddress(address: string): Promise<string> {
-  const response = await fetchText(address, { signal: AbortSignal.timeout(answerWithin_ms) })
+  const response = await fetchText(address, { signal: AbortSignal.timeout(respondWithinMs) })
   if (!response.ok) throw new Error(`${address} responded with ${response.status}`)
   return response.text
 }

@@ -5,7 +5,7 @@
 import { metricOf } from '#contract/beacon-verdict.ts'
 import { type BeaconEvent, BeaconEventInput, canonicalEvent } from '#contract/resources/beacons.ts'
 import { valueAt } from '#foundation/json.ts'
-import { type Exchange, isBeacon, type Journal, textAt } from '../journal.ts'
+import { isBeacon, type Journal, type RecordedExchange, textAt } from '../journal.ts'
 import type { AcceptedInFile } from './beacon-file.ts'
 
 /** One placement of which beacons were accepted. */
@@ -31,7 +31,7 @@ export interface AdBeacon {
   visible_ms: number | null
   page_visible: boolean | null
   /** The request of a journal, or the beacon of a file. */
-  source: Exchange | AcceptedInFile
+  source: RecordedExchange | AcceptedInFile
 }
 
 const viewMetrics: ReadonlySet<string> = new Set(['viewable_impression', 'completed_view'])
@@ -42,20 +42,20 @@ export function isViewEvent(event: BeaconEvent | null): boolean {
 }
 
 /** Returns the current name of a beacon's event, or null when it is not an event. */
-export function eventOf({ request_body }: Exchange): BeaconEvent | null {
+export function readEvent({ request_body }: RecordedExchange): BeaconEvent | null {
   const event = BeaconEventInput.safeParse(textAt(request_body, 'event') ?? textAt(request_body, 'beacon_type'))
   return event.success ? canonicalEvent(event.data) : null
 }
 
-export function isAccepted(exchange: Exchange): boolean {
+export function isAccepted(exchange: RecordedExchange): boolean {
   return isBeacon(exchange) && exchange.status === 200
 }
 
-export function beaconIdOf({ request_body }: Exchange): string | null {
+export function readBeaconId({ request_body }: RecordedExchange): string | null {
   return textAt(request_body, 'beacon_id')
 }
 
-export function mountOf({ request_body }: Exchange): string | null {
+export function readMount({ request_body }: RecordedExchange): string | null {
   return textAt(request_body, 'render_instance_id')
 }
 
@@ -69,16 +69,18 @@ export function adsInJournal({ exchanges, placements, beacons }: Omit<Journal, '
   const accepted = exchanges.filter((each) => isAccepted(each) && each.slot_id !== null)
   return [...Map.groupBy(accepted, ({ slot_id }) => slot_id!)].map(([slot_id, requests]): ShownAd => {
     const { client_id, session_id } = sessions.get(slot_id) ?? requests[0]!
-    const distinct = [...new Map(requests.toReversed().map((each) => [beaconIdOf(each), each])).values()]
+    const distinct = [...new Map(requests.toReversed().map((each) => [readBeaconId(each), each])).values()]
     return {
       session: `${client_id} ${session_id}`,
       slot_id,
-      turn_id: requests.map(({ request_body }) => turnOf(request_body)).find((turn) => turn !== null) ?? null,
+      turn_id: requests.map(({ request_body }) => readTurn(request_body)).find((turn) => turn !== null) ?? null,
       beacons: distinct
         .map((exchange) =>
-          beaconOf(exchange.request_body, eventOf(exchange), exchange.at_ms, exchange, {
+          toAdBeacon(exchange.request_body, readEvent(exchange), exchange.at_ms, exchange, {
             reason_code:
-              reasons.get(`${slot_id} ${beaconIdOf(exchange)}`) ?? textAt(exchange.response_body, 'reason_code') ?? '',
+              reasons.get(`${slot_id} ${readBeaconId(exchange)}`) ??
+              textAt(exchange.response_body, 'reason_code') ??
+              '',
           }),
         )
         .flatMap((beacon) => beacon ?? [])
@@ -90,7 +92,7 @@ export function adsInJournal({ exchanges, placements, beacons }: Omit<Journal, '
 /** Returns the ads of a file; `verdictOf` returns the reason code that the service would respond with. */
 export function adsInFile(
   accepted: readonly AcceptedInFile[],
-  verdictOf: (beacon: AcceptedInFile) => string,
+  findVerdict: (beacon: AcceptedInFile) => string,
 ): ShownAd[] {
   return [...Map.groupBy(accepted, ({ beacon }) => beacon.asset_token)].map(([token, beacons]): ShownAd => {
     const distinct = [...new Map(beacons.toReversed().map((each) => [each.beacon.beacon_id, each])).values()]
@@ -98,11 +100,11 @@ export function adsInFile(
       session: '',
       // A token is a secret; it begins with the identifier of its slot.
       slot_id: beacons[0]?.beacon.slot_id ?? `slot_${/^ast_([0-9a-z]+)_/.exec(token)?.[1] ?? 'unknown'}`,
-      turn_id: beacons.map(({ beacon }) => turnOf(beacon)).find((turn) => turn !== null) ?? null,
+      turn_id: beacons.map(({ beacon }) => readTurn(beacon)).find((turn) => turn !== null) ?? null,
       beacons: distinct
         .flatMap((each) => {
-          const reason_code = verdictOf(each)
-          return beaconOf(each.beacon, canonicalEvent(each.beacon.event), each.at_ms, each, { reason_code }) ?? []
+          const reason_code = findVerdict(each)
+          return toAdBeacon(each.beacon, canonicalEvent(each.beacon.event), each.at_ms, each, { reason_code }) ?? []
         })
         .sort((one, other) => one.at_ms - other.at_ms),
     }
@@ -110,11 +112,11 @@ export function adsInFile(
 }
 
 /** Returns the turn that a beacon names, or null. */
-export function turnOf(body: unknown): string | null {
+export function readTurn(body: unknown): string | null {
   return textAt(body, 'metadata.turn_id')
 }
 
-function beaconOf(
+function toAdBeacon(
   body: unknown,
   event: BeaconEvent | null,
   received_at_ms: number,

@@ -19,7 +19,7 @@ import { nearestName } from '#foundation/nearest-name.ts'
 import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath } from '../facts/beacon-file.ts'
 import { adsInFile } from '../facts/shown-ads.ts'
 import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
-import { fieldMeant, fixOfUnknown, fixOfValue, measurementFields, topFields } from './requests.ts'
+import { fieldMeant, fixUnknown, fixValue, measurementFields, topFields } from './requests.ts'
 import { countedTwice, findAskedAgain, findCountedByTurn, turnAskedAgain } from './turns.ts'
 
 type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>
@@ -38,7 +38,7 @@ function findingAt({ title }: Words, { place }: Pick<FileBeacon, 'place'>, found
 function beaconRule(rule: Words, find: (file: FileBeacon) => readonly Found[]): RuleBody<'beacon'> {
   return {
     ...rule,
-    judge: (file) => ({ looked_at: 1, findings: find(file).map((found) => findingAt(rule, file, found)) }),
+    judge: (file) => ({ sample_size: 1, findings: find(file).map((found) => findingAt(rule, file, found)) }),
   }
 }
 
@@ -106,7 +106,7 @@ export const beaconFileRules = ruleSet('beacon', {
     ...fieldsAtFault(fields).map(({ at, path, message, expected }) => ({
       at,
       message: `${path === '' ? 'The beacon' : path} ${message}.`,
-      fix: fixOfValue(at, expected, value),
+      fix: fixValue(at, expected, value),
     })),
     ...(beacon !== null && occurrenceOf(beacon) === null ? [timeless] : []),
   ]),
@@ -159,7 +159,7 @@ function fieldsAtFault(fields: readonly LocatedFieldError[]): LocatedFieldError[
 function fixOfName(at: readonly PropertyKey[]): string {
   const meant = nameMeant(at)
   const isNested = at.length > 1
-  return isNested && meant === null ? `Leave it out. Known: ${measurementFields.join(', ')}.` : fixOfUnknown(meant)
+  return isNested && meant === null ? `Leave it out. Known: ${measurementFields.join(', ')}.` : fixUnknown(meant)
 }
 
 /** Returns the field that was probably meant by an unknown one, or null. */
@@ -212,7 +212,7 @@ function slotRule(rule: Words, find: (slot: Slot) => readonly FoundInSlot[]): Ru
   return {
     ...rule,
     judge: (slot) => ({
-      looked_at: slot.length,
+      sample_size: slot.length,
       findings: find(slot).map(({ of: beacon, ...found }) => findingAt(rule, beacon, found)),
     }),
   }
@@ -336,12 +336,12 @@ function clipOrder(mount: Slot): FoundInSlot[] {
 /** Returns the rule about one reason for which an accepted beacon is not billed. */
 function billingRule(code: Exclude<AcceptCode, 'OK'>, at: readonly string[], title: string): RuleBody<'beacons'> {
   return slotRule({ severity: 'warning', title, fix: acceptHints[code] }, (slot) =>
-    [...verdictsOf(slot)].filter(([, reason]) => reason === code).map(([each]) => ({ of: each, at })),
+    [...judgeSlot(slot)].filter(([, reason]) => reason === code).map(([each]) => ({ of: each, at })),
   )
 }
 
 /** Returns what the service would respond to each beacon of a slot, the first of each beacon_id. */
-function verdictsOf(slot: Slot): Map<AcceptedInFile, AcceptCode> {
+function judgeSlot(slot: Slot): Map<AcceptedInFile, AcceptCode> {
   const counted = distinct(slot)
   const beacons = counted.map(
     ({ beacon, at_ms }, id): AcceptedBeacon => ({
@@ -352,7 +352,7 @@ function verdictsOf(slot: Slot): Map<AcceptedInFile, AcceptCode> {
       measurements: beacon.measurements ?? null,
     }),
   )
-  const verdicts = judgeBeacons('cpm_viewable', creativeOf(beacons), limits.viewability, beacons)
+  const verdicts = judgeBeacons('cpm_viewable', findCreative(beacons), limits.viewability, beacons)
   return new Map(counted.map((each, id) => [each, verdicts.get(id)!.reason_code]))
 }
 
@@ -367,13 +367,13 @@ function turnRule(rule: Words, find: typeof findAskedAgain): RuleBody<'file'> {
     ...rule,
     judge: (accepted) => {
       const slots = [...Map.groupBy(accepted, ({ beacon }) => beacon.asset_token).values()]
-      const verdicts = new Map(slots.flatMap((slot) => [...verdictsOf(slot)]))
-      const { looked_at, found } = find(adsInFile(accepted, (each) => verdicts.get(each) ?? 'DUPLICATE'))
+      const verdicts = new Map(slots.flatMap((slot) => [...judgeSlot(slot)]))
+      const { sample_size, found } = find(adsInFile(accepted, (each) => verdicts.get(each) ?? 'DUPLICATE'))
       const findings = found.flatMap(({ beacons, ...texts }) => {
         const { source } = beacons.at(-1)!
         return 'beacon' in source ? [findingAt(rule, source, { ...texts, at: ['metadata', 'turn_id'] })] : []
       })
-      return { looked_at, findings }
+      return { sample_size, findings }
     },
   }
 }
@@ -381,7 +381,7 @@ function turnRule(rule: Words, find: typeof findAskedAgain): RuleBody<'file'> {
 /**
  * Returns the creative that beacons are about. Facts that they leave open are assumed in their favour, except its size.
  */
-function creativeOf(beacons: readonly AcceptedBeacon[]): Creative {
+function findCreative(beacons: readonly AcceptedBeacon[]): Creative {
   const lengths = beacons.flatMap(({ measurements }) => measurements?.duration_ms ?? [])
   const isClip = beacons.some(({ event }) => clipEvents.has(event))
   return {

@@ -8,31 +8,31 @@ import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
 import type { AcceptCode, BeaconEvent, BeaconItem } from '#contract/resources/beacons.ts'
 import { valueAt } from '#foundation/json.ts'
 import { entryOf } from '#foundation/table-entry.ts'
-import { beaconIdOf, eventOf, isAccepted, isViewEvent, mountOf, turnOf } from '../facts/shown-ads.ts'
+import { isAccepted, isViewEvent, readBeaconId, readEvent, readMount, readTurn } from '../facts/shown-ads.ts'
 import {
-  type Exchange,
+  countPhrase,
   followedSlots,
   groupBy,
   isBeacon,
   isFrame,
   isFromBrowser,
   isPlacementRequest,
+  joinFirst,
+  listSlots,
   loadedFrames,
-  noFillReasonOf,
   openSlots,
-  slotsOf,
-  some,
-  times,
+  type RecordedExchange,
+  readNoFillReason,
 } from '../journal.ts'
 import {
-  about,
-  aboutEach,
   completeUntil,
   type Finding,
+  findingFor,
+  findingPerGroup,
   type Judgement,
+  judgeMatching,
+  judgeRefused,
   type Observed,
-  over,
-  refusedFor,
   ruleSet,
 } from '../rule.ts'
 
@@ -58,7 +58,7 @@ export const beaconRules = ruleSet('journal', {
       const programs = frames.filter((exchange) => !isFromBrowser(exchange))
       const inProgram = frameReports(programs, observed)
       return {
-        looked_at: inBrowser.count + inProgram.count - inProgram.silent.length,
+        sample_size: inBrowser.count + inProgram.count - inProgram.silent.length,
         findings: missingReports(observed, inBrowser.silent, [...inBrowser.unrendered, ...inProgram.unrendered]),
         notes: visibleRate(observed),
       }
@@ -70,16 +70,16 @@ export const beaconRules = ruleSet('journal', {
     costs: 'The second is not counted here; a service that counts it bills the ad twice, and refunds it later.',
     fix: 'Report each event once per mount, and reuse the beacon_id when you retry.',
     needs: 'an accepted beacon',
-    judge: over(isAccepted, (accepted) => {
+    judge: judgeMatching(isAccepted, (accepted) => {
       const groups = groupBy(accepted, (exchange) => {
-        const event = eventOf(exchange)
-        return onceOnly.has(event ?? '') ? `${exchange.slot_id} ${event} ${mountOf(exchange)}` : null
+        const event = readEvent(exchange)
+        return onceOnly.has(event ?? '') ? `${exchange.slot_id} ${event} ${readMount(exchange)}` : null
       })
-      const doubled = [...groups.values()].filter((group) => new Set(group.map(beaconIdOf)).size > 1)
-      return aboutEach(
+      const doubled = [...groups.values()].filter((group) => new Set(group.map(readBeaconId)).size > 1)
+      return findingPerGroup(
         doubled,
         ({ length }, first) =>
-          `${eventOf(first)} of ${first.slot_id} was reported ${times(length)}, each with a different beacon_id.`,
+          `${readEvent(first)} of ${first.slot_id} was reported ${countPhrase(length)}, each with a different beacon_id.`,
       )
     }),
   },
@@ -89,13 +89,13 @@ export const beaconRules = ruleSet('journal', {
     costs: 'It counts once, and costs a request each time.',
     fix: 'Repeat a beacon only after no response, or after a 5xx or 429.',
     needs: 'an accepted beacon',
-    judge: over(isAccepted, (accepted) => {
+    judge: judgeMatching(isAccepted, (accepted) => {
       const again = accepted.filter(({ response_body }) => valueAt(response_body, 'duplicate') === true)
-      const groups = groupBy(again, (exchange) => `${exchange.slot_id} ${beaconIdOf(exchange)}`)
-      return aboutEach(
+      const groups = groupBy(again, (exchange) => `${exchange.slot_id} ${readBeaconId(exchange)}`)
+      return findingPerGroup(
         groups.values(),
         ({ length }, first) =>
-          `${eventOf(first)} of ${first.slot_id} was sent again ${times(length)}, with the same beacon_id.`,
+          `${readEvent(first)} of ${first.slot_id} was sent again ${countPhrase(length)}, with the same beacon_id.`,
       )
     }),
   },
@@ -105,16 +105,16 @@ export const beaconRules = ruleSet('journal', {
     costs: 'Earlier beacons do not count until it arrives; if it is lost, none of them counts.',
     fix: 'Send render once the creative is painted, await its response, then send the others.',
     needs: 'an accepted beacon',
-    judge: over(isAccepted, (accepted, { exchanges, is_whole }) => {
+    judge: judgeMatching(isAccepted, (accepted, { exchanges, is_whole }) => {
       const loaded = loadedFrames(exchanges)
       return [...groupBy(accepted, ({ slot_id }) => slot_id)].flatMap(([slot_id, group]) => {
-        const render = group.findIndex((each) => eventOf(each) === 'render')
+        const render = group.findIndex((each) => readEvent(each) === 'render')
         // A frame that was loaded and never rendered, or a view without a render, has a rule of its own.
         const isJudged = is_whole && !loaded.has(slot_id) && !group.some(isView)
         if (render === 0 || (render < 0 && !isJudged)) return []
         const requests = render < 0 ? group : group.slice(0, render + 1)
         const what = render > 0 ? 'its render' : 'any render'
-        return about(requests, `${eventOf(group[0]!)} of ${slot_id} was reported before ${what}.`)
+        return findingFor(requests, `${readEvent(group[0]!)} of ${slot_id} was reported before ${what}.`)
       })
     }),
   },
@@ -124,7 +124,7 @@ export const beaconRules = ruleSet('journal', {
     costs: 'The beacon is refused before billing: the impression is lost.',
     fix: "Send Date.now() of the event in milliseconds, corrected by the server's clock, and send beacons at once.",
     needs: 'a beacon',
-    judge: refusedFor(
+    judge: judgeRefused(
       ['beacon_stale', 'beacon_in_future', 'beacon_before_decision', 'occurred_at_in_seconds', 'occurred_at_conflict'],
       isBeacon,
     ),
@@ -135,7 +135,7 @@ export const beaconRules = ruleSet('journal', {
     costs: 'The beacon is refused: an ad shown this late is not paid.',
     fix: 'Request a new placement with each turn; remove an ad when it expires.',
     needs: 'a beacon',
-    judge: refusedFor(['asset_token_expired'], isBeacon),
+    judge: judgeRefused(['asset_token_expired'], isBeacon),
   },
   'view-not-counted': {
     title: 'every reported view counts',
@@ -152,16 +152,16 @@ export const beaconRules = ruleSet('journal', {
     fix: 'Find what kept the page from the service just then: no network, a blocker, a closed page. render.js tries for four seconds, then emits beacon with network_error.',
     needs: 'a beacon with seq',
     judge(observed) {
-      const mounts = complete(observed, (each) =>
-        isBeacon(each) && seqOf(each) !== null ? `${each.slot_id} ${mountOf(each)}` : null,
+      const mounts = groupComplete(observed, (each) =>
+        isBeacon(each) && readSeq(each) !== null ? `${each.slot_id} ${readMount(each)}` : null,
       )
       const findings = mounts.flatMap((group) => {
-        const numbers = new Set(group.map((each) => seqOf(each)!))
+        const numbers = new Set(group.map((each) => readSeq(each)!))
         const lost = Math.max(...numbers) - Math.min(...numbers) + 1 - numbers.size
-        const message = `${plural(lost, 'beacon')} of ${slotsOf(group)} never arrived: seq has a gap.`
-        return about(lost === 0 ? [] : group, message)
+        const message = `${plural(lost, 'beacon')} of ${listSlots(group)} never arrived: seq has a gap.`
+        return findingFor(lost === 0 ? [] : group, message)
       })
-      return { looked_at: mounts.length, findings }
+      return { sample_size: mounts.length, findings }
     },
   },
   'frame-without-room': {
@@ -171,18 +171,20 @@ export const beaconRules = ruleSet('journal', {
     fix: 'Give the slot its declared size: no display: none, and no width or height of 0, on it or around it.',
     needs: 'a beacon with measurements',
     judge(observed) {
-      const slots = complete(observed, (each) => (isAccepted(each) && areaOf(each) !== null ? each.slot_id : null))
+      const slots = groupComplete(observed, (each) =>
+        isAccepted(each) && readArea(each) !== null ? each.slot_id : null,
+      )
       // A page may collapse an ad once it has been seen.
-      const unseen = slots.filter((group) => !group.some((each) => isView(each) && areaOf(each) !== 0))
-      const last = unseen.map((group) => group.at(-1)!).filter((each) => areaOf(each) === 0)
-      const message = `A rendered ad had no pixels when it was last measured, ${times(last.length)}: ${slotsOf(last)}.`
-      return { looked_at: slots.length, findings: about(last, message) }
+      const unseen = slots.filter((group) => !group.some((each) => isView(each) && readArea(each) !== 0))
+      const last = unseen.map((group) => group.at(-1)!).filter((each) => readArea(each) === 0)
+      const message = `A rendered ad had no pixels when it was last measured, ${countPhrase(last.length)}: ${listSlots(last)}.`
+      return { sample_size: slots.length, findings: findingFor(last, message) }
     },
   },
 })
 
 /** Groups exchanges, leaving out groups that a beacon may still be on its way to. */
-function complete(observed: Observed, key: (exchange: Exchange) => string | null): Exchange[][] {
+function groupComplete(observed: Observed, key: (exchange: RecordedExchange) => string | null): RecordedExchange[][] {
   const until_ms = completeUntil(observed)
   return [...groupBy(observed.exchanges, key).values()].filter((group) => group.at(-1)!.at_ms <= until_ms)
 }
@@ -197,7 +199,7 @@ export const beaconCheckRules = ruleSet('journal', {
     fix: `Mount the frame in an iframe with render.js, which sends them. ${silenceCauses}`,
     judge(observed) {
       const { count, silent, unrendered } = frameReports(observed.exchanges, observed)
-      return { looked_at: count, findings: missingReports(observed, silent, unrendered) }
+      return { sample_size: count, findings: missingReports(observed, silent, unrendered) }
     },
   },
   /** Users scroll past ads, so one that was seen is enough. The last measurement says why the others were not. */
@@ -205,17 +207,17 @@ export const beaconCheckRules = ruleSet('journal', {
     severity: 'warning',
     fix: 'Show the ad where users look, and keep it until it has been seen: svc qa observe --url shows what hides it.',
     judge(observed) {
-      const slots = complete(observed, (each) => (isAccepted(each) && isMeasured(each) ? each.slot_id : null))
-      const rendered = slots.filter((group) => group.some((each) => eventOf(each) === 'render'))
-      if (slots.some((group) => group.some(isView))) return { looked_at: rendered.length, findings: [] }
-      const causes = Map.groupBy(rendered, (group) => unseenCauseOf(group.at(-1)!, observed))
+      const slots = groupComplete(observed, (each) => (isAccepted(each) && isMeasured(each) ? each.slot_id : null))
+      const rendered = slots.filter((group) => group.some((each) => readEvent(each) === 'render'))
+      if (slots.some((group) => group.some(isView))) return { sample_size: rendered.length, findings: [] }
+      const causes = Map.groupBy(rendered, (group) => findUnseenCause(group.at(-1)!, observed))
       causes.delete(null)
       return {
-        looked_at: rendered.length,
+        sample_size: rendered.length,
         findings: [...causes].map(([cause, groups]): Finding => {
           const { what, fix } = unseenCauses[cause!]
           const last = groups.map((group) => group.at(-1)!)
-          const message = `No ad was reported as seen. ${what}, ${times(last.length)}: ${slotsOf(last)}.`
+          const message = `No ad was reported as seen. ${what}, ${countPhrase(last.length)}: ${listSlots(last)}.`
           return { message, fix: fix.replaceAll('svc ', `${observed.command_name} `), requests: last }
         }),
       }
@@ -244,32 +246,32 @@ const unseenCauses = {
 } as const
 
 /** A heartbeat is sent every ten seconds; after this long it is missing. */
-const heartbeatDue_ms = 15_000
+const heartbeatDueMs = 15_000
 
 /** Returns why the ad of this last beacon was not seen; null when it is too early, or another rule names it. */
-function unseenCauseOf(last: Exchange, { now_ms }: Observed): keyof typeof unseenCauses | null {
-  if (areaOf(last) === 0) return null
+function findUnseenCause(last: RecordedExchange, { now_ms }: Observed): keyof typeof unseenCauses | null {
+  if (readArea(last) === 0) return null
   if (valueAt(last.request_body, 'measurements.page_visible') === false) return 'tab_hidden'
   // A clip starts to play as it renders.
-  const isFirst = eventOf(last) !== 'heartbeat'
-  if (isFirst && last.at_ms > now_ms - heartbeatDue_ms) return null
-  if ((ratioOf(last) ?? 0) < 0.5) return 'outside'
+  const isFirst = readEvent(last) !== 'heartbeat'
+  if (isFirst && last.at_ms > now_ms - heartbeatDueMs) return null
+  if ((readVisibleRatio(last) ?? 0) < 0.5) return 'outside'
   return isFirst ? 'removed' : 'hidden'
 }
 
 /** Returns the share of an ad that was in the window, 0 to 1, or null. */
-function ratioOf({ request_body }: Exchange): number | null {
+function readVisibleRatio({ request_body }: RecordedExchange): number | null {
   const ratio = valueAt(request_body, 'measurements.visible_ratio')
   return typeof ratio === 'number' ? ratio : null
 }
 
 /** Whether a beacon says how much of its ad could be seen. */
-function isMeasured(exchange: Exchange): boolean {
-  return areaOf(exchange) !== null && ratioOf(exchange) !== null
+function isMeasured(exchange: RecordedExchange): boolean {
+  return readArea(exchange) !== null && readVisibleRatio(exchange) !== null
 }
 
 /** Returns how many frames should have sent beacons by now, those without any, and those with beacons but no render. */
-function frameReports(exchanges: readonly Exchange[], observed: Observed) {
+function frameReports(exchanges: readonly RecordedExchange[], observed: Observed) {
   const frames = [...loadedFrames(exchanges).values()].filter(({ at_ms }) => at_ms <= completeUntil(observed))
   const sent = slotsWith(observed)
   const rendered = slotsWith(observed, 'render')
@@ -284,19 +286,19 @@ function frameReports(exchanges: readonly Exchange[], observed: Observed) {
 
 function missingReports(
   { exchanges }: Observed,
-  silent: readonly Exchange[],
-  unrendered: readonly Exchange[],
+  silent: readonly RecordedExchange[],
+  unrendered: readonly RecordedExchange[],
 ): Finding[] {
-  const slots = (requests: readonly Exchange[]) => `${times(requests.length)}: ${slotsOf(requests)}.`
+  const slots = (requests: readonly RecordedExchange[]) => `${countPhrase(requests.length)}: ${listSlots(requests)}.`
   const renderFirst = 'Send render first: without it nothing else counts.'
   const isScriptLoaded = exchanges.some((each) => isFromBrowser(each) && each.path.startsWith('/v1/render.js'))
-  const causes = Map.groupBy(silent, (frame) => silenceOf(frame, isScriptLoaded))
+  const causes = Map.groupBy(silent, (frame) => explainSilence(frame, isScriptLoaded))
   return [
     ...[...causes].flatMap(([cause, frames]) => {
       const { how, fix } = entryOf(silences, cause)!
-      return about(frames, `A frame was loaded${how} and no beacon arrived, ${slots(frames)}`, fix)
+      return findingFor(frames, `A frame was loaded${how} and no beacon arrived, ${slots(frames)}`, fix)
     }),
-    ...about(unrendered, `A frame sent beacons but no render, ${slots(unrendered)}`, renderFirst),
+    ...findingFor(unrendered, `A frame sent beacons but no render, ${slots(unrendered)}`, renderFirst),
   ]
 }
 
@@ -322,7 +324,7 @@ const silences: Readonly<Record<string, { how: string; fix?: string }>> = {
   unknown: { how: '' },
 }
 
-function silenceOf(frame: Exchange, isScriptLoaded: boolean): string {
+function explainSilence(frame: RecordedExchange, isScriptLoaded: boolean): string {
   if (!isFromBrowser(frame)) return 'program'
   const destination = frame.request_headers['sec-fetch-dest'] ?? 'iframe'
   if (destination === 'image') return 'image'
@@ -347,14 +349,14 @@ function uncountedViews({ beacons, exchanges }: Observed): Judgement {
     const ids = groups.map(([newest]) => newest!.slot_id ?? '')
     const code = reason_code as Exclude<AcceptCode, 'OK'>
     return {
-      message: `${event} of ${some(ids)} was accepted but does not count, ${code}: ${acceptMeanings[code]}.`,
+      message: `${event} of ${joinFirst(ids)} was accepted but does not count, ${code}: ${acceptMeanings[code]}.`,
       fix: acceptHints[code],
       requests: exchanges.filter(
-        (each) => isAccepted(each) && ids.includes(each.slot_id ?? '') && eventOf(each) === event,
+        (each) => isAccepted(each) && ids.includes(each.slot_id ?? '') && readEvent(each) === event,
       ),
     }
   })
-  return { looked_at: slots.length, findings }
+  return { sample_size: slots.length, findings }
 }
 
 /** Codes of a beacon that counts, or whose event was already counted. */
@@ -374,34 +376,37 @@ function slotsWith({ beacons }: Observed, event?: BeaconEvent): Set<string | nul
   return new Set(wanted.map(({ slot_id }) => slot_id))
 }
 
-function seqOf({ request_body }: Exchange): number | null {
+function readSeq({ request_body }: RecordedExchange): number | null {
   const seq = valueAt(request_body, 'seq')
   return Number.isSafeInteger(seq) ? (seq as number) : null
 }
 
 /** Returns the area that a beacon measured of its frame, CSS pixels squared, or null. */
-function areaOf({ request_body }: Exchange): number | null {
+function readArea({ request_body }: RecordedExchange): number | null {
   const [width, height] = ['width_px', 'height_px'].map((name) => valueAt(request_body, `measurements.${name}`))
   return typeof width === 'number' && typeof height === 'number' ? width * height : null
 }
 
 /** Whether a beacon reports that the ad was seen. */
-function isView(exchange: Exchange): boolean {
-  return isViewEvent(eventOf(exchange))
+function isView(exchange: RecordedExchange): boolean {
+  return isViewEvent(readEvent(exchange))
 }
 
 /** Returns the mounts that reported a slot as rendered, each with its first beacon. */
-function mountsOf(exchanges: readonly Exchange[]): Map<string, Exchange[]> {
-  const renders = exchanges.filter((each) => isAccepted(each) && eventOf(each) === 'render')
+function groupByMount(exchanges: readonly RecordedExchange[]): Map<string, RecordedExchange[]> {
+  const renders = exchanges.filter((each) => isAccepted(each) && readEvent(each) === 'render')
   const slots = groupBy(renders, ({ slot_id }) => slot_id)
   return new Map(
-    [...slots].map(([slot_id, group]) => [slot_id, [...Map.groupBy(group, mountOf).values()].map(([first]) => first!)]),
+    [...slots].map(([slot_id, group]) => [
+      slot_id,
+      [...Map.groupBy(group, readMount).values()].map(([first]) => first!),
+    ]),
   )
 }
 
 /** Returns the slots whose beacons name a turn. */
-function slotsOfTurns(exchanges: readonly Exchange[]): Set<string | null> {
-  const named = exchanges.filter((each) => isAccepted(each) && turnOf(each.request_body) !== null)
+function slotsOfTurns(exchanges: readonly RecordedExchange[]): Set<string | null> {
+  const named = exchanges.filter((each) => isAccepted(each) && readTurn(each.request_body) !== null)
   return new Set(named.map(({ slot_id }) => slot_id))
 }
 
@@ -419,12 +424,12 @@ export const fillRules = ruleSet('journal', {
       const requests = observed.exchanges.filter(({ slot_id, method }) => method === 'POST' && slots.has(slot_id ?? ''))
       const burst = longestBurst(requests)
       const finding = {
-        message: `${unused.length} of ${fills.length} fills had neither a frame nor a beacon${expired > 0 ? `, ${expired} until they expired` : ''}: ${some([...slots])}.${burst < burstOf ? '' : ` ${burst} of them were requested in one session, each within a second of the last.`}`,
+        message: `${unused.length} of ${fills.length} fills had neither a frame nor a beacon${expired > 0 ? `, ${expired} until they expired` : ''}: ${joinFirst([...slots])}.${burst < minBurstFrames ? '' : ` ${burst} of them were requested in one session, each within a second of the last.`}`,
         requests,
-        ...(burst < burstOf ? {} : { fix: burstFix }),
+        ...(burst < minBurstFrames ? {} : { fix: burstFix }),
       }
       return {
-        looked_at: fills.length,
+        sample_size: fills.length,
         findings: unused.length === 0 ? [] : [finding],
         notes: fills.length === 0 ? [] : [`${fills.length - unused.length} of ${fills.length} fills were shown.`],
       }
@@ -436,11 +441,11 @@ export const fillRules = ruleSet('journal', {
     costs: 'The user sees an empty slot, and nothing is paid.',
     fix: 'Load the frame_url of the newest response, unchanged, within constraints.max_render_delay_ms of its decision.',
     needs: 'a frame',
-    judge: over(isFrame, (frames) => {
+    judge: judgeMatching(isFrame, (frames) => {
       const requests = frames.filter(({ status }) => status >= 400 && status !== 403)
       const last = requests.at(-1)
-      const message = `A frame was refused ${times(requests.length)}, last with ${last?.reason_code ?? last?.status} (${last?.request_id}).`
-      return about(requests, message)
+      const message = `A frame was refused ${countPhrase(requests.length)}, last with ${last?.reason_code ?? last?.status} (${last?.request_id}).`
+      return findingFor(requests, message)
     }),
   },
   'shown-twice': {
@@ -449,11 +454,11 @@ export const fillRules = ruleSet('journal', {
     costs: 'A placement is one impression: the second is not paid, and looks like fraud to the buyer.',
     fix: 'Mount each placement in one slot. Give each turn its own placement and pass a turnId, so that a remount by the framework is the same turn.',
     needs: 'a frame that was loaded',
-    judge: over(
+    judge: judgeMatching(
       (exchange) => isFrame(exchange) && exchange.status === 200,
       (frames, { exchanges }) => {
         const loads = groupBy(frames, ({ slot_id }) => slot_id)
-        const mounts = mountsOf(exchanges)
+        const mounts = groupByMount(exchanges)
         const turns = slotsOfTurns(exchanges)
         const shown = [...new Set([...loads.keys(), ...mounts.keys()])].map((slot_id) => {
           return { slot_id, loaded: loads.get(slot_id) ?? [], mounted: mounts.get(slot_id) ?? [] }
@@ -465,11 +470,11 @@ export const fillRules = ruleSet('journal', {
         const alike = Map.groupBy(again, ({ loaded, mounted }) => `${loaded.length} ${mounted.length}`)
         return [...alike.values()].flatMap((slots) => {
           const { loaded, mounted } = slots[0]!
-          const ids = some(slots.map(({ slot_id }) => slot_id))
+          const ids = joinFirst(slots.map(({ slot_id }) => slot_id))
           const subject = slots.length === 1 ? `The frame of ${ids} was` : `The frames of ${ids} were each`
-          return about(
+          return findingFor(
             slots.flatMap((each) => [...each.loaded, ...each.mounted]),
-            `${subject} loaded ${times(loaded.length)}, and reported as rendered by ${plural(mounted.length, 'mount')}.`,
+            `${subject} loaded ${countPhrase(loaded.length)}, and reported as rendered by ${plural(mounted.length, 'mount')}.`,
           )
         })
       },
@@ -487,12 +492,14 @@ export const fillRules = ruleSet('journal', {
         const isAnswered = isPlacementRequest(exchange) && exchange.status === 200
         return isAnswered && hint !== undefined ? JSON.stringify(hint) : null
       })
-      const misfits = [...hinted].filter(([, group]) => group.every((each) => noFillReasonOf(each) === 'size_mismatch'))
+      const misfits = [...hinted].filter(([, group]) =>
+        group.every((each) => readNoFillReason(each) === 'size_mismatch'),
+      )
       const findings = misfits.map(([hint, requests]) => ({
         message: `Nothing fits the slot_hint ${hint}: ${requests.length} of ${requests.length} responses were size_mismatch.`,
         requests,
       }))
-      return { looked_at: hinted.size, findings }
+      return { sample_size: hinted.size, findings }
     },
   },
 })
@@ -505,8 +512,8 @@ export const fillCheckRules = ruleSet('journal', {
     judge(observed) {
       const { fills, unused } = decidedFills({ ...observed, is_ended: true })
       const slots = unused.filter(({ status }) => status === 'expired').map(({ slot_id }) => slot_id)
-      const message = `A fill expired before its frame was loaded, ${times(slots.length)}: ${some(slots)}.`
-      return { looked_at: fills.length, findings: slots.length === 0 ? [] : [{ message }] }
+      const message = `A fill expired before its frame was loaded, ${countPhrase(slots.length)}: ${joinFirst(slots)}.`
+      return { sample_size: fills.length, findings: slots.length === 0 ? [] : [{ message }] }
     },
   },
   'fills-never-shown': {
@@ -519,18 +526,18 @@ export const fillCheckRules = ruleSet('journal', {
       )
       const subject = ready === 1 ? 'The only fill was not' : `None of ${ready} fills was`
       const message = `${subject} followed by a frame or a beacon.`
-      return { looked_at: ready, findings: ready > 0 && missed === ready ? [{ message }] : [] }
+      return { sample_size: ready, findings: ready > 0 && missed === ready ? [{ message }] : [] }
     },
   },
 })
 
 /** This many unused fills, each requested within a second of the last, are no turns of a conversation. */
-const burstOf = 3
+const minBurstFrames = 3
 const burstFix =
   'Request one placement for each turn, before its answer streams: not for each token, chunk, keystroke or rerender.'
 
 /** Returns the length of the longest run of requests for placements in one session, each within a second of the last. */
-function longestBurst(requests: readonly Exchange[]): number {
+function longestBurst(requests: readonly RecordedExchange[]): number {
   let longest = 0
   for (const group of groupBy(requests.filter(isPlacementRequest), ({ session_id }) => session_id).values()) {
     let run = 0

@@ -2,7 +2,7 @@
 import { withoutQuery } from '#foundation/http.ts'
 import { valueAt } from '#foundation/json.ts'
 import {
-  type Exchange,
+  countPhrase,
   groupBy,
   hasWarning,
   isActivated,
@@ -10,14 +10,14 @@ import {
   isBeacon,
   isFrame,
   isFromBrowser,
-  noFillReasonOf,
-  sessionOf,
-  slotsOf,
-  some,
+  joinFirst,
+  listSlots,
+  type RecordedExchange,
+  readNoFillReason,
+  sessionKey,
   textAt,
-  times,
 } from '../journal.ts'
-import { about, aboutEach, type Observed, over, refusedFor, ruleSet } from '../rule.ts'
+import { findingFor, findingPerGroup, judgeMatching, judgeRefused, type Observed, ruleSet } from '../rule.ts'
 
 export const consentRules = ruleSet('journal', {
   'consent-missing': {
@@ -26,7 +26,7 @@ export const consentRules = ruleSet('journal', {
     costs: 'The request is refused: no ad.',
     fix: 'Send consent with the request, or store it with POST /v1/consent first. Missing consent does not mean that none is needed.',
     needs: 'a request for a placement or a job',
-    judge: refusedFor(['consent_required'], isAdRequest),
+    judge: judgeRefused(['consent_required'], isAdRequest),
   },
   'asked-after-denial': {
     title: 'no ad is requested after consent was denied',
@@ -36,10 +36,10 @@ export const consentRules = ruleSet('journal', {
     needs: 'a session whose consent was denied or withdrawn',
     judge({ exchanges }) {
       const denied = new Map<string, 'stored' | 'sent' | null>()
-      const wrong: Exchange[] = []
+      const wrong: RecordedExchange[] = []
       for (const exchange of exchanges) {
         if (exchange.session_id === null) continue
-        const session = sessionOf(exchange)
+        const session = sessionKey(exchange)
         const isGranted = isGrantedBy(exchange)
         if (isConsent(exchange) && isGranted !== null) denied.set(session, isGranted ? null : 'stored')
         if (!isAdRequest(exchange)) continue
@@ -47,13 +47,13 @@ export const consentRules = ruleSet('journal', {
         // Where consent comes with each request, a later request may bring the user's new choice.
         if (before === 'sent' && isGranted === true) denied.set(session, null)
         else if (before !== null) wrong.push(exchange)
-        else if (noFillReasonOf(exchange) === 'consent_not_granted') denied.set(session, 'sent')
+        else if (readNoFillReason(exchange) === 'consent_not_granted') denied.set(session, 'sent')
       }
       const findings = [...groupBy(wrong, ({ session_id }) => session_id)].flatMap(([session_id, requests]) => {
-        const message = `Ads were requested ${times(requests.length)} in session ${session_id}, after its consent was no longer granted.`
-        return about(requests, message, requests.some(isGrantedBy) ? constantFix : undefined)
+        const message = `Ads were requested ${countPhrase(requests.length)} in session ${session_id}, after its consent was no longer granted.`
+        return findingFor(requests, message, requests.some(isGrantedBy) ? constantFix : undefined)
       })
-      return { looked_at: denied.size, findings }
+      return { sample_size: denied.size, findings }
     },
   },
   'shown-after-withdrawal': {
@@ -62,14 +62,20 @@ export const consentRules = ruleSet('journal', {
     costs: 'The ad is refused or does not count, and leaves an empty slot.',
     fix: 'Clear the slot when consent is withdrawn or changes, and request a new placement once it is granted.',
     needs: 'a frame or a beacon',
-    judge: over(
+    judge: judgeMatching(
       (exchange) => isFrame(exchange) || isBeacon(exchange),
       (shown) => {
         const frames = shown.filter((exchange) => isFrame(exchange) && exchange.status === 403)
         const beacons = shown.filter((each) => isBeacon(each) && withdrawn.has(each.reason_code ?? ''))
         return [
-          ...about(frames, `A frame was loaded ${times(frames.length)} without granted consent: ${slotsOf(frames)}.`),
-          ...about(beacons, `A beacon was sent ${times(beacons.length)} after consent had ended: ${slotsOf(beacons)}.`),
+          ...findingFor(
+            frames,
+            `A frame was loaded ${countPhrase(frames.length)} without granted consent: ${listSlots(frames)}.`,
+          ),
+          ...findingFor(
+            beacons,
+            `A beacon was sent ${countPhrase(beacons.length)} after consent had ended: ${listSlots(beacons)}.`,
+          ),
         ]
       },
     ),
@@ -80,10 +86,10 @@ export const consentRules = ruleSet('journal', {
     costs: 'Personal text leaves your systems without a legal basis.',
     fix: 'Send no prompt.text until consent is known; a topic alone is enough for a placement.',
     needs: 'a request with prompt text',
-    judge: over(hasText, (texts, observed) => {
+    judge: judgeMatching(hasText, (texts, observed) => {
       const isKnown = consentKnowledge(observed)
       const bare = texts.filter((exchange) => isKnown(exchange) === false)
-      return about(bare, `Prompt text was sent ${times(bare.length)} without consent.`)
+      return findingFor(bare, `Prompt text was sent ${countPhrase(bare.length)} without consent.`)
     }),
   },
   'text-not-shared': {
@@ -100,8 +106,8 @@ export const consentRules = ruleSet('journal', {
           valueAt(exchange.response_body, 'authoritative_consent.purposes.prompt_shared') === false ||
           hasWarning(exchange, 'prompt_text_discarded'),
       )
-      const message = `Prompt text was sent ${times(refused.length)}, although prompt_shared is not true.`
-      return { looked_at: texts.length, findings: about(refused, message) }
+      const message = `Prompt text was sent ${countPhrase(refused.length)}, although prompt_shared is not true.`
+      return { sample_size: texts.length, findings: findingFor(refused, message) }
     },
   },
 })
@@ -110,19 +116,19 @@ const constantFix =
   "Send the user's choice as consent, not a constant: a request granted again what the user had denied."
 
 /** Returns whether consent is granted after a request, or null when its response does not say. */
-function isGrantedBy({ response_body }: Exchange): boolean | null {
+function isGrantedBy({ response_body }: RecordedExchange): boolean | null {
   const state = textAt(response_body, 'authoritative_consent.lifecycle_state')
   return state === null ? null : state === 'granted'
 }
 
 const withdrawn: ReadonlySet<string> = new Set(['consent_not_granted', 'consent_superseded', 'consent_expired'])
 
-function isConsent({ path }: Exchange): boolean {
+function isConsent({ path }: RecordedExchange): boolean {
   return withoutQuery(path) === '/v1/consent'
 }
 
 /** Whether a request has prompt text. The journal stores the length of a text, never the text. */
-function hasText(exchange: Exchange): boolean {
+function hasText(exchange: RecordedExchange): boolean {
   if (!isAdRequest(exchange)) return false
   const texts = ['prompt', 'prompt.text', 'context.prompt_text'].map((path) => textAt(exchange.request_body, path))
   return texts.some((text) => text !== null && text !== '' && text !== '[removed: 0 characters]')
@@ -133,10 +139,10 @@ function hasText(exchange: Exchange): boolean {
  * when the journal does not show it, for example for a job whose consent may have been stored before the journal
  * begins.
  */
-function consentKnowledge({ exchanges, is_whole }: Observed): (exchange: Exchange) => boolean | null {
+function consentKnowledge({ exchanges, is_whole }: Observed): (exchange: RecordedExchange) => boolean | null {
   const stored = new Map<string, number>()
   for (const [index, exchange] of exchanges.entries()) {
-    const session = sessionOf(exchange)
+    const session = sessionKey(exchange)
     if (isConsent(exchange) && exchange.status === 200 && !stored.has(session)) stored.set(session, index)
   }
   const places = new Map(exchanges.map((exchange, index) => [exchange, index]))
@@ -145,14 +151,14 @@ function consentKnowledge({ exchanges, is_whole }: Observed): (exchange: Exchang
     const source = textAt(exchange.response_body, 'authoritative_consent.source')
     if (source !== null) return source !== 'none'
     if (exchange.reason_code === 'consent_required') return false
-    const storedAt = stored.get(sessionOf(exchange))
+    const storedAt = stored.get(sessionKey(exchange))
     if (storedAt !== undefined) return storedAt < (places.get(exchange) ?? 0)
     return is_whole ? false : null
   }
 }
 
 /** Activations of one page closer together than this, several in a row, are not page loads. */
-const together_ms = 10_000
+const togetherMs = 10_000
 const inARow = 3
 
 export const sessionRules = ruleSet('journal', {
@@ -163,11 +169,11 @@ export const sessionRules = ruleSet('journal', {
       'Stored consent and frequency caps cannot apply: the same ad comes again, and consent must be sent each time.',
     fix: 'Send a session_id with every request, stable for one user and one conversation.',
     needs: 'a request for a placement or a job',
-    judge: over(
+    judge: judgeMatching(
       (exchange) => isAdRequest(exchange) && exchange.status >= 200 && exchange.status < 300,
       (asked) => {
         const without = asked.filter(({ session_id }) => session_id === null)
-        return about(without, `${without.length} of ${asked.length} requests named no session.`)
+        return findingFor(without, `${without.length} of ${asked.length} requests named no session.`)
       },
     ),
   },
@@ -180,17 +186,17 @@ export const sessionRules = ruleSet('journal', {
     judge({ exchanges }) {
       const sessions = groupBy(exchanges.filter(isAdRequest), ({ session_id }) => session_id)
       const findings = [...sessions].flatMap(([session_id, requests]) => {
-        const browsers = groupBy(requests, browserOf)
+        const browsers = groupBy(requests, identifyBrowser)
         if (placeholders.test(session_id)) {
-          return about(requests, `session_id was '${session_id}', ${times(requests.length)}: a placeholder.`)
+          return findingFor(requests, `session_id was '${session_id}', ${countPhrase(requests.length)}: a placeholder.`)
         }
         if (browsers.size < 2) return []
-        return about(requests, `${browsers.size} different browsers used session_id ${session_id}.`)
+        return findingFor(requests, `${browsers.size} different browsers used session_id ${session_id}.`)
       })
       const [first = []] = sessions.values()
       const isOnly = sessions.size === 1 && first.length >= 20
       return {
-        looked_at: sessions.size,
+        sample_size: sessions.size,
         findings,
         notes: isOnly ? [`All ${first.length} requests named the same session; was it one person?`] : [],
       }
@@ -202,19 +208,19 @@ export const sessionRules = ruleSet('journal', {
     costs: 'Each ad needs one more round trip, and the activation limit of the key is soon reached.',
     fix: 'Keep the token in the page and activate again shortly before expires_at_ms; render.js does this.',
     needs: 'an activation',
-    judge: over(isActivated, (activations, { exchanges }) => {
-      const pages = groupBy(activations, browserOf)
+    judge: judgeMatching(isActivated, (activations, { exchanges }) => {
+      const pages = groupBy(activations, identifyBrowser)
       const wasteful = [...pages].filter(([page, group]) => {
         const asked = exchanges.filter(
-          (exchange) => isAdRequest(exchange) && exchange.key === 'at' && browserOf(exchange) === page,
+          (exchange) => isAdRequest(exchange) && exchange.key === 'at' && identifyBrowser(exchange) === page,
         )
         const isOneSession = new Set(asked.map(({ session_id }) => session_id)).size === 1
-        const isClose = group.at(-1)!.at_ms - group[0]!.at_ms < together_ms * (group.length - 1)
+        const isClose = group.at(-1)!.at_ms - group[0]!.at_ms < togetherMs * (group.length - 1)
         return group.length >= inARow && asked.length <= group.length && isOneSession && isClose
       })
-      return aboutEach(
+      return findingPerGroup(
         wasteful.map(([, group]) => group),
-        ({ length }) => `One page activated ${times(length)}, and used each token for one request at most.`,
+        ({ length }) => `One page activated ${countPhrase(length)}, and used each token for one request at most.`,
       )
     }),
   },
@@ -230,11 +236,11 @@ export const sessionRules = ruleSet('journal', {
       const sessions = [...new Set(asked.flatMap(({ session_id }) => session_id ?? []))]
       const isShared = is_whole && activations.length > 0 && sessions.length > activations.length
       const tokens = activations.length === 1 ? 'one token' : `${activations.length} tokens`
-      const message = `${sessions.length} sessions (${some(sessions)}) used ${tokens}.`
-      const isOnePage = new Set([...activations, ...asked].map(browserOf)).size === 1
+      const message = `${sessions.length} sessions (${joinFirst(sessions)}) used ${tokens}.`
+      const isOnePage = new Set([...activations, ...asked].map(identifyBrowser)).size === 1
       return {
-        looked_at: is_whole ? activations.length : 0,
-        findings: isShared ? about([...activations, ...asked], message, isOnePage ? onePageFix : undefined) : [],
+        sample_size: is_whole ? activations.length : 0,
+        findings: isShared ? findingFor([...activations, ...asked], message, isOnePage ? onePageFix : undefined) : [],
       }
     },
   },
@@ -244,7 +250,7 @@ export const sessionRules = ruleSet('journal', {
     costs: 'The request is refused: the event of this slot or page is lost.',
     fix: 'Keep each placement with its asset token, and let each origin activate separately.',
     needs: 'a beacon or a request of a page',
-    judge: refusedFor(
+    judge: judgeRefused(
       ['slot_mismatch', 'asset_token_invalid', 'origin_mismatch'],
       (exchange) =>
         isBeacon(exchange) ||
@@ -263,6 +269,6 @@ const placeholders =
   /^(undefined|null|nan|none|false|true|0|default|anonymous|anon|guest|unknown|user|session|session[-_.]?id|your[-_.].*)$/i
 
 /** Returns the facts about the browser that sent a request; null for a program. */
-function browserOf({ request_headers: { origin, 'user-agent': agent } }: Exchange): string | null {
+function identifyBrowser({ request_headers: { origin, 'user-agent': agent } }: RecordedExchange): string | null {
   return origin === undefined || agent === undefined ? null : `${agent} ${origin}`
 }

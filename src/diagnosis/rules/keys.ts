@@ -4,18 +4,27 @@ import { originEntryProblem, originOfUrl, serializeOrigin } from '#contract/orig
 import { isLoopback, pathPattern, withoutQuery } from '#foundation/http.ts'
 import { valueAt } from '#foundation/json.ts'
 import {
-  type Exchange,
+  countPhrase,
+  formatRoute,
   groupBy,
   hasWarning,
   isActivated,
   isActivation,
   isBeacon,
   isFromBrowser,
-  routeOf,
+  type RecordedExchange,
   textAt,
-  times,
 } from '../journal.ts'
-import { about, type Finding, type Observed, over, type RuleBody, refusals, refusedFor, ruleSet } from '../rule.ts'
+import {
+  type Finding,
+  findingFor,
+  findRefusals,
+  judgeMatching,
+  judgeRefused,
+  type Observed,
+  type RuleBody,
+  ruleSet,
+} from '../rule.ts'
 
 const secretKeyInBrowser: ReasonCode = 'secret_key_in_browser'
 
@@ -31,10 +40,10 @@ const originRefused: RuleBody<'journal'> = {
       reason_code === 'origin_not_allowed' ? (request_headers.origin ?? '(none)') : null,
     )
     return {
-      looked_at: exchanges.filter((exchange) => isFromBrowser(exchange) || isActivation(exchange)).length,
+      sample_size: exchanges.filter((exchange) => isFromBrowser(exchange) || isActivation(exchange)).length,
       findings: [
         ...[...refused].map(([origin, requests]) => notAllowed(origin, requests, observed)),
-        ...refusals(exchanges, ['origin_missing']),
+        ...findRefusals(exchanges, ['origin_missing']),
       ],
     }
   },
@@ -50,13 +59,13 @@ export const keyRules = ruleSet('journal', {
     judge({ exchanges }) {
       const accepted = exchanges.filter((exchange) => hasWarning(exchange, secretKeyInBrowser))
       return {
-        looked_at: exchanges.filter(isFromBrowser).length,
+        sample_size: exchanges.filter(isFromBrowser).length,
         findings: [
-          ...refusals(exchanges, [secretKeyInBrowser]),
+          ...findRefusals(exchanges, [secretKeyInBrowser]),
           // A project may accept secret keys from pages, with a warning.
-          ...about(
+          ...findingFor(
             accepted,
-            `A secret key came from a browser page ${times(accepted.length)}; this project allows it.`,
+            `A secret key came from a browser page ${countPhrase(accepted.length)}; this project allows it.`,
             reasonCodes[secretKeyInBrowser].hint,
           ),
         ],
@@ -69,7 +78,7 @@ export const keyRules = ruleSet('journal', {
     costs: 'The request has no effect: no ad is shown, no beacon counts.',
     fix: 'Send a secret key as bearer token from servers; in pages, activate and send the activation token.',
     needs: 'a request',
-    judge: refusedFor([
+    judge: judgeRefused([
       'credential_missing',
       'key_unknown',
       'key_revoked',
@@ -87,10 +96,10 @@ export const keyRules = ruleSet('journal', {
     costs: 'The request has no effect.',
     fix: 'Use a client_id and a key of the same project.',
     needs: 'a request',
-    judge: over(
+    judge: judgeMatching(
       () => true,
       (exchanges, { projects }) =>
-        refusals(exchanges, ['project_mismatch']).map((finding) => ({
+        findRefusals(exchanges, ['project_mismatch']).map((finding) => ({
           ...finding,
           fix: `${finding.fix} ${projectsHere(projects)}`,
         })),
@@ -102,7 +111,7 @@ export const keyRules = ruleSet('journal', {
     costs: 'In production the request is refused, and a user sees no ad.',
     fix: 'Send test_outcome only in tests, never from production code.',
     needs: 'a request for a placement',
-    judge: refusedFor(
+    judge: judgeRefused(
       ['test_outcome_requires_test_key'],
       ({ method, path }) => method === 'POST' && /^\/v1\/(placements|jobs)/.test(path),
     ),
@@ -113,12 +122,12 @@ export const keyRules = ruleSet('journal', {
     costs: 'With the real service these are production requests: they are billed to advertisers, and count as fraud.',
     fix: 'Read SVC_SECRET_KEY from the environment, and use a key that begins with sk_test_ in tests.',
     needs: 'a request with a secret key',
-    judge: over(
+    judge: judgeMatching(
       ({ key }) => key === 'sk_test' || key === 'sk_live',
       (keyed) => {
         const live = keyed.filter(({ key }) => key === 'sk_live')
-        const routes = [...new Set(live.map(routeOf))].join(', ')
-        return about(live, `A production key was used ${times(live.length)}: ${routes}.`)
+        const routes = [...new Set(live.map(formatRoute))].join(', ')
+        return findingFor(live, `A production key was used ${countPhrase(live.length)}: ${routes}.`)
       },
     ),
   },
@@ -129,11 +138,11 @@ export const configRules = ruleSet('journal', {
   'config-not-found': {
     severity: 'error',
     fix: 'Set client_id to the project of the key.',
-    judge: over(
-      (exchange) => configOf(exchange) !== null,
+    judge: judgeMatching(
+      (exchange) => configClientId(exchange) !== null,
       (reads, { projects }) => {
         const known = projects.map(({ client_id }) => client_id)
-        const missing = groupBy(reads, (exchange) => (exchange.status === 404 ? configOf(exchange) : null))
+        const missing = groupBy(reads, (exchange) => (exchange.status === 404 ? configClientId(exchange) : null))
         return [...missing].map(([client_id, requests]) => ({
           message: known.includes(client_id)
             ? `The config of ${client_id} was requested with a key of another project.`
@@ -148,24 +157,24 @@ export const configRules = ruleSet('journal', {
   'config-unread': {
     severity: 'warning',
     fix: 'Read GET /v1/projects/{client_id}/config at startup, for labels, sizes and consent, instead of storing them.',
-    judge: over(isActivated, (activations, { exchanges }) => {
-      const isRead = exchanges.some((exchange) => configOf(exchange) !== null)
-      const rendered = new Set(exchanges.filter(isOfRenderer).map(originOf))
-      const own = activations.filter((exchange) => !rendered.has(originOf(exchange)))
-      return about(isRead ? [] : own, 'Browsers activate without render.js, but nothing reads the project config.')
+    judge: judgeMatching(isActivated, (activations, { exchanges }) => {
+      const isRead = exchanges.some((exchange) => configClientId(exchange) !== null)
+      const rendered = new Set(exchanges.filter(isOfRenderer).map(pageOriginHeader))
+      const own = activations.filter((exchange) => !rendered.has(pageOriginHeader(exchange)))
+      return findingFor(isRead ? [] : own, 'Browsers activate without render.js, but nothing reads the project config.')
     }),
   },
   'config-stale': {
     severity: 'warning',
     fix: 'Read it again, with If-None-Match and the ETag of the last response; it may be cached for 60 seconds.',
-    judge: over(
-      (exchange) => configOf(exchange) !== null && (exchange.status === 200 || exchange.status === 304),
+    judge: judgeMatching(
+      (exchange) => configClientId(exchange) !== null && (exchange.status === 200 || exchange.status === 304),
       (reads, { projects }) =>
         projects.flatMap(({ client_id, config_revision }) => {
-          const last = reads.findLast((exchange) => configOf(exchange) === client_id)
-          const revision = last === undefined ? null : revisionOf(last)
+          const last = reads.findLast((exchange) => configClientId(exchange) === client_id)
+          const revision = last === undefined ? null : readRevision(last)
           if (revision === null || revision >= config_revision) return []
-          return about(
+          return findingFor(
             [last!],
             `The config of ${client_id} was last read at revision ${revision}; it is now at ${config_revision}.`,
           )
@@ -177,24 +186,24 @@ export const configRules = ruleSet('journal', {
 const configPath = pathPattern('/v1/projects/{client_id}/config')
 
 /** Whether a page loaded render.js, or a cached render.js sent this beacon. */
-function isOfRenderer(exchange: Exchange): boolean {
+function isOfRenderer(exchange: RecordedExchange): boolean {
   const { path, request_body } = exchange
   const isScript = withoutQuery(path) === '/v1/render.js'
   return isScript || (isBeacon(exchange) && /^ri_\d+$/.test(textAt(request_body, 'render_instance_id') ?? ''))
 }
 
 /** Returns the origin of the page that a request came from, or null. A script is requested with only a Referer. */
-function originOf({ request_headers: { origin, referer } }: Exchange): string | null {
+function pageOriginHeader({ request_headers: { origin, referer } }: RecordedExchange): string | null {
   return origin ?? originOfUrl(referer ?? '')
 }
 
 /** Returns the project whose config a request reads, or null. */
-function configOf({ path }: Exchange): string | null {
+function configClientId({ path }: RecordedExchange): string | null {
   return configPath.exec(withoutQuery(path))?.groups?.client_id ?? null
 }
 
 /** Returns the revision of a config from the body, or for a 304 from its ETag: `W/"3-test-1.0.0"`. */
-function revisionOf({ response_body, response_headers }: Exchange): number | null {
+function readRevision({ response_body, response_headers }: RecordedExchange): number | null {
   const revision = valueAt(response_body, 'config_revision')
   if (typeof revision === 'number') return revision
   const tagged = /^W\/"(\d+)-/.exec(response_headers.etag ?? '')?.[1]
@@ -205,12 +214,12 @@ function projectsHere(projects: Observed['projects']): string {
   return `Projects here: ${projects.map(({ client_id }) => client_id).join(', ')}.`
 }
 
-function notAllowed(origin: string, requests: readonly Exchange[], observed: Observed): Finding {
+function notAllowed(origin: string, requests: readonly RecordedExchange[], observed: Observed): Finding {
   const { projects, command_name } = observed
   const last = requests.at(-1)!
   if (origin === 'null') {
     return {
-      message: `A page without its own origin (null) was refused ${times(requests.length)} (${routeOf(last)}): no project can allow it.`,
+      message: `A page without its own origin (null) was refused ${countPhrase(requests.length)} (${formatRoute(last)}): no project can allow it.`,
       fix: 'Serve the page from http://localhost, not as a file; a sandboxed iframe around it needs allow-same-origin.',
       requests,
       reason: 'origin_not_allowed',
@@ -219,7 +228,7 @@ function notAllowed(origin: string, requests: readonly Exchange[], observed: Obs
   const problem = originEntryProblem(origin)
   if (problem !== null) {
     return {
-      message: `${origin} was refused ${times(requests.length)} (${routeOf(last)}): it ${problem.message}.`,
+      message: `${origin} was refused ${countPhrase(requests.length)} (${formatRoute(last)}): it ${problem.message}.`,
       fix: `No project can allow it. Needed: ${problem.expected}.`,
       requests,
       reason: 'origin_not_allowed',
@@ -229,7 +238,7 @@ function notAllowed(origin: string, requests: readonly Exchange[], observed: Obs
   const allowed = projects.find((project) => project.client_id === client_id)?.allowed_origins ?? []
   const near = allowed.map((entry) => difference(origin, entry)).find((text) => text !== null)
   return {
-    message: `${origin} was refused ${times(requests.length)} (${routeOf(last)}): ${near ?? `${client_id} allows ${allowed.join(', ') || 'no origin'}`}.`,
+    message: `${origin} was refused ${countPhrase(requests.length)} (${formatRoute(last)}): ${near ?? `${client_id} allows ${allowed.join(', ') || 'no origin'}`}.`,
     fix: `${command_name} projects update ${client_id} --set "allowed_origins=${[...allowed, origin].join(',')}"`,
     requests,
     reason: 'origin_not_allowed',
@@ -238,7 +247,7 @@ function notAllowed(origin: string, requests: readonly Exchange[], observed: Obs
 
 /** Returns how an origin differs from an allowed one if they differ in only one part, or null. */
 export function difference(origin: string, allowed: string): string | null {
-  const [seen, entry] = [partsOf(origin), partsOf(allowed)]
+  const [seen, entry] = [splitOrigin(origin), splitOrigin(allowed)]
   if (seen === null || entry === null) return null
   const isOpen = { scheme: false, host: false, port: entry.port === '*' }
   const [only, ...others] = (['scheme', 'host', 'port'] as const).filter((it) => !isOpen[it] && seen[it] !== entry[it])
@@ -248,7 +257,7 @@ export function difference(origin: string, allowed: string): string | null {
 }
 
 /** Ports of allowed origins can be `*`, which is not a valid URL. */
-function partsOf(origin: string): { scheme: string; host: string; port: string } | null {
+function splitOrigin(origin: string): { scheme: string; host: string; port: string } | null {
   const [, rest = origin, isAny] = /^(.*?)(:\*)?\/?$/.exec(origin) ?? []
   const [, scheme, host, port] = /^(.*):\/\/(.*?)(?::(\d+))?$/.exec(serializeOrigin(rest) ?? '') ?? []
   if (scheme === undefined || host === undefined) return null
@@ -272,7 +281,7 @@ export const originRules = ruleSet('journal', {
         const found = elsewhere(origin)
         return found === null ? [] : [{ ...found, requests }]
       })
-      return { looked_at: pages.size, findings }
+      return { sample_size: pages.size, findings }
     },
   },
 })

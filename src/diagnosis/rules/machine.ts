@@ -84,7 +84,7 @@ export const machineRules = ruleSet('machine', {
 })
 
 function found(findings: readonly Finding[], holds: string) {
-  return { looked_at: 1, findings, holds }
+  return { sample_size: 1, findings, holds }
 }
 
 function secretKey({ secret_key, source }: Machine['settings']): Finding[] {
@@ -189,9 +189,9 @@ function nodesText({ nodes }: SandboxInfo): string {
 }
 
 /** A smaller offset than this is only the time a request takes. */
-const negligible_ms = 1_000
+const negligibleMs = 1_000
 /** The clocks of two computers can differ by less than this, and a response can take half of it. */
-const negligibleBetweenComputers_ms = 10_000
+const negligibleBetweenComputersMs = 10_000
 
 export const sandboxRules = ruleSet('sandbox', {
   version: {
@@ -240,7 +240,7 @@ export const sandboxRules = ruleSet('sandbox', {
         const message = `${warning.charAt(0).toUpperCase()}${warning.slice(1)}.`
         return { message }
       })
-      return { ...found(findings, 'The certificate is valid.'), looked_at: url.startsWith('https:') ? 1 : 0 }
+      return { ...found(findings, 'The certificate is valid.'), sample_size: url.startsWith('https:') ? 1 : 0 }
     },
   },
   clock: {
@@ -259,7 +259,7 @@ export const sandboxRules = ruleSet('sandbox', {
         return found([{ message, fix }], '')
       }
       const ahead_ms = now_ms - offset_ms - here_ms
-      if (Math.abs(ahead_ms) > negligibleBetweenComputers_ms) {
+      if (Math.abs(ahead_ms) > negligibleBetweenComputersMs) {
         const message = `The computer of the sandbox is ${spanText(Math.abs(ahead_ms))} ${ahead_ms > 0 ? 'ahead of' : 'behind'} this one.`
         const fix = 'Set both to network time: beacons stamped here may be stale or in the future there.'
         return found([{ message, fix }], '')
@@ -268,7 +268,7 @@ export const sandboxRules = ruleSet('sandbox', {
         message: `The sandbox clock is ${spanText(Math.abs(offset_ms))} ${offset_ms > 0 ? 'ahead of' : 'behind'} the system clock.`,
         fix: `Set it to the time on this machine: ${command_name} sandbox clock set now`,
       }
-      return found(Math.abs(offset_ms) < negligible_ms ? [] : [finding], 'The sandbox clock is the system clock.')
+      return found(Math.abs(offset_ms) < negligibleMs ? [] : [finding], 'The sandbox clock is the system clock.')
     },
   },
 })

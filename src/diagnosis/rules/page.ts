@@ -11,9 +11,9 @@ const inPage = 'a page (--url)'
 const adInPage = 'an ad in the page (--url)'
 
 /** Long enough in the window to have rendered. */
-const rendered_ms = 1_500
+const renderedMs = 1_500
 /** An ad that is still not in view after being scrolled to for this long cannot be. */
-const sought_enough_ms = 1_000
+const soughtEnoughMs = 1_000
 /** The highest Cumulative Layout Shift that is considered good. */
 const goodShift = 0.1
 
@@ -25,7 +25,7 @@ export const servedRules = ruleSet('served', {
     fix: 'Revoke that key, keep secret keys on the server, and build pages with a publishable key only.',
     needs: inPage,
     judge: ({ place, files, keys, problem }) => ({
-      looked_at: files,
+      sample_size: files,
       findings: [
         ...keys.map(({ file, line, key }) => ({ message: `${file}:${line} contains the secret key ${key}.` })),
         ...(problem === null ? [] : [{ ...unreadable, message: `${place}: ${problem}.` }]),
@@ -41,7 +41,7 @@ export const sourceRules = ruleSet('source', {
     severity: 'warning',
     fix: 'Put the stub before the script element, as svc docs browser shows: your work then runs, and the ad is left out.',
     judge: ({ renderer_uses: uses, has_stub }) => ({
-      looked_at: uses.length,
+      sample_size: uses.length,
       findings: has_stub
         ? []
         : uses.slice(0, 1).map(({ file, line }) => ({
@@ -62,7 +62,7 @@ export const pageRules = ruleSet('page', {
     fix: 'Correct the step, or the page.',
     needs: 'a file of steps (--steps)',
     judge: ({ page: { is_driven, failed_step } }) => ({
-      looked_at: is_driven ? 1 : 0,
+      sample_size: is_driven ? 1 : 0,
       findings: failed_step === null ? [] : [{ message: failed_step.message, fix: failed_step.hint }],
     }),
   },
@@ -73,7 +73,7 @@ export const pageRules = ruleSet('page', {
     fix: 'Revoke that key. Let the page call a route on your own server, which adds the key.',
     needs: inPage,
     judge: ({ page: { files, key_requests } }) => ({
-      looked_at: files,
+      sample_size: files,
       findings: key_requests.map(({ method, url, where }) => ({ message: `${method} ${url} had it in its ${where}.` })),
     }),
   },
@@ -100,7 +100,7 @@ export const pageRules = ruleSet('page', {
         ? []
         : mounts.filter(({ slot_id }) => !loaded.has(slot_id))
       return {
-        looked_at: mounts.length + blocked.length,
+        sample_size: mounts.length + blocked.length,
         findings: [
           ...blocked.filter((each) => !isRepeated(each, blocked)).map(blockFinding),
           ...missing.map(({ slot_id }) => ({
@@ -122,7 +122,7 @@ export const pageRules = ruleSet('page', {
       const findings = [...slots.values()].map(({ slot_id, copies }) => ({
         message: `The ad of ${slot_id} was in the page ${copies} times at once.`,
       }))
-      return { looked_at: mounts.length, findings }
+      return { sample_size: mounts.length, findings }
     },
   },
   'slot-hidden': {
@@ -135,7 +135,7 @@ export const pageRules = ruleSet('page', {
       judgeMounts(page.mounts, ({ slot_id, hidden_by, clipped_by, seen_share, sought_ms, width, height }) => {
         if (hidden_by !== null) return `The ad of ${slot_id} is hidden by ${hidden_by}.`
         if (width < 10 || height < 10) return `The ad of ${slot_id} is ${width} × ${height} pixels.`
-        if (seen_share >= 0.5 || sought_ms < sought_enough_ms) return null
+        if (seen_share >= 0.5 || sought_ms < soughtEnoughMs) return null
         const share = `At most ${Math.floor(seen_share * 100)} % of the ad of ${slot_id} could be scrolled into view`
         return clipped_by === null
           ? `${share}: it is placed outside the page, or a frame around it is too small.`
@@ -152,7 +152,7 @@ export const pageRules = ruleSet('page', {
       // A frame that never reached the service, or that render.js did not mount, has a rule of its own.
       const loaded = loadedFrames(observed.exchanges)
       const isSeen = ({ slot_id, hidden_by, in_view_ms }: Mount) =>
-        loaded.has(slot_id) && hidden_by === null && in_view_ms >= rendered_ms
+        loaded.has(slot_id) && hidden_by === null && in_view_ms >= renderedMs
       const looked = mounts.filter((mount) => isSeen(mount) && mount.colors !== null)
       const blank = looked
         .filter(({ colors }) => colors === 1)
@@ -165,7 +165,7 @@ export const pageRules = ruleSet('page', {
         message: `Several slots have the id ${id}: one shows the ad, another stays empty.`,
         fix: 'Give each slot its own id, or pass the element as target: a selector finds only the first one.',
       }))
-      return { looked_at: looked.length + empty.length, findings: [...blank, ...empty] }
+      return { sample_size: looked.length + empty.length, findings: [...blank, ...empty] }
     },
   },
   'page-errors': {
@@ -175,7 +175,7 @@ export const pageRules = ruleSet('page', {
     fix: 'Read the message. svc docs CODE explains a code of the renderer.',
     needs: inPage,
     judge: ({ page, observed }) => ({
-      looked_at: page.files,
+      sample_size: page.files,
       findings: [
         ...rendererErrors(page, observed.command_name),
         ...[...new Set(page.console_errors.filter((text) => !isRepetition(text, page)))].map((text) => ({
@@ -192,9 +192,9 @@ export const pageRules = ruleSet('page', {
     fix: 'Reserve the space of the slot before the response arrives: min-height, or the size of slot_hint.',
     needs: adInPage,
     judge({ page: { mounts, shift } }) {
-      if (shift === null) return { looked_at: 0, findings: [] }
+      if (shift === null) return { sample_size: 0, findings: [] }
       const message = `Ads moved the page by ${shift.toFixed(2)}; up to ${goodShift} is good.`
-      return { looked_at: mounts.length, findings: shift > goodShift ? [{ message }] : [] }
+      return { sample_size: mounts.length, findings: shift > goodShift ? [{ message }] : [] }
     },
   },
 })
@@ -237,5 +237,5 @@ function isRepetition(text: string, { blocked, renderer_errors }: PageSeen): boo
 /** Returns one finding for each mount with a problem. */
 function judgeMounts(mounts: readonly Mount[], problemOf: (mount: Mount) => string | null): Judgement {
   const problems = mounts.map(problemOf).filter((message) => message !== null)
-  return { looked_at: mounts.length, findings: problems.map((message) => ({ message })) }
+  return { sample_size: mounts.length, findings: problems.map((message) => ({ message })) }
 }

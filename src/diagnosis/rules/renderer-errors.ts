@@ -13,7 +13,7 @@ const stub =
 export function rendererErrors(page: PageSeen, command_name: string): Finding[] {
   const findings = page.renderer_errors
     .filter((error) => !isConsequence(error, page))
-    .map((error) => findingOf(error, page, command_name))
+    .map((error) => toFinding(error, page, command_name))
   return [...new Map([...findings, ...waitingTurns(page)].map((finding) => [finding.message, finding])).values()]
 }
 
@@ -28,7 +28,7 @@ function isConsequence({ type, code, detail }: RendererError, { renderer_errors,
   return has('csp_blocked') && (code === 'render_timeout' || isLost)
 }
 
-function findingOf(error: RendererError, page: PageSeen, command_name: string): Finding {
+function toFinding(error: RendererError, page: PageSeen, command_name: string): Finding {
   const { type, code, detail } = error
   if (type === 'beacon') return beaconFinding(code, detail)
   if (type === 'cleared') {

@@ -17,10 +17,10 @@ import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import { isObject, valueAt } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { entryOf } from '#foundation/table-entry.ts'
-import { type Exchange, groupBy, isBeacon, routeOf, slotsOf, textAt, times } from '../journal.ts'
-import { type Finding, type Observed, over, refusals, refusedFor, ruleSet } from '../rule.ts'
+import { countPhrase, formatRoute, groupBy, isBeacon, listSlots, type RecordedExchange, textAt } from '../journal.ts'
+import { type Finding, findRefusals, judgeMatching, judgeRefused, type Observed, ruleSet } from '../rule.ts'
 
-const isPost = ({ method }: Exchange) => method === 'POST'
+const isPost = ({ method }: RecordedExchange) => method === 'POST'
 const isAny = () => true
 
 const strictFix = 'Use the route of v1: svc docs migrating. Or start the sandbox without --strict and SVC_STRICT.'
@@ -32,13 +32,13 @@ export const requestRules = ruleSet('journal', {
     costs: 'The request has no effect: no ad is shown, no beacon counts.',
     fix: 'Correct the method and the path. List the endpoints: svc contract show',
     needs: 'a request',
-    judge: over(isOfProgram, (requests) => {
-      const strays = groupBy(requests, (exchange) => (isStray(exchange) ? routeOf(exchange) : null))
+    judge: judgeMatching(isOfProgram, (requests) => {
+      const strays = groupBy(requests, (exchange) => (isStray(exchange) ? formatRoute(exchange) : null))
       return [...strays].map(([route, group]) => {
         const near = group[0]!.alias === undefined ? nearestEndpoint(group[0]!) : null
         return {
-          message: `There is no ${route}: ${group[0]!.status}, ${times(group.length)}.`,
-          ...(near === null ? {} : { fix: fixOfPath(group[0]!.path, near) }),
+          message: `There is no ${route}: ${group[0]!.status}, ${countPhrase(group.length)}.`,
+          ...(near === null ? {} : { fix: fixPath(group[0]!.path, near) }),
           // Only a strict sandbox has no routes of old clients.
           ...(group[0]!.alias === undefined ? {} : { fix: strictFix }),
           requests: group,
@@ -52,7 +52,7 @@ export const requestRules = ruleSet('journal', {
     costs: 'The request is refused: no ad, or a beacon that does not count.',
     fix: 'Remove the field, or correct its name.',
     needs: 'a request',
-    judge: over(isAny, (exchanges) => fieldFindings(exchanges, (field) => isUnknown(field))),
+    judge: judgeMatching(isAny, (exchanges) => fieldFindings(exchanges, (field) => isUnknown(field))),
   },
   'request-refused': {
     title: 'requests match the schema',
@@ -60,10 +60,10 @@ export const requestRules = ruleSet('journal', {
     costs: 'The request is refused: no ad, or a beacon that does not count.',
     fix: 'Correct the fields that the response lists.',
     needs: 'a request',
-    judge: over(isAny, (exchanges, observed) => [
+    judge: judgeMatching(isAny, (exchanges, observed) => [
       ...fieldFindings(exchanges, (field) => !isUnknown(field) && !isMisspelled(field)),
       ...unexplained(exchanges, observed),
-      ...refusals(exchanges, malformed),
+      ...findRefusals(exchanges, malformed),
     ]),
   },
   'content-type': {
@@ -72,7 +72,7 @@ export const requestRules = ruleSet('journal', {
     costs: 'The service refuses the body without reading it, and navigator.sendBeacon does not report the failure.',
     fix: 'Send beacons with fetch, keepalive: true and Content-Type: application/json.',
     needs: 'a request with a body',
-    judge: refusedFor(['content_type_unsupported'], isPost),
+    judge: judgeRefused(['content_type_unsupported'], isPost),
   },
   'old-names': {
     title: 'requests use current names',
@@ -80,7 +80,7 @@ export const requestRules = ruleSet('journal', {
     costs: 'Old names are still accepted, but may be mapped to less than you meant.',
     fix: 'Send the names in the API reference.',
     needs: 'an accepted job, placement or beacon',
-    judge: over(
+    judge: judgeMatching(
       (exchange) => isPost(exchange) && exchange.status < 300 && exchange.status > 0,
       (accepted) => [...oldEvents(accepted), ...oldFields(accepted)],
     ),
@@ -92,7 +92,8 @@ function isMisspelled({ path, message, exchange }: RefusedField): boolean {
   const isMeant = (name: string, expected: string) =>
     expected === `the field ${path}` || (isBeacon(exchange) && fieldMeant(name) === path)
   return (
-    message === 'is missing' && fieldsOf(exchange).some((each) => isUnknown(each) && isMeant(each.path, each.expected))
+    message === 'is missing' &&
+    listRefusedFields(exchange).some((each) => isUnknown(each) && isMeant(each.path, each.expected))
   )
 }
 
@@ -120,7 +121,7 @@ const malformed: readonly ReasonCode[] = [
 ]
 
 /** A browser requests icons and the like on its own, and names their destination. */
-function isOfProgram({ request_headers }: Exchange): boolean {
+function isOfProgram({ request_headers }: RecordedExchange): boolean {
   return ['empty', 'script', 'iframe'].includes(request_headers['sec-fetch-dest'] ?? 'empty')
 }
 
@@ -129,13 +130,13 @@ const endpoints = Object.values(v1)
 /**
  * Whether the service has no endpoint with this method and path. A path to an unknown slot or project still has one.
  */
-function isStray({ method, path, reason_code }: Exchange): boolean {
+function isStray({ method, path, reason_code }: RecordedExchange): boolean {
   if (reason_code !== 'not_found' && reason_code !== 'method_not_allowed') return false
   return !endpoints.some((each) => each.method === method && pathPattern(each.path).test(withoutQuery(path)))
 }
 
 /** Returns the endpoint that was probably meant: `GET /v1/decisions/{slot_id}`, or null. */
-function nearestEndpoint({ method, path }: Exchange): string | null {
+function nearestEndpoint({ method, path }: RecordedExchange): string | null {
   const wrong = withoutQuery(path)
   const segments = wrong.split('/')
   const sameMethodFirst = endpoints.toSorted((a, b) => Number(b.method === method) - Number(a.method === method))
@@ -157,14 +158,14 @@ function nearestEndpoint({ method, path }: Exchange): string | null {
 }
 
 /** A path with the version twice comes from a base URL that ends with it. */
-function fixOfPath(path: string, near: string): string {
+function fixPath(path: string, near: string): string {
   return path.startsWith('/v1/v1/')
     ? `Leave /v1 out of the base URL of the app: its requests then go to ${near}.`
     : `Send it to ${near}.`
 }
 
 interface RefusedField extends FieldError {
-  exchange: Exchange
+  exchange: RecordedExchange
 }
 
 function isUnknown({ message }: FieldError): boolean {
@@ -175,29 +176,29 @@ function isUnknown({ message }: FieldError): boolean {
 const fieldReasons: readonly ReasonCode[] = ['field_unknown', 'schema_invalid']
 
 /** Returns one finding for each refused field, among the wanted ones. */
-function fieldFindings(exchanges: readonly Exchange[], isWanted: (field: RefusedField) => boolean): Finding[] {
-  const fields = exchanges.filter(isRefusedForFields).flatMap(fieldsOf).filter(isWanted)
+function fieldFindings(exchanges: readonly RecordedExchange[], isWanted: (field: RefusedField) => boolean): Finding[] {
+  const fields = exchanges.filter(isRefusedForFields).flatMap(listRefusedFields).filter(isWanted)
   const groups = Map.groupBy(fields, ({ exchange, path, message }) => {
     // Each wrong event stands for another one.
     const event = path === 'event' ? textAt(exchange.request_body, path) : null
-    return `${routeOf(exchange)} ${path} ${message} ${event}`
+    return `${formatRoute(exchange)} ${path} ${message} ${event}`
   })
   return [...groups.values()].map(fieldFinding)
 }
 
 /** Returns findings about requests whose response lists no field, such as a response made by a fault rule. */
-function unexplained(exchanges: readonly Exchange[], { command_name }: Observed): Finding[] {
-  const bare = exchanges.filter((exchange) => isRefusedForFields(exchange) && fieldsOf(exchange).length === 0)
+function unexplained(exchanges: readonly RecordedExchange[], { command_name }: Observed): Finding[] {
+  const bare = exchanges.filter((exchange) => isRefusedForFields(exchange) && listRefusedFields(exchange).length === 0)
   const fix = `The response lists no field. Compare the body with the contract: ${command_name} contract show -o json`
-  return refusals(bare, fieldReasons).map((finding) => ({ ...finding, fix }))
+  return findRefusals(bare, fieldReasons).map((finding) => ({ ...finding, fix }))
 }
 
-function isRefusedForFields({ reason_code }: Exchange): boolean {
+function isRefusedForFields({ reason_code }: RecordedExchange): boolean {
   return reason_code !== null && fieldReasons.includes(reason_code)
 }
 
 /** Returns the fields at fault as the error body lists them (A10). */
-function fieldsOf(exchange: Exchange): RefusedField[] {
+function listRefusedFields(exchange: RecordedExchange): RefusedField[] {
   const fields = valueAt(exchange.response_body, 'fields')
   return Array.isArray(fields) ? fields.map((field: FieldError) => ({ exchange, ...field })) : []
 }
@@ -205,8 +206,8 @@ function fieldsOf(exchange: Exchange): RefusedField[] {
 function fieldFinding(group: readonly RefusedField[]): Finding {
   const { exchange, path, message, expected } = group.at(-1)!
   const found = { requests: group.map((each) => each.exchange), reason: exchange.reason_code! }
-  const count = times(group.length)
-  const route = routeOf(exchange)
+  const count = countPhrase(group.length)
+  const route = formatRoute(exchange)
   const isOfBeacon = isBeacon(exchange) && exchange.alias === undefined
   if (message !== 'is unknown') {
     const subject = path === '' ? `The body of ${route}` : isOfBeacon ? `A beacon's ${path}` : `${path} of ${route}`
@@ -214,23 +215,23 @@ function fieldFinding(group: readonly RefusedField[]): Finding {
     const fix = isMissing
       ? `Send ${path === '' ? 'one' : path.split('.').at(-1)}: it must be ${expected}.`
       : isOfBeacon
-        ? fixOfValue(path.split('.'), expected, exchange.request_body)
-        : fixOfExpected(expected)
+        ? fixValue(path.split('.'), expected, exchange.request_body)
+        : fixExpected(expected)
     return { ...found, message: `${subject} ${message} (${count}).`, fix }
   }
   const text = `${isOfBeacon ? 'A beacon' : route} has ${path}, which the contract does not define (${count}).`
   if (!isOfBeacon)
     return { ...found, message: text, ...(expected.startsWith('the ') ? { fix: `Send ${expected}.` } : {}) }
-  return { ...found, message: text, fix: fixOfUnknown(fieldMeant(path)) }
+  return { ...found, message: text, fix: fixUnknown(fieldMeant(path)) }
 }
 
 /** Returns what to do about a value, based on what the service expected. */
-function fixOfExpected(expected: string): string {
+function fixExpected(expected: string): string {
   return expected.startsWith('must ') ? `It ${expected}.` : `Send ${expected}.`
 }
 
 /** Returns what to do about a field of a beacon, based on its value and what the service expected. */
-export function fixOfValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
+export function fixValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
   const given = at.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value)
   if (at.at(-1) === 'visible_ratio' && typeof given === 'number' && given > 1 && given <= 100) {
     return `Send a share from 0 to 1, not a percentage: ${given / 100}.`
@@ -247,16 +248,16 @@ export function fixOfValue(at: readonly PropertyKey[], expected: string, value: 
     return `Send ${isSeconds ? 'milliseconds, as ' : ''}a whole number: ${Math.round(isSeconds ? given * 1_000 : given)}.`
   }
   if (isTypeWord(expected) && given !== undefined) return `Send ${expected}, not ${typeWord(given)}.`
-  return fixOfExpected(expected)
+  return fixExpected(expected)
 }
 
-function oldEvents(accepted: readonly Exchange[]): Finding[] {
+function oldEvents(accepted: readonly RecordedExchange[]): Finding[] {
   const groups = groupBy(accepted.filter(isBeacon), ({ request_body }) => {
     const event = textAt(request_body, 'event')
     return event !== null && Object.hasOwn(beaconEventSpellings, event) ? event : null
   })
   return [...groups].map(([event, requests]) => ({
-    message: `The event ${event} is an old spelling, accepted ${times(requests.length)}.`,
+    message: `The event ${event} is an old spelling, accepted ${countPhrase(requests.length)}.`,
     fix: `Send ${entryOf(beaconEventSpellings, event)}.`,
     requests,
   }))
@@ -265,14 +266,14 @@ function oldEvents(accepted: readonly Exchange[]): Finding[] {
 /** Fields of old clients that have a current name, or no effect. */
 const variants = new Set<string>(variantFieldNames().filter((name) => name !== 'callback_url' && name !== 'delivery'))
 
-function oldFields(accepted: readonly Exchange[]): Finding[] {
+function oldFields(accepted: readonly RecordedExchange[]): Finding[] {
   const groups = groupBy(accepted, (exchange) => {
     const { request_body } = exchange
     if (isBeacon(exchange) || !isObject(request_body)) return null
     const name = Object.keys(request_body).find((each) => variants.has(each))
-    return name === undefined ? null : `${routeOf(exchange)} had the variant field ${name}`
+    return name === undefined ? null : `${formatRoute(exchange)} had the variant field ${name}`
   })
-  return [...groups].map(([text, requests]) => ({ message: `${text}, ${times(requests.length)}.`, requests }))
+  return [...groups].map(([text, requests]) => ({ message: `${text}, ${countPhrase(requests.length)}.`, requests }))
 }
 
 /** The fields of a beacon, and those of its measurements. */
@@ -296,7 +297,7 @@ const namesElsewhere: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Returns what to do about an unknown field of a beacon that was probably meant for another one, or for none. */
-export function fixOfUnknown(meant: string | null): string {
+export function fixUnknown(meant: string | null): string {
   return meant === null
     ? `Leave it out, or put it into metadata. Known: ${topFields.join(', ')}.`
     : `Its name is ${meant}.`
@@ -315,7 +316,7 @@ export const serviceRules = ruleSet('journal', {
   'service-failed': {
     severity: 'error',
     fix: 'See why: svc sandbox logs, and the output of svc start.',
-    judge: refusedFor(['storage_unavailable', 'internal_error']),
+    judge: judgeRefused(['storage_unavailable', 'internal_error']),
   },
 })
 
@@ -326,18 +327,18 @@ export const oldClientRules = ruleSet('journal', {
     fix: 'Move it to the route named in the Link header of the response. svc start --strict shows what still depends on the old ones.',
     judge({ exchanges }) {
       const uses = exchanges.filter(({ alias }) => alias !== undefined)
-      const findings = [...groupBy(uses, userOf)].map(([user, requests]) => ({
+      const findings = [...groupBy(uses, describeUser)].map(([user, requests]) => ({
         message: `${user} uses deprecated routes: ${countedRoutes(requests)}.`,
         requests,
         cites_last: true as const,
       }))
-      return { looked_at: exchanges.length, findings }
+      return { sample_size: exchanges.length, findings }
     },
   },
 })
 
 /** Returns who sends a request, as far as the journal shows: the client's version, its project and its page. */
-function userOf({ old_client, client_id, request_headers }: Exchange): string {
+function describeUser({ old_client, client_id, request_headers }: RecordedExchange): string {
   const client = old_client === undefined ? 'A client' : `An old client, version ${old_client},`
   const project = client_id === null ? '' : ` of ${client_id}`
   const page = request_headers.origin === undefined ? '' : ` at ${request_headers.origin}`
@@ -345,9 +346,9 @@ function userOf({ old_client, client_id, request_headers }: Exchange): string {
 }
 
 /** Returns `wrapper.job (once), wrapper.decision (3 times)`. */
-function countedRoutes(requests: readonly Exchange[]): string {
+function countedRoutes(requests: readonly RecordedExchange[]): string {
   const routes = groupBy(requests, ({ alias }) => alias ?? null)
-  return [...routes].map(([alias, { length }]) => `${alias} (${times(length)})`).join(', ')
+  return [...routes].map(([alias, { length }]) => `${alias} (${countPhrase(length)})`).join(', ')
 }
 
 export const callbackRules = ruleSet('journal', {
@@ -355,34 +356,34 @@ export const callbackRules = ruleSet('journal', {
     severity: 'error',
     fix: 'Respond to each callback with a 2xx within 5 s, without a redirect, then send it again: svc callbacks resend SLOT_ID. Receive some here: svc callbacks listen',
     judge: ({ callbacks }) => ({
-      looked_at: callbacks.length,
-      findings: [...groupBy(callbacks, ({ path }) => withoutQuery(path)).entries()].flatMap(findingsOf),
+      sample_size: callbacks.length,
+      findings: [...groupBy(callbacks, ({ path }) => withoutQuery(path)).entries()].flatMap(judgeCallbacks),
     }),
   },
 })
 
 /** Returns the problems with callbacks to one URL: those not delivered, or else those that needed a retry. */
-function findingsOf([url, attempts]: [string, readonly Exchange[]]): Finding[] {
+function judgeCallbacks([url, attempts]: [string, readonly RecordedExchange[]]): Finding[] {
   const slots = [...groupBy(attempts, ({ slot_id }) => slot_id).values()]
   const failed = slots.flatMap((tries) => (isDelivered(tries.at(-1)!) ? [] : [tries.at(-1)!]))
   const total = plural(slots.length, 'callback')
   if (failed.length > 0) {
     const last = failed.at(-1)!
-    const message = `${failed.length} of ${total} to ${url} not delivered: ${slotsOf(failed)}. ${outcomeOf(last)}`
+    const message = `${failed.length} of ${total} to ${url} not delivered: ${listSlots(failed)}. ${describeOutcome(last)}`
     return [{ message, requests: failed, cites_last: true }]
   }
   const retried = slots.filter(({ length }) => length > 1)
   if (retried.length === 0) return []
   const first = retried[0]!.find((attempt) => !isDelivered(attempt))
   if (first === undefined) return []
-  const message = `${retried.length} of ${total} to ${url} delivered only after a retry. ${outcomeOf(first)}`
+  const message = `${retried.length} of ${total} to ${url} delivered only after a retry. ${describeOutcome(first)}`
   return [{ message, requests: [first], severity: 'warning', cites_last: true }]
 }
 
-function isDelivered({ status }: Exchange): boolean {
+function isDelivered({ status }: RecordedExchange): boolean {
   return status >= 200 && status < 300
 }
 
-function outcomeOf({ status, response_headers }: Exchange): string {
+function describeOutcome({ status, response_headers }: RecordedExchange): string {
   return status === 0 ? (response_headers[problemHeader] ?? 'No response.') : `The receiver responded ${status}.`
 }

@@ -3,30 +3,39 @@ import { errorCodes, type ReasonCode } from '#contract/errors.ts'
 import { retryAfterMs } from '#foundation/http.ts'
 import { valueAt } from '#foundation/json.ts'
 import {
-  type Exchange,
+  countPhrase,
   followedSlots,
+  formatRoute,
   groupBy,
   isPlacementRequest,
-  noFillReasonOf,
+  joinFirst,
   openSlots,
   polledSlot,
-  routeOf,
-  sessionOf,
-  some,
-  times,
+  type RecordedExchange,
+  readNoFillReason,
+  sessionKey,
 } from '../journal.ts'
-import { about, aboutEach, completeUntil, type Finding, type Observed, over, type RuleBody, ruleSet } from '../rule.ts'
+import {
+  completeUntil,
+  type Finding,
+  findingFor,
+  findingPerGroup,
+  judgeMatching,
+  type Observed,
+  type RuleBody,
+  ruleSet,
+} from '../rule.ts'
 
 /** A repetition within this time comes from a program, not from the next turn of a conversation. */
-const atOnce_ms = 1_000
+const atOnceMs = 1_000
 /** Timers of clients may fire this much early. */
-const tolerance_ms = 20
+const toleranceMs = 20
 /** Less than this between two tries is not a pause. */
-const minPause_ms = 100
+const minPauseMs = 100
 
 interface Repetition {
-  first: Exchange
-  again: Exchange
+  first: RecordedExchange
+  again: RecordedExchange
 }
 
 export const retryRules = ruleSet('journal', {
@@ -36,10 +45,10 @@ export const retryRules = ruleSet('journal', {
     costs: 'The same request gets the same response; the loop uses up the rate limit and delays the turn.',
     fix: 'Show nothing, and try again with the next turn; decision.retryable says whether that can help.',
     needs: 'a no-fill',
-    judge: overRepetitions(
-      (exchange) => isPlacementRequest(exchange) && noFillReasonOf(exchange) !== null,
-      noFillLoops,
-      (first, count) => `The same request followed a no-fill (${noFillReasonOf(first)}) within a second, ${count}.`,
+    judge: judgeRepetitions(
+      (exchange) => isPlacementRequest(exchange) && readNoFillReason(exchange) !== null,
+      findNoFillLoops,
+      (first, count) => `The same request followed a no-fill (${readNoFillReason(first)}) within a second, ${count}.`,
     ),
   },
   'retry-after-ignored': {
@@ -48,11 +57,11 @@ export const retryRules = ruleSet('journal', {
     costs: 'Every early repetition is refused too, and keeps the key at its limit for all other users.',
     fix: 'Wait as long as Retry-After says before any request with the same key, or do without the ad.',
     needs: 'a response with Retry-After, such as 429',
-    judge: overRepetitions(
-      (exchange) => exchange.status >= 400 && waitOf(exchange) > 0,
-      tooSoon,
+    judge: judgeRepetitions(
+      (exchange) => exchange.status >= 400 && readWaitMs(exchange) > 0,
+      findTooSoon,
       (first, count) =>
-        `${routeOf(first)} was repeated ${count} before the ${waitOf(first) / 1_000} s of Retry-After had passed (${first.status}).`,
+        `${formatRoute(first)} was repeated ${count} before the ${readWaitMs(first) / 1_000} s of Retry-After had passed (${first.status}).`,
     ),
   },
   'retry-without-backoff': {
@@ -61,10 +70,11 @@ export const retryRules = ruleSet('journal', {
     costs: 'When the service fails, all clients retry at once and keep it down.',
     fix: 'Retry 5xx and broken connections at most three times, after 0.5, 1 and 2 s, then go on without an ad.',
     needs: 'a 5xx or a broken connection',
-    judge: overRepetitions(
+    judge: judgeRepetitions(
       isFailure,
-      hasty,
-      (first, count) => `${routeOf(first)} was repeated ${count} immediately after ${first.status || 'no response'}.`,
+      findHasty,
+      (first, count) =>
+        `${formatRoute(first)} was repeated ${count} immediately after ${first.status || 'no response'}.`,
     ),
   },
   'retried-in-vain': {
@@ -73,10 +83,11 @@ export const retryRules = ruleSet('journal', {
     costs: 'Each repetition counts against the rate limit and gets the same response.',
     fix: 'Repeat only when the error body has retryable: true. Of the 4xx, only 429 does.',
     needs: 'a response of 4xx other than 429',
-    judge: overRepetitions(
+    judge: judgeRepetitions(
       ({ status }) => status >= 400 && status < 500 && status !== 429,
-      inVain,
-      (first, count) => `${routeOf(first)} was repeated unchanged ${count} after ${first.status} ${first.reason_code}.`,
+      findInVain,
+      (first, count) =>
+        `${formatRoute(first)} was repeated unchanged ${count} after ${first.status} ${first.reason_code}.`,
     ),
   },
 })
@@ -85,21 +96,21 @@ export const retryRules = ruleSet('journal', {
  * Returns the judge of a rule about responses after which requests are repeated: one finding for each route and cause,
  * with both requests of each repetition.
  */
-function overRepetitions(
-  isConcerned: (exchange: Exchange) => boolean,
-  find: (exchanges: readonly Exchange[]) => readonly Repetition[],
-  message: (first: Exchange, count: string) => string,
+function judgeRepetitions(
+  isConcerned: (exchange: RecordedExchange) => boolean,
+  find: (exchanges: readonly RecordedExchange[]) => readonly Repetition[],
+  message: (first: RecordedExchange, count: string) => string,
 ): RuleBody<'journal'>['judge'] {
-  return over(isConcerned, (_, { exchanges }) => {
+  return judgeMatching(isConcerned, (_, { exchanges }) => {
     const groups = Map.groupBy(
       find(exchanges),
-      ({ first }) => `${routeOf(first)} ${first.status} ${first.reason_code} ${noFillReasonOf(first)}`,
+      ({ first }) => `${formatRoute(first)} ${first.status} ${first.reason_code} ${readNoFillReason(first)}`,
     )
     return [...groups.values()].map((group) => {
       const last = group.at(-1)!.first
       const reason = last.reason_code as ReasonCode | null
       return {
-        message: message(last, times(group.length)),
+        message: message(last, countPhrase(group.length)),
         requests: group.flatMap(({ first, again }) => [first, again]),
         ...(reason === null ? {} : { reason }),
         cites_last: true,
@@ -108,57 +119,57 @@ function overRepetitions(
   })
 }
 
-function isFailure({ status }: Exchange): boolean {
+function isFailure({ status }: RecordedExchange): boolean {
   return status === 0 || status >= 500
 }
 
 /** Returns repetitions of failed requests without a pause. */
-function hasty(exchanges: readonly Exchange[]): Repetition[] {
-  return repetitions(exchanges).filter(
+function findHasty(exchanges: readonly RecordedExchange[]): Repetition[] {
+  return findRepetitions(exchanges).filter(
     ({ first, again }) =>
-      isFailure(first) && waitOf(first) === 0 && again.at_ms - first.at_ms - first.duration_ms < minPause_ms,
+      isFailure(first) && readWaitMs(first) === 0 && again.at_ms - first.at_ms - first.duration_ms < minPauseMs,
   )
 }
 
 /** Returns no-fills after which the next request of the session immediately repeated the same request. */
-function noFillLoops(exchanges: readonly Exchange[]): Repetition[] {
+function findNoFillLoops(exchanges: readonly RecordedExchange[]): Repetition[] {
   const asked = exchanges.filter((exchange) => exchange.session_id !== null && isPlacementRequest(exchange))
-  return [...groupBy(asked, sessionOf).values()]
+  return [...groupBy(asked, sessionKey).values()]
     .flatMap((group) => group.slice(1).map((again, index) => ({ first: group[index]!, again })))
     .filter(
       ({ first, again }) =>
-        noFillReasonOf(first) !== null &&
-        again.at_ms - first.at_ms < atOnce_ms &&
+        readNoFillReason(first) !== null &&
+        again.at_ms - first.at_ms < atOnceMs &&
         JSON.stringify(first.request_body) === JSON.stringify(again.request_body),
     )
 }
 
 /** Returns repetitions before the wait that the response asked for was over. */
-export function tooSoon(exchanges: readonly Exchange[]): Repetition[] {
-  return repetitions(exchanges).filter(
-    ({ first, again }) => isRetryable(first.status) && again.at_ms - first.at_ms < waitOf(first) - tolerance_ms,
+export function findTooSoon(exchanges: readonly RecordedExchange[]): Repetition[] {
+  return findRepetitions(exchanges).filter(
+    ({ first, again }) => isRetryable(first.status) && again.at_ms - first.at_ms < readWaitMs(first) - toleranceMs,
   )
 }
 
 /** Returns immediate unchanged repetitions although the response said that they would fail again. */
-export function inVain(exchanges: readonly Exchange[]): Repetition[] {
-  return repetitions(exchanges).filter(
+export function findInVain(exchanges: readonly RecordedExchange[]): Repetition[] {
+  return findRepetitions(exchanges).filter(
     ({ first, again }) =>
       first.status > 0 &&
       !isRetryable(first.status) &&
       !hasNewCredential(first, again) &&
-      again.at_ms - first.at_ms < atOnce_ms,
+      again.at_ms - first.at_ms < atOnceMs,
   )
 }
 
 /** The journal stores no tokens: a request that was refused for its credential, and then was not, had a new one. */
-function hasNewCredential(first: Exchange, again: Exchange): boolean {
+function hasNewCredential(first: RecordedExchange, again: RecordedExchange): boolean {
   return first.status === 401 && again.status !== 401
 }
 
 /** Returns failed requests, each with the next identical one. */
-export function repetitions(exchanges: readonly Exchange[]): Repetition[] {
-  return [...groupBy(exchanges, outlineOf).values()].flatMap((group) =>
+export function findRepetitions(exchanges: readonly RecordedExchange[]): Repetition[] {
+  return [...groupBy(exchanges, outlineRequest).values()].flatMap((group) =>
     group.flatMap((first, index) => {
       if (first.status > 0 && first.status < 400) return []
       const again = group.slice(index + 1).find((next) => isAlike(first.request_body, next.request_body))
@@ -168,7 +179,7 @@ export function repetitions(exchanges: readonly Exchange[]): Repetition[] {
 }
 
 /** Returns how long a response asks to wait, milliseconds; 0 when it does not. */
-export function waitOf({ response_headers, at_ms }: Exchange): number {
+export function readWaitMs({ response_headers, at_ms }: RecordedExchange): number {
   return retryAfterMs(response_headers['retry-after'], at_ms) ?? 0
 }
 
@@ -178,7 +189,7 @@ function isRetryable(status: number): boolean {
 }
 
 /** Returns what two equal requests have in common apart from their bodies. */
-function outlineOf({ method, path, request_headers }: Exchange): string {
+function outlineRequest({ method, path, request_headers }: RecordedExchange): string {
   const names = ['authorization', 'origin', 'content-type', 'content-length']
   return JSON.stringify([method, path, ...names.map((name) => request_headers[name])])
 }
@@ -210,8 +221,8 @@ function removedLength(text: string): number | null {
 }
 
 /** Polls closer together than this, several in a row, are a busy loop. */
-const busy_ms = 200
-const busyInARow = 3
+const busyBelowMs = 200
+const minBusyPolls = 3
 
 export const pollingRules = ruleSet('journal', {
   'pending-given-up': {
@@ -227,14 +238,14 @@ export const pollingRules = ruleSet('journal', {
       const open = due.flatMap((exchange) => openSlots(exchange).map((slot_id) => ({ slot_id, exchange })))
       const givenUp = open.filter(({ slot_id }) => !followed.has(slot_id))
       const slots = givenUp.map(({ slot_id }) => slot_id)
-      const message = `A pending slot was never polled, ${times(slots.length)}: ${some(slots)}.`
+      const message = `A pending slot was never polled, ${countPhrase(slots.length)}: ${joinFirst(slots)}.`
       const requests = [...new Set(givenUp.map(({ exchange }) => exchange))]
       const astray = requests.length === 0 ? undefined : exchanges.find(isPollOfNoSlot)
       const findings =
         astray === undefined
-          ? about(requests, message)
-          : about([...requests, astray], `${message} ${routeOf(astray)} names no slot.`, noSlotFix)
-      return { looked_at: exchanges.flatMap(openSlots).length, findings }
+          ? findingFor(requests, message)
+          : findingFor([...requests, astray], `${message} ${formatRoute(astray)} names no slot.`, noSlotFix)
+      return { sample_size: exchanges.flatMap(openSlots).length, findings }
     },
   },
   'polled-once': {
@@ -243,9 +254,9 @@ export const pollingRules = ruleSet('journal', {
     costs: 'The fill arrives after the only poll, and is lost.',
     fix: 'Repeat the poll while the status is pending, each with wait_ms, and give up only after several seconds.',
     needs: 'a poll whose response was pending',
-    judge: overSlots(
+    judge: judgePolledSlots(
       (slots, observed) =>
-        aboutEach(
+        findingPerGroup(
           slots.filter((polls) => polls.length === 1 && polls[0]!.at_ms <= completeUntil(observed)),
           (_, poll) => `${polledSlot(poll)} was polled once, was pending, and was not polled again.`,
         ),
@@ -258,11 +269,11 @@ export const pollingRules = ruleSet('journal', {
     costs: 'Ten requests do the work of one, and use up the rate limit of the key.',
     fix: 'Send wait_ms with the poll, 1500 for example: the response comes as soon as the slot is decided.',
     needs: 'a poll',
-    judge: overSlots((slots) =>
-      aboutEach(
-        slots.filter((polls) => longestBusyRun(polls) >= busyInARow),
+    judge: judgePolledSlots((slots) =>
+      findingPerGroup(
+        slots.filter((polls) => longestBusyRun(polls) >= minBusyPolls),
         ({ length }, poll) =>
-          `${polledSlot(poll)} was polled ${times(length)} without wait_ms, less than ${busy_ms} ms apart.`,
+          `${polledSlot(poll)} was polled ${countPhrase(length)} without wait_ms, less than ${busyBelowMs} ms apart.`,
       ),
     ),
   },
@@ -272,11 +283,14 @@ export const pollingRules = ruleSet('journal', {
     costs: 'A decision does not change; each further poll counts against the rate limit.',
     fix: 'Stop when status is no longer pending.',
     needs: 'a poll',
-    judge: overSlots((slots) =>
+    judge: judgePolledSlots((slots) =>
       slots.flatMap((polls) => {
         const decided = polls.findIndex((poll) => poll.status === 200 && !isPending(poll))
         const late = decided < 0 ? [] : polls.slice(decided + 1)
-        return about(late, `${polledSlot(polls[0]!)} was polled ${times(late.length)} more after it was decided.`)
+        return findingFor(
+          late,
+          `${polledSlot(polls[0]!)} was polled ${countPhrase(late.length)} more after it was decided.`,
+        )
       }),
     ),
   },
@@ -285,32 +299,32 @@ export const pollingRules = ruleSet('journal', {
 const noSlotFix = 'Poll GET /v1/decisions/ with slot_id of the placement, or with each of slot_ids of the job.'
 
 /** Whether a poll has something else in place of the slot: a job, undefined, or the template as it is. */
-function isPollOfNoSlot(exchange: Exchange): boolean {
+function isPollOfNoSlot(exchange: RecordedExchange): boolean {
   return polledSlot(exchange)?.startsWith('slot_') === false
 }
 
 /** Returns the judge of a rule about the polls of each slot. */
-function overSlots(
-  find: (slots: readonly Exchange[][], observed: Observed) => readonly Finding[],
-  isConcerned: (polls: readonly Exchange[]) => boolean = () => true,
+function judgePolledSlots(
+  find: (slots: readonly RecordedExchange[][], observed: Observed) => readonly Finding[],
+  isConcerned: (polls: readonly RecordedExchange[]) => boolean = () => true,
 ): RuleBody<'journal'>['judge'] {
   return (observed) => {
     const slots = [...groupBy(observed.exchanges, polledSlot).values()].filter(isConcerned)
-    return { looked_at: slots.length, findings: find(slots, observed) }
+    return { sample_size: slots.length, findings: find(slots, observed) }
   }
 }
 
-function isPending({ response_body }: Exchange): boolean {
+function isPending({ response_body }: RecordedExchange): boolean {
   return valueAt(response_body, 'status') === 'pending'
 }
 
-function longestBusyRun(polls: readonly Exchange[]): number {
+function longestBusyRun(polls: readonly RecordedExchange[]): number {
   let run = 0
   let longest = 0
   for (const [index, poll] of polls.entries()) {
     const next = polls[index + 1]
     const isWaiting = /[?&]wait_ms=[1-9]/.test(poll.path)
-    const isBusy = next !== undefined && isPending(poll) && !isWaiting && next.at_ms - poll.at_ms < busy_ms
+    const isBusy = next !== undefined && isPending(poll) && !isWaiting && next.at_ms - poll.at_ms < busyBelowMs
     run = isBusy ? run + 1 : 0
     longest = Math.max(longest, run)
   }

@@ -2,14 +2,19 @@
 import { describe, expect, test } from 'vitest'
 import type { Mount } from '../facts/mounts.ts'
 import type { PageSeen } from '../facts/page.ts'
-import type { Exchange } from '../journal.ts'
+import type { RecordedExchange } from '../journal.ts'
 import type { Observed } from '../rule.ts'
 import { turnRules } from './turns.ts'
 
 const noon = 1_769_860_800_000
 let requests = 0
 
-function exchange(path: string, slot_id: string, second: number, more: Partial<Exchange> = {}): Exchange {
+function exchange(
+  path: string,
+  slot_id: string,
+  second: number,
+  more: Partial<RecordedExchange> = {},
+): RecordedExchange {
   return {
     request_id: `req_${++requests}`,
     at_ms: noon + second * 1_000,
@@ -42,7 +47,7 @@ interface Sent {
   measurements?: object
 }
 
-function beacon(slot_id: string, event: string, second: number, sent: Sent = {}): Exchange {
+function beacon(slot_id: string, event: string, second: number, sent: Sent = {}): RecordedExchange {
   const { turn, mount = `ri_${slot_id}`, session_id = 's1', reason_code = 'OK', measurements } = sent
   return exchange('/v1/beacons', slot_id, second, {
     session_id,
@@ -70,7 +75,10 @@ const shown = (slot_id: string, second: number, sent: Sent = {}) => [
   beacon(slot_id, 'visible', second + 2, sent),
 ]
 
-const journal = (list: readonly (Exchange | Exchange[])[], page: Partial<PageSeen> | null = null): Observed => ({
+const journal = (
+  list: readonly (RecordedExchange | RecordedExchange[])[],
+  page: Partial<PageSeen> | null = null,
+): Observed => ({
   exchanges: list.flat(),
   callbacks: [],
   placements: [],
@@ -86,8 +94,8 @@ const journal = (list: readonly (Exchange | Exchange[])[], page: Partial<PageSee
 })
 
 function messages(id: keyof typeof turnRules, observed: Observed): string[] {
-  const { looked_at, findings } = turnRules[id].judge(observed)
-  expect(looked_at).toBeGreaterThan(0)
+  const { sample_size, findings } = turnRules[id].judge(observed)
+  expect(sample_size).toBeGreaterThan(0)
   return findings.map(({ message }) => message)
 }
 
@@ -193,7 +201,7 @@ describe('lost-on-remount, in a journal', () => {
     expect(messages('lost-on-remount', journal(list))).toEqual([])
   })
 
-  function hidden(each: Exchange): Exchange {
+  function hidden(each: RecordedExchange): RecordedExchange {
     return each.path === '/v1/beacons'
       ? { ...each, request_body: { ...(each.request_body as object), measurements: { page_visible: false } } }
       : each

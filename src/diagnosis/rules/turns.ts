@@ -6,7 +6,7 @@
 import { plural } from '#cli/output/text.ts'
 import type { Mount } from '../facts/mounts.ts'
 import { type AdBeacon, adsInJournal, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
-import { type Exchange, isPlacementRequest, some } from '../journal.ts'
+import { isPlacementRequest, joinFirst, type RecordedExchange } from '../journal.ts'
 import { type Finding, type Judgement, type Observed, type RuleText, ruleSet } from '../rule.ts'
 
 const nameTheMessage =
@@ -39,22 +39,22 @@ export const countedTwice = {
 } as const satisfies Omit<RuleText, 'id'>
 
 /** Returns the ads of each turn, by session and id. */
-function turnsOf(ads: readonly ShownAd[]): ShownAd[][] {
+function groupTurns(ads: readonly ShownAd[]): ShownAd[][] {
   const named = ads.filter(({ turn_id }) => turn_id !== null)
   return [...Map.groupBy(named, ({ session, turn_id }) => JSON.stringify([session, turn_id])).values()]
 }
 
-const slotsOf = (ads: readonly ShownAd[]) => some(ads.map(({ slot_id }) => slot_id))
-const firstsOf = (ads: readonly ShownAd[]) => ads.flatMap(({ beacons }) => beacons.slice(0, 1))
+const listSlots = (ads: readonly ShownAd[]) => joinFirst(ads.map(({ slot_id }) => slot_id))
+const firstBeacons = (ads: readonly ShownAd[]) => ads.flatMap(({ beacons }) => beacons.slice(0, 1))
 
-export function findAskedAgain(ads: readonly ShownAd[]): { looked_at: number; found: FoundTurn[] } {
-  const turns = turnsOf(ads)
+export function findAskedAgain(ads: readonly ShownAd[]): { sample_size: number; found: FoundTurn[] } {
+  const turns = groupTurns(ads)
   const again = turns.filter(({ length }) => length > 1)
   return {
-    looked_at: turns.length,
+    sample_size: turns.length,
     found: again.map((own) => ({
-      message: `Turn ${quoted(own[0]!)} has ${plural(own.length, 'placement')}: ${slotsOf(own)}.`,
-      beacons: firstsOf(own),
+      message: `Turn ${quoted(own[0]!)} has ${plural(own.length, 'placement')}: ${listSlots(own)}.`,
+      beacons: firstBeacons(own),
     })),
   }
 }
@@ -69,17 +69,17 @@ function findCountedByMounts(ads: readonly ShownAd[]): FoundTurn[] {
 }
 
 /** A service does not know turns: one whose placements were each viewed. */
-export function findCountedByTurn(ads: readonly ShownAd[]): { looked_at: number; found: FoundTurn[] } {
-  const turns = turnsOf(ads.filter(({ beacons }) => beacons.some(isCounted)))
+export function findCountedByTurn(ads: readonly ShownAd[]): { sample_size: number; found: FoundTurn[] } {
+  const turns = groupTurns(ads.filter(({ beacons }) => beacons.some(isCounted)))
   const found = turns
     .filter(({ length }) => length > 1)
     .map((own) => ({
-      message: `The view of turn ${quoted(own[0]!)} counts ${own.length} times, once for each of ${slotsOf(own)}.`,
+      message: `The view of turn ${quoted(own[0]!)} counts ${own.length} times, once for each of ${listSlots(own)}.`,
       // The page names its turns: they were asked for more than once.
       fix: turnAskedAgain.fix,
       beacons: own.flatMap(({ beacons }) => beacons.find(isCounted) ?? []),
     }))
-  return { looked_at: turns.length, found }
+  return { sample_size: turns.length, found }
 }
 
 /** A view that counts, or would if another had not. */
@@ -95,14 +95,14 @@ function quoted({ turn_id }: ShownAd): string {
 export const turnRules = ruleSet('journal', {
   'turn-asked-again': {
     ...turnAskedAgain,
-    judge: (observed) => judgementOf(findAskedAgain(adsInJournal(observed))),
+    judge: (observed) => toJudgement(findAskedAgain(adsInJournal(observed))),
   },
   'counted-twice': {
     ...countedTwice,
     judge: (observed) => {
       const viewed = adsInJournal(observed).filter(({ beacons }) => beacons.some(isCountable))
       const found = [...findCountedByMounts(viewed), ...findCountedByTurn(viewed).found]
-      return judgementOf({ looked_at: viewed.length, found })
+      return toJudgement({ sample_size: viewed.length, found })
     },
   },
   'lost-on-remount': {
@@ -116,9 +116,9 @@ export const turnRules = ruleSet('journal', {
       const rendered = adsInJournal(observed).filter(({ beacons }) => beacons.some(({ event }) => event === 'render'))
       // The page shows each ad that leaves it: what the journal only suggests is not needed then.
       const findings = observed.page
-        ? replacedInPage(observed, rendered, observed.page.mounts)
-        : lostInJournal(observed, rendered)
-      return { looked_at: rendered.length, findings }
+        ? findReplacedInPage(observed, rendered, observed.page.mounts)
+        : findLostInJournal(observed, rendered)
+      return { sample_size: rendered.length, findings }
     },
   },
   'two-in-one-slot': {
@@ -129,31 +129,34 @@ export const turnRules = ruleSet('journal', {
     needs: 'an ad that was in view',
     judge: (observed) => {
       const seen = adsInJournal(observed).filter(({ beacons }) => beacons.some(isInView))
-      return { looked_at: seen.length, findings: [...pairsInJournal(seen), ...pairsInPage(observed)] }
+      return { sample_size: seen.length, findings: [...findPairsInJournal(seen), ...findPairsInPage(observed)] }
     },
   },
 })
 
-function judgementOf({ looked_at, found }: { looked_at: number; found: readonly FoundTurn[] }): Judgement {
-  return { looked_at, findings: found.map(({ beacons, ...texts }) => ({ ...texts, requests: requestsOf(beacons) })) }
+function toJudgement({ sample_size, found }: { sample_size: number; found: readonly FoundTurn[] }): Judgement {
+  return {
+    sample_size,
+    findings: found.map(({ beacons, ...texts }) => ({ ...texts, requests: sourceRequests(beacons) })),
+  }
 }
 
-function requestsOf(beacons: readonly AdBeacon[]): Exchange[] {
+function sourceRequests(beacons: readonly AdBeacon[]): RecordedExchange[] {
   return beacons.flatMap(({ source }) => ('request_id' in source ? [source] : []))
 }
 
 /** Heartbeats come every ten seconds; a page that was there for this long would have sent one. */
-const heartbeatDue_ms = 12_000
+const heartbeatDueMs = 12_000
 /** An ad that stays sends this many heartbeats, then no more. */
 const maxHeartbeats = 30
 /** The user may have left one ad behind; more of them are a pattern. */
-const patternOf = 2
+const minPatternAds = 2
 
 /**
  * What a journal can show: ads that rendered, were never seen, and sent no heartbeat although their page went on; each followed
  * by the same request in the same session. Whether that was the same message drawn again, or the next one, it cannot know.
  */
-function lostInJournal({ exchanges }: Observed, ads: readonly ShownAd[]): Finding[] {
+function findLostInJournal({ exchanges }: Observed, ads: readonly ShownAd[]): Finding[] {
   const requests = exchanges
     .filter((each) => isPlacementRequest(each) && each.status === 200)
     .map((request) => ({ request, body: `${request.client_id} ${JSON.stringify(request.request_body)}` }))
@@ -166,10 +169,10 @@ function lostInJournal({ exchanges }: Observed, ads: readonly ShownAd[]): Findin
   })
   const sessions = Map.groupBy(repeated, ({ body }) => body)
   return [...sessions.values()]
-    .filter(({ length }) => length >= patternOf)
+    .filter(({ length }) => length >= minPatternAds)
     .map((group) => ({
-      message: `${group.length} ads rendered, were gone before they had been seen, and were followed by the same request in the same session: ${slotsOf(group.map(({ ad }) => ad))}.`,
-      requests: group.flatMap(({ ad, request }) => [...requestsOf(ad.beacons.slice(-1)), request]),
+      message: `${group.length} ads rendered, were gone before they had been seen, and were followed by the same request in the same session: ${listSlots(group.map(({ ad }) => ad))}.`,
+      requests: group.flatMap(({ ad, request }) => [...sourceRequests(ad.beacons.slice(-1)), request]),
     }))
 }
 
@@ -181,11 +184,11 @@ function isGone({ session, slot_id, beacons }: ShownAd, ads: readonly ShownAd[])
     .filter((ad) => ad.session === session && ad.slot_id !== slot_id)
     .flatMap((ad) => ad.beacons.filter(({ at_ms, page_visible }) => at_ms > last_ms && page_visible !== false))
     .map(({ at_ms }) => at_ms)
-  return later.length > 0 && Math.max(...later) - Math.min(...later) >= heartbeatDue_ms
+  return later.length > 0 && Math.max(...later) - Math.min(...later) >= heartbeatDueMs
 }
 
 /** What a page shows: placements one after the other beside the same text, each in an element of its own. */
-function replacedInPage({ exchanges }: Observed, ads: readonly ShownAd[], mounts: readonly Mount[]): Finding[] {
+function findReplacedInPage({ exchanges }: Observed, ads: readonly ShownAd[], mounts: readonly Mount[]): Finding[] {
   const turns = new Map(ads.map(({ slot_id, turn_id }) => [slot_id, turn_id]))
   const beside = Map.groupBy(mounts, ({ text }) => text)
   beside.delete(null)
@@ -200,7 +203,7 @@ function replacedInPage({ exchanges }: Observed, ads: readonly ShownAd[], mounts
     if (new Set([...slots].map((slot_id) => turns.get(slot_id) ?? slot_id)).size < 2) return []
     return [
       {
-        message: `${slots.size} placements were shown for one message, one after the other, each in a new element beside the same text: ${some([...slots])}.`,
+        message: `${slots.size} placements were shown for one message, one after the other, each in a new element beside the same text: ${joinFirst([...slots])}.`,
         fix: nameTheMessage,
         requests: exchanges.filter((each) => isPlacementRequest(each) && slots.has(each.slot_id ?? '')),
       },
@@ -214,8 +217,8 @@ function isInView({ event, visible_ratio, page_visible }: AdBeacon): boolean {
 }
 
 /** Two placements of one turn, both in view while both were in the page. A journal knows no other slot than that of a turn. */
-function pairsInJournal(seen: readonly ShownAd[]): Finding[] {
-  return turnsOf(seen).flatMap((own) => {
+function findPairsInJournal(seen: readonly ShownAd[]): Finding[] {
+  return groupTurns(seen).flatMap((own) => {
     const pairs = own.flatMap((one, at) => own.slice(at + 1).map((other) => [one, other] as const))
     return pairs.flatMap(([one, other]) => {
       const from_ms = Math.max(one.beacons[0]!.at_ms, other.beacons[0]!.at_ms)
@@ -227,12 +230,12 @@ function pairsInJournal(seen: readonly ShownAd[]): Finding[] {
       )
       if (from_ms > until_ms || first === undefined || second === undefined) return []
       const message = `${one.slot_id} and ${other.slot_id} of turn ${quoted(one)} were in view at the same time.`
-      return [{ message, requests: requestsOf([first, second]) }]
+      return [{ message, requests: sourceRequests([first, second]) }]
     })
   })
 }
 
-function pairsInPage({ page, exchanges }: Observed): Finding[] {
+function findPairsInPage({ page, exchanges }: Observed): Finding[] {
   const groups = (page?.mounts ?? []).filter(({ rivals }) => rivals.length > 0)
   const distinct = new Map(groups.map(({ slot_id, rivals }) => [[slot_id, ...rivals].sort().join(' and '), rivals]))
   return [...distinct.keys()].map((slots) => ({

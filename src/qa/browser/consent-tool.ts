@@ -26,16 +26,16 @@ const vendors = [1, 2, 3]
 
 /** Installs the tool before the page loads. */
 export async function installConsentTool(page: Page, step: ConsentToolStep, now_ms: number): Promise<void> {
-  const facts = await factsOf(step, now_ms)
+  const facts = await prepareConsent(step, now_ms)
   if (facts.state !== 'absent') await page.addInitScript(simulateConsentTool, facts)
 }
 
 /** Changes the tool of the page that is open, as the user does with it; installs it where there is none. */
 export async function changeConsentTool(page: Page, step: ConsentToolStep, now_ms: number): Promise<void> {
-  await page.evaluate(simulateConsentTool, await factsOf(step, now_ms))
+  await page.evaluate(simulateConsentTool, await prepareConsent(step, now_ms))
 }
 
-async function factsOf(step: ConsentToolStep, now_ms: number): Promise<ConsentToolFacts> {
+async function prepareConsent(step: ConsentToolStep, now_ms: number): Promise<ConsentToolFacts> {
   const { encodeConsentStrings } = await import('#foundation/consent-strings.ts')
   const { state, after, purposes = allPurposes } = typeof step === 'string' ? { state: step } : step
   return {

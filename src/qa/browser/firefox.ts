@@ -18,7 +18,7 @@ const always: Limit[] = ['reduced_motion', 'request_bodies']
 
 /** Commands without which a page is still a page. */
 const dispensable = new Set(['emulation.setMediaFeaturesOverride'])
-const startsWithin_ms = 30_000
+const startsWithinMs = 30_000
 
 /** Starts Firefox. Throws what Playwright throws when it does not start. */
 export async function launchFirefox(
@@ -145,7 +145,7 @@ async function openRelay(): Promise<Relay> {
 
 /** Connects as soon as Firefox listens. */
 async function connected(url: string, isClosed: () => boolean): Promise<WebSocket> {
-  const ends_at = performance.now() + startsWithin_ms
+  const ends_at = performance.now() + startsWithinMs
   for (;;) {
     const socket = new WebSocket(url, { maxPayload: 2 ** 28 })
     const isOpen = await new Promise<boolean>((resolve) => {

@@ -51,9 +51,9 @@ export interface HostPage {
 /** An event of the renderer, as plain data. */
 export type PageEvent = { type: string } & Record<string, Json>
 
-const closesWithin_ms = 5_000
+const closesWithinMs = 5_000
 /** Longer than a step may take: how fast a browser opens a page is not what is tested. */
-const opensWithin_ms = 30_000
+const opensWithinMs = 30_000
 
 /** Before a screenshot, the driver puts this style into each frame of Firefox; policies refuse it, and the console names its hash. */
 const driverStyle = createHash('sha256').update('body {}').digest('base64')
@@ -69,19 +69,19 @@ function newPage(browser: Browser, context: BrowserContext): Promise<Page> {
 }
 
 /** Returns a User-Agent as Chrome sends it, for pages of a browser of this version. */
-function userAgentOf(browser: Browser): string {
+function chromeUserAgent(browser: Browser): string {
   return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${browser.version()} Safari/537.36`
 }
 
 export async function openHostPage(browser: Browser, options: HostPageOptions): Promise<HostPage> {
   const { origin, base_url, width = 800, height = 700, color_scheme = 'light', reduced_motion, serve = {} } = options
   const context = await browser.newContext({
-    userAgent: `${userAgentOf(browser)} ${ownAgents.qa}`,
+    userAgent: `${chromeUserAgent(browser)} ${ownAgents.qa}`,
     viewport: { width, height },
     colorScheme: color_scheme,
     reducedMotion: reduced_motion === true ? 'reduce' : 'no-preference',
   })
-  context.setDefaultTimeout(opensWithin_ms)
+  context.setDefaultTimeout(opensWithinMs)
   const host: Omit<HostPage, 'page' | 'close'> = {
     requests: [],
     served: [],
@@ -89,7 +89,7 @@ export async function openHostPage(browser: Browser, options: HostPageOptions): 
     console_warnings: [],
     landings: [],
   }
-  const close = () => endsWithin(closesWithin_ms, context.close())
+  const close = () => endsWithin(closesWithinMs, context.close())
   try {
     await context.route((url) => url.origin === origin, serveWith(options, host.served))
     watch(context, new URL(base_url).origin, origin, host)
@@ -152,7 +152,7 @@ function watch(
   const record = (request: Request, status: number) => {
     const url = new URL(request.url())
     if (url.origin !== service) return
-    requests.push({ method: request.method(), path: url.pathname, status, event: eventOf(request, url) })
+    requests.push({ method: request.method(), path: url.pathname, status, event: readBeaconEvent(request, url) })
   }
   context.on('response', (response) => record(response.request(), response.status()))
   context.on('requestfailed', (request) => {
@@ -173,7 +173,7 @@ function isOfWindow(request: Request): boolean {
   }
 }
 
-function eventOf(request: Request, { pathname }: URL): string | null {
+function readBeaconEvent(request: Request, { pathname }: URL): string | null {
   if (pathname !== '/v1/beacons' || request.method() !== 'POST') return null
   const { event } = (request.postDataJSON() ?? {}) as { event?: unknown }
   return typeof event === 'string' ? event : null
@@ -217,21 +217,21 @@ export async function observe(host: HostPage): Promise<Json> {
   const { noted, ...shown } = seen
   const { events } = shown
   const beacons = events.filter(({ type }) => type === 'beacon')
-  const codesOf = (type: string, field: string) =>
+  const listValues = (type: string, field: string) =>
     events.filter((event) => event.type === type).map((event) => event[field])
   return {
     ...shown,
     slot_id: events.findLast(({ slot_id }) => typeof slot_id === 'string')?.slot_id ?? null,
     events: events.map(({ type }) => type),
     log: events,
-    errors: codesOf('error', 'code'),
-    blocked: codesOf('blocked', 'reason'),
-    cleared: codesOf('cleared', 'reason'),
+    errors: listValues('error', 'code'),
+    blocked: listValues('blocked', 'reason'),
+    cleared: listValues('cleared', 'reason'),
     beacons: beacons.map(({ event, accepted, reason_code }) => ({ event, accepted, reason_code })),
     counted: beacons
       .filter(({ accepted, event }) => accepted === true && event !== 'heartbeat')
       .map(({ event }) => event),
-    tries: noted === null ? triesOf(requests) : triesOf(noted),
+    tries: noted === null ? groupTries(requests) : groupTries(noted),
     requests: requests.map(({ method, path, status }) => ({ method, path, status })),
     served: [...host.served],
     console_errors: [...host.console_errors],
@@ -241,7 +241,7 @@ export async function observe(host: HostPage): Promise<Json> {
 }
 
 /** Returns the statuses of the beacons of each event, try by try; 0 where no response came. */
-function triesOf(requests: readonly Pick<PageRequest, 'event' | 'status'>[]): Record<string, number[]> {
+function groupTries(requests: readonly Pick<PageRequest, 'event' | 'status'>[]): Record<string, number[]> {
   const tries: Record<string, number[]> = {}
   for (const { event, status } of requests) {
     if (event === null) continue

@@ -32,8 +32,8 @@ export interface BrowserOptions {
 }
 
 /** How long it may take to start, and to end, milliseconds. */
-const startsWithin_ms = 30_000
-const endsWithin_ms = 5_000
+const startsWithinMs = 30_000
+const endsWithinMs = 5_000
 
 /**
  * Starts the browser, without a window, and starts it again when it has crashed or hangs.
@@ -64,8 +64,8 @@ export async function openBrowserHost(options: BrowserOptions): Promise<BrowserH
       const [launched] = await Promise.allSettled([current])
       if (launched.status === 'rejected') return
       const { browser, process } = launched.value
-      await endsWithin(endsWithin_ms, browser.close())
-      await endsWithin(endsWithin_ms, process.kill())
+      await endsWithin(endsWithinMs, browser.close())
+      await endsWithin(endsWithinMs, process.kill())
     },
   }
 }
@@ -80,7 +80,7 @@ async function launch(options: BrowserOptions): Promise<Launched> {
     if (error instanceof QaError) throw error
     const hint =
       engine === 'webkit' ? installHints.webkit : `Name a ${engineNames[engine]} that does: --browser-path FILE`
-    throw new QaError('browser_missing', `The browser ${path} does not start: ${reasonOf(error)}`, hint)
+    throw new QaError('browser_missing', `The browser ${path} does not start: ${findCause(error)}`, hint)
   }
 }
 
@@ -103,7 +103,7 @@ async function launchByPlaywright(
   const launched: LaunchOptions = {
     executablePath: path,
     headless: !is_headed,
-    timeout: startsWithin_ms,
+    timeout: startsWithinMs,
     // The run itself handles an interrupt, with teardown.
     handleSIGINT: false,
     handleSIGTERM: false,
@@ -156,7 +156,7 @@ async function launchWebKit({ path, host, reachable, is_headed = false }: Browse
 }
 
 /** Returns the line of a long message that names the cause. */
-function reasonOf(error: unknown): string {
+function findCause(error: unknown): string {
   const lines = stripVTControlCharacters(String((error as Error).message))
     .split('\n')
     .map((line) => line.trim())

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { z } from 'zod'
 import { pause } from '../steps/step-kind.ts'
 import { parseYaml } from '../suite/load.ts'
-import { problemsOf, problemText, SuiteError, type SuiteProblem } from '../suite/problems.ts'
+import { findProblems, problemText, SuiteError, type SuiteProblem } from '../suite/problems.ts'
 import { durationMs } from '../suite/variables.ts'
 import { ConsentToolStep, changeConsentTool, installConsentTool } from './consent-tool.ts'
 import { Action } from './schema.ts'
@@ -27,8 +27,8 @@ const PageStep = Action.pick({ wait_for: true, wait: true, run: true }).extend({
 type PageStep = z.infer<typeof PageStep>
 
 /** The longest that a step waits for the page. */
-const patience_ms = 10_000
-const interval_ms = 100
+const patienceMs = 10_000
+const intervalMs = 100
 
 /** The steps of a file, which the call does. */
 export interface PageSteps {
@@ -44,12 +44,12 @@ export interface PageSteps {
 export function loadPageSteps(
   text: string,
   file: string,
-  timeout = patience_ms,
+  timeout = patienceMs,
   now: () => number = Date.now,
 ): PageSteps {
   const { value, places } = parseYaml(text, file)
   const problems: SuiteProblem[] = Array.isArray(value)
-    ? value.flatMap((step, index) => problemsOf(PageStep, step, [index], places))
+    ? value.flatMap((step, index) => findProblems(PageStep, step, [index], places))
     : [
         {
           place: places.of([]),
@@ -149,7 +149,7 @@ async function waitForEvent(
     // A page that navigates has no events for a moment.
     seen = await page.evaluate(eventsInPage).catch(() => [])
     if (seen.some((event) => isEvent(event, wanted))) return null
-    await pause(interval_ms, { signal })
+    await pause(intervalMs, { signal })
   }
   const what = typeof wanted === 'string' ? wanted : wanted.type
   const list = seen.map(eventText).join(', ') || 'none'

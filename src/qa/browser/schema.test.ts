@@ -29,11 +29,11 @@ const beyondSuites = ['engine_unsupported', 'origin_opaque', 'script_incomplete'
 test('the suites provoke every error and every block that docs/renderer.md lists', () => {
   const read = (file: string) => readFileSync(join(import.meta.dirname, '../../..', file), 'utf8')
   const docs = read('docs/renderer.md')
-  const codesOf = (from: string, to: string) =>
+  const listCodes = (from: string, to: string) =>
     [...docs.slice(docs.indexOf(from), docs.indexOf(to)).matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code]) => code!)
   const suites = ['renderer', 'renderer-turns'].map((name) => read(`src/qa/suites/${name}.yaml`)).join('')
-  const codes = codesOf('### error', '### beacon')
-  const reasons = codesOf('### blocked', '## Appearance')
+  const codes = listCodes('### error', '### beacon')
+  const reasons = listCodes('### blocked', '## Appearance')
   expect([codes.length, reasons.length]).toEqual([24, 6])
   expect(codes.filter((code) => !suites.includes(`code: ${code}`))).toEqual(beyondSuites)
   expect(reasons.filter((reason) => !suites.includes(`reason: ${reason}`))).toEqual([])

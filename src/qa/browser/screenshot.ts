@@ -16,14 +16,14 @@ const areas = { slot: '#slot', ad: '#slot iframe', label: '#slot [data-sp-label]
 export async function takeScreenshot(wanted: Screenshot, { page }: HostPage, context: StepContext): Promise<void> {
   const options: Exclude<Screenshot, string> = typeof wanted === 'string' ? { name: wanted } : wanted
   const { name, of = 'slot', matches, tolerance = 0.01, ...figures } = options
-  const png = await pngOf(page, of)
+  const png = await takePng(page, of)
   if (png === null) {
     const subject = `pixels ${name}`
     const hint = `The page shows no ${of}, or it has no size.`
     context.check({ subject, passed: false, expected: `a screenshot of the ${of}`, actual: 'nothing', hint })
     return
   }
-  const seen = pixelsOf(png)
+  const seen = measurePixels(png)
   context.screenshot({ name, png, width: seen.width, height: seen.height })
   for (const [figure, expected] of Object.entries(figures)) {
     if (expected === undefined) continue
@@ -37,11 +37,11 @@ export async function screenshotOfFailure({ page }: HostPage, context: StepConte
   // A page that hangs or has crashed has no screenshot; its failure is reported already.
   const png = await page.screenshot({ timeout: 1_000 }).catch(() => null)
   if (png === null) return
-  const { width, height } = pixelsOf(png)
+  const { width, height } = measurePixels(png)
   context.screenshot({ name: 'the page when it failed', png, width, height })
 }
 
-async function pngOf(page: Page, of: keyof typeof areas | 'page'): Promise<Uint8Array | null> {
+async function takePng(page: Page, of: keyof typeof areas | 'page'): Promise<Uint8Array | null> {
   if (of === 'page') return page.screenshot({ animations: 'disabled' })
   const area: Locator = page.locator(areas[of]).first()
   const box = (await area.count()) === 0 ? null : await area.boundingBox()
@@ -92,7 +92,7 @@ interface Pixels extends Size {
   brightness: number
 }
 
-export function pixelsOf(png: Uint8Array): Pixels {
+export function measurePixels(png: Uint8Array): Pixels {
   const { width, height, data } = PNG.sync.read(Buffer.from(png))
   const counts = new Map<number, number>()
   let luma = 0

@@ -29,10 +29,10 @@ export const browser = stepKind({
   needs: ({ browser }) => [
     'browser',
     ...(usesPublishableKey(browser) ? (['publishable_key'] as const) : []),
-    ...preferencesOf(browser),
+    ...neededPreferences(browser),
   ],
   title: ({ browser, do: list }) =>
-    `browser ${isObject(browser) && 'turn' in browser ? 'turn' : 'page'}${list === undefined ? '' : `: ${titleOf(list)}`}`,
+    `browser ${isObject(browser) && 'turn' in browser ? 'turn' : 'page'}${list === undefined ? '' : `: ${describeActions(list)}`}`,
   run: ({ browser: options, do: list }, context) =>
     withPlainErrors(async () => {
       const { target, state } = context
@@ -64,7 +64,7 @@ export const page = stepKind({
   shape: { page: Actions.describe('Actions on the page, in order.') },
   isRequest: false,
   needs: () => ['browser'],
-  title: ({ page }) => `page: ${titleOf(page)}`,
+  title: ({ page }) => `page: ${describeActions(page)}`,
   run: ({ page: list }, context) =>
     withPlainErrors(async () => {
       const host = pages.get(context.state)
@@ -105,7 +105,7 @@ async function act(
 
 /** Resolves shortly before the time of a step is up. */
 function untilSpare(context: Pick<StepContext, 'ends_at_ms' | 'signal'>): Promise<void> {
-  return pause(Math.max(0, context.ends_at_ms - performance.now() - spare_ms), context)
+  return pause(Math.max(0, context.ends_at_ms - performance.now() - spareMs), context)
 }
 
 /** Turns errors of the driver, which describe its own calls, into what happened to the page. */
@@ -124,7 +124,7 @@ async function withPlainErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function preferencesOf(browser: Json | undefined): Preference[] {
+function neededPreferences(browser: Json | undefined): Preference[] {
   if (!isObject(browser)) return []
   return [
     ...(browser.color_scheme === 'dark' ? (['dark'] as const) : []),
@@ -138,7 +138,7 @@ function usesPublishableKey(browser: Json | undefined): boolean {
 }
 
 /** Returns the names of actions for a title: `wait_for visible, click ad`. */
-function titleOf(list: Json | undefined): string {
+function describeActions(list: Json | undefined): string {
   const actions = (Array.isArray(list) ? list : [list]).flatMap((each) => (isObject(each) ? Object.entries(each) : []))
   return actions
     .map(([name, value]) => {
@@ -160,7 +160,7 @@ type Run<Value> = (value: Value, host: HostPage, context: StepContext) => Promis
 const actions: { [Name in keyof Action]-?: Run<NonNullable<Action[Name]>> } = {
   mount: (what, host, context) => mount(host, context, typeof what === 'string' ? { of: what } : what),
   wait_for: waitForEvent,
-  none_of: noneOf,
+  none_of: checkNoEvents,
   wait: (duration, _host, context) => pause(durationMs(duration), context),
   scroll: (to, { page }) => scroll(page, to),
   hidden: (isHidden, { page }) => setHidden(page, isHidden),
@@ -174,9 +174,9 @@ const actions: { [Name in keyof Action]-?: Run<NonNullable<Action[Name]>> } = {
 }
 
 /** Milliseconds before the time of a step is up: enough for a message that names what hung. */
-const spare_ms = 300
+const spareMs = 300
 /** The same for a missing event, which also reads what the page has seen. */
-const eventSpare_ms = 1_500
+const eventSpareMs = 1_500
 
 /** Runs actions in order, up to the first with a failed check. Resolves with whether all passed. The checks are in the context. */
 async function perform(
@@ -190,7 +190,7 @@ async function perform(
     for (const [name, value] of Object.entries(action)) {
       if (value === undefined) continue
       context.signal.throwIfAborted()
-      const place = context.placeOf(isList ? [field, index, name] : [field, name])
+      const place = context.locate(isList ? [field, index, name] : [field, name])
       if (await runAction(name as keyof Action, value, host, context, place)) continue
       await screenshotOfFailure(host, context)
       return false
@@ -229,7 +229,7 @@ async function runAction(
 
 /** Mounts the response of an earlier step, as a page does that got it from its backend. */
 async function mount({ page }: HostPage, { state }: StepContext, { of, ...changes }: Mounting): Promise<void> {
-  const body = of === undefined ? state.lastFill().body : state.responseOf(of)?.body
+  const body = of === undefined ? state.lastFill().body : state.findResponse(of)?.body
   if (body === undefined) {
     throw new Error(`There is no response named ${of} to mount: an earlier step must have as: ${of}.`)
   }
@@ -285,7 +285,7 @@ async function click(what: keyof typeof areas, { page }: HostPage, context: Step
   // The landing page of an earlier click is in front of it, and Firefox gives no clicks to what is behind.
   await page.bringToFront()
   // Playwright waits for the area itself, but reports a missing one in twenty lines.
-  const reason = await area.click({ timeout: leftOf(context) }).then(
+  const reason = await area.click({ timeout: remainingMs(context) }).then(
     () => null,
     (error: unknown) => String((error as Error).message),
   )
@@ -333,15 +333,15 @@ function setHidden(page: Page, isHidden: boolean): Promise<void> {
 }
 
 /** Returns how long an action may wait for the page and still report what it waited for, at least 1 ms. */
-function leftOf({ ends_at_ms }: StepContext): number {
-  return Math.max(1, ends_at_ms - performance.now() - eventSpare_ms)
+function remainingMs({ ends_at_ms }: StepContext): number {
+  return Math.max(1, ends_at_ms - performance.now() - eventSpareMs)
 }
 
 async function waitForEvent(wanted: WantedPageEvent, { page }: HostPage, context: StepContext): Promise<void> {
-  const { type, ...fields } = eventOf(wanted)
+  const { type, ...fields } = toPageEvent(wanted)
   const subject = `event ${type}`
   const expected = wanted as Json
-  const left_ms = leftOf(context)
+  const left_ms = remainingMs(context)
   const instead = await page.evaluate(waitInPage, { type, fields: fields as object, left_ms })
   if (instead === null) return context.check({ subject, passed: true, expected, actual: expected })
   const actual = instead.map(eventText)
@@ -349,23 +349,27 @@ async function waitForEvent(wanted: WantedPageEvent, { page }: HostPage, context
   context.check({ subject, passed: false, expected, actual, hint })
 }
 
-async function noneOf(list: readonly WantedPageEvent[], { page }: HostPage, context: StepContext): Promise<void> {
+async function checkNoEvents(
+  list: readonly WantedPageEvent[],
+  { page }: HostPage,
+  context: StepContext,
+): Promise<void> {
   const events = await page.evaluate(eventsInPage)
   const actual = events.map(eventText)
   for (const wanted of list) {
     const isFound = events.some((event) => isEvent(event, wanted))
-    const text = eventText(eventOf(wanted))
+    const text = eventText(toPageEvent(wanted))
     context.check({ subject: `no event ${text}`, passed: !isFound, expected: `no ${text}`, actual })
   }
 }
 
-function eventOf(wanted: WantedPageEvent): PageEvent {
+function toPageEvent(wanted: WantedPageEvent): PageEvent {
   return (typeof wanted === 'string' ? { type: wanted } : wanted) as PageEvent
 }
 
 /** Whether an event has the type and the fields that are wanted. */
 export function isEvent(event: PageEvent, wanted: WantedPageEvent): boolean {
-  return Object.entries(eventOf(wanted)).every(([name, value]) => event[name] === value)
+  return Object.entries(toPageEvent(wanted)).every(([name, value]) => event[name] === value)
 }
 
 /** Returns an event in words: `error render_timeout`, `beacon visible rejected: beacon_stale`. */

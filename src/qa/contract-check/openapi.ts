@@ -118,15 +118,18 @@ const deepest = 12
 /** Returns the operation of a method and path, or null when the document has none. */
 function readOperation(document: Document, method: string, path: string): Operation | null {
   // Parameters may have other names.
-  const shapeOf = (template: string) => template.replaceAll(/\{\w+\}/g, '{}')
+  const withoutNames = (template: string) => template.replaceAll(/\{\w+\}/g, '{}')
   const paths = objectAt(document, 'paths')
-  const item = objectAt(paths, Object.keys(paths).find((template) => shapeOf(template) === shapeOf(path)) ?? '')
+  const item = objectAt(
+    paths,
+    Object.keys(paths).find((template) => withoutNames(template) === withoutNames(path)) ?? '',
+  )
   const operation = item[method.toLowerCase()]
   if (!isObject(operation)) return null
   const fields = new Map<string, Field>()
-  for (const parameter of [item.parameters, operation.parameters].flatMap(listOf)) {
+  for (const parameter of [item.parameters, operation.parameters].flatMap(toList)) {
     const { name, in: where, required, schema } = resolve(document, parameter)
-    if (where === 'query') fields.set(`query ${String(name)}`, fieldOf(document, schema, required === true))
+    if (where === 'query') fields.set(`query ${String(name)}`, readField(document, schema, required === true))
   }
   const schemaIn = (holder: unknown) =>
     objectAt(objectAt(resolve(document, holder), 'content'), 'application/json').schema
@@ -145,11 +148,11 @@ function collectFields(
   depth = 0,
 ): void {
   if (depth > deepest) return
-  for (const shape of shapesOf(document, schema)) {
-    const required = listOf(shape.required)
+  for (const shape of listShapes(document, schema)) {
+    const required = toList(shape.required)
     for (const [name, property] of Object.entries(objectAt(shape, 'properties'))) {
       const path = `${place}${/^(body|response)$/.test(place) ? ' ' : '.'}${name}`
-      const field = fieldOf(document, property, required.includes(name))
+      const field = readField(document, property, required.includes(name))
       fields.set(path, merge(fields.get(path), field))
       collectFields(document, property, path, fields, depth + 1)
     }
@@ -157,11 +160,11 @@ function collectFields(
   }
 }
 
-function fieldOf(document: Document, schema: unknown, required: boolean): Field {
-  const shapes = shapesOf(document, schema)
-  const valuesOf = (shape: Document) => ('const' in shape ? [shape.const] : listOf(shape.enum))
-  const types = shapes.flatMap((shape) => (shape.type === undefined ? valuesOf(shape).map(typeName) : shape.type))
-  const values = shapes.flatMap(valuesOf)
+function readField(document: Document, schema: unknown, required: boolean): Field {
+  const shapes = listShapes(document, schema)
+  const listValues = (shape: Document) => ('const' in shape ? [shape.const] : toList(shape.enum))
+  const types = shapes.flatMap((shape) => (shape.type === undefined ? listValues(shape).map(typeName) : shape.type))
+  const values = shapes.flatMap(listValues)
   return {
     types: new Set(types.map(String)),
     values: values.length === 0 ? null : new Set(values.map(String)),
@@ -180,12 +183,12 @@ function merge(before: Field | undefined, field: Field): Field {
 }
 
 /** Returns the alternatives of a schema, each without references, and the keywords beside them. */
-function shapesOf(document: Document, schema: unknown, depth = 0): Document[] {
+function listShapes(document: Document, schema: unknown, depth = 0): Document[] {
   if (depth > deepest) return []
   const { anyOf, oneOf, allOf, ...own } = resolve(document, schema)
-  const inner = [anyOf, oneOf, allOf].flatMap(listOf)
+  const inner = [anyOf, oneOf, allOf].flatMap(toList)
   const hasOwn = inner.length === 0 || own.properties !== undefined
-  return [...(hasOwn ? [own] : []), ...inner.flatMap((each) => shapesOf(document, each, depth + 1))]
+  return [...(hasOwn ? [own] : []), ...inner.flatMap((each) => listShapes(document, each, depth + 1))]
 }
 
 function resolve(document: Document, value: unknown): Document {
@@ -209,6 +212,6 @@ function objectAt(value: Document, name: string): Document {
   return isObject(inner) ? inner : {}
 }
 
-function listOf(value: unknown): unknown[] {
+function toList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }

@@ -59,10 +59,10 @@ export function serviceReport(
   leftOut: readonly { name: string; why: string }[],
   others: readonly ServiceDifference[],
 ): ServiceReport {
-  const findings = cases.map(findingOf)
+  const findings = cases.map(judgeCase)
   const differences = [...findings.flatMap((finding) => finding.differences), ...others]
   const skipped = [
-    ...leftOut.map(({ name, why }) => ({ ...subjectOf(name), why })),
+    ...leftOut.map(({ name, why }) => ({ ...splitName(name), why })),
     ...findings.flatMap(({ endpoint, check, why_not }) => (why_not === null ? [] : { endpoint, check, why: why_not })),
     { endpoint: 'placements.create' as const, ...rateLimit },
   ]
@@ -93,15 +93,18 @@ export function serviceReport(
   return { endpoints, differences }
 }
 
-function findingOf({ name, tags, outcome, reason, steps }: CaseResult): Finding {
-  const subject = subjectOf(name)
+function judgeCase({ name, tags, outcome, reason, steps }: CaseResult): Finding {
+  const subject = splitName(name)
   const none = { ...subject, request_id: null, differences: [], body: undefined }
   const step = steps.at(-1)
   // `Line 60 (activate) needs a publishable key: ...`
   if (outcome === 'not_applicable') return { ...none, why_not: reason?.replace(/^Line .*?(?=needs )/, '') ?? '' }
   if (step === undefined || step.outcome === 'not_run') {
     const failed = steps.find((each) => each.outcome === 'failed')
-    return { ...none, why_not: reason ?? `the request before it failed: ${failed === undefined ? '' : whyOf(failed)}` }
+    return {
+      ...none,
+      why_not: reason ?? `the request before it failed: ${failed === undefined ? '' : explainStep(failed)}`,
+    }
   }
   const exchange = step.exchanges.at(-1)
   if (exchange === undefined || exchange.status === 0) return { ...none, why_not: step.reason ?? 'no response came' }
@@ -113,7 +116,7 @@ function findingOf({ name, tags, outcome, reason, steps }: CaseResult): Finding 
     ...subject,
     check: 'over the rate limit',
   }))
-  const own = differencesOf(step, weight, isNoFill).map((difference) => ({ ...difference, ...subject }))
+  const own = listDifferences(step, weight, isNoFill).map((difference) => ({ ...difference, ...subject }))
   return {
     ...subject,
     why_not: isNoFill ? 'no fill came in test mode' : null,
@@ -124,13 +127,13 @@ function findingOf({ name, tags, outcome, reason, steps }: CaseResult): Finding 
 }
 
 /** `jobs.create: no credential` */
-function subjectOf(name: string): { endpoint: V1Id; check: string } {
+function splitName(name: string): { endpoint: V1Id; check: string } {
   const [endpoint = '', ...check] = name.split(': ')
   return { endpoint: endpoint as V1Id, check: check.join(': ') }
 }
 
 /** A response of another status is another response: nothing else about it is compared. */
-function differencesOf(step: StepResult, weight: Provenance, isNoFill: boolean): Difference[] {
+function listDifferences(step: StepResult, weight: Provenance, isNoFill: boolean): Difference[] {
   const failed = step.checks.filter(({ passed, subject }) => !passed && !subject.startsWith('contract'))
   const status = failed.find(({ subject }) => subject === 'status')
   if (status !== undefined) return [statusDifference(status, step, weight)]
@@ -158,7 +161,7 @@ function expectedDifference({ subject, expected, actual, hint }: Check, weight: 
   return { weight, what: subject.replace(/^body\./, 'response '), ...values }
 }
 
-function whyOf({ reason, checks }: StepResult): string {
+function explainStep({ reason, checks }: StepResult): string {
   const check = checks.find(({ passed }) => !passed)
   return reason ?? (check === undefined ? '' : `${check.subject} ${briefValue(check.actual)}`)
 }
@@ -183,7 +186,7 @@ const headings: Readonly<Record<Difference['weight'], string>> = {
 }
 
 /** Returns how many endpoints got which verdict. */
-export function summaryOf(endpoints: readonly EndpointReport[]): Record<EndpointReport['verdict'], number> {
+export function summarizeEndpoints(endpoints: readonly EndpointReport[]): Record<EndpointReport['verdict'], number> {
   const count = (verdict: EndpointReport['verdict']) => endpoints.filter((row) => row.verdict === verdict).length
   return { ok: count('ok'), differs: count('differs'), 'not checked': count('not checked') }
 }

@@ -303,7 +303,7 @@ function difference(weight: Difference['weight'], what: string, expected: unknow
   return { weight, what, expected: String(expected), observed: briefValue(observed) }
 }
 
-const longest_value = 60
+const maxValueLength = 60
 
 /**
  * Returns a value on one line, cut, and `missing` for undefined. Anything that begins like a key or a token is masked: a
@@ -317,5 +317,5 @@ export function briefValue(value: unknown): string {
   const line = text
     .replace(/\b((?:sk|pk)_(?:test|live)|ast|at|bt)_[\w-]+/g, '$1_...')
     .replace(/[\u0000-\u001f\u007f-\u009f\s]+/g, ' ')
-  return line.length > longest_value ? `${line.slice(0, longest_value)}…` : line
+  return line.length > maxValueLength ? `${line.slice(0, maxValueLength)}…` : line
 }

@@ -49,7 +49,7 @@ export const operators: Readonly<Record<string, Operator>> = {
   },
   $one_of: {
     holds: (operand, actual) => asList(operand).some((each) => matches(each, actual)),
-    words: (operand) => `one of ${asList(operand).map(wordsOf).join(', ')}`,
+    words: (operand) => `one of ${asList(operand).map(expectedWords).join(', ')}`,
     problem: listProblem,
   },
   $type: {
@@ -62,18 +62,18 @@ export const operators: Readonly<Record<string, Operator>> = {
   },
   $length: {
     holds: (operand, actual) => {
-      const length = lengthOf(actual)
+      const length = measureLength(actual)
       return length !== undefined && matches(operand, length)
     },
-    words: (operand) => `of length ${wordsOf(operand)}`,
+    words: (operand) => `of length ${expectedWords(operand)}`,
   },
   $contains: {
     holds: (operand, actual) => contains(operand, actual),
-    words: (operand) => `containing ${wordsOf(operand)}`,
+    words: (operand) => `containing ${expectedWords(operand)}`,
   },
   $not: {
     holds: (operand, actual) => !matches(operand, actual),
-    words: (operand) => `not ${wordsOf(operand)}`,
+    words: (operand) => `not ${expectedWords(operand)}`,
   },
   $exists: {
     holds: (operand, actual) => (actual !== undefined) === operand,
@@ -83,11 +83,11 @@ export const operators: Readonly<Record<string, Operator>> = {
   $text: {
     holds: (operand, actual) =>
       actual !== undefined && matches(operand, typeof actual === 'string' ? actual : JSON.stringify(actual)),
-    words: (operand) => `as JSON text ${wordsOf(operand)}`,
+    words: (operand) => `as JSON text ${expectedWords(operand)}`,
   },
   $each: {
     holds: (operand, actual) => Array.isArray(actual) && actual.every((item) => matches(operand, item)),
-    words: (operand) => `a list in which each is ${wordsOf(operand)}`,
+    words: (operand) => `a list in which each is ${expectedWords(operand)}`,
   },
 }
 
@@ -118,7 +118,7 @@ export function matches(expected: Json, actual: Actual): boolean {
 
 /** Returns what is expected for reports: a literal unchanged, operators in words. */
 export function describeExpected(expected: Json): Json {
-  return isOperators(expected) ? wordsOf(expected) : expected
+  return isOperators(expected) ? expectedWords(expected) : expected
 }
 
 /** Whether a value consists of operators. */
@@ -128,7 +128,7 @@ function isOperators(value: Json): value is { [name: string]: Json } {
   return names.length > 0 && names.every((name) => name.startsWith('$'))
 }
 
-function wordsOf(expected: Json): string {
+function expectedWords(expected: Json): string {
   if (!isOperators(expected)) return typeof expected === 'string' ? expected : JSON.stringify(expected)
   return Object.entries(expected)
     .map(([name, operand]) => entryOf(operators, name)?.words(operand) ?? name)
@@ -158,7 +158,7 @@ function isOfType(type: string, actual: Actual): boolean {
   return typeof actual === type
 }
 
-function lengthOf(actual: Actual): number | undefined {
+function measureLength(actual: Actual): number | undefined {
   if (typeof actual === 'string' || Array.isArray(actual)) return actual.length
   return isObject(actual) ? Object.keys(actual).length : undefined
 }
@@ -313,7 +313,7 @@ function statusChecks(
 }
 
 /** Returns the invalid fields and the hint of an error body, as far as it has them. */
-export function causesOf(body: unknown): string[] {
+export function explainBody(body: unknown): string[] {
   const { data } = Causes.safeParse(body)
   return data === undefined ? [] : describeCauses(data)
 }
@@ -336,7 +336,7 @@ function statusCheck(
     actual: status,
     ...(passed || typeof reason !== 'string' || typeof message !== 'string'
       ? {}
-      : { hint: [`reason_code ${reason}: ${message}`, ...causesOf(body)].join('\n') }),
+      : { hint: [`reason_code ${reason}: ${message}`, ...explainBody(body)].join('\n') }),
     ...place,
   }
 }

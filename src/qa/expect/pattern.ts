@@ -6,7 +6,7 @@ import { createContext, Script } from 'node:vm'
 import { QaError } from '../result.ts'
 
 /** What all texts of one call may take together. Matching a megabyte takes a few milliseconds. */
-const max_match_ms = 500
+const maxMatchMs = 500
 
 interface Search {
   source: string
@@ -26,7 +26,7 @@ export function matchPattern(source: string, texts: readonly string[], flags = '
     const longest = Math.max(...texts.map(({ length }) => length))
     throw new QaError(
       'pattern_slow',
-      `The regular expression /${source}/ took longer than ${max_match_ms} ms on a text of ${longest} characters.`,
+      `The regular expression /${source}/ took longer than ${maxMatchMs} ms on a text of ${longest} characters.`,
       'Write it without a repetition inside another: (a+)+ is a+.',
     )
   }
@@ -42,7 +42,7 @@ function createSearch(): (given: Search) => boolean[] {
   return (given) => {
     context.given = given
     try {
-      return script.runInContext(context, { timeout: max_match_ms }) as boolean[]
+      return script.runInContext(context, { timeout: maxMatchMs }) as boolean[]
     } finally {
       context.given = null
     }

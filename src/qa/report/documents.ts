@@ -4,35 +4,35 @@ import { stringify } from 'yaml'
 import { printable } from '#cli/output/terminal.ts'
 import { escapeHtml } from '#foundation/html.ts'
 import {
+  type CaseExchange,
   type CaseResult,
-  type Exchange,
-  type Place,
+  countTotals,
   type Reporter,
   type RunResult,
-  totalsOf,
+  type SourceLocation,
   valueWords,
 } from '../result.ts'
 import { exchangeLine, failureLines } from './failure.ts'
 import {
   bySuite,
+  caseTitle,
   type Destination,
-  durationOf,
+  findReason,
   outcomeWords,
   placeText,
   plain,
-  reasonOf,
   scalarText,
-  titleOf,
+  sumDurations,
 } from './text.ts'
 
 /** Writes indented JSON to files and terminals, one line to a pipe. Fields are always in the same order. */
 export function createJsonReporter({ write, stream }: Destination): Reporter {
   const indent = stream === null || stream.is_terminal ? 2 : undefined
-  return { end: (result) => write(`${JSON.stringify(jsonOf(result), null, indent)}\n`) }
+  return { end: (result) => write(`${JSON.stringify(toJsonReport(result), null, indent)}\n`) }
 }
 
 /** Returns a run as plain JSON: screenshots as base64 of their PNG, and the totals beside the cases. */
-function jsonOf(result: RunResult) {
+function toJsonReport(result: RunResult) {
   return {
     ...pick(result, 'svc_version'),
     target: {
@@ -40,20 +40,20 @@ function jsonOf(result: RunResult) {
       ...(result.target.browser !== undefined && { browser: result.target.browser }),
     },
     ...pick(result, 'started_at_ms', 'duration_ms', 'interrupted'),
-    totals: totalsOf(result.cases),
+    totals: countTotals(result.cases),
     cases: result.cases.map((item) => ({
       ...pick(item, 'id', 'suite', 'name'),
-      place: placeOf(item.place),
+      place: toJsonPlace(item.place),
       ...pick(item, 'tags', 'matrix', 'attempt', 'outcome', 'reason', 'started_at_ms', 'duration_ms'),
       steps: item.steps.map((step) => ({
         ...pick(step, 'title'),
-        place: placeOf(step.place),
+        place: toJsonPlace(step.place),
         ...pick(step, 'outcome', 'reason', 'duration_ms'),
         checks: step.checks.map((check) => ({
           ...pick(check, 'subject', 'passed', 'expected', 'actual', 'hint'),
-          place: check.place === undefined ? null : placeOf(check.place),
+          place: check.place === undefined ? null : toJsonPlace(check.place),
         })),
-        exchanges: step.exchanges.map(exchangeOf),
+        exchanges: step.exchanges.map(toJsonExchange),
         screenshots: step.screenshots.map((shot) => ({
           ...pick(shot, 'name', 'width', 'height'),
           png_base64: Buffer.from(shot.png).toString('base64'),
@@ -63,7 +63,7 @@ function jsonOf(result: RunResult) {
   }
 }
 
-function exchangeOf(exchange: Exchange) {
+function toJsonExchange(exchange: CaseExchange) {
   const sorted = (headers: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(headers).toSorted(([a], [b]) => (a < b ? -1 : 1)))
   return {
@@ -75,7 +75,7 @@ function exchangeOf(exchange: Exchange) {
   }
 }
 
-function placeOf(place: Place) {
+function toJsonPlace(place: SourceLocation) {
   return pick(place, 'file', 'line', 'column')
 }
 
@@ -86,19 +86,24 @@ function pick<T extends object>(value: T, ...names: (keyof T & string)[]) {
 
 /** One testsuite for each suite, times in seconds, at most one failure a case. */
 export function createJunitReporter({ write }: Destination): Reporter {
-  return { end: (result) => write(junitOf(result)) }
+  return { end: (result) => write(renderJunit(result)) }
 }
 
-function junitOf(result: RunResult): string {
-  const { cases, failed, not_applicable, not_run } = totalsOf(result.cases)
+function renderJunit(result: RunResult): string {
+  const { cases, failed, not_applicable, not_run } = countTotals(result.cases)
   const counts = { tests: cases, failures: failed, errors: 0, skipped: not_applicable + not_run }
-  const suites = [...bySuite(result.cases)].map(([name, cases], id) => suiteOf(name, id, cases, result))
+  const suites = [...bySuite(result.cases)].map(([name, cases], id) => renderSuite(name, id, cases, result))
   const root = element('testsuites', { name: 'svc qa', ...counts, time: seconds(result.duration_ms) }, suites)
   return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`
 }
 
-function suiteOf(name: string, id: number, cases: readonly CaseResult[], { target, svc_version }: RunResult): string {
-  const totals = totalsOf(cases)
+function renderSuite(
+  name: string,
+  id: number,
+  cases: readonly CaseResult[],
+  { target, svc_version }: RunResult,
+): string {
+  const totals = countTotals(cases)
   const { base_url, kind, version, key_mode, browser } = target
   const properties = Object.entries({
     base_url,
@@ -120,37 +125,37 @@ function suiteOf(name: string, id: number, cases: readonly CaseResult[], { targe
       failures: totals.failed,
       errors: 0,
       skipped: totals.not_applicable + totals.not_run,
-      time: seconds(durationOf(cases)),
+      time: seconds(sumDurations(cases)),
     },
     [
       element('properties', {}, [
         property('svc.version', svc_version),
         ...properties.map(([name, value]) => property(`target.${name}`, value)),
       ]),
-      ...cases.map(testcaseOf),
+      ...cases.map(renderTestcase),
       element('system-out'),
       element('system-err'),
     ],
   )
 }
 
-function testcaseOf(item: CaseResult): string {
+function renderTestcase(item: CaseResult): string {
   const { suite, outcome, duration_ms } = item
-  return element('testcase', { name: titleOf(item), classname: suite, time: seconds(duration_ms) }, [
-    ...(outcome === 'failed' ? [failureOf(item)] : []),
+  return element('testcase', { name: caseTitle(item), classname: suite, time: seconds(duration_ms) }, [
+    ...(outcome === 'failed' ? [renderFailure(item)] : []),
     ...(outcome === 'not_applicable' || outcome === 'not_run'
-      ? [element('skipped', { message: `${outcomeWords[outcome]}: ${reasonOf(item) ?? 'no reason was given'}` })]
+      ? [element('skipped', { message: `${outcomeWords[outcome]}: ${findReason(item) ?? 'no reason was given'}` })]
       : []),
-    element('system-out', {}, [text(logOf(item).join('\n'))]),
+    element('system-out', {}, [text(logLines(item).join('\n'))]),
   ])
 }
 
-function failureOf(item: CaseResult): string {
+function renderFailure(item: CaseResult): string {
   const step = item.steps.find(({ outcome }) => outcome === 'failed')
   const check = step?.checks.find(({ passed }) => !passed)
   const what =
     check === undefined
-      ? (reasonOf(item) ?? 'failed')
+      ? (findReason(item) ?? 'failed')
       : `${check.subject}: expected ${scalarText(check.expected)}, actual ${scalarText(check.actual)}`
   const message = `${step === undefined ? '' : `${step.title}: `}${what}`
   const type = check === undefined ? 'step' : 'check'
@@ -158,7 +163,7 @@ function failureOf(item: CaseResult): string {
 }
 
 /** Returns what happened, briefly: the place of the case, its tags and values, and every exchange. */
-function logOf({ place, tags, matrix, steps }: CaseResult): string[] {
+function logLines({ place, tags, matrix, steps }: CaseResult): string[] {
   const values = Object.entries(matrix).map(([name, value]) => `${name}=${valueWords(value)}`)
   return [
     placeText(place),
@@ -211,7 +216,7 @@ export function createTapReporter({ write }: Destination): Reporter {
     const key = `${item.id}\n${item.attempt}`
     if (reported.has(key)) return
     reported.add(key)
-    write(pointOf(item, reported.size))
+    write(renderPoint(item, reported.size))
   }
   return {
     start: () => write('TAP version 14\n'),
@@ -224,12 +229,12 @@ export function createTapReporter({ write }: Destination): Reporter {
   }
 }
 
-function pointOf(item: CaseResult, number: number): string {
+function renderPoint(item: CaseResult, number: number): string {
   const isFailed = item.outcome === 'failed'
   const isSkipped = item.outcome === 'not_applicable' || item.outcome === 'not_run'
   const left = item.outcome === 'not_run' ? 'not run: ' : ''
-  const skip = isSkipped ? ` # SKIP ${left}${line(reasonOf(item) ?? 'no reason was given')}` : ''
-  const head = `${isFailed ? 'not ok' : 'ok'} ${number} - ${line(item.suite)}: ${line(titleOf(item))}${skip}\n`
+  const skip = isSkipped ? ` # SKIP ${left}${line(findReason(item) ?? 'no reason was given')}` : ''
+  const head = `${isFailed ? 'not ok' : 'ok'} ${number} - ${line(item.suite)}: ${line(caseTitle(item))}${skip}\n`
   return isFailed ? `${head}${diagnostics(item)}` : head
 }
 
@@ -251,7 +256,7 @@ function diagnostics(item: CaseResult): string {
       ...(exchanges.length === 0 ? {} : { exchange: exchangeLine(exchanges.at(-1)!), curl: exchanges.at(-1)!.curl }),
     }))
   const data = {
-    message: reasonOf(item) ?? 'A check failed',
+    message: findReason(item) ?? 'A check failed',
     severity: 'fail',
     at: placeText(item.place),
     duration_ms: item.duration_ms,

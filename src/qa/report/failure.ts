@@ -3,11 +3,11 @@
 import { diffArrays } from 'diff'
 import { oneLine, printable } from '#cli/output/terminal.ts'
 import { isObject, type Json } from '#foundation/json.ts'
-import type { CaseResult, Check, Exchange, StepResult } from '../result.ts'
-import { type Paint, placeText, titleOf } from './text.ts'
+import type { CaseExchange, CaseResult, Check, StepResult } from '../result.ts'
+import { caseTitle, type Paint, placeText } from './text.ts'
 
 /** Lines of one value; the reports in files have all of it. */
-const most_lines = 40
+const maxLines = 40
 /** Characters of one line of a value. */
 const widest = 500
 
@@ -15,7 +15,7 @@ export function failureLines(item: CaseResult, paint: Paint): string[] {
   const failed = item.steps.filter(({ outcome }) => outcome === 'failed')
   const isOwnReason = item.reason !== null && !failed.some(({ reason }) => reason === item.reason)
   return [
-    `${paint.red('✗')} ${paint.bold(`${oneLine(item.suite)} › ${titleOf(item)}`)}`,
+    `${paint.red('✗')} ${paint.bold(`${oneLine(item.suite)} › ${caseTitle(item)}`)}`,
     paint.dim(`  ${placeText(item.place)}`),
     ...(isOwnReason ? indent(2, textLines(item.reason ?? '')) : []),
     ...failed.flatMap((step) => ['', ...indent(2, stepLines(step, paint)), ...commandLines(step, paint)]),
@@ -41,7 +41,7 @@ function commandLines({ exchanges }: StepResult, paint: Paint): string[] {
 }
 
 /** Returns an exchange on one line: `POST /v1/placements → 400 in 3 ms`, `... → no response in 3 ms: ECONNRESET`. */
-export function exchangeLine({ method, url, status, duration_ms, error }: Exchange): string {
+export function exchangeLine({ method, url, status, duration_ms, error }: CaseExchange): string {
   const why = status > 0 || error === null ? '' : `: ${error.replace(/^no response came: /, '')}`
   const path = URL.canParse(url) ? url.slice(new URL(url).origin.length) : url
   return `${method} ${path} → ${status || 'no response'} in ${Math.round(duration_ms)} ms${why}`
@@ -59,7 +59,7 @@ function checkLines(check: Check, step: StepResult, paint: Paint): string[] {
 }
 
 function valueLines(expected: Json, actual: Json, paint: Paint): string[] {
-  const diff = diffOf(expected, actual)
+  const diff = diffValues(expected, actual)
   if (diff === null) return [...named('expected', expected, paint.green), ...named('actual  ', actual, paint.red)]
   const lines = diff.map(({ kind, text }) => {
     if (kind === 'gap') return paint.dim(`  … ${text}`)
@@ -76,9 +76,9 @@ function named(name: string, value: Json, paint: (text: string) => string): stri
 }
 
 function cut(lines: string[]): string[] {
-  if (lines.length <= most_lines) return lines
-  const left = lines.length - most_lines
-  return [...lines.slice(0, most_lines), `… ${left} more lines: --reporter html=qa.html has them`]
+  if (lines.length <= maxLines) return lines
+  const left = lines.length - maxLines
+  return [...lines.slice(0, maxLines), `… ${left} more lines: --reporter html=qa.html has them`]
 }
 
 function shortened(line: string): string {
@@ -105,11 +105,11 @@ const context = 2
 /** Characters of JSON that stay on one line. */
 const shortest = 60
 /** Differing lines above which a difference is shown as one block, without searching for what is equal in it. */
-const most_edits = 800
+const maxEdits = 800
 
 /** Returns the difference of two objects, lists or texts of several lines; null for other values. */
-export function diffOf(expected: Json, actual: Json): DiffLine[] | null {
-  const sides = [linesOf(inOrderOf(expected, actual)), linesOf(actual)] as const
+export function diffValues(expected: Json, actual: Json): DiffLine[] | null {
+  const sides = [splitLines(sortLikeActual(expected, actual)), splitLines(actual)] as const
   if (sides[0] === null || sides[1] === null) return null
   return withGaps(paired(compare(sides[0], sides[1])))
 }
@@ -122,16 +122,16 @@ export function valueText(value: Json): string {
 }
 
 /** Returns the expected value with its fields in the order of the actual value: their order is no difference. */
-function inOrderOf(expected: Json, actual: Json | undefined): Json {
+function sortLikeActual(expected: Json, actual: Json | undefined): Json {
   if (Array.isArray(expected)) {
-    return Array.isArray(actual) ? expected.map((item, index) => inOrderOf(item, actual[index])) : expected
+    return Array.isArray(actual) ? expected.map((item, index) => sortLikeActual(item, actual[index])) : expected
   }
   if (!isObject(expected) || !isObject(actual)) return expected
   const names = [...Object.keys(actual).filter((name) => name in expected), ...Object.keys(expected)]
-  return Object.fromEntries([...new Set(names)].map((name) => [name, inOrderOf(expected[name]!, actual[name])]))
+  return Object.fromEntries([...new Set(names)].map((name) => [name, sortLikeActual(expected[name]!, actual[name])]))
 }
 
-function linesOf(value: Json): string[] | null {
+function splitLines(value: Json): string[] | null {
   if (typeof value === 'string') return value.includes('\n') ? value.split('\n') : null
   return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2).split('\n') : null
 }
@@ -150,7 +150,7 @@ function compare(expected: readonly string[], actual: readonly string[]): DiffLi
   while (end < most - start && isSame(expected.at(-1 - end)!, actual.at(-1 - end)!)) end++
   const before = expected.slice(start, expected.length - end)
   const after = actual.slice(start, actual.length - end)
-  const parts = diffArrays(before, after, { comparator: isSame, maxEditLength: most_edits }) ?? [
+  const parts = diffArrays(before, after, { comparator: isSame, maxEditLength: maxEdits }) ?? [
     { value: before, removed: true, added: false },
     { value: after, removed: false, added: true },
   ]
@@ -181,12 +181,12 @@ function paired(lines: readonly DiffLine[]): DiffLine[] {
 
 /** Both sides keep their order; a line of the actual side follows the expected lines up to its own field. */
 function pairedBlock(expected: readonly DiffLine[], actual: readonly DiffLine[]): DiffLine[] {
-  const places = new Map(expected.map(({ text }, index) => [fieldOf(text), index]))
+  const places = new Map(expected.map(({ text }, index) => [fieldName(text), index]))
   places.delete(null)
   const shown: DiffLine[] = []
   let next = 0
   for (const line of actual) {
-    const place = places.get(fieldOf(line.text))
+    const place = places.get(fieldName(line.text))
     if (place !== undefined && place >= next) {
       shown.push(...expected.slice(next, place + 1))
       next = place + 1
@@ -197,7 +197,7 @@ function pairedBlock(expected: readonly DiffLine[], actual: readonly DiffLine[])
 }
 
 /** Returns `  "width":` of a line of JSON, with its indent; null of other lines. */
-function fieldOf(text: string): string | null {
+function fieldName(text: string): string | null {
   return /^\s*"(?:[^"\\]|\\.)*":/.exec(text)?.[0] ?? null
 }
 

@@ -3,7 +3,7 @@ import { printable } from '#cli/output/terminal.ts'
 import { sizeText } from '#cli/output/text.ts'
 import { measuredTime } from '#foundation/duration.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { QaError, type Reporter, totalsOf } from '../result.ts'
+import { countTotals, QaError, type Reporter } from '../result.ts'
 import { createJsonReporter, createJunitReporter, createTapReporter } from './documents.ts'
 import { createHtmlReporter } from './html/page.ts'
 import { createDotReporter, createListReporter, createProgressLine, type ProgressLine } from './terminal.ts'
@@ -111,7 +111,7 @@ function toFile(
 function noteOfTotals(tools: ReportTools, progress: ProgressLine): Reporter {
   return {
     end({ cases, duration_ms }) {
-      note(tools, progress, `${countsText(totalsOf(cases))} in ${measuredTime(duration_ms)}`)
+      note(tools, progress, `${countsText(countTotals(cases))} in ${measuredTime(duration_ms)}`)
     },
   }
 }

@@ -3,19 +3,19 @@ import { eraseLine } from '#cli/output/output.ts'
 import { oneLine } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
 import { measuredTime } from '#foundation/duration.ts'
-import { type CaseResult, type Outcome, type Reporter, type RunResult, totalsOf } from '../result.ts'
+import { type CaseResult, countTotals, type Outcome, type Reporter, type RunResult } from '../result.ts'
 import { failureLines } from './failure.ts'
 import {
   bySuite,
+  caseTitle,
+  countReasons,
   countsText,
   type Destination,
-  durationOf,
   flakyCases,
   type Paint,
   type ReportTools,
-  reasonsOf,
+  sumDurations,
   targetText,
-  titleOf,
 } from './text.ts'
 
 /** Prints a line for each suite once its cases have ended; without `suites` in the start, at the end of the run. */
@@ -37,7 +37,7 @@ export function createListReporter({ write, paint }: Destination): Reporter {
   return {
     start({ target, cases, suites = [] }) {
       for (const { name, cases } of suites) expected.set(name, cases)
-      width = widthOf(expected.keys())
+      width = maxSuiteWidth(expected.keys())
       print([`${paint.bold('svc qa')}  ${plural(cases, 'case')}`, paint.dim(`against ${targetText(target)}`), ''])
     },
     case(result) {
@@ -49,7 +49,7 @@ export function createListReporter({ write, paint }: Destination): Reporter {
     },
     end(result) {
       const suites = bySuite(result.cases)
-      width = Math.max(width, widthOf(suites.keys()))
+      width = Math.max(width, maxSuiteWidth(suites.keys()))
       for (const [suite, cases] of suites) {
         if (printed.has(suite)) continue
         ended.set(suite, cases)
@@ -60,12 +60,12 @@ export function createListReporter({ write, paint }: Destination): Reporter {
   }
 }
 
-function widthOf(suites: Iterable<string>): number {
+function maxSuiteWidth(suites: Iterable<string>): number {
   return Math.min(32, Math.max(0, ...[...suites].map((suite) => oneLine(suite).length)))
 }
 
 function suiteLines(suite: string, cases: readonly CaseResult[], width: number, paint: Paint): string[] {
-  const totals = totalsOf(cases)
+  const totals = countTotals(cases)
   const mark = totals.failed > 0 ? paint.red('✗') : totals.passed > 0 ? paint.green('✓') : paint.yellow('-')
   const counts = countsText(totals)
   const failed = cases.filter(({ outcome }) => outcome === 'failed')
@@ -73,14 +73,14 @@ function suiteLines(suite: string, cases: readonly CaseResult[], width: number, 
     `${mark} ${oneLine(suite).padEnd(width)}  ${totals.failed > 0 ? paint.red(counts) : paint.dim(counts)}${timeText(cases, paint)}`,
     ...[...Map.groupBy(failed, ({ id }) => id).values()].map((attempts) => {
       const times = attempts.length === 1 ? '' : paint.red(`  ${attempts.length} times`)
-      return `    ${paint.red('✗')} ${titleOf(attempts[0]!)}${times}${timeText(attempts, paint)}`
+      return `    ${paint.red('✗')} ${caseTitle(attempts[0]!)}${times}${timeText(attempts, paint)}`
     }),
   ]
 }
 
 /** Returns the time of cases, or nothing when none has run. */
 function timeText(cases: readonly CaseResult[], paint: Paint): string {
-  const duration_ms = durationOf(cases)
+  const duration_ms = sumDurations(cases)
   return duration_ms === 0 ? '' : paint.dim(`  ${measuredTime(duration_ms)}`)
 }
 
@@ -147,7 +147,7 @@ function attemptLines(attempts: readonly CaseResult[], paint: Paint): string[] {
 }
 
 function reasonLines(result: RunResult, outcome: 'not_applicable' | 'not_run', title: string, paint: Paint): string[] {
-  const reasons = reasonsOf(result.cases, outcome)
+  const reasons = countReasons(result.cases, outcome)
   if (reasons.length === 0) return []
   const width = String(reasons[0]!.count).length
   return [
@@ -168,7 +168,7 @@ function flakyLines(result: RunResult, paint: Paint): string[] {
 }
 
 function totalLines(result: RunResult, paint: Paint): string[] {
-  const totals = totalsOf(result.cases)
+  const totals = countTotals(result.cases)
   const color = totals.failed > 0 ? paint.red : totals.passed > 0 ? paint.green : paint.yellow
   const checks = totals.failed_checks > 0 ? `${totals.checks}, ${totals.failed_checks} failed` : String(totals.checks)
   return [
@@ -177,7 +177,7 @@ function totalLines(result: RunResult, paint: Paint): string[] {
       : [paint.yellow(`Interrupted by ${oneLine(result.interrupted)}: the run is incomplete.`)]),
     `${paint.dim('Cases ')}  ${color(countsText(totals))}${totals.passed === totals.cases ? '' : ` of ${totals.cases}`}`,
     `${paint.dim('Checks')}  ${checks}`,
-    `${paint.dim('Time  ')}  ${measuredTime(durationOf(result.cases))} of cases, run in ${measuredTime(result.duration_ms)}`,
+    `${paint.dim('Time  ')}  ${measuredTime(sumDurations(result.cases))} of cases, run in ${measuredTime(result.duration_ms)}`,
   ]
 }
 
@@ -188,7 +188,7 @@ export interface ProgressLine extends Reporter {
 }
 
 /** For runs of a thousand short cases. */
-const min_redraw_interval_ms = 60
+const minRedrawIntervalMs = 60
 
 export function createProgressLine({ progress, quiet, now }: ReportTools): ProgressLine {
   const isOn = progress.is_terminal && !quiet
@@ -220,7 +220,7 @@ export function createProgressLine({ progress, quiet, now }: ReportTools): Progr
     progress.write(`${eraseLine()}${text()}`)
   }
   const drawSoon = () => {
-    if (!isShown || now() - drawn_at_ms >= min_redraw_interval_ms) draw()
+    if (!isShown || now() - drawn_at_ms >= minRedrawIntervalMs) draw()
   }
 
   const clear = () => {

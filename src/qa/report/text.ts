@@ -4,8 +4,8 @@ import { isObject, type Json } from '#foundation/json.ts'
 import {
   type CaseResult,
   type Outcome,
-  type Place,
   type RunResult,
+  type SourceLocation,
   type TargetSummary,
   type Totals,
   valueWords,
@@ -21,7 +21,7 @@ export const outcomeWords: Record<Outcome, string> = {
 }
 
 /** Returns the name of a case, with its attempt and the values of its matrix that the name does not contain. */
-export function titleOf({ name, matrix, attempt }: Pick<CaseResult, 'name' | 'matrix' | 'attempt'>): string {
+export function caseTitle({ name, matrix, attempt }: Pick<CaseResult, 'name' | 'matrix' | 'attempt'>): string {
   const isNamed = (value: Json): boolean =>
     name.includes(valueWords(value)) || (isObject(value) && Object.values(value).some(isNamed))
   const missing = Object.entries(matrix).filter(([, value]) => !isNamed(value))
@@ -30,7 +30,7 @@ export function titleOf({ name, matrix, attempt }: Pick<CaseResult, 'name' | 'ma
   return oneLine(`${name}${values}${attempt > 1 ? ` (attempt ${attempt})` : ''}`)
 }
 
-export function placeText({ file, line, column }: Place): string {
+export function placeText({ file, line, column }: SourceLocation): string {
   return oneLine(line === 0 ? file : `${file}:${line}:${column}`)
 }
 
@@ -60,16 +60,20 @@ export function scalarText(value: Json): string {
 }
 
 /** Returns why a case did not pass: its own reason, or that of a step that ended the same way. */
-export function reasonOf({ reason, outcome, steps }: Pick<CaseResult, 'reason' | 'outcome' | 'steps'>): string | null {
+export function findReason({
+  reason,
+  outcome,
+  steps,
+}: Pick<CaseResult, 'reason' | 'outcome' | 'steps'>): string | null {
   return reason ?? steps.find((step) => step.outcome === outcome && step.reason !== null)?.reason ?? null
 }
 
 /** Returns the reasons of the cases with an outcome and the number of cases of each, the most common first. */
-export function reasonsOf(cases: readonly CaseResult[], outcome: Outcome): { reason: string; count: number }[] {
+export function countReasons(cases: readonly CaseResult[], outcome: Outcome): { reason: string; count: number }[] {
   const counts = new Map<string, number>()
   for (const item of cases) {
     if (item.outcome !== outcome) continue
-    const reason = reasonOf(item) ?? 'no reason was given'
+    const reason = findReason(item) ?? 'no reason was given'
     counts.set(reason, (counts.get(reason) ?? 0) + 1)
   }
   return [...counts].map(([reason, count]) => ({ reason, count })).toSorted((a, b) => b.count - a.count)
@@ -81,7 +85,7 @@ export function bySuite(cases: readonly CaseResult[]): Map<string, CaseResult[]>
 }
 
 /** Returns the time of cases added up, milliseconds. Side by side they took less. */
-export function durationOf(cases: readonly CaseResult[]): number {
+export function sumDurations(cases: readonly CaseResult[]): number {
   return cases.reduce((sum, { duration_ms }) => sum + duration_ms, 0)
 }
 

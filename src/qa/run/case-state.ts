@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { SandboxEvent } from '#contract/resources/events.ts'
 import { type Json, valueAt } from '#foundation/json.ts'
-import type { CaseResult, Exchange, StepResponse } from '../result.ts'
+import type { CaseExchange, CaseResult, StepResponse } from '../result.ts'
 import type { BuiltIn, Lookup } from '../suite/variables.ts'
 import type { EventStream, WantedEvent } from './events.ts'
 import type { Target } from './target.ts'
@@ -89,11 +89,11 @@ export class CaseState {
     const beaconToken = isText(body) ? /"beacon_token":"(bt_[\w-]+)"/.exec(body)?.[1] : undefined
     this.#beaconToken = beaconToken ?? this.#beaconToken
     const date_ms = Date.parse(headers.date ?? '')
-    if (!Number.isNaN(date_ms)) this.#skew_ms = skewOf(date_ms - this.#options.hostNow())
+    if (!Number.isNaN(date_ms)) this.#skew_ms = measurableSkew(date_ms - this.#options.hostNow())
   }
 
   /** Returns the response of an earlier step by its name. */
-  responseOf(name: string): StepResponse | undefined {
+  findResponse(name: string): StepResponse | undefined {
     return this.#responses.get(name)
   }
 
@@ -114,7 +114,7 @@ export class CaseState {
   }
 
   /** Returns the slot of a step by its name, a slot_id unchanged, or without a name the last slot. Throws Error. */
-  slotOf(name: string | undefined): string {
+  findSlot(name: string | undefined): string {
     const source = 'a placement or a job'
     if (name === undefined) {
       if (this.#lastSlot === null) throw missing('slot', source)
@@ -127,12 +127,12 @@ export class CaseState {
     return slot
   }
 
-  assetTokenOf(name: string | undefined): string {
-    return this.fillOf(name).asset_token
+  findAssetToken(name: string | undefined): string {
+    return this.findFill(name).asset_token
   }
 
   /** Returns the fill of a step by its name, or the last fill; another text is an asset token. Throws Error. */
-  fillOf(name: string | undefined): Fill {
+  findFill(name: string | undefined): Fill {
     const response = name === undefined ? this.lastFill() : this.#responses.get(name)
     if (response === undefined) return { ...noFacts, asset_token: name ?? '' }
     const fill = fillIn(response)
@@ -269,7 +269,7 @@ function fillIn({ body }: StepResponse): Fill | null {
 }
 
 /** The Date header has whole seconds: a smaller difference of the clocks cannot be measured. */
-function skewOf(difference_ms: number): number {
+function measurableSkew(difference_ms: number): number {
   return Math.abs(difference_ms) < 2_000 ? 0 : difference_ms
 }
 
@@ -314,12 +314,16 @@ export function makeRepeatable({ steps, started_at_ms }: CaseResult, options: Sc
   for (const { outcome, exchanges } of steps) {
     const failed = exchanges.at(-1)
     if (outcome !== 'failed' || failed === undefined) continue
-    failed.curl = scriptOf(all.slice(0, all.indexOf(failed) + 1), commands, options)
+    failed.curl = writeScript(all.slice(0, all.indexOf(failed) + 1), commands, options)
   }
 }
 
 /** Returns the script whose last command is that of the last exchange. */
-function scriptOf(exchanges: readonly Exchange[], commands: readonly string[], { key, command_name }: ScriptOptions) {
+function writeScript(
+  exchanges: readonly CaseExchange[],
+  commands: readonly string[],
+  { key, command_name }: ScriptOptions,
+) {
   const lines = key === null ? [] : captureLines(key.curl, { SVC_SECRET_KEY: key.field })
   /** Variables by the identifiers that they stand for. */
   const names = new Map<string, string>()

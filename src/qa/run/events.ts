@@ -17,7 +17,7 @@ export class MissingEventsError extends Error {
   readonly seen: readonly string[]
 
   constructor(missing: WantedEvent, seen: readonly string[]) {
-    super(`The event ${typeOf(missing)} was not emitted. Seen: ${seen.length === 0 ? 'nothing' : seen.join(', ')}.`)
+    super(`The event ${eventType(missing)} was not emitted. Seen: ${seen.length === 0 ? 'nothing' : seen.join(', ')}.`)
     this.seen = seen
   }
 }
@@ -86,6 +86,6 @@ function isMatch(wanted: WantedEvent, { type, data }: SandboxEvent): boolean {
   return wanted.type === type && fields.every(([path, expected]) => matches(expected, valueAt(data as Json, path)))
 }
 
-function typeOf(wanted: WantedEvent): string {
+function eventType(wanted: WantedEvent): string {
   return typeof wanted === 'string' ? wanted : wanted.type
 }

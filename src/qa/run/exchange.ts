@@ -5,7 +5,7 @@ import { fillPath, isLoopback, pathPattern, retryAfterMs } from '#foundation/htt
 import { isObject, type Json, parseJson, withoutValue, withValue } from '#foundation/json.ts'
 import { redactSecrets, replaceSecrets } from '#foundation/redaction.ts'
 import { contractCheck } from '../expect/contract.ts'
-import type { Check, Exchange, Screenshot, StepResponse } from '../result.ts'
+import type { CaseExchange, Check, Screenshot, StepResponse } from '../result.ts'
 import { pause, type RequestFields, type StepContext } from '../steps/step-kind.ts'
 import type { CaseState } from './case-state.ts'
 import type { StepTime } from './step-time.ts'
@@ -33,7 +33,7 @@ export interface CaseContext {
 
 /** The outcome of a step. */
 export interface Recording {
-  exchanges: Exchange[]
+  exchanges: CaseExchange[]
   checks: Check[]
   screenshots: Screenshot[]
 }
@@ -44,13 +44,13 @@ interface StepOptions {
   checksContract: boolean
   /** Waits when a service is over its rate limit, as a correct client does. */
   waitsForRate: boolean
-  placeOf: StepContext['placeOf']
+  placeOf: StepContext['locate']
 }
 
 /** Subject of the contract check of a 429 that was waited out; the request was sent again after it. */
 export const rateLimitSubject = 'contract over the rate limit'
 /** The wait after a 429 without a usable Retry-After. */
-const leastWait_ms = 1_000
+const minWaitMs = 1_000
 
 /** Returns what a step may use. Exchanges go to `recording`, checks to `checks`. */
 export function createStepContext(
@@ -60,7 +60,7 @@ export function createStepContext(
   { signal, time, checksContract, waitsForRate, placeOf }: StepOptions,
 ): StepContext {
   async function send(request: HttpRequest, endpoint: Endpoint | null): Promise<StepResponse> {
-    const exchange = exchangeOf(withoutOpaqueKeys(request, target.keys.opaque), target, environment)
+    const exchange = openRecord(withoutOpaqueKeys(request, target.keys.opaque), target, environment)
     recording.exchanges.push(exchange)
     if (isElsewhere(request.url, target.base_url)) refuseKeys(request, target, await state.keysInUse())
     try {
@@ -81,7 +81,7 @@ export function createStepContext(
       }
       if (isLimited) {
         const wait_ms = retryAfterMs(headers['retry-after'], environment.now()) ?? 0
-        await pause(Math.max(leastWait_ms, wait_ms), { signal })
+        await pause(Math.max(minWaitMs, wait_ms), { signal })
         return await send(request, endpoint)
       }
       return { status, headers, body: json ?? text, duration_ms }
@@ -104,7 +104,7 @@ export function createStepContext(
     beforeTime: (work) => time.after(work),
     update_snapshots,
     folder,
-    placeOf,
+    locate: placeOf,
     check: (check) => checks.push(check),
     screenshot: (picture) => recording.screenshots.push(picture),
     async call(id, { params = {}, query = {}, body, fields = {} }) {
@@ -211,11 +211,15 @@ function withoutOpaqueKeys(request: HttpRequest, opaque: readonly string[]): Htt
   return { method, url: hide(url), headers: mapHeaders(headers, hide), body: body === null ? null : hide(body) }
 }
 
-const longest_body = 65_536
-const longest_curl_body = 4_096
+const maxBodyLength = 65_536
+const maxCurlBodyLength = 4_096
 
 /** Returns the record of a request that has no response yet. */
-function exchangeOf({ method, url, headers, body }: HttpRequest, target: Target, environment: Environment): Exchange {
+function openRecord(
+  { method, url, headers, body }: HttpRequest,
+  target: Target,
+  environment: Environment,
+): CaseExchange {
   return {
     method,
     url: redactSecrets(url),
@@ -226,12 +230,12 @@ function exchangeOf({ method, url, headers, body }: HttpRequest, target: Target,
     response_body: null,
     error: null,
     duration_ms: 0,
-    curl: commandOf({ method, url, headers, body }, target, environment),
+    curl: curlCommand({ method, url, headers, body }, target, environment),
   }
 }
 
 /** Returns the command that repeats a request, with variables for credentials, and for a sandbox that ends with the run. */
-export function commandOf(
+export function curlCommand(
   { method, url, headers, body }: HttpRequest,
   { summary, base_url }: Target,
   { curl }: Environment,
@@ -241,7 +245,7 @@ export function commandOf(
     method,
     url: withVariables(address),
     headers: mapHeaders(headers, withVariables),
-    body: body === null ? null : withVariables(body.slice(0, longest_curl_body)),
+    body: body === null ? null : withVariables(body.slice(0, maxCurlBodyLength)),
   }
   return curl(forShell, Object.values(variables))
 }
@@ -252,8 +256,8 @@ function mapHeaders(headers: HttpRequest['headers'], map: (value: string) => str
 
 /** Returns a body for the result: redacted, and cut to 64 kB. */
 function keptBody(text: string): string {
-  const isLong = text.length > longest_body
-  return redactSecrets(isLong ? `${text.slice(0, longest_body)}... [cut: ${text.length} characters]` : text)
+  const isLong = text.length > maxBodyLength
+  return redactSecrets(isLong ? `${text.slice(0, maxBodyLength)}... [cut: ${text.length} characters]` : text)
 }
 
 /** Returns a JSON value with every key and token in its texts redacted. */

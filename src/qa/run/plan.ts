@@ -68,12 +68,12 @@ function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, 
     ...step,
     data: withMatrix(step.data as Json, matrix) as LoadedStep['data'],
   }))
-  const name = nameOf(loaded.name, matrix)
+  const name = fillName(loaded.name, matrix)
   const project = typeof loaded.project === 'object' && loaded.project !== null
   const changes = new Set(steps.flatMap(({ kind, data }) => kind.changes(data)))
   // A project of its own is not shared.
   if (project) changes.delete('project')
-  const needs = steps.flatMap((step) => needsOf(step).map((need) => ({ need, step })))
+  const needs = steps.flatMap((step) => listNeeds(step).map((need) => ({ need, step })))
   if (loaded.project !== null && steps[0] !== undefined) needs.unshift({ need: 'control', step: steps[0] })
   const listens = steps.some(
     ({ kind, data }) => kind.name === 'wait_for' || (isObject(data.expect) && 'events' in data.expect),
@@ -104,7 +104,7 @@ function awaitsSharedEvent(steps: readonly LoadedStep[]): boolean {
 
 const sharedEvents = ['consent.changed', 'browser.activated', 'clock.changed', 'sandbox.'] as const
 
-function needsOf({ kind, data }: LoadedStep): readonly Need[] {
+function listNeeds({ kind, data }: LoadedStep): readonly Need[] {
   const { expect } = data
   const readsSandbox = isObject(expect) && ['events', 'billing', 'evidence'].some((name) => name in expect)
   return [...kind.needs(data), ...(readsSandbox ? (['control'] as const) : [])]
@@ -125,7 +125,7 @@ function isExcepted(combination: Record<string, Json>, except: Readonly<Record<s
 }
 
 /** Returns the name with the values of its matrix; values that it does not mention follow in brackets. */
-function nameOf(name: string, matrix: Readonly<Record<string, Json>>): string {
+function fillName(name: string, matrix: Readonly<Record<string, Json>>): string {
   let text = name
   const left: string[] = []
   for (const [axis, value] of Object.entries(matrix)) {

@@ -11,9 +11,9 @@ import type { SharedState } from '../steps/step-kind.ts'
 import type { LoadedStep } from '../suite/schema.ts'
 import { CaseState, type KeySource, makeRepeatable, type ProjectKeys } from './case-state.ts'
 import { openEventStream } from './events.ts'
-import { type CaseContext, commandOf, type Environment } from './exchange.ts'
+import { type CaseContext, curlCommand, type Environment } from './exchange.ts'
 import type { PlannedCase } from './plan.ts'
-import { runStep, titleOf } from './step.ts'
+import { runStep, stepTitle } from './step.ts'
 import type { Target } from './target.ts'
 
 interface RunOptions {
@@ -113,8 +113,8 @@ interface CaseOptions extends Omit<CaseContext, 'state' | 'folder'> {
   interrupt: AbortSignal
 }
 
-const caseTimeout_ms = 60_000
-const teardownTimeout_ms = 10_000
+const caseTimeoutMs = 60_000
+const teardownTimeoutMs = 10_000
 
 /** Runs a case to its end. What goes wrong is in the result; nothing is thrown. */
 async function runCase(planned: PlannedCase, options: CaseOptions): Promise<CaseResult> {
@@ -126,7 +126,7 @@ async function runCase(planned: PlannedCase, options: CaseOptions): Promise<Case
   const isFailed = (missing === null && reason !== null) || steps.some(({ outcome }) => outcome === 'failed')
   const unsupported = missing ?? steps.find(({ outcome }) => outcome === 'not_applicable')?.reason ?? null
   const result: CaseResult = {
-    ...headOf(planned),
+    ...resultHead(planned),
     outcome: isFailed ? 'failed' : unsupported !== null ? 'not_applicable' : 'passed',
     reason: reason ?? unsupported,
     started_at_ms,
@@ -141,10 +141,10 @@ async function runCase(planned: PlannedCase, options: CaseOptions): Promise<Case
 
 /** Returns the result of a case that was never started. */
 function notRun(planned: PlannedCase, reason: string, started_at_ms: number): CaseResult {
-  return { ...headOf(planned), outcome: 'not_run', reason, started_at_ms, duration_ms: 0, steps: [] }
+  return { ...resultHead(planned), outcome: 'not_run', reason, started_at_ms, duration_ms: 0, steps: [] }
 }
 
-function headOf({ id, suite, name, loaded, matrix, attempt }: PlannedCase) {
+function resultHead({ id, suite, name, loaded, matrix, attempt }: PlannedCase) {
   return { id, suite: suite.name, name, place: loaded.place, tags: loaded.tags, matrix, attempt }
 }
 
@@ -170,7 +170,7 @@ async function runSteps(
   })
   const context: CaseContext = { ...options, state, folder: suite.folder }
   const timeout = new AbortController()
-  const limit_ms = loaded.timeout_ms ?? caseTimeout_ms
+  const limit_ms = loaded.timeout_ms ?? caseTimeoutMs
   const timer = setTimeout(() => timeout.abort(new Error(`The case took longer than ${limit_ms} ms`)), limit_ms)
   const signal = AbortSignal.any([options.interrupt, timeout.signal])
   const steps: StepResult[] = []
@@ -189,7 +189,7 @@ async function runSteps(
     clearTimeout(timer)
   }
   for (const step of loaded.teardown) {
-    steps.push(await runStep(step, context, AbortSignal.timeout(teardownTimeout_ms)))
+    steps.push(await runStep(step, context, AbortSignal.timeout(teardownTimeoutMs)))
   }
   try {
     await state.end()
@@ -215,7 +215,7 @@ async function prepare(
     const { method, path } = contract[id]
     const url = target.base_url + fillPath(path, params)
     const headers = { 'content-type': 'application/json' }
-    const curl = commandOf({ method, url, headers, body: JSON.stringify(body) }, target, environment)
+    const curl = curlCommand({ method, url, headers, body: JSON.stringify(body) }, target, environment)
     return { curl, field }
   }
   if (typeof project === 'string') {
@@ -241,7 +241,7 @@ async function prepare(
 function skipped(step: LoadedStep, signal: AbortSignal): StepResult {
   const reason = signal.aborted ? 'The run was interrupted.' : 'An earlier step failed.'
   return {
-    title: titleOf(step, step.data),
+    title: stepTitle(step, step.data),
     place: step.place,
     outcome: 'not_run',
     reason,
@@ -282,9 +282,9 @@ async function saveShared(
     })
   }
   if (has('faults')) {
-    const before = await faultsOf(target)
+    const before = await listOwnFaults(target)
     restores.push(async () => {
-      for (const fault_id of await faultsOf(target)) {
+      for (const fault_id of await listOwnFaults(target)) {
         if (!before.includes(fault_id)) await target.control('faults.remove', { fault_id })
       }
     })
@@ -315,7 +315,7 @@ async function restoreClock(target: Target, { now_ms, offset_ms, frozen }: Clock
 }
 
 /** Returns the ids of the fault rules that are not of a scenario. */
-async function faultsOf(target: Target): Promise<string[]> {
+async function listOwnFaults(target: Target): Promise<string[]> {
   const { items } = await target.control<{ items: { fault_id: string; scenario: string | null }[] }>('faults.list')
   return items.filter(({ scenario }) => scenario === null).map(({ fault_id }) => fault_id)
 }

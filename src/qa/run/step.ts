@@ -31,17 +31,17 @@ interface StepRun {
 /** Exchanges that are kept of a repeated step: the first ones and the last. */
 const keptExchanges = 12
 /** How long a step that ignores its abort signal is waited for. */
-const grace_ms = 500
+const graceMs = 500
 /** Events come within moments of the response; a missing one should not take the whole time of the step. */
-const eventsWithin_ms = 2_000
+const eventsWithinMs = 2_000
 
 /** Runs a step to its end. What goes wrong is in the result; nothing is thrown. */
 export async function runStep(step: LoadedStep, context: CaseContext, interrupt: AbortSignal): Promise<StepResult> {
   const started = performance.now()
-  const time = new StepTime(timeoutOf(step, context.step_timeout_ms))
+  const time = new StepTime(readTimeout(step, context.step_timeout_ms))
   const signal = AbortSignal.any([time.signal, interrupt])
   const recording: Recording = { exchanges: [], checks: [], screenshots: [] }
-  let title = titleOf(step, step.data)
+  let title = stepTitle(step, step.data)
   let reason: string | null = null
   let isSupported = true
   try {
@@ -49,7 +49,7 @@ export async function runStep(step: LoadedStep, context: CaseContext, interrupt:
     title = await Promise.race([runRepeated(run, title), rejectAfterAbort(signal)])
   } catch (error) {
     isSupported = !(error instanceof NotSupported)
-    reason = isSupported ? reasonOf(error, signal) : (error as Error).message
+    reason = isSupported ? explainFailure(error, signal) : (error as Error).message
   } finally {
     time.end()
   }
@@ -73,7 +73,7 @@ export async function runStep(step: LoadedStep, context: CaseContext, interrupt:
 /** Rejects a while after the signal: a step that does not heed it is abandoned then. */
 function rejectAfterAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const end = () => setTimeout(() => reject(signal.reason), grace_ms)
+    const end = () => setTimeout(() => reject(signal.reason), graceMs)
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
   })
@@ -96,14 +96,14 @@ async function runRepeated(run: StepRun, title: string): Promise<string> {
     const { until, ...repeating } = plan ?? { until: undefined }
     const given = plan === null ? written : { ...written, repeat: repeating as Json }
     const fields = parseFields(step.kind, await substitute(given as Json, lookup))
-    shown = titleOf(step, fields as unknown as StepData)
+    shown = stepTitle(step, fields as unknown as StepData)
     const response = await runOnce(run, fields, expect, lookup, index === 1 || plan?.at_once === true)
     if (until === undefined || response === null) return
     const condition = (await substitute(until as unknown as Json, lookup)) as unknown as Expect
     const checks = judge(
       condition,
       response,
-      (name) => state.responseOf(name),
+      (name) => state.findResponse(name),
       () => ({}),
     )
     isUntilMet = checks.every(({ passed }) => passed)
@@ -151,7 +151,13 @@ async function runOnce(
     if (expected.answer === 'none') answerCheck(false, response?.status ?? null)
     if (response === null) return null
     const pages = isFrame(step.kind, fields) ? contract['render.frame'].pages : {}
-    const found = judge(withDefault(expected, step, fields), response, (name) => state.responseOf(name), placeOf, pages)
+    const found = judge(
+      withDefault(expected, step, fields),
+      response,
+      (name) => state.findResponse(name),
+      placeOf,
+      pages,
+    )
     checks.push(...found)
     if (checks.every(({ passed }) => passed)) {
       checks.push(...(await sandboxChecks(expected, response, context, signal, placeOf)))
@@ -179,7 +185,7 @@ async function sandboxChecks(
   if (events !== undefined) checks.push(await eventsCheck(events, state, signal, placeOf(['expect', 'events'])))
   if (billing === undefined && evidence === undefined) return checks
   const slot = valueAt(response.body, 'slot_id')
-  const slot_id = typeof slot === 'string' ? slot : state.slotOf(undefined)
+  const slot_id = typeof slot === 'string' ? slot : state.findSlot(undefined)
   const ledger = await target.control('placements.explain', { slot_id }, undefined, signal)
   if (billing !== undefined) {
     const wanted = typeof billing === 'boolean' ? { would_bill: billing } : billing
@@ -207,7 +213,7 @@ async function eventsCheck(
 ): Promise<Check> {
   const expected = wanted.map((event) => (typeof event === 'string' ? event : event.type))
   try {
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(eventsWithin_ms)])
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(eventsWithinMs)])
     const seen = await state.waitForEvents(wanted as never, soon)
     return { subject: 'events', passed: true, expected, actual: seen.map(({ type }) => type), ...place }
   } catch (error) {
@@ -240,14 +246,14 @@ function parseFields(kind: StepKind, data: Json): StepFields {
   throw new VariableError(`With its variables filled in, ${issue?.path.join('.')} is wrong: ${issue?.message}.`)
 }
 
-function timeoutOf({ data }: LoadedStep, fallback_ms: number): number {
+function readTimeout({ data }: LoadedStep, fallback_ms: number): number {
   const { timeout } = data
   const isKnown = typeof timeout === 'number' || (typeof timeout === 'string' && !timeout.includes('{{'))
   return isKnown ? durationMs(timeout) : fallback_ms
 }
 
 /** Returns the title of a step for reports; `data` may have its variables filled in. */
-export function titleOf({ kind }: LoadedStep, data: StepData): string {
+export function stepTitle({ kind }: LoadedStep, data: StepData): string {
   return typeof data.name === 'string' ? data.name : kind.title(data)
 }
 
@@ -256,7 +262,7 @@ function expectsRateLimit(expect: Json | undefined): boolean {
   return ['429', '4xx', 'rate_limited'].some((wanted) => text.includes(wanted))
 }
 
-function reasonOf(error: unknown, signal: AbortSignal): string {
+function explainFailure(error: unknown, signal: AbortSignal): string {
   const cause = signal.aborted && error === signal.reason && !(error instanceof Error) ? null : error
   if (cause === null) return sentence(`The run was interrupted by ${String(error)}`)
   if (cause instanceof QaError) return `${sentence(cause.message)} ${cause.hint}`

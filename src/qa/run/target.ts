@@ -14,7 +14,7 @@ import { type Json, parseJson, valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import type { Preference } from '../browser/engines.ts'
 import type { BrowserHost } from '../browser/launch.ts'
-import { causesOf } from '../expect/expectations.ts'
+import { explainBody } from '../expect/expectations.ts'
 import { QaError, type TargetSummary } from '../result.ts'
 
 /** Something that a case needs of its target. */
@@ -54,7 +54,7 @@ class ControlError extends Error {
 }
 
 /** How long a call of the runner may take: as long as a step, since it is often a part of one. */
-const within_ms = 10_000
+const withinMs = 10_000
 
 /** Opens a service for a run. Throws QaError. */
 export async function openTarget(options: TargetOptions) {
@@ -62,7 +62,7 @@ export async function openTarget(options: TargetOptions) {
   const http = new HttpClient({ 'user-agent': options.user_agent ?? ownAgents.qa })
   const control_headers: Record<string, string> =
     options.admin_token === undefined ? {} : { 'x-sandbox-token': options.admin_token }
-  const control: Control = async (id, params = {}, body, signal = AbortSignal.timeout(within_ms)) => {
+  const control: Control = async (id, params = {}, body, signal = AbortSignal.timeout(withinMs)) => {
     const endpoint = contract[id]
     const path = fillPath(endpoint.path, params)
     const text = body === undefined ? null : JSON.stringify(body)
@@ -71,7 +71,7 @@ export async function openTarget(options: TargetOptions) {
     if (response.status !== endpoint.status) throw new ControlError(refusal(endpoint.method, path, response))
     return JSON.parse(response.text)
   }
-  const seen = await infoOf(options, base_url, http, control)
+  const seen = await readInfo(options, base_url, http, control)
   const info = options.is_plain_client === true ? null : seen
   const project = info?.projects.find(({ client_id }) => client_id === options.client_id) ?? info?.projects[0]
   const client_id = options.client_id ?? project?.client_id
@@ -140,7 +140,7 @@ export async function openTarget(options: TargetOptions) {
 }
 
 /** Returns what a sandbox reports about itself, or null for another service. Throws QaError without a response. */
-async function infoOf(
+async function readInfo(
   { kind }: TargetOptions,
   base_url: string,
   http: HttpClient,
@@ -165,7 +165,7 @@ async function infoOf(
 function refusal(method: string, path: string, { status, text }: HttpResponse): string {
   const body = parseJson(text)
   const message = valueAt(body, 'message')
-  const said = typeof message === 'string' ? [message, ...causesOf(body)].join(' ') : text
+  const said = typeof message === 'string' ? [message, ...explainBody(body)].join(' ') : text
   return `${method} ${path} responded ${status}: ${said.replace(/\s+/g, ' ').slice(0, 400)}`
 }
 
@@ -274,7 +274,7 @@ export class NoResponseError extends Error {
   }
 }
 
-const longestResponse_bytes = 8_000_000
+const maxResponseBytes = 8_000_000
 
 class HttpClient {
   readonly #agents = {
@@ -296,7 +296,7 @@ class HttpClient {
       const response = await this.#head(request, signal)
       status = response.statusCode ?? 0
       const text = await readToEnd(response)
-      return { status, headers: headersOf(response), text, duration_ms: elapsed(started) }
+      return { status, headers: joinHeaders(response), text, duration_ms: elapsed(started) }
     } catch (error) {
       throw noResponse(request.url, error, signal, status, elapsed(started))
     }
@@ -343,13 +343,13 @@ async function readToEnd(response: IncomingMessage): Promise<string> {
   let length = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > longestResponse_bytes) throw new Error(`the response is longer than ${longestResponse_bytes} bytes`)
+    if (length > maxResponseBytes) throw new Error(`the response is longer than ${maxResponseBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function headersOf({ headers }: IncomingMessage): Record<string, string> {
+function joinHeaders({ headers }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
   )

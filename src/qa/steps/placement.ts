@@ -51,12 +51,12 @@ export const placement = stepKind({
     ...(isObject(step.placement) && 'no_fill' in step.placement ? (['test_key'] as const) : []),
     ...needsOfRequest(step),
   ],
-  title: ({ placement }) => titleOf('placement', placement),
+  title: ({ placement }) => titleWithFormat('placement', placement),
   run: ({ placement, ...fields }, { call, state }) => {
     const { wait_ms, no_fill, ...job } = placement ?? {}
     const test_outcome = no_fill === undefined ? undefined : 'no_fill'
     return call('placements.create', {
-      body: { ...bodyOf(job, state), ...definedFields({ wait_ms, test_outcome }) },
+      body: { ...buildBody(job, state), ...definedFields({ wait_ms, test_outcome }) },
       fields,
     })
   },
@@ -67,12 +67,12 @@ export const job = stepKind({
   summary: 'creates a job, whose slots are then polled',
   shape: { job: Job.nullable().describe('What to ask for.') },
   isRequest: true,
-  title: ({ job }) => titleOf('job', job),
-  run: ({ job, ...fields }, { call, state }) => call('jobs.create', { body: bodyOf(job ?? {}, state), fields }),
+  title: ({ job }) => titleWithFormat('job', job),
+  run: ({ job, ...fields }, { call, state }) => call('jobs.create', { body: buildBody(job ?? {}, state), fields }),
 })
 
 /** Returns the body that a correct client sends. */
-function bodyOf(job: z.output<typeof Job>, state: CaseState): Record<string, Json> {
+function buildBody(job: z.output<typeof Job>, state: CaseState): Record<string, Json> {
   const { format, job_type = 'chat', topic, text, consent = 'granted', template } = job
   const { position, max_width, max_height, session = state.session, slots } = job
   const allowed_formats = format === undefined ? undefined : [format].flat()
@@ -83,12 +83,12 @@ function bodyOf(job: z.output<typeof Job>, state: CaseState): Record<string, Jso
     prompt: objectOrNone({ topic, text }),
     slot_hint: objectOrNone({ position, max_width, max_height }),
     overrides: objectOrNone({ allowed_formats, native_template_id: template }),
-    consent: consentOf(consent),
+    consent: buildConsent(consent),
     slots_requested: slots,
   })
 }
 
-function consentOf(consent: z.output<typeof Consent>): Json | undefined {
+function buildConsent(consent: z.output<typeof Consent>): Json | undefined {
   if (typeof consent === 'object') return consent
   if (consent === 'none') return undefined
   return { semantic_targeting: consent === 'granted', prompt_shared: consent === 'granted' }
@@ -99,7 +99,7 @@ function objectOrNone(fields: Record<string, Json | undefined>): Json | undefine
   return Object.keys(defined).length === 0 ? undefined : defined
 }
 
-function titleOf(name: string, options: Json | undefined): string {
+function titleWithFormat(name: string, options: Json | undefined): string {
   return isObject(options) && 'format' in options ? `${name} ${String(options.format)}` : name
 }
 
@@ -126,7 +126,7 @@ export const poll = stepKind({
     const { of, wait_ms, until, every = 50 } = options
     const once = () =>
       context.call('decisions.get', {
-        params: { slot_id: context.state.slotOf(of) },
+        params: { slot_id: context.state.findSlot(of) },
         query: wait_ms === undefined ? {} : { wait_ms },
         fields,
       })
@@ -146,7 +146,7 @@ export const frame = stepKind({
   isRequest: true,
   title: () => 'frame',
   run: ({ frame, ...fields }, { call, state }) =>
-    call('render.frame', { params: { asset_token: state.assetTokenOf(frame ?? undefined) }, fields }),
+    call('render.frame', { params: { asset_token: state.findAssetToken(frame ?? undefined) }, fields }),
 })
 
 export const ledger = stepKind({
@@ -157,7 +157,7 @@ export const ledger = stepKind({
   needs: () => ['control'],
   title: () => 'ledger',
   run: ({ ledger }, { call, state }) =>
-    call('placements.explain', { params: { slot_id: state.slotOf(ledger ?? undefined) } }),
+    call('placements.explain', { params: { slot_id: state.findSlot(ledger ?? undefined) } }),
 })
 
 /** An event, or a variable in its place. In `{ event }` any text may stand, so that a suite can see it refused. */
@@ -190,7 +190,7 @@ export const beacon = stepKind({
   run: async ({ beacon, ...fields }, { call, state }) => {
     const { event, of, id, after, before, at_ms, measurements } =
       typeof beacon === 'string' ? { event: beacon } : beacon
-    const fill = state.fillOf(of)
+    const fill = state.findFill(of)
     const measured = measurements === undefined ? qualifyingMeasurements(event, fill) : measurements
     const isNow = after === undefined && before === undefined
     const dwell_ms = isNow && event === 'visible' ? Number(measured?.visible_ms ?? 0) : 0

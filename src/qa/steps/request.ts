@@ -114,15 +114,15 @@ export const request = stepKind({
   },
   isRequest: true,
   needs: (step) => [
-    ...(optionsOf(step).path.startsWith('/_sandbox') ? (['control'] as const) : []),
+    ...(readOptions(step).path.startsWith('/_sandbox') ? (['control'] as const) : []),
     ...needsOfRequest(step),
   ],
   title: (step) => {
-    const { method, path, body, bytes } = optionsOf(step)
+    const { method, path, body, bytes } = readOptions(step)
     return `${String(method ?? (body === undefined && bytes === undefined ? 'GET' : 'POST'))} ${path}`
   },
   run: ({ request: { method, path, body, bytes, content_type }, ...fields }, context) => {
-    const text = bytes === undefined ? textOf(body) : `"${'x'.repeat(Math.max(0, bytes - 2))}"`
+    const text = bytes === undefined ? serializeBody(body) : `"${'x'.repeat(Math.max(0, bytes - 2))}"`
     const type = content_type === undefined && text !== null ? 'application/json' : content_type
     return context.request({
       method: method ?? (text === null ? 'GET' : 'POST'),
@@ -134,13 +134,13 @@ export const request = stepKind({
   },
 })
 
-function textOf(body: unknown): string | null {
+function serializeBody(body: unknown): string | null {
   if (body === undefined) return null
   return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
 /** Returns the options of a step whose variables are not filled in yet. */
-function optionsOf({ request }: StepData): { path: string; method?: unknown; body?: unknown; bytes?: unknown } {
+function readOptions({ request }: StepData): { path: string; method?: unknown; body?: unknown; bytes?: unknown } {
   const options = isObject(request) ? request : {}
   return { ...options, path: String(options.path ?? '') }
 }

@@ -15,17 +15,17 @@ export const waitFor = stepKind({
   name: 'wait_for',
   summary: 'waits until an event of this case, or several in order, have happened',
   shape: { wait_for: z.union([ExpectedEvent, z.array(ExpectedEvent).min(1)]).describe('Events.') },
-  title: ({ wait_for }) => `wait for ${[wait_for].flat().map(typeOf).join(', ')}`,
+  title: ({ wait_for }) => `wait for ${[wait_for].flat().map(readType).join(', ')}`,
   run: async ({ wait_for }, { state, signal, check }) => {
     const wanted = [wait_for].flat()
     const events = await state.waitForEvents(wanted, signal)
     const actual = events.map(({ type }) => type)
-    check({ subject: 'events', passed: true, expected: wanted.map(typeOf), actual })
+    check({ subject: 'events', passed: true, expected: wanted.map(readType), actual })
     return { status: 200, headers: {}, body: events.at(-1) as unknown as Json, duration_ms: 0 }
   },
 })
 
-function typeOf(event: unknown): string {
+function readType(event: unknown): string {
   return typeof event === 'string' ? event : String((event as { type?: unknown } | null)?.type)
 }
 

@@ -63,7 +63,7 @@ export interface StepContext {
   /** Sends any request. Throws NoResponseError. */
   request(request: AnyRequest): Promise<StepResponse>
   /** Returns the place of a field of the step: `['do', 2, 'click']`. */
-  placeOf(path: readonly (string | number)[]): Pick<Check, 'place'>
+  locate(path: readonly (string | number)[]): Pick<Check, 'place'>
   /** Records one expectation, met or not. */
   check(check: Check): void
   screenshot(picture: Screenshot): void

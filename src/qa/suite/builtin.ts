@@ -19,10 +19,10 @@ export function builtinNames(): string[] {
 
 /** Returns the text of a built-in suite. */
 export function builtinText(name: string): string {
-  return readFileSync(`${folderOf(name)}${name}.yaml`, 'utf8')
+  return readFileSync(`${suiteFolder(name)}${name}.yaml`, 'utf8')
 }
 
-function folderOf(name: string): string {
+function suiteFolder(name: string): string {
   return packagePath(suitesByName.includes(name) ? 'suites/checks/' : 'suites/')
 }
 
@@ -45,7 +45,7 @@ export function loadSuites(wanted: readonly string[], resolvePath: (file: string
 
 function loadBuiltin(name: string): LoadedSuite {
   const names = [...builtinNames(), ...suitesByName]
-  if (names.includes(name)) return loadSuite(builtinText(name), `builtin:${name}`, folderOf(name))
+  if (names.includes(name)) return loadSuite(builtinText(name), `builtin:${name}`, suiteFolder(name))
   throw unreadable(
     name,
     `There is no built-in suite named ${name}.`,

@@ -10,9 +10,9 @@ import { isObject, type Json } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { entryOf } from '#foundation/table-entry.ts'
 import { operators } from '../expect/expectations.ts'
-import type { Place } from '../result.ts'
+import type { SourceLocation } from '../result.ts'
 import { commonFields, requestFields, type StepData } from '../steps/step-kind.ts'
-import { type Path, Places, problemsOf, SuiteError, type SuiteProblem, suggestion } from './problems.ts'
+import { findProblems, type Path, Places, SuiteError, type SuiteProblem, suggestion } from './problems.ts'
 import {
   type Axes,
   Case,
@@ -37,7 +37,7 @@ export function parseYaml(text: string, file: string): { value: unknown; places:
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true })
   const places = new Places(document, lines, file)
-  const syntax = document.errors.slice(0, mostSyntaxErrors).map(({ message, pos }) => {
+  const syntax = document.errors.slice(0, maxSyntaxErrors).map(({ message, pos }) => {
     const [first = ''] = message.replace('Maximum call stack size exceeded', tooDeep).split('\n')
     return {
       place: places.offset(pos[0]),
@@ -61,7 +61,7 @@ export function parseYaml(text: string, file: string): { value: unknown; places:
 
 const tooDeep = 'it is nested too deeply'
 /** A suite has a few levels; what reads values follows them by recursion. */
-const mostLevels = 100
+const maxLevels = 100
 
 /** Returns an alias that has no value, or a value that is nested too deeply; null when there is neither. */
 function referenceProblem(document: Document, places: Places): SuiteProblem | null {
@@ -73,8 +73,8 @@ function referenceProblem(document: Document, places: Places): SuiteProblem | nu
   visit(document, {
     Collection(_, node, path) {
       // The pairs of maps are on the path too.
-      if (path.length <= 2 * mostLevels) return undefined
-      return report(node, `This ${tooDeep.replace('it ', '')}.`, `A value may have at most ${mostLevels} levels.`)
+      if (path.length <= 2 * maxLevels) return undefined
+      return report(node, `This ${tooDeep.replace('it ', '')}.`, `A value may have at most ${maxLevels} levels.`)
     },
     Alias(_, alias, path) {
       const name = alias.source
@@ -105,9 +105,9 @@ type SuiteData = z.infer<typeof Suite>
 type CaseData = z.infer<typeof Case>
 
 /** One slip makes the rest of a file wrong too. */
-const mostSyntaxErrors = 10
+const maxSyntaxErrors = 10
 /** More would take minutes to plan and gigabytes to report. */
-const mostCases = 10_000
+const maxCases = 10_000
 
 class Reader {
   readonly #data: unknown
@@ -121,7 +121,7 @@ class Reader {
   }
 
   read(file: string, folder: string): LoadedSuite {
-    const whole = problemsOf(Suite, this.#data, [], this.#places)
+    const whole = findProblems(Suite, this.#data, [], this.#places)
     this.#problems.push(...whole)
     const data = this.#data as Partial<SuiteData> | null
     const cases = Array.isArray(data?.cases) ? data.cases : []
@@ -135,7 +135,7 @@ class Reader {
   }
 
   #case(entry: unknown, path: Path, suite: SuiteData, setup: LoadedStep[], teardown: LoadedStep[]): LoadedCase[] {
-    const problems = problemsOf(Case, entry, path, this.#places)
+    const problems = findProblems(Case, entry, path, this.#places)
     this.#problems.push(...problems)
     if (typeof entry !== 'object' || entry === null) return []
     const data = entry as CaseData
@@ -188,16 +188,16 @@ class Reader {
     const own = lengths.reduce((product, length) => product * length, 1)
     const before = this.#combinations
     this.#combinations += own
-    if (before > mostCases || this.#combinations <= mostCases) return
+    if (before > maxCases || this.#combinations <= maxCases) return
     const factors = lengths.length > 1 ? ` (${lengths.join(' x ')})` : ''
     const message =
-      own > mostCases
+      own > maxCases
         ? `This matrix makes ${own.toLocaleString('en')} cases${factors}.`
         : `This matrix brings the suite to ${this.#combinations.toLocaleString('en')} cases.`
     this.#report(
       [...path, 'matrix'],
       message,
-      `A suite may have at most ${mostCases.toLocaleString('en')}: leave out values or axes.`,
+      `A suite may have at most ${maxCases.toLocaleString('en')}: leave out values or axes.`,
     )
   }
 
@@ -217,7 +217,7 @@ class Reader {
       return []
     }
     const kind = kindNamed(actions[0]!)!
-    this.#problems.push(...problemsOf(stepSchema(kind.name), entry, path, this.#places))
+    this.#problems.push(...findProblems(stepSchema(kind.name), entry, path, this.#places))
     const places = this.#places
     return [{ kind, data: entry as StepData, place: places.of(path), at: (inner) => places.of([...path, ...inner]) }]
   }
@@ -257,7 +257,7 @@ function inOrder(problems: readonly SuiteProblem[]): SuiteProblem[] {
 /** Kinds of steps whose value may be the name of an earlier step. */
 const kindsOfSlots = new Set(['poll', 'frame', 'ledger'])
 
-function referenceProblems(loaded: LoadedCase, place: Place): SuiteProblem[] {
+function referenceProblems(loaded: LoadedCase, place: SourceLocation): SuiteProblem[] {
   const known = new Set([...Object.keys(builtIns), ...Object.keys(loaded.variables), ...Object.keys(loaded.axes)])
   const problems: SuiteProblem[] = []
   problems.push(...unknownVariables(loaded.name, known, () => place))
@@ -265,7 +265,7 @@ function referenceProblems(loaded: LoadedCase, place: Place): SuiteProblem[] {
   for (const step of [...loaded.setup, ...loaded.steps, ...loaded.teardown]) {
     const { as } = step.data
     const names = new Set([...known, ...responses])
-    problems.push(...walk(step.data as Json, [], (value, path) => variablesOf(value, path, step, as, names)))
+    problems.push(...walk(step.data as Json, [], (value, path) => checkVariables(value, path, step, as, names)))
     problems.push(...unknownStep(step, responses), ...expectationProblems(step))
     if (typeof as === 'string') responses.add(as)
   }
@@ -273,13 +273,13 @@ function referenceProblems(loaded: LoadedCase, place: Place): SuiteProblem[] {
 }
 
 /** Returns the problems of one text; expectations of a step know its own response. */
-function variablesOf(value: Json, path: Path, step: LoadedStep, as: unknown, names: Set<string>): SuiteProblem[] {
+function checkVariables(value: Json, path: Path, step: LoadedStep, as: unknown, names: Set<string>): SuiteProblem[] {
   if (typeof value !== 'string') return []
   const known = typeof as === 'string' && path[0] === 'expect' ? new Set([...names, as]) : names
   return unknownVariables(value, known, () => step.at(path))
 }
 
-function unknownVariables(text: string, known: ReadonlySet<string>, place: () => Place): SuiteProblem[] {
+function unknownVariables(text: string, known: ReadonlySet<string>, place: () => SourceLocation): SuiteProblem[] {
   return expressionsIn(text).flatMap((expression) => {
     if (expression === null) {
       const hint = `Write {{name.path}}, {{now_ms - 30s}} or {{now_ms | iso}}; filters: ${filterNames.join(', ')}.`

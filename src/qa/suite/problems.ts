@@ -6,11 +6,11 @@ import { type Document, isMap, isNode, isPair, isSeq, type LineCounter, type Nod
 import type { z } from 'zod'
 import { requirementOf, typeWord } from '#contract/errors.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
-import type { Place } from '../result.ts'
+import type { SourceLocation } from '../result.ts'
 
 /** Something wrong in a suite file. */
 export interface SuiteProblem {
-  place: Place
+  place: SourceLocation
   /** The problem, one sentence. */
   message: string
   /** The fix, one sentence. */
@@ -37,13 +37,13 @@ export function problemText({ place: { file, line, column }, message, hint }: Su
 type Issue = z.core.$ZodIssue
 
 /** Returns everything that is wrong with the value at a path. */
-export function problemsOf(schema: z.ZodType, value: unknown, path: Path, places: Places): SuiteProblem[] {
+export function findProblems(schema: z.ZodType, value: unknown, path: Path, places: Places): SuiteProblem[] {
   const parsed = schema.safeParse(value)
   if (parsed.success) return []
-  return parsed.error.issues.flatMap((issue) => problemOf(issue, schema, value, path, places))
+  return parsed.error.issues.flatMap((issue) => explainIssue(issue, schema, value, path, places))
 }
 
-function problemOf(issue: Issue, schema: z.ZodType, value: unknown, path: Path, places: Places): SuiteProblem[] {
+function explainIssue(issue: Issue, schema: z.ZodType, value: unknown, path: Path, places: Places): SuiteProblem[] {
   const inner = issue.path as (string | number)[]
   const whole = [...path, ...inner]
   if (issue.code === 'unrecognized_keys') {
@@ -55,34 +55,36 @@ function problemOf(issue: Issue, schema: z.ZodType, value: unknown, path: Path, 
   }
   const given = valueAt(value, inner)
   const branch = issue.code === 'invalid_union' ? bestBranch(issue, given) : null
-  if (branch !== null) return branch.flatMap((each) => problemOf(each, schema, value, path, places))
+  if (branch !== null) return branch.flatMap((each) => explainIssue(each, schema, value, path, places))
   const place = places.of(whole)
   const field = inner.join('.')
-  const names = namesOf(issue)
+  const names = listAllowed(issue)
   if (names.length > 0) {
     const message = `${field === '' ? 'This' : field} cannot be ${JSON.stringify(given)}.`
     return [{ place, message, hint: suggestion(String(given), names) }]
   }
   const isMissing = issue.code === 'invalid_type' && given === undefined
-  const message = isMissing ? `${field} is missing.` : `${field === '' ? 'This' : field} ${wrongOf(issue, given)}.`
-  return [{ place, message, hint: descriptionOf(schema, inner) }]
+  const message = isMissing
+    ? `${field} is missing.`
+    : `${field === '' ? 'This' : field} ${describeIssue(issue, given)}.`
+  return [{ place, message, hint: findDescription(schema, inner) }]
 }
 
 /** Returns what is wrong with a value, in words that follow its name. */
-function wrongOf(issue: Issue, given: unknown): string {
+function describeIssue(issue: Issue, given: unknown): string {
   if (issue.message.startsWith('Invalid input: expected')) return `${requirementOf(issue)}, not ${typeWord(given)}`
   if (issue.code === 'too_small' && Array.isArray(given)) return 'must not be empty'
   return issue.message.replace(/^Invalid input: /, '').replace(/\.$/, '')
 }
 
 /** Returns the allowed values, when they are named. */
-function namesOf(issue: Issue): string[] {
+function listAllowed(issue: Issue): string[] {
   if (issue.code === 'invalid_value') return issue.values.map(String)
   return issue.code === 'invalid_union'
     ? issue.errors
         .flat()
         .filter((each) => each.path.length === 0)
-        .flatMap(namesOf)
+        .flatMap(listAllowed)
     : []
 }
 
@@ -105,21 +107,21 @@ interface Definition {
   innerType?: z.ZodType
 }
 
-function definitionOf(schema: z.ZodType): Definition {
+function unwrapDefinition(schema: z.ZodType): Definition {
   const { def } = schema as unknown as { def: Definition }
-  return def.innerType === undefined ? def : definitionOf(def.innerType)
+  return def.innerType === undefined ? def : unwrapDefinition(def.innerType)
 }
 
 /** Returns the definitions of the objects, lists and records that a schema allows. */
-function branchesOf(schema: z.ZodType): Definition[] {
-  const definition = definitionOf(schema)
-  return definition.options?.flatMap(branchesOf) ?? [definition]
+function listBranches(schema: z.ZodType): Definition[] {
+  const definition = unwrapDefinition(schema)
+  return definition.options?.flatMap(listBranches) ?? [definition]
 }
 
 /** Returns the schema of a field, or undefined when it cannot be determined. */
 function schemaAt(schema: z.ZodType, [name, ...rest]: Path): z.ZodType | undefined {
   if (name === undefined) return schema
-  for (const { shape, element, valueType } of branchesOf(schema)) {
+  for (const { shape, element, valueType } of listBranches(schema)) {
     const field = shape?.[String(name)] ?? element ?? valueType
     if (field !== undefined) return schemaAt(field, rest)
   }
@@ -128,12 +130,12 @@ function schemaAt(schema: z.ZodType, [name, ...rest]: Path): z.ZodType | undefin
 
 /** Returns the names of the fields of an object, or of every object of a union. */
 function namesIn(schema: z.ZodType | undefined): string[] {
-  return schema === undefined ? [] : branchesOf(schema).flatMap(({ shape = {} }) => Object.keys(shape))
+  return schema === undefined ? [] : listBranches(schema).flatMap(({ shape = {} }) => Object.keys(shape))
 }
 
-function descriptionOf(schema: z.ZodType, path: Path): string {
+function findDescription(schema: z.ZodType, path: Path): string {
   const parent = path.length === 0 ? undefined : schemaAt(schema, path.slice(0, -1))
-  return parent === undefined ? '' : (definitionOf(parent).shape?.[String(path.at(-1))]?.description ?? '')
+  return parent === undefined ? '' : (unwrapDefinition(parent).shape?.[String(path.at(-1))]?.description ?? '')
 }
 
 function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
@@ -158,11 +160,11 @@ export class Places {
   }
 
   /** Returns the place of a value, or of the innermost value around it that exists. */
-  of(path: Path): Place {
+  of(path: Path): SourceLocation {
     let node: unknown = this.#document.contents
     let found = node
     for (const name of path) {
-      node = childOf(node, name, this.#document)
+      node = findChild(node, name, this.#document)
       if (!isNode(node)) break
       found = node
     }
@@ -170,9 +172,9 @@ export class Places {
   }
 
   /** Returns the place of the name of a field. */
-  ofName(path: Path, name: string): Place {
+  ofName(path: Path, name: string): SourceLocation {
     let node: unknown = this.#document.contents
-    for (const step of path) node = childOf(node, step, this.#document)
+    for (const step of path) node = findChild(node, step, this.#document)
     if (isMap(node)) {
       const pair = node.items.find(({ key }) => isNode(key) && String(key) === name)
       if (isPair(pair) && isNode(pair.key)) return this.#at(pair.key)
@@ -180,17 +182,17 @@ export class Places {
     return this.of(path)
   }
 
-  offset(offset: number): Place {
+  offset(offset: number): SourceLocation {
     const { line, col } = this.#lines.linePos(offset)
     return { file: this.#file, line: Math.max(1, line), column: Math.max(1, col) }
   }
 
-  #at(node: unknown): Place {
+  #at(node: unknown): SourceLocation {
     return this.offset(isNode(node) ? ((node as Node).range?.[0] ?? 0) : 0)
   }
 }
 
-function childOf(node: unknown, name: string | number, document: Document): unknown {
+function findChild(node: unknown, name: string | number, document: Document): unknown {
   const target =
     isNode(node) && 'source' in node && 'resolve' in node
       ? (node as { resolve(doc: Document): unknown }).resolve(document)

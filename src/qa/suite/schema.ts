@@ -4,7 +4,7 @@ import { ClientId } from '#contract/fields.ts'
 import { ProjectSettingsPatch } from '#contract/resources/projects.ts'
 import type { Json } from '#foundation/json.ts'
 import { browser, page } from '../browser/steps.ts'
-import type { Place } from '../result.ts'
+import type { SourceLocation } from '../result.ts'
 import { beacon, frame, job, ledger, placement, poll } from '../steps/placement.ts'
 import { activate, call, config, consent, request } from '../steps/request.ts'
 import { clock, evidence, fault, reset, scenario, waitFor } from '../steps/sandbox.ts'
@@ -42,14 +42,14 @@ export function kindNamed(name: string): StepKind | undefined {
   return byName.get(name)
 }
 
-const stepSchemas = new Map<string, z.ZodObject>(stepKinds.map((kind) => [kind.name, schemaOf(kind)]))
+const stepSchemas = new Map<string, z.ZodObject>(stepKinds.map((kind) => [kind.name, buildStepSchema(kind)]))
 
 /** Returns the schema of a step of a kind. */
 export function stepSchema(kind: string): z.ZodObject {
   return stepSchemas.get(kind)!
 }
 
-function schemaOf(kind: StepKind): z.ZodObject {
+function buildStepSchema(kind: StepKind): z.ZodObject {
   return z
     .strictObject({ ...kind.shape, ...commonFields, ...(kind.isRequest ? requestFields : {}) })
     .describe(kind.summary)
@@ -103,9 +103,9 @@ export interface LoadedStep {
   kind: StepKind
   /** As it is written, variables included. */
   data: StepData
-  place: Place
+  place: SourceLocation
   /** Returns the place of a field of it. */
-  at(path: Path): Place
+  at(path: Path): SourceLocation
 }
 
 export type Axes = Readonly<Record<string, readonly Json[]>>
@@ -121,7 +121,7 @@ export interface LoadedCase {
   setup: readonly LoadedStep[]
   steps: readonly LoadedStep[]
   teardown: readonly LoadedStep[]
-  place: Place
+  place: SourceLocation
 }
 
 export interface LoadedSuite {

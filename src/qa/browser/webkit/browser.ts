@@ -11,7 +11,7 @@ import { NotSupported } from '../../result.ts'
 import type { BrowserComputer } from '../engines.ts'
 import { type ConsoleEntry, WebKitFrame, type WindowOfFrame } from './frame.ts'
 import { keepConsole } from './in-page.ts'
-import { type Area, pictureOf } from './picture.ts'
+import { type Area, cropScreen } from './picture.ts'
 import { type Fulfilment, openProxy, type PageProxy, type SeenRequest } from './proxy.ts'
 import { openWindow, screenSize, WebDriverError, type WebDriverSession, type WebKitPrograms } from './webdriver.ts'
 
@@ -114,7 +114,7 @@ class Context {
       onResponse: (response) => this.emit('response', response),
       onFailure: (request) => this.emit('requestfailed', request),
       scripts: () => this.#scripts,
-      routeOf: (url) => {
+      findRoute: (url) => {
         const found = this.#routes.find(({ matches }) => matches(url))
         return found === undefined ? null : (request) => answer(found.handler, request)
       },
@@ -174,8 +174,8 @@ class Context {
     this.#routes = []
   }
 
-  failureOf(url: string): string | null {
-    return this.#proxy?.failureOf(url) ?? null
+  findFailure(url: string): string | null {
+    return this.#proxy?.findFailure(url) ?? null
   }
 
   async close(): Promise<void> {
@@ -208,7 +208,7 @@ async function resize(session: WebDriverSession, width: number, height: number):
 }
 
 /** How long what is painted takes to the screen. */
-const settled_ms = 100
+const settledMs = 100
 
 class Page implements WindowOfFrame {
   readonly #context: Context
@@ -289,7 +289,7 @@ class Page implements WindowOfFrame {
 
   async goto(url: string, { waitUntil = 'load' }: { waitUntil?: string } = {}): Promise<null> {
     this.#url = url
-    const failure = () => this.#context.failureOf(url)
+    const failure = () => this.#context.findFailure(url)
     try {
       await this.inTurn(() => this.session.call('POST', '/url', { url }))
     } catch (error) {
@@ -377,8 +377,8 @@ class Page implements WindowOfFrame {
     const bars = (await this.evaluate(
       'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done([outerWidth - innerWidth, outerHeight - innerHeight]))))',
     )) as [number, number]
-    await sleep(settled_ms)
-    return pictureOf(file, { ...area, x: area.x + bars[0], y: area.y + bars[1] })
+    await sleep(settledMs)
+    return cropScreen(file, { ...area, x: area.x + bars[0], y: area.y + bars[1] })
   }
 
   readonly keyboard = limited(

@@ -41,7 +41,7 @@ interface Outcome {
 /** What WebDriver says of an element that has left the document, or is not there yet. */
 const gone = ['no such element', 'stale element reference', 'no such frame', 'detached shadow root', 'no such window']
 const notYet = [...gone, 'element click intercepted', 'element not interactable', 'move target out of bounds']
-const again_ms = 50
+const againMs = 50
 
 export class WebKitFrame {
   readonly #window: WindowOfFrame
@@ -84,7 +84,7 @@ export class WebKitFrame {
     )
     let outcome = this.#noted(first)
     while (!outcome.is_done) {
-      await sleep(again_ms / 2)
+      await sleep(againMs / 2)
       const next = await this.#within(() =>
         session.call<Outcome | null>('POST', '/execute/async', { script: nextScript, args: [outcome.id] }),
       )
@@ -218,7 +218,7 @@ class WebKitLocator {
 
   click({ timeout }: { timeout?: number } = {}): Promise<void> {
     return this.#untilDone(
-      (element, session) => session.call('POST', `/element/${idOf(element)}/click`),
+      (element, session) => session.call('POST', `/element/${readElementId(element)}/click`),
       timeout,
       'click',
     )
@@ -227,8 +227,8 @@ class WebKitLocator {
   fill(text: string, { timeout }: { timeout?: number } = {}): Promise<void> {
     return this.#untilDone(
       async (element, session) => {
-        await session.call('POST', `/element/${idOf(element)}/clear`)
-        await session.call('POST', `/element/${idOf(element)}/value`, { text })
+        await session.call('POST', `/element/${readElementId(element)}/clear`)
+        await session.call('POST', `/element/${readElementId(element)}/value`, { text })
       },
       timeout,
       'fill',
@@ -237,7 +237,7 @@ class WebKitLocator {
 
   boundingBox(): Promise<{ x: number; y: number; width: number; height: number } | null> {
     return this.#frame.withElements(this.#query, async ([element], session) =>
-      element === undefined ? null : session.call('GET', `/element/${idOf(element)}/rect`),
+      element === undefined ? null : session.call('GET', `/element/${readElementId(element)}/rect`),
     )
   }
 
@@ -268,13 +268,13 @@ class WebKitLocator {
         if (isLate || !(error instanceof WebDriverError) || !notYet.includes(error.code)) {
           throw new Error(`locator.${name}: ${(error as Error).message}`, { cause: error })
         }
-        await sleep(again_ms)
+        await sleep(againMs)
       }
     }
   }
 }
 
-function idOf(element: ElementReference): string {
+function readElementId(element: ElementReference): string {
   return Object.values(element)[0]!
 }
 

@@ -22,12 +22,12 @@ export function hasMatch(element: Element, selector: string): boolean {
 export function findAll(query: DeepQuery, matches: typeof hasMatch): Element[] {
   const all = (root: ParentNode): Element[] =>
     [...root.querySelectorAll('*')].flatMap((each) => [each, ...(each.shadowRoot === null ? [] : all(each.shadowRoot))])
-  const textOf = (element: Element): string =>
+  const visibleText = (element: Element): string =>
     ((element as HTMLElement).innerText || (element as HTMLInputElement).value || '').replace(/\s+/g, ' ').trim()
   const elements = all(document)
   const text = /^text=["']?(.*?)["']?$/.exec(query)?.[1]?.toLowerCase()
   if (text !== undefined) {
-    const found = elements.filter((each) => textOf(each).toLowerCase().includes(text))
+    const found = elements.filter((each) => visibleText(each).toLowerCase().includes(text))
     return found.filter((each) => !found.some((inner) => inner !== each && each.contains(inner)))
   }
   const role = /^role=([\w-]+)(?:\[name=["'](.*)["']\])?$/.exec(query)
@@ -44,15 +44,15 @@ export function findAll(query: DeepQuery, matches: typeof hasMatch): Element[] {
     }
     const [, wanted = '', name] = role
     const own = roles[wanted]
-    const nameOf = (element: Element): string =>
+    const accessibleName = (element: Element): string =>
       element.getAttribute('aria-label') ??
       (element as HTMLInputElement).labels?.[0]?.innerText ??
-      (textOf(element) || element.getAttribute('title') || '')
+      (visibleText(element) || element.getAttribute('title') || '')
     return elements.filter(
       (each) =>
         (each.getAttribute('role') === wanted ||
           (own !== undefined && !each.hasAttribute('role') && each.matches(own))) &&
-        (name === undefined || nameOf(each).toLowerCase().includes(name.toLowerCase())),
+        (name === undefined || accessibleName(each).toLowerCase().includes(name.toLowerCase())),
     )
   }
   const selectors = query.split(/,(?![^[(]*[\])])/)

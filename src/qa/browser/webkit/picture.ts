@@ -16,7 +16,7 @@ export interface Area {
 const header = { size: 0, width: 4, height: 5, byte_order: 7, bits_per_pixel: 11, bytes_per_line: 12, colors: 19 }
 
 /** Returns an area of the screen, whose memory Xvfb keeps in the file in the X Window Dump format. */
-export function pictureOf(file: string, area: Area): Buffer {
+export function cropScreen(file: string, area: Area): Buffer {
   const dump = readFileSync(file)
   const number = (index: number) => dump.readUInt32BE(index * 4)
   const start = number(header.size) + number(header.colors) * 12

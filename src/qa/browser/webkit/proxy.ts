@@ -53,7 +53,7 @@ interface ProxyOptions {
   onResponse(response: SeenResponse): void
   onFailure(request: SeenRequest): void
   /** Returns the function that answers the request, or null to let it through. */
-  routeOf(url: URL): ((request: SeenRequest) => Promise<Fulfilment>) | null
+  findRoute(url: URL): ((request: SeenRequest) => Promise<Fulfilment>) | null
   /** Code that runs in each document before its own scripts. */
   scripts(): readonly string[]
 }
@@ -61,12 +61,12 @@ interface ProxyOptions {
 export interface PageProxy {
   port: number
   /** Why the last request for this URL got no response, or null. */
-  failureOf(url: string): string | null
+  findFailure(url: string): string | null
   close(): void
 }
 
 /** Bodies are kept up to this size. */
-const maxBody = 4_000_000
+const maxBodyBytes = 4_000_000
 const readable = /javascript|json|html|css|text|xml/
 
 export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
@@ -109,7 +109,7 @@ export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
       responded.resolve(response)
       options.onResponse(response)
     }
-    const route = options.routeOf(url)
+    const route = options.findRoute(url)
     if (route !== null) {
       const { status = 200, contentType, headers = {}, body = '' } = await route(request)
       const all = { ...(contentType === undefined ? {} : { 'content-type': contentType }), ...headers }
@@ -146,7 +146,7 @@ export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
       if (!isChanged) outgoing.writeHead(status, headers)
       response.on('data', (chunk: Buffer) => {
         size += chunk.length
-        if (isChanged || (size <= maxBody && readable.test(type))) kept.push(chunk)
+        if (isChanged || (size <= maxBodyBytes && readable.test(type))) kept.push(chunk)
         if (!isChanged) outgoing.write(chunk)
       })
       response.on('end', () => {
@@ -204,7 +204,7 @@ export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,
-    failureOf: (url) => failures.get(URL.parse(url)?.href ?? url) ?? null,
+    findFailure: (url) => failures.get(URL.parse(url)?.href ?? url) ?? null,
     close() {
       server.close()
       server.closeAllConnections()

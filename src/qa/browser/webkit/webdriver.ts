@@ -56,7 +56,7 @@ export interface WebDriverSession {
   end(): Promise<void>
 }
 
-const startsWithin_ms = 20_000
+const startsWithinMs = 20_000
 
 /** Starts a driver with one window. Throws Error when it does not start. */
 export async function openWindow(options: WindowOptions): Promise<WebDriverSession> {
@@ -169,7 +169,7 @@ async function started(child: ChildProcess, program: string, base: string): Prom
   child.once('exit', (code) => {
     failure ??= new Error(`${program} ended with ${code}.`)
   })
-  const ends_at = performance.now() + startsWithin_ms
+  const ends_at = performance.now() + startsWithinMs
   while (performance.now() < ends_at) {
     if (failure !== null) throw failure
     const isReady = await fetchText(`${base}/status`).then(
@@ -179,7 +179,7 @@ async function started(child: ChildProcess, program: string, base: string): Prom
     if (isReady) return
     await sleep(50)
   }
-  throw new Error(`${program} did not respond within ${startsWithin_ms / 1_000} s.`)
+  throw new Error(`${program} did not respond within ${startsWithinMs / 1_000} s.`)
 }
 
 /** Ends a process and those that it started. */

@@ -8,16 +8,16 @@ import { measuredTime } from '#foundation/duration.ts'
 import { escapeHtml } from '#foundation/html.ts'
 import { type Json, parseJson } from '#foundation/json.ts'
 import {
+  type CaseExchange,
   type CaseResult,
   type Check,
-  type Exchange,
   type Outcome,
   type Screenshot,
   type StepResult,
   valueWords,
 } from '../../result.ts'
-import { diffOf, valueText } from '../failure.ts'
-import { outcomeWords, placeText, reasonOf, titleOf } from '../text.ts'
+import { diffValues, valueText } from '../failure.ts'
+import { caseTitle, findReason, outcomeWords, placeText } from '../text.ts'
 
 /** A case and its number, which is its fragment in the page: `#case-12`. */
 export interface Numbered {
@@ -33,7 +33,7 @@ interface CaseSetting {
 }
 
 export function caseMarkup({ number, item }: Numbered, { isOpen, withSuite, hasRoom }: CaseSetting): Markup {
-  const reason = reasonOf(item)
+  const reason = findReason(item)
   const isFailed = item.outcome === 'failed'
   let elapsed_ms = 0
   const whole_ms = Math.max(
@@ -42,9 +42,9 @@ export function caseMarkup({ number, item }: Numbered, { isOpen, withSuite, hasR
     1,
   )
   return html`<details class="case ${item.outcome}" id="case-${number}"${attributes({ number, item })}${isOpen && html` open`}>
-<summary>${mark(lookOf(item))}<span class="title">${withSuite && html`<span class="soft">${item.suite} › </span>`}${titleOf(item)}</span>${item.outcome !== 'passed' && !isFailed && reason !== null && html`<span class="soft why">${reason}</span>`}<span class="soft time">${item.duration_ms > 0 && measuredTime(item.duration_ms)}</span></summary>
+<summary>${mark(chooseLook(item))}<span class="title">${withSuite && html`<span class="soft">${item.suite} › </span>`}${caseTitle(item)}</span>${item.outcome !== 'passed' && !isFailed && reason !== null && html`<span class="soft why">${reason}</span>`}<span class="soft time">${item.duration_ms > 0 && measuredTime(item.duration_ms)}</span></summary>
 <div class="body"><p class="facts"><span class="soft place">${placeText(item.place)}</span>${Object.entries(item.matrix).map(([name, value]) => html` <span class="chip">${name}=${valueWords(value)}</span>`)}${item.tags.map((tag) => html` <span class="chip">${tag}</span>`)}</p>
-${item.reason !== null && html`<p class="reason ${lookOf(item)}">${item.reason}</p>`}
+${item.reason !== null && html`<p class="reason ${chooseLook(item)}">${item.reason}</p>`}
 ${item.steps.map((step) => {
   const start = elapsed_ms / whole_ms
   elapsed_ms += step.duration_ms
@@ -55,7 +55,7 @@ ${item.steps.map((step) => {
 
 /** Returns a link to a case elsewhere on the page. */
 export function caseLink({ number, item }: Numbered): Markup {
-  return html`<a class="case link ${item.outcome}" href="#case-${number}"${attributes({ number, item })}>${mark(item.outcome)}<span class="title">${titleOf(item)}</span><span class="soft">see failures</span><span class="soft time">${measuredTime(item.duration_ms)}</span></a>
+  return html`<a class="case link ${item.outcome}" href="#case-${number}"${attributes({ number, item })}>${mark(item.outcome)}<span class="title">${caseTitle(item)}</span><span class="soft">see failures</span><span class="soft time">${measuredTime(item.duration_ms)}</span></a>
 `
 }
 
@@ -81,9 +81,9 @@ function stepMarkup(step: StepResult, { start, length, isWhole, hasRoom }: StepS
   const all = plural(checks.length, 'check')
   const count = failed.length === 0 ? all : `${passed.length === 0 ? all : `${failed.length} of ${all}`} failed`
   return html`<details class="step${outcome === 'not_run' && ' unrun'}"${outcome === 'failed' && html` open`}>
-<summary>${mark(lookOf(step))}<span class="title">${title}</span><span class="soft count">${checks.length > 0 && count}</span>${outcome !== 'not_run' && html`${bar(start, length, outcome)}<span class="soft time">${measuredTime(duration_ms)}</span>`}</summary>
+<summary>${mark(chooseLook(step))}<span class="title">${title}</span><span class="soft count">${checks.length > 0 && count}</span>${outcome !== 'not_run' && html`${bar(start, length, outcome)}<span class="soft time">${measuredTime(duration_ms)}</span>`}</summary>
 <div class="body"><p class="soft place">${placeText(place)}</p>
-${reason !== null && html`<p class="reason ${lookOf(step)}">${reason}</p>`}
+${reason !== null && html`<p class="reason ${chooseLook(step)}">${reason}</p>`}
 ${failed.map(failedCheck)}
 ${screenshots.map((shot) => figure(shot, outcome === 'failed' || hasRoom(shot.png.length)))}
 ${exchanges.map((exchange, index) =>
@@ -102,7 +102,7 @@ ${hint !== undefined && html`<p class="hint">${hint}</p>`}</div>
 }
 
 function difference(expected: Json, actual: Json): Markup {
-  const diff = diffOf(expected, actual)
+  const diff = diffValues(expected, actual)
   if (diff === null) {
     return html`<dl class="values"><dt>expected</dt><dd class="expected"><code>${shown(expected)}</code></dd><dt>actual</dt><dd class="actual"><code>${shown(actual)}</code></dd></dl>`
   }
@@ -132,7 +132,7 @@ function figure({ name, width, height, png }: Screenshot, isKept: boolean): Mark
 }
 
 /** `isFailing`: the last exchange of a step that failed, whose curl command is unfolded. */
-function exchangeMarkup(exchange: Exchange, isWhole: boolean, isFailing: boolean): Markup {
+function exchangeMarkup(exchange: CaseExchange, isWhole: boolean, isFailing: boolean): Markup {
   const { method, url, status, duration_ms, error, curl } = exchange
   const kind = status === 0 ? 'none' : `s${Math.floor(status / 100)}`
   return html`<div class="exchange"><p class="line"><span class="method">${method}</span> <span class="url">${url}</span> <span class="status ${kind}">${status === 0 ? 'no response' : status}</span> <span class="soft">${measuredTime(duration_ms)}</span></p>
@@ -158,9 +158,9 @@ ${body !== null && body !== '' && html`<pre><code>${bodyText(body, isWhole)}</co
 /** Indents JSON; a passed case keeps only the beginning of a long body. */
 function bodyText(body: string, isWhole: boolean): Hole {
   const text = indented(body)
-  if (isWhole || text.length <= passed_body_length) return text
-  return html`${text.slice(0, passed_body_length)}
-<span class="soft">… ${text.length - passed_body_length} more characters, left out because the case passed. The json report has them.</span>`
+  if (isWhole || text.length <= maxPassedBodyLength) return text
+  return html`${text.slice(0, maxPassedBodyLength)}
+<span class="soft">… ${text.length - maxPassedBodyLength} more characters, left out because the case passed. The json report has them.</span>`
 }
 
 /** A body that is not JSON, or no longer JSON, is shown unchanged. */
@@ -170,20 +170,20 @@ function indented(body: string): string {
 }
 
 /** Characters of a body that a passed case keeps; a failed case keeps everything. */
-const passed_body_length = 4_000
+const maxPassedBodyLength = 4_000
 
 /** Bytes of all screenshots of passed cases; those of failed cases are always kept. */
-const passed_screenshot_bytes = 12_000_000
+const maxPassedScreenshotBytes = 12_000_000
 
 /** Failed cases that are unfolded when the page opens. */
-export const open_failures = 10
+export const maxOpenFailures = 10
 
 /** Cases above which suites are folded when the page opens. */
-export const open_cases = 150
+export const maxOpenCases = 150
 
 /** Returns whether there is still room for a screenshot of a passed case. Called once for each, in the order of the page. */
 export function createScreenshotBudget(): (bytes: number) => boolean {
-  let left = passed_screenshot_bytes
+  let left = maxPassedScreenshotBytes
   return (bytes) => {
     if (bytes > left) return false
     left -= bytes
@@ -199,7 +199,7 @@ export interface Markup {
 type Hole = Markup | string | number | null | false | readonly Hole[]
 
 export function html(strings: TemplateStringsArray, ...holes: readonly Hole[]): Markup {
-  return { markup: strings.map((part, index) => (index === 0 ? part : textOf(holes[index - 1]!) + part)).join('') }
+  return { markup: strings.map((part, index) => (index === 0 ? part : renderHole(holes[index - 1]!) + part)).join('') }
 }
 
 /** Returns text as markup, unescaped: our own style sheet and script. */
@@ -207,17 +207,17 @@ export function trusted(markup: string): Markup {
   return { markup }
 }
 
-function textOf(hole: Hole): string {
+function renderHole(hole: Hole): string {
   if (hole === null || hole === false) return ''
   if (typeof hole === 'string') return escapeHtml(printable(hole))
   if (typeof hole === 'number') return String(hole)
-  return 'markup' in hole ? hole.markup : hole.map(textOf).join('')
+  return 'markup' in hole ? hole.markup : hole.map(renderHole).join('')
 }
 
 /** An outcome as it looks; `warned`: it passed, and has a reason to look at it. */
 type Look = Outcome | 'warned'
 
-export function lookOf({ outcome, reason }: Pick<CaseResult, 'outcome' | 'reason'>): Look {
+export function chooseLook({ outcome, reason }: Pick<CaseResult, 'outcome' | 'reason'>): Look {
   return outcome === 'passed' && reason !== null ? 'warned' : outcome
 }
 

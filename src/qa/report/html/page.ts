@@ -10,52 +10,52 @@ import { measuredTime } from '#foundation/duration.ts'
 import { isObject, type Json } from '#foundation/json.ts'
 import {
   type CaseResult,
+  countTotals,
   type Outcome,
   type Reporter,
   type RunResult,
   type Totals,
-  totalsOf,
   valueWords,
 } from '../../result.ts'
 import { packagePath } from '../../suite/package-files.ts'
 import {
   bySuite,
+  caseTitle,
+  countReasons,
   countsText,
   type Destination,
-  durationOf,
   flakyCases,
   outcomes,
   outcomeWords,
   placeText,
-  reasonsOf,
+  sumDurations,
   targetText,
-  titleOf,
 } from '../text.ts'
 import {
   bar,
   caseLink,
   caseMarkup,
+  chooseLook,
   createScreenshotBudget,
   glyphs,
   html,
-  lookOf,
   type Markup,
   mark,
+  maxOpenCases,
+  maxOpenFailures,
   type Numbered,
-  open_cases,
-  open_failures,
   trusted,
 } from './case.ts'
 import { pageScript } from './script.ts'
 
 /** Returns a run as one self-contained page of HTML. */
-export function pageOf(result: RunResult): string {
+export function renderPage(result: RunResult): string {
   const script = `(${pageScript.toString()})()`
   const style = readFileSync(packagePath('qa-report.css'), 'utf8').replace(/\/\*.*?\*\/\s*/gs, '')
   const policy = [
     "default-src 'none'",
-    `style-src '${hashOf(style)}'`,
-    `script-src '${hashOf(script)}'`,
+    `style-src '${sourceHash(style)}'`,
+    `script-src '${sourceHash(script)}'`,
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -69,7 +69,7 @@ export function pageOf(result: RunResult): string {
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">
-<title>${headline(totalsOf(result.cases))} · svc qa</title>
+<title>${headline(countTotals(result.cases))} · svc qa</title>
 <style>${trusted(style)}</style></head>
 <body><a class="skip" href="#cases">Skip to the cases</a>
 ${headMarkup(result)}
@@ -80,13 +80,13 @@ ${filtersMarkup(result.cases)}
 ${
   failed.length > 0 &&
   html`<section id="failures" aria-labelledby="failures-title" data-group><h2 id="failures-title">Failures</h2>
-<div class="group">${failed.map((numbered, index) => caseMarkup(numbered, { isOpen: index < open_failures, withSuite: true, hasRoom }))}</div></section>`
+<div class="group">${failed.map((numbered, index) => caseMarkup(numbered, { isOpen: index < maxOpenFailures, withSuite: true, hasRoom }))}</div></section>`
 }
 ${leftOutMarkup(result)}
 ${matrix}
 ${timings}
 <section id="cases" aria-labelledby="cases-title"><div class="heading"><h2 id="cases-title">Cases</h2><p class="folds"><button type="button" data-fold="open">Unfold all</button> <button type="button" data-fold="shut">Fold all</button></p></div>
-${[...Map.groupBy(cases, ({ item }) => item.suite)].map(([suite, own]) => suiteMarkup(suite, own, cases.length <= open_cases, hasRoom))}</section>
+${[...Map.groupBy(cases, ({ item }) => item.suite)].map(([suite, own]) => suiteMarkup(suite, own, cases.length <= maxOpenCases, hasRoom))}</section>
 </main><footer class="wrap soft">Written by svc ${result.svc_version}. Credentials are redacted.</footer>
 <script>${trusted(script)}</script></body></html>
 `.markup
@@ -99,9 +99,9 @@ function suiteMarkup(
   hasRoom: (bytes: number) => boolean,
 ): Markup {
   const items = cases.map(({ item }) => item)
-  const totals = totalsOf(items)
-  const duration_ms = durationOf(items)
-  const looks = new Set(items.map(lookOf))
+  const totals = countTotals(items)
+  const duration_ms = sumDurations(items)
+  const looks = new Set(items.map(chooseLook))
   const worst = (['failed', 'warned', ...outcomes] as const).find((look) => looks.has(look)) ?? 'passed'
   const ordered = cases.toSorted((a, b) => rank(a.item) - rank(b.item))
   return html`<details class="suite" data-group${isOpen && html` open`}><summary>${mark(worst)}<h3>${suite}</h3><span class="soft">${countsText(totals)}</span><span class="soft time">${duration_ms > 0 && measuredTime(duration_ms)}</span></summary>
@@ -111,15 +111,15 @@ function suiteMarkup(
 
 /** Cases to look at come first. */
 function rank(item: CaseResult): number {
-  const look = lookOf(item)
+  const look = chooseLook(item)
   return look === 'failed' ? 0 : look === 'warned' ? 1 : 2
 }
 
 /** Lists why cases did not run, and which cases are flaky. */
 function leftOutMarkup(result: RunResult): Markup | null {
   const groups = [
-    { title: 'Not applicable to this target', reasons: reasonsOf(result.cases, 'not_applicable') },
-    { title: 'Not run', reasons: reasonsOf(result.cases, 'not_run') },
+    { title: 'Not applicable to this target', reasons: countReasons(result.cases, 'not_applicable') },
+    { title: 'Not run', reasons: countReasons(result.cases, 'not_run') },
   ].filter(({ reasons }) => reasons.length > 0)
   const flaky = flakyCases(result)
   if (groups.length === 0 && flaky.length === 0) return null
@@ -127,15 +127,15 @@ function leftOutMarkup(result: RunResult): Markup | null {
 ${flaky.length > 0 && html`<h2>Passed in one attempt, failed in another</h2><ul>${flaky.map(({ id, failed, attempts }) => html`<li>${id} <span class="soft">failed ${failed} of ${attempts}</span></li>`)}</ul>`}</section>`
 }
 
-function hashOf(text: string): string {
+function sourceHash(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
 
 function headMarkup(result: RunResult): Markup {
-  const totals = totalsOf(result.cases)
+  const totals = countTotals(result.cases)
   const { target, started_at_ms, duration_ms, svc_version, interrupted } = result
   const started = new Date(started_at_ms).toISOString()
-  const warned = result.cases.filter((item) => lookOf(item) === 'warned').length
+  const warned = result.cases.filter((item) => chooseLook(item) === 'warned').length
   const shown = outcomes.filter((outcome) => totals[outcome] > 0 || outcome === 'failed' || outcome === 'passed')
   return html`<header class="top"><div class="wrap">
 <p class="brand">svc qa</p>
@@ -167,7 +167,7 @@ function proportions(totals: Totals): Markup {
 }
 
 function filtersMarkup(cases: readonly CaseResult[]): Markup {
-  const totals = totalsOf(cases)
+  const totals = countTotals(cases)
   const tags = [...new Set(cases.flatMap(({ tags }) => tags))].toSorted()
   const present = outcomes.filter((outcome) => totals[outcome] > 0)
   return html`<form class="filters" id="filters" aria-label="Filter cases" hidden>
@@ -187,14 +187,14 @@ function timingsMarkup(cases: readonly Numbered[]): Markup | null {
   const slowest = ran.toSorted((a, b) => b.item.duration_ms - a.item.duration_ms).slice(0, most)
   const longest_ms = Math.max(1, slowest[0]!.item.duration_ms)
   const suites = [...bySuite(ran.map(({ item }) => item))]
-    .map(([name, items]) => ({ name, duration_ms: durationOf(items) }))
+    .map(([name, items]) => ({ name, duration_ms: sumDurations(items) }))
     .toSorted((a, b) => b.duration_ms - a.duration_ms)
     .slice(0, most)
   const most_ms = Math.max(1, suites[0]!.duration_ms)
   return html`<section id="timings" aria-labelledby="timings-title"><h2 id="timings-title">Timings</h2><div class="columns">
 <div><h3>Slowest cases</h3><ol class="times">${slowest.map(
     ({ number, item }) =>
-      html`<li><a href="#case-${number}">${titleOf(item)}</a><span class="soft time">${measuredTime(item.duration_ms)}</span>${bar(0, item.duration_ms / longest_ms, item.outcome)}</li>
+      html`<li><a href="#case-${number}">${caseTitle(item)}</a><span class="soft time">${measuredTime(item.duration_ms)}</span>${bar(0, item.duration_ms / longest_ms, item.outcome)}</li>
 `,
   )}</ol></div>
 <div><h3>Suites, the time of their cases added up</h3><ol class="times">${suites.map(
@@ -205,7 +205,7 @@ function timingsMarkup(cases: readonly Numbered[]): Markup | null {
 }
 
 /** A row of a matrix: cases that differ only in the value of its axis, by that value. */
-interface Row {
+interface MatrixRow {
   suite: string
   title: string
   cells: Map<string, Numbered[]>
@@ -246,7 +246,7 @@ function mostUsed(cases: readonly Numbered[]): string {
 
 function tableMarkup(axis: string, cases: readonly Numbered[]): Markup {
   const columns = [...new Set(cases.map(({ item }) => valueWords(item.matrix[axis]!)))]
-  const rows = rowsOf(axis, cases).toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)))
+  const rows = groupRows(axis, cases).toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)))
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Cases by ${axis}"><table class="matrix">
 <thead><tr><th scope="col">By <b>${axis}</b></th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
 <tbody>${rows.map(
@@ -258,8 +258,8 @@ function tableMarkup(axis: string, cases: readonly Numbered[]): Markup {
 }
 
 /** Groups cases from one place of a suite file, with the same values on other axes, into rows. */
-function rowsOf(axis: string, cases: readonly Numbered[]): Row[] {
-  const rows = new Map<string, Row>()
+function groupRows(axis: string, cases: readonly Numbered[]): MatrixRow[] {
+  const rows = new Map<string, MatrixRow>()
   for (const numbered of cases) {
     const { suite, place, matrix, name } = numbered.item
     const { [axis]: value, ...others } = matrix as Record<string, Json>
@@ -267,7 +267,7 @@ function rowsOf(axis: string, cases: readonly Numbered[]): Row[] {
     const column = valueWords(value!)
     const row = rows.get(key) ?? {
       suite,
-      title: titleOf({ name: without(name, axis, value!), matrix: others, attempt: 1 }),
+      title: caseTitle({ name: without(name, axis, value!), matrix: others, attempt: 1 }),
       cells: new Map(),
     }
     row.cells.set(column, [...(row.cells.get(column) ?? []), numbered])
@@ -301,10 +301,10 @@ function cellMarkup(attempts: readonly Numbered[]): Markup | null {
   return html`<a class="mark ${outcome}" href="#case-${worst.number}" aria-label="${label}" title="${label}">${glyphs[outcome]}</a>`
 }
 
-function hasFailed({ cells }: Row): boolean {
+function hasFailed({ cells }: MatrixRow): boolean {
   return [...cells.values()].some((attempts) => attempts.some(({ item }) => item.outcome === 'failed'))
 }
 
 export function createHtmlReporter({ write }: Destination): Reporter {
-  return { end: (result) => write(pageOf(result)) }
+  return { end: (result) => write(renderPage(result)) }
 }
