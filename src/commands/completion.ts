@@ -1,7 +1,7 @@
 /** `svc completion SHELL`: the command tree as a shell script. */
 
 import { Argument, Option } from 'commander'
-import { listSlots, type NameSource, nameSources } from '#cli/completion/places.ts'
+import { listCompletionSlots, type NameSource, nameSources } from '#cli/completion/places.ts'
 import { completionScripts } from '#cli/completion/scripts.ts'
 import type { Command, CommandContext, LazyCommand } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
@@ -37,7 +37,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
         const hint = `Give one of ${shells.join(', ')}: svc completion bash`
         throw new CliError('usage', 'argument_missing', 'The shell is missing.', hint)
       }
-      const places = listSlots(await commandTree(commands))
+      const places = listCompletionSlots(await commandTree(commands))
       const script = entryOf(completionScripts, args[0])!(places)
       out.document(`${script.join('\n')}\n`, shellMediaType)
       return 0

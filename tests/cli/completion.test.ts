@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type CompletionSlot, listSlots } from '#cli/completion/places.ts'
+import { type CompletionSlot, listCompletionSlots } from '#cli/completion/places.ts'
 import { commandTree } from '#cli/run/help.ts'
 import { outputFormats } from '#cli/settings/table.ts'
 import { formats, jobTypes, nativeTemplates } from '#contract/fields.ts'
@@ -20,7 +20,7 @@ const scriptOf = async (shell: string) => {
 
 let places: CompletionSlot[]
 beforeAll(async () => {
-  places = listSlots(await commandTree(commands))
+  places = listCompletionSlots(await commandTree(commands))
 })
 
 describe('bash', () => {

@@ -97,7 +97,7 @@ export const commonFlags: readonly Flag[] = [
 ]
 
 /** Returns every place of the command line, the start first. */
-export function listSlots(tree: readonly CommandNode[]): CompletionSlot[] {
+export function listCompletionSlots(tree: readonly CommandNode[]): CompletionSlot[] {
   const commands = tree.map(({ name, summary }) => ({ name, summary }))
   const help = { name: 'help', summary: 'Help for a command or topic' }
   const helpTopics = ['commands', ...Object.keys(topics)]

@@ -251,30 +251,30 @@ export const Expect = z.strictObject({
 })
 export type Expect = z.infer<typeof Expect>
 
-export type PlaceOf = (path: readonly (string | number)[]) => Pick<Check, 'place'>
+export type Locate = (path: readonly (string | number)[]) => Pick<Check, 'place'>
 
 /** Returns the checks that need no further request. `pages` are statuses of reasons that are shown as a page. */
 export function judge(
   expect: Expect,
   response: StepResponse,
   earlier: (name: string) => StepResponse | undefined,
-  placeOf: PlaceOf,
+  locate: Locate,
   pages: Readonly<Partial<Record<ReasonCode, number>>> = {},
 ): Check[] {
   return [
-    ...statusChecks(expect, response, placeOf, pages),
+    ...statusChecks(expect, response, locate, pages),
     ...Object.entries(expect.headers ?? {}).map(([name, wanted]) => {
       const actual = response.headers[name.toLowerCase()]
       const expected = wanted === null ? { $exists: false } : wanted
-      return check(`header ${name.toLowerCase()}`, expected, actual, placeOf(['expect', 'headers', name]))
+      return check(`header ${name.toLowerCase()}`, expected, actual, locate(['expect', 'headers', name]))
     }),
-    ...bodyChecks(expect, response, placeOf),
-    ...absentChecks(expect, response, placeOf),
-    ...keysChecks(expect, response, placeOf),
-    ...sameChecks(expect, response, earlier, placeOf),
+    ...bodyChecks(expect, response, locate),
+    ...absentChecks(expect, response, locate),
+    ...keysChecks(expect, response, locate),
+    ...sameChecks(expect, response, earlier, locate),
     ...(expect.duration_ms === undefined
       ? []
-      : [check('duration_ms', expect.duration_ms, response.duration_ms, placeOf(['expect', 'duration_ms']))]),
+      : [check('duration_ms', expect.duration_ms, response.duration_ms, locate(['expect', 'duration_ms']))]),
   ]
 }
 
@@ -294,7 +294,7 @@ export function check(subject: string, wanted: Json, actual: Json | undefined, p
 function statusChecks(
   { status, reason }: Expect,
   response: StepResponse,
-  placeOf: PlaceOf,
+  locate: Locate,
   pages: Readonly<Partial<Record<ReasonCode, number>>>,
 ): Check[] {
   const checks: Check[] = []
@@ -302,12 +302,12 @@ function statusChecks(
   const isPage = reasons.some((code) => pages[code] === response.status) && typeof response.body === 'string'
   if (status === undefined && reasons.length > 0) {
     const statuses = reasons.map((code) => (isPage ? pages[code]! : errorCodes[reasonCodes[code].error].status))
-    checks.push(statusCheck(statuses, response, placeOf(['expect', 'reason'])))
+    checks.push(statusCheck(statuses, response, locate(['expect', 'reason'])))
   }
-  if (status !== undefined) checks.push(statusCheck([status].flat(), response, placeOf(['expect', 'status'])))
+  if (status !== undefined) checks.push(statusCheck([status].flat(), response, locate(['expect', 'status'])))
   if (reasons.length > 0 && !isPage) {
     const wanted = reasons.length === 1 ? reasons[0]! : { $one_of: reasons }
-    checks.push(check('reason_code', wanted, valueAt(response.body, 'reason_code'), placeOf(['expect', 'reason'])))
+    checks.push(check('reason_code', wanted, valueAt(response.body, 'reason_code'), locate(['expect', 'reason'])))
   }
   return checks
 }
@@ -341,30 +341,30 @@ function statusCheck(
   }
 }
 
-function bodyChecks({ body }: Expect, response: StepResponse, placeOf: PlaceOf): Check[] {
+function bodyChecks({ body }: Expect, response: StepResponse, locate: Locate): Check[] {
   if (body === undefined) return []
   if (Object.keys(body).some((name) => name.startsWith('$'))) {
-    return [check('body', body, response.body, placeOf(['expect', 'body']))]
+    return [check('body', body, response.body, locate(['expect', 'body']))]
   }
   return Object.entries(body).map(([path, wanted]) =>
-    check(`body.${path}`, wanted, valueAt(response.body, path), placeOf(['expect', 'body', path])),
+    check(`body.${path}`, wanted, valueAt(response.body, path), locate(['expect', 'body', path])),
   )
 }
 
-function absentChecks({ absent }: Expect, response: StepResponse, placeOf: PlaceOf): Check[] {
+function absentChecks({ absent }: Expect, response: StepResponse, locate: Locate): Check[] {
   return [absent ?? []].flat().map((path) => {
     const actual = valueAt(response.body, path)
-    return check(`body.${path}`, { $exists: false }, actual, placeOf(['expect', 'absent']))
+    return check(`body.${path}`, { $exists: false }, actual, locate(['expect', 'absent']))
   })
 }
 
-function keysChecks({ keys }: Expect, response: StepResponse, placeOf: PlaceOf): Check[] {
+function keysChecks({ keys }: Expect, response: StepResponse, locate: Locate): Check[] {
   if (keys === undefined) return []
   const wanted: Record<string, string[]> = Array.isArray(keys) ? { '': keys } : keys
   return Object.entries(wanted).map(([path, names]) => {
     const value = valueAt(response.body, path)
     const actual = isObject(value) ? Object.keys(value).toSorted() : (value ?? null)
-    return check(path === '' ? 'keys' : `keys of ${path}`, names.toSorted(), actual, placeOf(['expect', 'keys']))
+    return check(path === '' ? 'keys' : `keys of ${path}`, names.toSorted(), actual, locate(['expect', 'keys']))
   })
 }
 
@@ -372,7 +372,7 @@ function sameChecks(
   { same_as }: Expect,
   response: StepResponse,
   earlier: (name: string) => StepResponse | undefined,
-  placeOf: PlaceOf,
+  locate: Locate,
 ): Check[] {
   if (same_as === undefined) return []
   const {
@@ -381,7 +381,7 @@ function sameChecks(
     except = [],
   }: Exclude<typeof same_as, string> = typeof same_as === 'string' ? { step: same_as } : same_as
   const before = earlier(step)
-  const place = placeOf(['expect', 'same_as'])
+  const place = locate(['expect', 'same_as'])
   if (before === undefined) {
     return [{ subject: `same as ${step}`, passed: false, expected: `a response of ${step}`, actual: null, ...place }]
   }

@@ -44,7 +44,7 @@ interface StepOptions {
   checksContract: boolean
   /** Waits when a service is over its rate limit, as a correct client does. */
   waitsForRate: boolean
-  placeOf: StepContext['locate']
+  locate: StepContext['locate']
 }
 
 /** Subject of the contract check of a 429 that was waited out; the request was sent again after it. */
@@ -57,7 +57,7 @@ export function createStepContext(
   { target, state, environment, update_snapshots, folder }: CaseContext,
   recording: Recording,
   checks: Check[],
-  { signal, time, checksContract, waitsForRate, placeOf }: StepOptions,
+  { signal, time, checksContract, waitsForRate, locate }: StepOptions,
 ): StepContext {
   async function send(request: HttpRequest, endpoint: Endpoint | null): Promise<StepResponse> {
     const exchange = openRecord(withoutOpaqueKeys(request, target.keys.opaque), target, environment)
@@ -104,7 +104,7 @@ export function createStepContext(
     beforeTime: (work) => time.after(work),
     update_snapshots,
     folder,
-    locate: placeOf,
+    locate,
     check: (check) => checks.push(check),
     screenshot: (picture) => recording.screenshots.push(picture),
     async call(id, { params = {}, query = {}, body, fields = {} }) {

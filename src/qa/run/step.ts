@@ -5,7 +5,7 @@
 import { contract, type EndpointId } from '#contract/index.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
-import { check, type Expect, judge, matches, type PlaceOf } from '../expect/expectations.ts'
+import { check, type Expect, judge, type Locate, matches } from '../expect/expectations.ts'
 import { type Check, NotSupported, QaError, type StepResponse, type StepResult } from '../result.ts'
 import { type CommonFields, pause, type RequestFields, type StepData, type StepKind } from '../steps/step-kind.ts'
 import { type LoadedStep, stepSchema } from '../suite/schema.ts'
@@ -134,15 +134,15 @@ async function runOnce(
 ): Promise<StepResponse | null> {
   const { state } = context
   const checks: Check[] = []
-  const placeOf: PlaceOf = (path) => ({ place: step.at(path) })
+  const locate: Locate = (path) => ({ place: step.at(path) })
   const answerCheck = (passed: boolean, actual: Json) =>
-    checks.push({ subject: 'answer', passed, expected: 'none', actual, ...placeOf(['expect', 'answer']) })
+    checks.push({ subject: 'answer', passed, expected: 'none', actual, ...locate(['expect', 'answer']) })
   const stepContext = createStepContext(context, recording, checks, {
     signal,
     time,
     checksContract: fields.contract !== false,
     waitsForRate: !expectsRateLimit(expect),
-    placeOf,
+    locate,
   })
   try {
     const response = await step.kind.run(fields as never, stepContext)
@@ -155,12 +155,12 @@ async function runOnce(
       withDefault(expected, step, fields),
       response,
       (name) => state.findResponse(name),
-      placeOf,
+      locate,
       pages,
     )
     checks.push(...found)
     if (checks.every(({ passed }) => passed)) {
-      checks.push(...(await sandboxChecks(expected, response, context, signal, placeOf)))
+      checks.push(...(await sandboxChecks(expected, response, context, signal, locate)))
     }
     return response
   } catch (error) {
@@ -179,10 +179,10 @@ async function sandboxChecks(
   response: StepResponse,
   { state, target }: CaseContext,
   signal: AbortSignal,
-  placeOf: PlaceOf,
+  locate: Locate,
 ): Promise<Check[]> {
   const checks: Check[] = []
-  if (events !== undefined) checks.push(await eventsCheck(events, state, signal, placeOf(['expect', 'events'])))
+  if (events !== undefined) checks.push(await eventsCheck(events, state, signal, locate(['expect', 'events'])))
   if (billing === undefined && evidence === undefined) return checks
   const slot = valueAt(response.body, 'slot_id')
   const slot_id = typeof slot === 'string' ? slot : state.findSlot(undefined)
@@ -191,16 +191,16 @@ async function sandboxChecks(
     const wanted = typeof billing === 'boolean' ? { would_bill: billing } : billing
     for (const [path, expected] of Object.entries(wanted)) {
       const actual = valueAt(ledger, `billing.${path}`)
-      checks.push(check(`billing.${path}`, expected, actual, placeOf(['expect', 'billing'])))
+      checks.push(check(`billing.${path}`, expected, actual, locate(['expect', 'billing'])))
     }
   }
   if (Array.isArray(evidence)) {
     const kinds = (valueAt(ledger, 'evidence') as { kind: string }[]).map(({ kind }) => kind)
-    checks.push(check('evidence', evidence, kinds, placeOf(['expect', 'evidence'])))
+    checks.push(check('evidence', evidence, kinds, locate(['expect', 'evidence'])))
   }
   if (evidence === true) {
     const verified = await target.control<{ ok: boolean }>('evidence.verify', {}, undefined, signal)
-    checks.push(check('evidence', true, matches(true, verified.ok), placeOf(['expect', 'evidence'])))
+    checks.push(check('evidence', true, matches(true, verified.ok), locate(['expect', 'evidence'])))
   }
   return checks
 }
