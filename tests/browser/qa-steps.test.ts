@@ -98,11 +98,11 @@ const good = {
 /** Steps that fail, and the problem that is reported. */
 const bad: Readonly<Record<string, readonly [steps: string, wrong: RegExp]>> = {
   'an event that does not come': [
-    `${counted}- timeout: 3s\n  page: [{ wait_for: rendered }, { wait_for: play_started }, { click: ad }]`,
+    `${counted}- timeout: 10s\n  page: [{ wait_for: rendered }, { wait_for: play_started }, { click: ad }]`,
     /^event play_started: \["rendered","beacon render accepted"/,
   ],
   'an event with another field': [
-    `${counted}- timeout: 3s\n  page: { wait_for: { type: beacon, event: render, accepted: false } }`,
+    `${counted}- timeout: 10s\n  page: { wait_for: { type: beacon, event: render, accepted: false } }`,
     /^event beacon: \["rendered","beacon render accepted"/,
   ],
   'an event that came': [
