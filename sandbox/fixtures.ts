@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Scenario } from '#contract/resources/faults.ts'
 import type { ProjectSettings } from '#contract/resources/projects.ts'
+import type { Scenario } from '#contract/resources/sandbox/scenarios.ts'
 import { MarketData } from '#domain/catalogue.ts'
 import { SandboxError } from './sandbox-error.ts'
 

@@ -13,9 +13,9 @@
 
 import { type AuthoritativeConsent, type Format, formats, type JobType } from '#contract/fields.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
-import type { ForcedNoFill } from '#contract/resources/faults.ts'
 import type { TraceStep } from '#contract/resources/placements.ts'
 import type { ProjectSettings } from '#contract/resources/projects.ts'
+import type { ForcedNoFill } from '#contract/resources/sandbox/scenarios.ts'
 import { bestSize, type Campaign, type Creative, type MarketData, normalizeTopic, usdRate } from './catalogue.ts'
 
 export interface Market {

@@ -8,7 +8,7 @@
 
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import type { Format } from '#contract/fields.ts'
-import type { FaultDraft, FaultRule } from '#contract/resources/faults.ts'
+import type { FaultDraft, FaultRule } from '#contract/resources/sandbox/faults.ts'
 import { valueAt } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 

@@ -1,49 +1,31 @@
 /** The operation behind every endpoint that responds with JSON. The compiler reports a missing one. */
 import type { ReasonCode } from '#contract/errors.ts'
 import type { CompatEndpointId, Contract, EndpointId } from '#contract/index.ts'
-import { listBeacons, recordUnreadable, sendBeacon } from './beacons.ts'
+import { listBeacons } from './beacon-list.ts'
+import { recordUnreadable, sendBeacon } from './beacons.ts'
 import { reportBilling } from './billing.ts'
 import { activateBrowser } from './browser.ts'
 import { listCallbacks, resendCallback } from './callbacks.ts'
-import { listConsent, setConsent } from './consent.ts'
+import { setConsent } from './consent.ts'
+import { listConsent } from './consent-list.ts'
 import type { Context, Operation, Services } from './context.ts'
 import { getDecision } from './decisions.ts'
 import { exportEvidence, listEvidence, signEvidence, verifyEvidence } from './evidence.ts'
-import { addFault, clearFaults, clearScenario, listFaults, listScenarios, removeFault, useScenario } from './faults.ts'
 import { createJob } from './jobs.ts'
+import { createKey, listKeys, revokeKey } from './keys.ts'
 import { countFunnel, createPlacement, explainPlacement, listPlacements } from './placements.ts'
-import {
-  createKey,
-  createProject,
-  getProjectConfig,
-  listKeys,
-  listProjects,
-  revokeKey,
-  showProject,
-  updateProject,
-} from './projects.ts'
+import { createProject, getProjectConfig, listProjects, showProject, updateProject } from './projects.ts'
 import { countRequests, findRequests, getRequest, listRequests, nearestRequests, replayRequest } from './requests.ts'
-import {
-  advanceClock,
-  checkIntegrity,
-  createToken,
-  deleteNamespace,
-  freezeClock,
-  getContract,
-  getInfo,
-  getLiveness,
-  getOpenapi,
-  getReadiness,
-  listAudit,
-  listNamespaces,
-  listTokens,
-  resumeClock,
-  revokeToken,
-  setClock,
-  showClock,
-  stopSandbox,
-} from './sandbox.ts'
-import { deleteSnapshot, listSnapshots, resetSandbox, restoreSnapshot, saveSnapshot } from './snapshots.ts'
+import { listAudit } from './sandbox/audit.ts'
+import { advanceClock, freezeClock, resumeClock, setClock, showClock } from './sandbox/clock.ts'
+import { getContract, getOpenapi } from './sandbox/contract.ts'
+import { addFault, clearFaults, listFaults, removeFault } from './sandbox/faults.ts'
+import { getLiveness, getReadiness } from './sandbox/health.ts'
+import { deleteNamespace, listNamespaces } from './sandbox/namespaces.ts'
+import { checkIntegrity, getInfo, stopSandbox } from './sandbox/sandbox.ts'
+import { clearScenario, listScenarios, useScenario } from './sandbox/scenarios.ts'
+import { deleteSnapshot, listSnapshots, resetSandbox, restoreSnapshot, saveSnapshot } from './sandbox/snapshots.ts'
+import { createToken, listTokens, revokeToken } from './sandbox/tokens.ts'
 
 /** Endpoints whose body or response is not JSON: the pipeline serves them itself. */
 type MediaEndpointId = 'render.script' | 'render.frame' | 'events.stream' | 'sandbox.export' | 'sandbox.import'

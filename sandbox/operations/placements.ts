@@ -17,8 +17,8 @@ import { redactSecrets } from '#foundation/redaction.ts'
 import { createOpportunity } from '#runtime/decisions.ts'
 import type { BeaconRow, DecisionFacts, SlotRow } from '#store/store.ts'
 import { acceptedItem, unacceptedItem, verdictsOf, withBeacons } from './beacon-items.ts'
-import { eventsOf, isAcceptCode, judgedAtOnce, pageOfJudged } from './beacons.ts'
-import { stringsOfRevision } from './consent.ts'
+import { eventsOf, isAcceptCode, judgedAtOnce, pageOfJudged } from './beacon-list.ts'
+import { stringsOfRevision } from './consent-list.ts'
 import {
   type Context,
   callerOf,
@@ -35,7 +35,8 @@ import {
 } from './context.ts'
 import { placementResponse, statusOf, waitOf, whenDecided } from './decisions.ts'
 import { entryItem } from './evidence.ts'
-import { intakeOfPlacement, openJob } from './jobs.ts'
+import { intakeOfPlacement } from './job-intake.ts'
+import { openJob } from './jobs.ts'
 
 export const createPlacement: Operation<Contract['placements.create']> = async (services, context, { body, query }) => {
   const wait_ms = waitOf(context, query.wait_ms, body.wait_ms, limits.wait_ms.placements_default)

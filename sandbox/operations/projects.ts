@@ -1,24 +1,19 @@
-/**
- * Projects: administered by the control plane, the configuration that a client reads (A80), and their keys, which are
- * shown once when created and revoked for good (A02).
- */
-
+/** Projects: administered by the control plane, and the configuration that a client reads (A80). */
 import { ApiError, type FieldError } from '#contract/errors.ts'
-import type { Mode } from '#contract/fields.ts'
-import { decodeId, encodeId, formatKey } from '#contract/ids.ts'
+import { encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
 import { normalizeOriginEntries, originEntryProblem } from '#contract/origins.ts'
 import {
   defaultSettings,
-  type KeyItem,
   type ProjectDetail,
   type ProjectSettings,
   type ProjectSettingsPatch,
 } from '#contract/resources/projects.ts'
 import { requiresConsent } from '#domain/consent.ts'
 import { isObject } from '#foundation/json.ts'
-import type { KeyClass, KeyListRow, NewKey, ProjectRow } from '#store/store.ts'
-import { callerOf, cursorOf, type Operation, pageOf, projectOf, type Services } from './context.ts'
+import type { ProjectRow } from '#store/store.ts'
+import { callerOf, cursorOf, type Operation, pageOf, projectOf } from './context.ts'
+import { newKey } from './keys.ts'
 
 /** Attempts to write while other requests change the same settings. */
 const attempts = 8
@@ -149,51 +144,4 @@ function merge(present: unknown, patch: unknown, fallback: unknown): unknown {
   const merged: Record<string, unknown> = { ...(present as object) }
   for (const [name, value] of Object.entries(patch)) merged[name] = merge(merged[name], value, fallback[name])
   return merged
-}
-
-/* Keys of a project */
-
-export const listKeys: Operation<Contract['keys.list']> = async (services, _context, { params, query }) => {
-  const project = await projectOf(services, params.client_id)
-  const { rows, next } = await services.store.listKeys(project.id, pageOf(query))
-  return { items: rows.map(keyItem), next_cursor: cursorOf(next) }
-}
-
-export const createKey: Operation<Contract['keys.create']> = async (services, { now_ms }, { params, body }) => {
-  const project = await projectOf(services, params.client_id)
-  const { class: key_class = 'secret', mode = 'test' } = body
-  const key = await newKey(services, key_class, mode)
-  const row = await services.store.insertKey(project.id, key.row, now_ms)
-  return { ...keyItem(row), key: key.text }
-}
-
-export const revokeKey: Operation<Contract['keys.revoke']> = async ({ store }, { now_ms }, { params }) => {
-  const id = decodeId('key', params.key_id)
-  const row = id === null ? null : await store.revokeKey(id, now_ms)
-  if (row !== null) return keyItem(row)
-  throw new ApiError('not_found', {
-    message: 'No such key in this sandbox.',
-    hint: 'Send its key_id, which svc keys list shows, not the key itself.',
-  })
-}
-
-function keyItem({ id, project, class: key_class, mode, created_at_ms, revoked_at_ms }: KeyListRow): KeyItem {
-  const { client_id } = project
-  return { key_id: encodeId('key', id), client_id, class: key_class, mode, created_at_ms, revoked_at_ms }
-}
-
-/**
- * Resolves to a new key, as text and as it is stored. A sandbox with a seed generates the same keys after every start,
- * so those already in its database are skipped.
- */
-async function newKey(
-  { platform, store }: Services,
-  key_class: KeyClass,
-  mode: Mode,
-): Promise<{ text: string; row: NewKey }> {
-  for (;;) {
-    const text = formatKey(key_class, mode, platform.newSecret())
-    const hash = platform.sha256(text)
-    if ((await store.findKey(hash)) === null) return { text, row: { class: key_class, mode, hash } }
-  }
 }

@@ -5,22 +5,13 @@ import { ApiError } from '#contract/errors.ts'
 import { decodeId, encodeId } from '#contract/ids.ts'
 import { type Contract, compat } from '#contract/index.ts'
 import { isJournaled } from '#contract/own-requests.ts'
-import type {
-  FailedCondition,
-  ListedRequest,
-  NearMiss,
-  RequestDetail,
-  RequestItem,
-  RequestMatch,
-} from '#contract/resources/requests.ts'
-import { pathMatches } from '#domain/faults.ts'
+import type { ListedRequest, NearMiss, RequestDetail, RequestItem, RequestMatch } from '#contract/resources/requests.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
-import { parseJson, valueAt } from '#foundation/json.ts'
-import { redactSecrets } from '#foundation/redaction.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import { restoreRequest } from '#runtime/replay.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary } from '#store/store.ts'
 import { cursorOf, defined, type Operation, pageOf, projectFilter, type Services, sinceOf } from './context.ts'
+import { type Conditions, type MatchedRequest, matchRequest } from './request-match.ts'
 
 /** Exchanges whose bodies are read at a time, and in one call, so a call does not delay other requests. */
 const chunk = 250
@@ -265,62 +256,4 @@ function aliasOf(method: string, path: string): string | null {
 function headerIn(request_headers: string, name: string): string | null {
   if (!request_headers.includes(`"${name}":`)) return null
   return (JSON.parse(request_headers) as Record<string, string>)[name] ?? null
-}
-
-/** The parts of a journaled request that a match can test. */
-interface MatchedRequest {
-  item: RequestItem
-  headers: Readonly<Record<string, string>>
-  body: string | null
-}
-
-/** The conditions of a match, with spans already turned into timestamps. */
-type Conditions = Omit<RequestMatch, 'since' | 'until'> & { since_ms?: number; until_ms?: number }
-
-type Scalar = FailedCondition['actual']
-
-interface MatchResult {
-  met: number
-  failed: FailedCondition[]
-}
-
-/** Tests every condition, in the order that failures are reported. */
-function matchRequest(conditions: Conditions, request: MatchedRequest): MatchResult {
-  const { item } = request
-  const failed: FailedCondition[] = []
-  let met = 0
-  const check = (condition: string, expected: Scalar | undefined, actual: Scalar, isMet: boolean) => {
-    if (expected === undefined) return
-    if (isMet) met++
-    else failed.push({ condition, expected: typeof expected === 'string' ? redactSecrets(expected) : expected, actual })
-  }
-  const equal = (condition: string, expected: Scalar | undefined, actual: Scalar) =>
-    check(condition, expected, actual, expected === actual)
-
-  equal('method', conditions.method, item.method)
-  check('path', conditions.path, item.path, pathMatches(conditions.path ?? '', item.path))
-  equal('status', conditions.status, item.status)
-  equal('status_class', conditions.status_class, `${Math.floor(item.status / 100)}xx`)
-  equal('reason', conditions.reason, item.reason_code)
-  equal('key', conditions.key, conditions.key?.startsWith('key_') ? item.key_id : item.key)
-  equal('client_id', conditions.client_id, item.client_id)
-  equal('session_id', conditions.session_id, item.session_id)
-  check('since', conditions.since_ms, item.at_ms, item.at_ms >= (conditions.since_ms ?? 0))
-  check('until', conditions.until_ms, item.at_ms, item.at_ms <= (conditions.until_ms ?? 0))
-  for (const [name, expected] of Object.entries(conditions.headers ?? {})) {
-    equal(`headers.${name.toLowerCase()}`, expected, request.headers[name.toLowerCase()] ?? null)
-  }
-  const fields = Object.entries(conditions.body ?? {})
-  const body: unknown = fields.length === 0 ? undefined : parseJson(request.body ?? 'null')
-  for (const [path, expected] of fields) {
-    const actual = valueAt(body, path)
-    check(`body.${path}`, expected, toScalar(actual), actual === expected)
-  }
-  return { met, failed }
-}
-
-/** The reported form of a value that differs: objects and arrays as JSON text. */
-function toScalar(value: unknown): Scalar {
-  if (value === undefined || value === null) return null
-  return typeof value === 'object' ? JSON.stringify(value).slice(0, 200) : (value as Scalar)
 }

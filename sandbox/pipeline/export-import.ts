@@ -8,7 +8,7 @@ import { ApiError } from '#contract/errors.ts'
 import { contract } from '#contract/index.ts'
 import { limits } from '#contract/limits.ts'
 import type { Services } from '#operations/context.ts'
-import { importState as importBytes } from '#operations/snapshots.ts'
+import { importState as importBytes } from '#operations/sandbox/snapshots.ts'
 import { refuseQuery, validate } from './body/body.ts'
 import { type OpenExchange, type PipelineResponse, type Request, type Route, successResponse } from './exchange.ts'
 

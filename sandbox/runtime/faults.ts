@@ -6,7 +6,7 @@
  */
 
 import { ApiError } from '#contract/errors.ts'
-import { type FaultDraft, type FaultRule, mostFaults } from '#contract/resources/faults.ts'
+import { type FaultDraft, type FaultRule, mostFaults } from '#contract/resources/sandbox/faults.ts'
 import {
   completeFault,
   countMatch,

@@ -1,3 +1,4 @@
+/** `svc consent`. */
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
 import { consentStringText } from '#cli/output/placement-summary.ts'
 import { type Column, paintDim, paintWord } from '#cli/output/table.ts'

@@ -1,3 +1,4 @@
+/** `svc events`. */
 import { endpointCommand, projectFilter } from '#cli/endpoint/endpoint-command.ts'
 import { endpointOptions, flagValues } from '#cli/endpoint/input.ts'
 import { cutText, formatValue, timeText } from '#cli/output/text.ts'

@@ -1,23 +1,15 @@
-/** `svc exec -- CMD...` runs a program against its own sandbox; `svc env` prints the SVC_* variables of the running one. */
-
+/** `svc exec -- CMD...` runs a program against its own sandbox. */
 import type { ChildProcess } from 'node:child_process'
 import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Argument, Option } from 'commander'
 import { flagValues } from '#cli/endpoint/input.ts'
-import type { Output } from '#cli/output/output.ts'
 import type { TrustedBundles } from '#cli/process/trust.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
-import { CliError, noSandboxFor } from '#cli/run/errors.ts'
+import { CliError } from '#cli/run/errors.ts'
 import type { Signal, System } from '#cli/run/host.ts'
-import { isSandboxAt, severalSandboxesNote } from '#cli/run/session.ts'
-import {
-  keyOfStarted,
-  type PermittedKey,
-  permittedSecretKey,
-  type Settings,
-  toEnvironment,
-} from '#cli/settings/settings.ts'
+import { isSandboxAt } from '#cli/run/session.ts'
+import { keyOfStarted, type PermittedKey, toEnvironment } from '#cli/settings/settings.ts'
 import {
   mergeStartOptions,
   type StartOptionName,
@@ -89,67 +81,6 @@ export const exec: Command = {
       session.out.note(`Without effect there: ${unused.join(', ')}. For a sandbox of its own: --isolated`)
     return runProgram(session.host, passthrough, session.host.env, { interrupt }, ({ group }) => group.ended)
   },
-}
-
-export const env: Command = {
-  name: 'env',
-  summary: 'Print the SVC_* variables of the running sandbox',
-  details: [
-    'With -o dotenv (the default) as a .env file, with -o shell as export lines, with -o json as one object. The keys are printed in full. For a sandbox with https, also the variables that make Node, curl, Python, Ruby and Go accept its certificate beside their own.',
-    'Exit code 7 when no sandbox is running and no service is named.',
-  ].join('\n\n'),
-  formats: ['dotenv', 'shell'],
-  examples: ['env', 'env -o shell', 'env -o json'],
-  async run({ settings, host, flags, out, command_name }) {
-    if (settings.source.base_url === 'default') throw noSandboxFor(settings)
-    const note = severalSandboxesNote(settings, command_name)
-    if (note !== null) out.note(note)
-    // Another program will send the key to the base URL printed next to it.
-    permittedSecretKey(settings)
-    const variables = { ...toEnvironment(settings), ...(await certificateVariables(settings, host, out)) }
-    out.data(variables, () => (flags.output === 'shell' ? shellLines : dotenvLines)(variables))
-    return 0
-  },
-}
-
-/**
- * Resolves to the variables that let programs accept the certificate of the sandbox; none for http. Their files stay, in
- * the state directory, since the programs run later.
- */
-async function certificateVariables({ sandbox }: Settings, host: System, out: Output): Promise<Record<string, string>> {
-  if (sandbox?.certificate === undefined) return {}
-  const { readCertificateFile } = await import('#cli/process/certificate.ts')
-  const { keptFolder, trustForPrograms } = await import('#cli/process/trust.ts')
-  const certificate = readCertificateFile(sandbox.certificate)
-  if (certificate === null) return {}
-  const folder = () => keptFolder(stateDirectory(host), certificate)
-  const { variables, notes } = await trustForPrograms(certificate, host.env, folder)
-  for (const note of notes) out.note(`warning: ${note}`)
-  return variables
-}
-
-/** Returns `NAME=value` lines for .env files. Throws CliError for a value that they cannot contain. */
-function dotenvLines(variables: Readonly<Record<string, string>>): string[] {
-  return Object.entries(variables).map(([name, value]) => `${name}=${dotenvValue(name, value)}`)
-}
-
-/** Returns `export NAME='value'` lines for sh, bash, zsh and fish. */
-function shellLines(variables: Readonly<Record<string, string>>): string[] {
-  return Object.entries(variables).map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'`)
-}
-
-/** No escape for quotes works in every .env reader, so the value is enclosed in quotes that it does not contain. */
-function dotenvValue(name: string, value: string): string {
-  if (/^[\w./:@%+,=-]*$/.test(value)) return value
-  const quote = ["'", '"', '`'].find((candidate) => !value.includes(candidate))
-  if (quote === undefined || (quote !== "'" && /[\\$]/.test(value)))
-    throw new CliError(
-      'usage',
-      'value_unquotable',
-      `${name} contains quotes that a .env file cannot hold.`,
-      'Try: svc env -o shell',
-    )
-  return `${quote}${value}${quote}`
 }
 
 export function commandMissing(example: string, { platform }: Pick<System, 'platform'>): CliError {

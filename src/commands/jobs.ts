@@ -1,9 +1,7 @@
-import { Option } from 'commander'
+/** `svc jobs`. */
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
-import { lastPlacement, savePlacement } from '#cli/endpoint/last-placement.ts'
-import { placementSummary } from '#cli/output/placement-summary.ts'
-import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
-import { limits } from '#contract/limits.ts'
+import { savePlacement } from '#cli/endpoint/last-placement.ts'
+import type { Noun } from '#cli/run/command.ts'
 
 export const jobs: Noun = {
   summary: 'Create jobs whose slots you poll yourself',
@@ -19,38 +17,4 @@ export const jobs: Noun = {
       },
     }),
   ],
-}
-
-const poll = endpointCommand('decisions.get', {
-  details:
-    'Without slot_id: your last placement, else the newest of the project. With --wait it returns once the slot is decided.',
-  examples: ['decisions get', 'decisions get --wait -o json'],
-  defaultParam: (session) => lastPlacement(session, 'slot_id'),
-  after: (session, decision) => savePlacement(session, decision, null),
-  text: (decision, meta, style, session) => placementSummary(decision, meta, style, session),
-})
-
-const get: Command = {
-  ...poll,
-  options: [...(poll.options ?? []), new Option('--wait', 'poll until it is decided')],
-  async run(session, input) {
-    if (input.options.wait !== true) return poll.run(session, input)
-    const slot_id = input.args[0] ?? (await lastPlacement(session, 'slot_id'))
-    await untilDecided(session, slot_id)
-    return poll.run(session, { ...input, args: [slot_id] })
-  },
-}
-
-export const decisions: Noun = {
-  summary: 'Poll slots for their decision',
-  commands: [get],
-}
-
-/** Resolves when the slot is no longer pending. Each poll waits as long as the service allows. */
-async function untilDecided({ client, out, signal }: CommandContext, slot_id: string): Promise<void> {
-  const request = { params: { slot_id }, query: { wait_ms: limits.wait_ms.max } }
-  const polling = async () => {
-    while ((await client({}).decisions.get(request, { signal })).status === 'pending') signal.throwIfAborted()
-  }
-  await out.progress(`${slot_id} is pending: waiting for its decision`, polling())
 }

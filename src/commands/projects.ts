@@ -1,6 +1,6 @@
 import { Argument } from 'commander'
 import { callEndpoint, endpointCommand } from '#cli/endpoint/endpoint-command.ts'
-import { paintReason, paintWord } from '#cli/output/table.ts'
+import { paintWord } from '#cli/output/table.ts'
 import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs, formatValue } from '#cli/output/text.ts'
 import type { Command, CommandContext, Noun } from '#cli/run/command.ts'
@@ -79,7 +79,7 @@ function leafValues(value: object, above = ''): Map<string, string> {
 }
 
 /** Returns the project of the settings. Throws CliError when there is none. */
-function projectInUse({ settings }: CommandContext): string {
+export function projectInUse({ settings }: CommandContext): string {
   if (settings.client_id !== null) return settings.client_id
   if (settings.source.base_url === 'default') throw noSandboxFor(settings)
   throw new CliError('usage', 'argument_missing', 'client_id is missing.', 'Give it, or set SVC_CLIENT_ID.')
@@ -107,46 +107,4 @@ function createProject(): Command {
       return command.run(session, { ...input, options: { ...options, set }, args: [] })
     },
   }
-}
-
-export const keys: Noun = {
-  summary: 'List, create and revoke the keys of a project',
-  commands: [
-    endpointCommand('keys.list', {
-      empty: 'The project has no keys. Create one: svc keys create',
-      details: 'Without client_id: the project in use.',
-      examples: ['keys list', 'keys list proj_other -o jsonl'],
-      defaultParam: projectInUse,
-      columns: [
-        { name: 'key', field: 'key_id', kind: 'id' },
-        { name: 'class' },
-        { name: 'mode' },
-        { name: 'created', field: 'created_at_ms', kind: 'time' },
-        { name: 'revoked', field: 'revoked_at_ms', kind: 'time', paint: paintReason },
-      ],
-    }),
-    endpointCommand('keys.create', {
-      details: 'Without client_id: the project in use.',
-      examples: ['keys create', 'keys create proj_demo --class publishable --mode live -o json'],
-      defaultParam: projectInUse,
-      after: async ({ out }) => out.note('The key is shown only now: copy it. The sandbox keeps its hash alone.'),
-    }),
-    endpointCommand('keys.revoke', {
-      details: 'Takes a key_id from svc keys list. Revoking a revoked key changes nothing.',
-      examples: ['keys revoke key_00000000009', 'keys revoke key_00000000009 -o json'],
-    }),
-  ],
-}
-
-export const browser: Noun = {
-  summary: 'Get the activation token that a page needs',
-  commands: [
-    endpointCommand('browser.activate', {
-      details:
-        'Sends the settings publishable_key and origin; a running sandbox provides both. Use the token with --secret-key TOKEN.',
-      examples: ['browser activate', 'browser activate --origin http://localhost:5173 -o json'],
-      defaults: ({ settings }) =>
-        settings.publishable_key === null ? {} : { publishable_key: settings.publishable_key },
-    }),
-  ],
 }

@@ -1,3 +1,4 @@
+/** `svc render`. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'

@@ -109,20 +109,11 @@ export {
   SignedEvidence,
 } from './resources/evidence.ts'
 export {
-  FaultDraft,
-  FaultEffect,
-  FaultPath,
-  FaultRule,
-  RetryAfterFormat,
-  Scenario,
-  ScenarioChanges,
-  ScenarioItem,
-} from './resources/faults.ts'
-export {
   BrowserJobRequest,
   JobAccepted,
   JobRequest,
 } from './resources/jobs.ts'
+export { KeyClass, KeyCreated, KeyCreation, KeyItem } from './resources/keys.ts'
 export {
   BillingVerdict,
   Constraints,
@@ -144,10 +135,6 @@ export {
   BillingModel,
   ConsentRules,
   defaultSettings,
-  KeyClass,
-  KeyCreated,
-  KeyCreation,
-  KeyItem,
   PlacementDefaults,
   ProjectConfig,
   ProjectCreated,
@@ -170,7 +157,11 @@ export {
   RequestItem,
   RequestMatch,
 } from './resources/requests.ts'
-export { Integrity, SandboxClock, SandboxInfo, Snapshot, SnapshotName } from './resources/sandbox.ts'
+export { SandboxClock } from './resources/sandbox/clock.ts'
+export { FaultDraft, FaultEffect, FaultPath, FaultRule, RetryAfterFormat } from './resources/sandbox/faults.ts'
+export { Integrity, SandboxInfo } from './resources/sandbox/sandbox.ts'
+export { Scenario, ScenarioChanges, ScenarioItem } from './resources/sandbox/scenarios.ts'
+export { Snapshot, SnapshotName } from './resources/sandbox/snapshots.ts'
 export {
   BrandSafety,
   CallbackUrl,

@@ -8,32 +8,48 @@ import { z } from 'zod'
 import * as oldClients from './compat.ts'
 import * as errors from './errors.ts'
 import * as fields from './fields.ts'
-import * as access from './resources/access.ts'
 import * as beacons from './resources/beacons.ts'
 import * as billing from './resources/billing.ts'
 import * as browser from './resources/browser.ts'
 import * as callbacks from './resources/callbacks.ts'
 import * as consent from './resources/consent.ts'
+import * as decisions from './resources/decisions.ts'
 import * as events from './resources/events.ts'
 import * as evidence from './resources/evidence.ts'
-import * as faults from './resources/faults.ts'
 import * as funnel from './resources/funnel.ts'
 import * as jobs from './resources/jobs.ts'
+import * as keys from './resources/keys.ts'
 import * as placements from './resources/placements.ts'
 import * as projects from './resources/projects.ts'
 import * as render from './resources/render.ts'
 import * as requests from './resources/requests.ts'
-import * as sandbox from './resources/sandbox.ts'
+import * as audit from './resources/sandbox/audit.ts'
+import * as clock from './resources/sandbox/clock.ts'
+import * as shownContract from './resources/sandbox/contract.ts'
+import * as faults from './resources/sandbox/faults.ts'
+import * as health from './resources/sandbox/health.ts'
+import * as namespaces from './resources/sandbox/namespaces.ts'
+import * as sandbox from './resources/sandbox/sandbox.ts'
+import * as scenarios from './resources/sandbox/scenarios.ts'
+import * as snapshots from './resources/sandbox/snapshots.ts'
+import * as tokens from './resources/sandbox/tokens.ts'
 import * as variants from './variant-fields.ts'
 
 /** The public API, in the order of its document. */
-const v1Files = [placements, jobs, browser, beacons, consent, projects, render] as const
+const v1Files = [placements, jobs, decisions, browser, beacons, consent, projects, render] as const
 
 /** The sandbox's own API. */
 const controlFiles = [
+  health,
   sandbox,
-  access,
+  snapshots,
+  clock,
+  shownContract,
+  tokens,
+  audit,
+  namespaces,
   projects,
+  keys,
   placements,
   beacons,
   consent,
@@ -43,6 +59,7 @@ const controlFiles = [
   callbacks,
   events,
   faults,
+  scenarios,
 ] as const
 
 export const v1 = merged(v1Files.map(({ v1 }) => v1))

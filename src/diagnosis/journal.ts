@@ -7,7 +7,7 @@ import { contractCheckClient, isOwnRequest } from '#contract/own-requests.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
 import type { PlacementItem } from '#contract/resources/placements.ts'
 import type { ListedRequest, RequestItem } from '#contract/resources/requests.ts'
-import type { SandboxInfo } from '#contract/resources/sandbox.ts'
+import type { SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { isLoopback, withoutQuery } from '#foundation/http.ts'
 import { parseJson, valueAt } from '#foundation/json.ts'
 

@@ -11,7 +11,7 @@ import type { Client } from '#client/client.ts'
 import { UnreachableError } from '#client/errors.ts'
 import { BeaconItem } from '#contract/resources/beacons.ts'
 import type { SandboxEvent } from '#contract/resources/events.ts'
-import type { SandboxInfo } from '#contract/resources/sandbox.ts'
+import type { SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { type Since, sinceMs } from '#foundation/duration.ts'
 
 /** A beacon with its place in the sequence of events, which keeps growing when a sandbox counts from one again. */

@@ -6,7 +6,7 @@ import { exitCodes } from '#cli/run/errors.ts'
 import type { Client } from '#client/client.ts'
 import { ServiceError } from '#client/errors.ts'
 import type { ReplayResult } from '#contract/resources/requests.ts'
-import type { SandboxInfo } from '#contract/resources/sandbox.ts'
+import type { SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { curlCommand, journaledRequest, redactedParts } from '#foundation/http.ts'
 import type { Effect } from './keys.ts'
 import {

@@ -116,7 +116,7 @@ export const importTable: readonly ImportRule[] = [
     builtins: 'all',
   },
   {
-    path: 'src/commands/tokens.ts',
+    path: 'src/commands/team/tokens.ts',
     modules: ['src/commands', ...base, 'src/cli', 'sandbox/index.ts'],
     packages: ['commander'],
     builtins: 'none',

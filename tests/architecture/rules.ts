@@ -150,7 +150,7 @@ const keylessSenders = new Set([
   'src/qa/run/target.ts',
   'src/qa/run/http.ts',
   // Requests without a credential: an OpenAPI document, a page and its files, whether a page responds.
-  'src/commands/contract.ts',
+  'src/commands/contract/check.ts',
   'src/diagnosis/facts/served-files.ts',
   'src/commands/qa/observe.ts',
   // The requests of a page as its browser sent them, and pages of our own.
@@ -165,7 +165,7 @@ const keylessSenders = new Set([
 ])
 
 /** They pass every text through `oneLine` before ink draws it. */
-const drawnFiles = ['src/tail/TailScreen.tsx', 'src/commands/Select.tsx']
+const drawnFiles = ['src/tail/TailScreen.tsx', 'src/commands/setup/Select.tsx']
 
 /**
  * Programs that are started past `startProgram`, which finds them on Windows too and keeps shells from reading their
@@ -200,7 +200,7 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/foundation/text-file.ts': 'reads the text files of users',
   'src/cli/run/user-file.ts': 'reads what a command takes: a file, or stdin',
   'src/commands/evidence/export-file.ts': 'each byte of an export is signed: nothing of it may be converted',
-  'src/commands/sandbox/index.ts': 'an archive, which is not text',
+  'src/commands/sandbox/archive.ts': 'an archive, which is not text',
   'src/commands/qa/index.ts': 'compares bytes with those before, to see a change',
   'src/diagnosis/facts/served-files.ts': 'looks for keys in files of any kind, as a browser gets them',
   'src/qa/browser/screenshot.ts': 'pictures',
@@ -214,7 +214,7 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/cli/settings/state-directory.ts': 'the state directory',
   'src/cli/endpoint/last-placement.ts': 'the state directory',
   'src/commands/render.ts': 'a file of the package',
-  'src/commands/sandbox/conditions.ts': 'scenarios of the package',
+  'src/commands/sandbox/scenarios.ts': 'scenarios of the package',
   'src/mcp/resources.ts': 'the documentation of the package',
   'src/qa/report/html/page.ts': 'a style sheet of the package',
   'src/qa/suite/builtin.ts': 'the suites of the package',

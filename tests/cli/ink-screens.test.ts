@@ -10,7 +10,7 @@ import { createElement } from 'react'
 import { expect, test } from 'vitest'
 import { chooseStyle } from '#cli/output/terminal.ts'
 import { createClient } from '#client/index.ts'
-import { select } from '#commands/Select.tsx'
+import { select } from '#commands/setup/Select.tsx'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
 import type { RequestDetail, RequestItem } from '#contract/resources/requests.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
@@ -31,7 +31,7 @@ const written_out = '\\u001b]0;OWNED'
 
 /** What is drawn by each file that uses Ink, one text for each screen. */
 const screens: Readonly<Record<string, () => Promise<string[]>>> = {
-  'src/commands/Select.tsx': drawSelect,
+  'src/commands/setup/Select.tsx': drawSelect,
   'src/tail/TailScreen.tsx': drawTail,
 }
 /** The second has room for everything. */

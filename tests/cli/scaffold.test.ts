@@ -5,7 +5,7 @@ import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, sym
 import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { packageManager } from '#commands/scaffold.ts'
+import { packageManager } from '#commands/setup/init.ts'
 import { findNameProblem, writeProject } from '#scaffold/project.ts'
 import { listTemplates } from '#scaffold/templates.ts'
 import { root } from './process.ts'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { contract } from '#contract/index.ts'
 import { openapiDocument } from '#contract/openapi/document.ts'
 import { SandboxEvent as EventSchema, type SandboxEvent } from '#contract/resources/events.ts'
-import type { SandboxInfo } from '#contract/resources/sandbox.ts'
+import type { SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import type { JsonObject } from '#foundation/json.ts'
 import type { Call } from './call.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { FaultDraft } from '#contract/resources/faults.ts'
+import type { FaultDraft } from '#contract/resources/sandbox/faults.ts'
 import { activate, asked, beacon, fill, key, liveKey, origin, publishable, type Stage, stage } from './stage.ts'
 
 type Draft = Partial<FaultDraft>

@@ -754,7 +754,7 @@ const further: Mutation[] = [
     about: 'shape',
     name: 'variant_topic_lost',
     wrong: 'The topic of a flat body is not read.',
-    file: 'sandbox/operations/jobs.ts',
+    file: 'sandbox/operations/job-intake.ts',
     from: 'topic: prompt.topic ?? topicOf(context, body.context?.topic),\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
     to: 'topic: prompt.topic ?? null,\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
     noticed_by: 'jobs/flat fields have the meaning of the canonical ones, banner',

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import type { SandboxClock } from '#contract/resources/sandbox.ts'
+import type { SandboxClock } from '#contract/resources/sandbox/clock.ts'
 import { entryOf } from '#foundation/table-entry.ts'
 import { Icon } from './Icon.tsx'
 

@@ -1,14 +1,17 @@
-/** `svc sandbox status`: how the sandbox is that commands use here, and with --check whether its database holds. */
+/** `svc sandbox status`: the state of the sandbox that commands use, and with --check whether its database holds. */
 import { Option } from 'commander'
 import type { Style } from '#cli/output/terminal.ts'
 import { alignPairs, formatValue, plural, timeText } from '#cli/output/text.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError, exitCodes, noSandboxFor } from '#cli/run/errors.ts'
-import { sessionClient } from '#cli/run/session.ts'
+import type { System } from '#cli/run/host.ts'
+import { commandClient, sessionClient } from '#cli/run/session.ts'
+import type { Source } from '#cli/settings/settings.ts'
 import type { Locator } from '#cli/settings/state-directory.ts'
+import { settingsTable } from '#cli/settings/table.ts'
 import { ServiceError, UnreachableError } from '#client/errors.ts'
-import type { Integrity, SandboxInfo } from '#contract/resources/sandbox.ts'
-import { readiness, responseTimeout_ms, type State, sourceName, stateText, upTime } from './running.ts'
+import type { Integrity, SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
+import { formatDuration } from '#foundation/duration.ts'
 
 export const status: Command = {
   name: 'status',
@@ -175,4 +178,36 @@ export function integrityPairs({ database, evidence }: Integrity, style: Style):
       style.red(`${client_id}: ${formatValue(problem)}`),
     ]),
   ]
+}
+
+/** A sandbox on this computer responds immediately or not at all. */
+export const responseTimeout_ms = 2_000
+
+/** `not ready`: it responds with a refusal, for example while it has lost its database. */
+export type State = 'ready' | 'not ready' | 'no response'
+
+/** A probe needs no admin token, wherever the sandbox listens. */
+export async function readiness(host: System, { url }: Pick<Locator, 'url'>): Promise<State> {
+  const client = commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false })
+  return client.health.ready().then(() => 'ready', stateOf)
+}
+
+function stateOf(error: unknown): State {
+  return error instanceof ServiceError ? 'not ready' : 'no response'
+}
+
+export function stateText(state: State, style: Style): string {
+  return state === 'ready' ? style.green(state) : style.red(state)
+}
+
+/** `3s`, `31m`, `5h`, `2d`: in the largest unit that is not zero. */
+export function upTime(span_ms: number): string {
+  return span_ms < 1_000 ? '0s' : formatDuration(span_ms)
+}
+
+/** Returns where the base URL comes from, by the name of its flag or variable. */
+function sourceName(source: Source): string {
+  if (source === 'flag') return '--base-url'
+  if (source === 'environment') return settingsTable.base_url.env
+  return source === 'sandbox' ? 'the only one' : source
 }

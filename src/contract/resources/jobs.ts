@@ -13,11 +13,9 @@ import {
   SessionId,
   SlotHint,
   SlotId,
-  slotIdParam,
   slotsRequested,
-  WaitMsQuery,
 } from '../fields.ts'
-import { assumed, documented, observed, strictObject, withKeywords } from '../objects.ts'
+import { documented, observed, strictObject, withKeywords } from '../objects.ts'
 import {
   contextFields,
   Delivery,
@@ -29,7 +27,6 @@ import {
   text,
   variantFields,
 } from '../variant-fields.ts'
-import { PlacementResponse } from './placements.ts'
 
 export const JobRequest = strictObject(() => ({
   client_id: documented(
@@ -176,21 +173,5 @@ export const v1 = declareEndpoints({
       'callback_url_refused',
       'callback_key_missing',
     ],
-  },
-  'decisions.get': {
-    ...publicApi,
-    method: 'GET',
-    path: '/v1/decisions/{slot_id}',
-    summary: 'Poll a slot for its decision',
-    description:
-      'Returns the placement response; decision is null while pending. A slot that is unknown or belongs to another project gets a 404.',
-    stability: 'advanced',
-    params: strictObject(() => ({ slot_id: slotIdParam })),
-    query: strictObject(() => ({
-      wait_ms: observed(WaitMsQuery.optional(), 'A36', 'Long-poll wait, milliseconds; 0 when absent, clamped to 5000.'),
-    })),
-    response: assumed(PlacementResponse, 'A36', 'The placement response object.'),
-    response_headers: ['date', 'x-sandbox-warning'],
-    errors: ['not_found'],
   },
 })

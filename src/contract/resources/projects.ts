@@ -9,10 +9,8 @@ import {
   formats,
   JobType,
   jobTypes,
-  KeyId,
   Mode,
   NativeTemplateId,
-  NoFields,
   Position,
   Purpose,
   page,
@@ -293,34 +291,7 @@ export const ProjectCreated = assumedObject('A02', () => ({
 }))
 export type ProjectCreated = z.infer<typeof ProjectCreated>
 
-const params = strictObject(() => ({ client_id: documented(z.string(), 'Project ID.') }))
-
-export const KeyClass = z.enum(['secret', 'publishable'])
-export type KeyClass = z.infer<typeof KeyClass>
-
-const keyItem = assumedFields('A02', () => ({
-  key_id: KeyId.describe('Identifier of the key; not a credential.'),
-  client_id: assumed(z.string(), 'A93', 'Project ID.'),
-  class: KeyClass.describe('secret for servers, publishable for pages.'),
-  mode: Mode.describe('test or live.'),
-  created_at_ms: EpochMs.describe('When it was created.'),
-  revoked_at_ms: EpochMs.nullable().describe('When it was revoked; null while it is valid.'),
-}))
-
-export const KeyItem = strictObject(keyItem)
-export type KeyItem = z.infer<typeof KeyItem>
-
-export const KeyCreation = assumedObject('A02', () => ({
-  class: KeyClass.optional().describe('secret or publishable; secret when absent.'),
-  mode: Mode.optional().describe('test or live; test when absent.'),
-}))
-export type KeyCreation = z.infer<typeof KeyCreation>
-
-export const KeyCreated = assumedObject('A02', () => ({
-  ...keyItem(),
-  key: z.string().describe('The key. Shown only here: the sandbox stores its hash.'),
-}))
-export type KeyCreated = z.infer<typeof KeyCreated>
+export const projectParams = strictObject(() => ({ client_id: documented(z.string(), 'Project ID.') }))
 
 export const control = declareEndpoints({
   'projects.list': {
@@ -336,7 +307,7 @@ export const control = declareEndpoints({
     path: '/_sandbox/projects/{client_id}',
     summary: 'Show the settings of a project',
     description: "Every setting of the project, including the emulator's own. Never a key.",
-    params,
+    params: projectParams,
     response: ProjectDetail,
     errors: ['not_found'],
   },
@@ -357,43 +328,9 @@ export const control = declareEndpoints({
     summary: 'Change settings of a project',
     description:
       'A merge patch of the settings (RFC 7396): a setting that is left out stays, null resets it to its default. In force from the next request on; config_revision is incremented when something has changed.',
-    params,
+    params: projectParams,
     body: ProjectSettingsPatch,
     response: ProjectDetail,
     errors: ['format_unsupported', 'not_found'],
-  },
-  'keys.list': {
-    ...reading,
-    path: '/_sandbox/projects/{client_id}/keys',
-    summary: 'List the keys of a project',
-    description: 'Including revoked keys. Never the key itself: the sandbox stores only its hash.',
-    params,
-    query: strictObject(pageQuery),
-    response: page(KeyItem),
-    errors: ['not_found'],
-  },
-  'keys.create': {
-    ...writing,
-    role: 'admin',
-    path: '/_sandbox/projects/{client_id}/keys',
-    summary: 'Create a key',
-    description: 'A random key of the project, valid immediately.',
-    params,
-    body: KeyCreation,
-    status: 201,
-    response: KeyCreated,
-    errors: ['not_found'],
-  },
-  'keys.revoke': {
-    ...writing,
-    role: 'admin',
-    path: '/_sandbox/keys/{key_id}/revoke',
-    summary: 'Revoke a key',
-    description:
-      'From the next request on, the key and the activation tokens issued for it get a 401 key_revoked. A reset restores the seeded keys.',
-    params: assumedObject('A02', () => ({ key_id: KeyId.describe('Identifier of the key.') })),
-    body: NoFields,
-    response: KeyItem,
-    errors: ['not_found'],
   },
 })

@@ -1,3 +1,4 @@
+/** The hosted frame of a fill, and the script that renders it. */
 import { declareEndpoints, fileRequestHeaders, publicApi } from '../endpoint.ts'
 import { AssetToken } from '../fields.ts'
 import { documented, strictObject } from '../objects.ts'

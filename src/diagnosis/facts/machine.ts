@@ -14,7 +14,7 @@ import { resolveSettings, type Settings } from '#cli/settings/settings.ts'
 import { runningSandboxes, stateDirectory } from '#cli/settings/state-directory.ts'
 import type { Client } from '#client/client.ts'
 import { messageOf, ServiceError } from '#client/errors.ts'
-import type { Integrity, SandboxInfo } from '#contract/resources/sandbox.ts'
+import type { Integrity, SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { isLoopback } from '#foundation/http.ts'
 import { findBrowser } from '#qa/browser/find.ts'
 

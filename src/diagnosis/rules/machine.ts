@@ -1,6 +1,6 @@
 /** This computer and the sandbox that runs on it, for `svc doctor`. Ids are the names of its checks. */
 import { settingsTable } from '#cli/settings/table.ts'
-import { clockWarnings, isCertificateWarning, type SandboxInfo } from '#contract/resources/sandbox.ts'
+import { clockWarnings, isCertificateWarning, type SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { formatDuration } from '#foundation/duration.ts'
 import type { Machine } from '../facts/machine.ts'
 import { type Finding, ruleSet } from '../rule.ts'

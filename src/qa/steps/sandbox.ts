@@ -1,6 +1,6 @@
 /** Steps that only a sandbox has: its clock, faults, scenarios, reset, events and evidence. */
 import { z } from 'zod'
-import { FaultDraft } from '#contract/resources/faults.ts'
+import { FaultDraft } from '#contract/resources/sandbox/faults.ts'
 import { isObject, type Json } from '#foundation/json.ts'
 import { ExpectedEvent } from '../expect/expectations.ts'
 import { namesIn } from '../suite/package-files.ts'

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type ForcedNoFill, Scenario } from '#contract/resources/faults.ts'
+import { type ForcedNoFill, Scenario } from '#contract/resources/sandbox/scenarios.ts'
 import { SandboxError, startSandbox } from '#sandbox/index.ts'
 import {
   activate,

@@ -1,7 +1,7 @@
 /** The sandbox clock: frozen, moved, or sped up. */
 import { useEffect, useRef, useState } from 'react'
 import { Button } from 'react-aria-components'
-import type { SandboxClock } from '#contract/resources/sandbox.ts'
+import type { SandboxClock } from '#contract/resources/sandbox/clock.ts'
 import { parseDuration } from '#foundation/duration.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'

@@ -1,7 +1,7 @@
 /** The state as a whole: snapshots, reset, export and import. */
 import { useRef, useState } from 'react'
 import { Button, FileTrigger, ProgressBar } from 'react-aria-components'
-import type { Snapshot } from '#contract/resources/sandbox.ts'
+import type { Snapshot } from '#contract/resources/sandbox/snapshots.ts'
 import { ApiProblem, addressOf, call, currentSession, type OutputOf, refusal, request } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { saveFile } from '../../parts/Code.tsx'

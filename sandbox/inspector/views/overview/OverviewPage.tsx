@@ -3,7 +3,7 @@
  */
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import type { SandboxInfo } from '#contract/resources/sandbox.ts'
+import type { SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { linkTo, type SeededProject, useSession } from '../../data/api.ts'
 import { type SandboxEvent, useRecentEvents } from '../../data/live.ts'
 import { type Resource, useResource } from '../../data/resource.ts'

@@ -16,7 +16,7 @@ import { diagnose } from '#diagnosis/doctor.ts'
 import type { SandboxAccess } from '#mcp/access.ts'
 import { gather } from '../doctor.ts'
 import { interruptOf } from '../exec.ts'
-import { startOnFreePort } from './start.ts'
+import { startOnFreePort } from '../sandbox/start.ts'
 
 export const mcp: Command = {
   name: 'mcp',

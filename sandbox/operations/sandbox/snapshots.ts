@@ -3,9 +3,9 @@ import type { Output } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { Contract } from '#contract/index.ts'
 import { isReplaced, type PreparedState, type Refusal } from '#store/store.ts'
-import type { Operation, Services } from './context.ts'
-import { verifyChains } from './evidence.ts'
-import { restoreClock } from './sandbox.ts'
+import type { Operation, Services } from '../context.ts'
+import { verifyChains } from '../evidence.ts'
+import { restoreClock } from './clock.ts'
 
 export const resetSandbox: Operation<Contract['sandbox.reset']> = async (services, { now_ms }) => {
   await replaceState(services, () => services.store.reset(now_ms))

@@ -15,7 +15,7 @@ import {
   writeProject,
 } from '#scaffold/project.ts'
 import { findTemplate, listTemplates, packageRoot, ScaffoldError, type Template } from '#scaffold/templates.ts'
-import { canAsk, openPrompt, type Prompt } from './prompt.ts'
+import { canAsk, openPrompt, type Prompt } from '../prompt.ts'
 
 interface ScaffoldOptions {
   list?: boolean

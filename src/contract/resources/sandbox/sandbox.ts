@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { declareEndpoints, reading, writing } from '../endpoint.ts'
-import { Done, EpochMs, NoFields } from '../fields.ts'
-import { limits } from '../limits.ts'
-import { assumed, assumedObject } from '../objects.ts'
-import { EvidenceVerification } from './evidence.ts'
+import { declareEndpoints, reading, writing } from '../../endpoint.ts'
+import { Done, EpochMs, NoFields } from '../../fields.ts'
+import { limits } from '../../limits.ts'
+import { assumed, assumedObject } from '../../objects.ts'
+import { EvidenceVerification } from '../evidence.ts'
 
 export const SandboxInfo = assumedObject('A93', () => ({
   version: z.string().describe('Version of svc.'),
@@ -76,24 +76,6 @@ export const Integrity = assumedObject('A93', () => ({
 }))
 export type Integrity = z.infer<typeof Integrity>
 
-/** Lower-case letters, digits, dots, hyphens and underscores. */
-export const SnapshotName = z
-  .string()
-  .max(64)
-  .regex(/^[a-z0-9][a-z0-9._-]*$/, 'must be lower-case letters, digits, dots, hyphens and underscores')
-
-export const Snapshot = assumedObject('A93', () => ({
-  name: z.string().describe('Name of the snapshot.'),
-  saved_at_ms: EpochMs.describe('When it was saved, by the system clock.'),
-  size_bytes: z.int().describe('Size of its file.'),
-  schema_version: z.int().describe('Number of its last migration.'),
-}))
-export type Snapshot = z.infer<typeof Snapshot>
-
-const snapshotParams = assumedObject('A93', () => ({
-  name: SnapshotName.describe('Lower-case letters, digits, dots, hyphens and underscores; at most 64.'),
-}))
-
 /** Whether a warning of a start is about the certificate or its key: `svc doctor` reports those too. */
 export function isCertificateWarning(warning: string): boolean {
   return /^the certificate |\bthe TLS key\b/.test(warning)
@@ -120,39 +102,7 @@ export function clockWarnings(
   ]
 }
 
-/** 9000-01-01T00:00:00Z: dates in headers and JSON have a year of four digits, with room to spare. */
-export const latest_ms = 221_845_392_000_000
-
-export const SandboxClock = assumedObject('A93', () => ({
-  now_ms: z.int().describe('Sandbox time, Unix epoch milliseconds.'),
-  offset_ms: z.int().describe('Ahead of the system clock, milliseconds; negative when behind it.'),
-  frozen: z.boolean().describe('Whether it is stopped.'),
-}))
-export type SandboxClock = z.infer<typeof SandboxClock>
-
-const steering = {
-  ...writing,
-  response: SandboxClock,
-} as const
-
 export const control = declareEndpoints({
-  'health.live': {
-    ...reading,
-    path: '/_sandbox/livez',
-    summary: 'Check that the process responds',
-    is_constant: true,
-    description: 'Responds as soon as the socket is open. Probes need no admin token.',
-    response: Done,
-  },
-  'health.ready': {
-    ...reading,
-    path: '/_sandbox/readyz',
-    summary: 'Check that the sandbox is ready',
-    description:
-      'Ready only after migrations and seed; the socket opens no earlier. Not ready, with a 503, while it stops and while it has lost a shared store. Probes need no admin token.',
-    response: Done,
-    errors: ['draining'],
-  },
   'sandbox.info': {
     ...reading,
     path: '/_sandbox/info',
@@ -212,112 +162,5 @@ export const control = declareEndpoints({
       evidence_entries: z.int().describe('Number of entries in the evidence chains, all verified.'),
     })),
     errors: ['archive_invalid', 'archive_newer'],
-  },
-  'snapshots.list': {
-    ...reading,
-    path: '/_sandbox/snapshots',
-    summary: 'List the snapshots',
-    description: 'Newest first. The snapshots of a sandbox in memory are lost when it stops.',
-    response: assumedObject('A93', () => ({ items: z.array(Snapshot).describe('All snapshots.') })),
-  },
-  'snapshots.save': {
-    ...writing,
-    params: snapshotParams,
-    path: '/_sandbox/snapshots/{name}',
-    summary: 'Save the state under a name',
-    description:
-      'The complete state at one point in time: projects, keys, placements, beacons, evidence, journal, clock, fault rules and scenario. Requests continue meanwhile.',
-    body: assumedObject('A93', () => ({
-      replace: z.boolean().optional().describe('Replace the snapshot with this name, if it exists.'),
-    })),
-    response: Snapshot,
-    errors: ['snapshot_exists'],
-  },
-  'snapshots.restore': {
-    ...writing,
-    role: 'admin',
-    params: snapshotParams,
-    path: '/_sandbox/snapshots/{name}/restore',
-    summary: 'Restore a snapshot',
-    description:
-      'In one transaction: every request sees the old state or the new one. Identifiers and event numbers continue, long polls end; the clock and the counters of fault rules are restored.',
-    body: NoFields,
-    response: Snapshot,
-    errors: ['not_found', 'archive_invalid', 'archive_newer'],
-  },
-  'snapshots.delete': {
-    ...writing,
-    role: 'admin',
-    method: 'DELETE',
-    path: '/_sandbox/snapshots/{name}',
-    summary: 'Delete a snapshot',
-    description: 'The state of the sandbox does not change.',
-    params: snapshotParams,
-    response: Done,
-    errors: ['not_found'],
-  },
-  'clock.show': {
-    ...reading,
-    path: '/_sandbox/clock',
-    summary: 'Show the sandbox clock',
-    description:
-      'One clock for tokens, consent, rate windows, frequency caps, staleness and latency. It is stored in the database; a reset returns it to the system time.',
-    response: SandboxClock,
-  },
-  'clock.advance': {
-    ...steering,
-    path: '/_sandbox/clock/advance',
-    summary: 'Move the clock forward',
-    description: 'Everything that becomes due is done before the response: pending decisions are made, in order.',
-    body: assumedObject('A93', () => ({ by_ms: z.int().min(0).max(latest_ms).describe('Milliseconds to advance.') })),
-  },
-  'clock.set': {
-    ...steering,
-    path: '/_sandbox/clock/set',
-    summary: 'Set the clock to a time',
-    description:
-      'Backward or forward. Moving back undoes nothing: existing tokens and consent last longer, fills stay counted.',
-    body: assumedObject('A93', () => ({
-      to_ms: z
-        .int()
-        .min(0)
-        .max(latest_ms)
-        .nullable()
-        .describe('The new time, Unix epoch milliseconds; null for the system time.'),
-    })),
-  },
-  'clock.freeze': {
-    ...steering,
-    path: '/_sandbox/clock/freeze',
-    summary: 'Stop the clock',
-    description: 'Nothing expires until it is moved or resumed; advance and set still move it.',
-    body: NoFields,
-  },
-  'clock.resume': {
-    ...steering,
-    path: '/_sandbox/clock/resume',
-    summary: 'Resume the clock from its current time',
-    description: 'It keeps its offset from the system clock.',
-    body: NoFields,
-  },
-  'contract.show': {
-    ...reading,
-    path: '/_sandbox/contract',
-    summary: 'Show what is documented, observed and assumed',
-    is_constant: true,
-    description: 'Every field, value and rule of the contract with its provenance and decision id.',
-    response: assumedObject('A93', () => ({
-      endpoints: z.array(z.json()).describe('Endpoints with their fields.'),
-      reason_codes: assumed(z.array(z.json()), 'A12', 'Causes of failure.'),
-      no_fill_reasons: assumed(z.array(z.json()), 'A31', 'No-fill reasons.'),
-    })),
-  },
-  'contract.openapi': {
-    ...reading,
-    path: '/_sandbox/openapi.json',
-    summary: 'Get the OpenAPI 3.1 document',
-    is_constant: true,
-    description: 'v1 and the control plane, with x-provenance on every field.',
-    response: z.record(z.string(), z.json()),
   },
 })

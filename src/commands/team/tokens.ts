@@ -1,12 +1,10 @@
-/** Access for a team: `svc tokens`, `svc audit` and `svc namespaces`. */
-import { Option } from 'commander'
+/** `svc tokens`: access for a team. */
 import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
-import { paintDim, paintReason, paintStatus, paintWord } from '#cli/output/table.ts'
+import { paintReason } from '#cli/output/table.ts'
 import { alignPairs } from '#cli/output/text.ts'
 import type { Command, Noun } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { startEnvironment, startFlags } from '#cli/settings/start-options.ts'
-import { canAsk, confirm } from './prompt.ts'
 
 const store = startFlags().get('store')!
 
@@ -79,49 +77,5 @@ export const tokens: Noun = {
     }),
     endpointCommand('tokens.revoke', { examples: ['tokens revoke ci', 'tokens revoke ci -o none'] }),
     resetAdmin,
-  ],
-}
-
-export const audit: Noun = {
-  summary: 'See who changed what through the control plane',
-  commands: [
-    endpointCommand('audit.list', {
-      empty: 'Nothing has been changed through the control plane yet.',
-      examples: ['audit list', 'audit list --token ci -o jsonl'],
-      columns: [
-        { name: 'when', field: 'at_ms', kind: 'time', paint: paintDim },
-        { name: 'token' },
-        { name: 'action' },
-        { name: 'status', paint: paintStatus },
-        { name: 'reason', field: 'reason_code', rank: 2, paint: paintReason },
-        { name: 'path', least: 20, paint: paintDim },
-      ],
-    }),
-  ],
-}
-
-export const namespaces: Noun = {
-  summary: 'List and delete the namespaces of a shared store',
-  commands: [
-    endpointCommand('namespaces.list', {
-      empty: 'No namespaces yet. Create one: svc start --store URL --namespace NAME',
-      examples: ['namespaces list', 'namespaces list -o json'],
-      columns: [{ name: 'name', kind: 'id' }, { name: 'nodes' }, { name: 'own', field: 'is_own', paint: paintWord }],
-    }),
-    endpointCommand('namespaces.delete', {
-      details: 'On a terminal it asks first.',
-      options: [new Option('-y, --yes', 'do not ask')],
-      examples: ['namespaces delete pr-42 --yes', 'namespaces delete pr-42 -o none'],
-      async input(session, { args, options }) {
-        const name = args[0] ?? ''
-        const isAsked = options.yes !== true && canAsk(session)
-        if (isAsked && !(await confirm(session, `Delete the namespace ${name} with everything in it?`))) {
-          const hint = `To skip the question: svc namespaces delete ${name} --yes`
-          throw new CliError('usage', 'not_confirmed', 'Nothing was deleted.', hint)
-        }
-        return { params: { name } }
-      },
-      text: () => ['Deleted.'],
-    }),
   ],
 }

@@ -11,7 +11,7 @@ import { ProfilesFile, readJson } from '#cli/settings/schemas.ts'
 import { shellMediaType } from '#foundation/http.ts'
 import { entryOf } from '#foundation/table-entry.ts'
 import { readTopics } from '#mcp/resources.ts'
-import { scenariosOfPackage } from './sandbox/conditions.ts'
+import { scenariosOfPackage } from '../sandbox/scenarios.ts'
 
 const shells = Object.keys(completionScripts)
 

@@ -1,0 +1,88 @@
+/** Lists beacons, by what the store can select and by their verdict. */
+import { eventsWith, metricOf } from '#contract/beacon-verdict.ts'
+import type { Parsed } from '#contract/endpoint.ts'
+import type { Contract } from '#contract/index.ts'
+import { type AcceptCode, type BeaconEvent, type BeaconItem, beaconEvents } from '#contract/resources/beacons.ts'
+import type { Page } from '#store/store.ts'
+import { beaconItems } from './beacon-items.ts'
+import { cursorOf, defined, fullPage, type Operation, pageOf, projectFilter, sinceOf, slotFilter } from './context.ts'
+
+export const listBeacons: Operation<Contract['beacons.list']> = async (services, context, { query }) => {
+  const filter = defined({
+    slot_id: slotFilter(query.slot_id),
+    beacon_id: query.beacon_id,
+    event: query.event,
+    verdict: query.verdict,
+    format: query.format,
+    gross_cpm: query.gross_cpm === undefined ? undefined : Number(query.gross_cpm),
+    currency: query.currency,
+    session_id: query.session_id,
+    project_id: await projectFilter(services, query.client_id),
+    since_ms: sinceOf(query.since, context.now_ms),
+    until_ms: sinceOf(query.until, context.now_ms),
+    ...candidatesOf(query),
+  })
+  const { reason, billed: isBilled, metric } = query
+  const page = pageOf(query)
+  if (reason === undefined && isBilled === undefined && metric === undefined) {
+    const { rows, next } = await fullPage(context, page, (part) => services.store.listBeacons({ ...part, ...filter }))
+    return { items: await beaconItems(services, rows), next_cursor: cursorOf(next) }
+  }
+  const reasons = reason === undefined ? null : new Set(reason.split(','))
+  const isListed = (item: BeaconItem) =>
+    (reasons === null || reasons.has(item.reason_code)) &&
+    (isBilled === undefined || item.would_bill === (isBilled === 'true')) &&
+    (metric === undefined || item.metric === metric)
+  const { rows, next } = await fullPage(context, page, async (part) => {
+    const { rows, next } = await services.store.listBeacons({ ...part, limit: judgedAtOnce, ...filter })
+    const items = await beaconItems(services, rows)
+    const judged = rows.map(({ beacon }, index) => ({ id: beacon.id, row: items[index]! }))
+    return pageOfJudged(
+      judged.filter(({ row }) => isListed(row)),
+      next,
+      part.limit,
+    )
+  })
+  return { items: rows, next_cursor: cursorOf(next) }
+}
+
+/** Rows that are judged before those that do not match a filter are left out. */
+export const judgedAtOnce = 100
+
+/** Returns the page of a list whose rows were selected by their verdict, as far as they were read. */
+export function pageOfJudged<Row>(
+  matching: readonly { id: number; row: Row }[],
+  next: number | null,
+  limit: number,
+): Page<Row> {
+  const page = matching.slice(0, limit)
+  return { rows: page.map(({ row }) => row), next: matching.length > limit ? page.at(-1)!.id : next }
+}
+
+/** Returns the beacons among which those of a verdict are: what the store can select. */
+function candidatesOf({ reason, billed: isBilled, metric }: Parsed<Contract['beacons.list']>['query']) {
+  const counted = metric ?? (isBilled === 'true' ? 'any' : null)
+  const metricEvents =
+    counted === null
+      ? null
+      : beaconEvents.filter((event) => metricOf[event] === counted || (counted === 'any' && metricOf[event] !== null))
+  const codes = reason?.split(',') ?? null
+  const reasonEvents = codes === null ? null : eventsOf(codes)
+  const accepted_events =
+    metricEvents === null
+      ? reasonEvents
+      : (reasonEvents?.filter((event) => metricEvents.includes(event)) ?? metricEvents)
+  const unaccepted_reasons =
+    metricEvents !== null ? [] : (codes?.filter((code) => code === 'DUPLICATE' || !isAcceptCode(code)) ?? null)
+  return { accepted_events: accepted_events ?? undefined, unaccepted_reasons: unaccepted_reasons ?? undefined }
+}
+
+/** Returns the events whose accepted beacons may have one of these reasons. */
+export function eventsOf(codes: readonly string[]): BeaconEvent[] {
+  const accept = codes.filter(isAcceptCode)
+  return beaconEvents.filter((event) => accept.some((code) => eventsWith[code]?.includes(event) ?? true))
+}
+
+export function isAcceptCode(code: string): code is AcceptCode {
+  return Object.hasOwn(eventsWith, code)
+}

@@ -1,0 +1,66 @@
+/** Lists consent records, with what their consent strings say. */
+import { encodeId } from '#contract/ids.ts'
+import type { Contract } from '#contract/index.ts'
+import type { ConsentItem } from '#contract/resources/consent.ts'
+import { snapshotOf } from '#domain/consent.ts'
+import {
+  cursorOf,
+  defined,
+  fullPage,
+  type Operation,
+  pageOf,
+  projectFilter,
+  type Services,
+  sinceOf,
+} from './context.ts'
+
+/** GET /_sandbox/consent: every revision, in its present state. */
+export const listConsent: Operation<Contract['consent.list']> = async (services, context, { query }) => {
+  const { now_ms } = context
+  const filter = defined({
+    project_id: await projectFilter(services, query.client_id),
+    session_id: query.session_id,
+    since_ms: sinceOf(query.since, now_ms),
+  })
+  const { rows, next } = await fullPage(context, pageOf(query), (part) =>
+    services.store.listConsent({ ...part, ...filter }),
+  )
+  const items: ConsentItem[] = []
+  for (const row of rows) {
+    const extras = JSON.parse(row.extras) as ConsentItem['extras']
+    const { client_id } = await services.store.projectById(row.project_id)
+    const { lifecycle_state, revision, source, purposes, updated_at_ms, expires_at_ms } = snapshotOf(row, now_ms)
+    items.push({
+      consent_id: encodeId('cns', row.id),
+      client_id,
+      session_id: row.session_id,
+      revision,
+      is_current: row.is_current,
+      lifecycle_state,
+      source,
+      ...purposes,
+      updated_at_ms,
+      expires_at_ms,
+      extras,
+      strings: await decodeStrings(row.extras),
+    })
+  }
+  return { items, next_cursor: cursorOf(next) }
+}
+
+/** Resolves to what the strings in the stored data of a consent say. Without one, the decoder is not loaded. */
+async function decodeStrings(extras: string): Promise<ConsentItem['strings']> {
+  if (!/"(tcf|gpp)_\w*string"/.test(extras)) return []
+  const { decodeConsentStrings } = await import('#foundation/consent-strings.ts')
+  return decodeConsentStrings(JSON.parse(extras) as Record<string, unknown>)
+}
+
+/** Resolves to what the strings of a revision say; of one that is older than the last hundred, nothing. */
+export async function stringsOfRevision(
+  { store }: Services,
+  { project_id, session_id, revision }: { project_id: number; session_id: string; revision: number },
+): Promise<ConsentItem['strings']> {
+  const { rows } = await store.listConsent({ project_id, session_id, limit: 100, before: null })
+  const row = rows.find((each) => each.revision === revision)
+  return row === undefined ? [] : decodeStrings(row.extras)
+}

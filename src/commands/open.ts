@@ -1,0 +1,56 @@
+/** `svc open [ID]` opens the inspector in the browser. */
+import { Argument } from 'commander'
+import { openPage } from '#cli/process/open-url.ts'
+import type { Command, CommandContext } from '#cli/run/command.ts'
+import { CliError, noSandboxFor } from '#cli/run/errors.ts'
+
+/** The pages of identifiers with their own form. The inspector looks for all others. */
+const folders: readonly (readonly [prefix: string, folder: string])[] = [
+  ['slot_', 'placements'],
+  ['job_', 'jobs'],
+  ['req_', 'requests'],
+  ['cns_', 'consent'],
+  ['key_', 'keys'],
+  ['proj_', 'projects'],
+]
+
+export const open: Command = {
+  name: 'open',
+  summary: 'Open the inspector in the browser',
+  details:
+    'With ID it opens the page of a slot, job, request, beacon, session, project, consent or key, or of an evidence entry (proj_demo~12). Always prints the URL; without a browser or a terminal it does only that.',
+  arguments: [new Argument('[id]', 'an identifier that a command has printed; default: the overview')],
+  examples: ['open', 'open slot_00000000003', 'open -o json'],
+  async run(session, { args: [id] }) {
+    const { out, settings } = session
+    if (settings.sandbox === null) throw noSandboxFor(settings)
+    const { url: own_url, public_url = own_url, admin_token } = settings.sandbox
+    if (id !== undefined) await checkKnown(session, id)
+    const token = admin_token === undefined ? '' : `?token=${admin_token}`
+    const url = `${public_url}${pathOf(id)}${token}`
+    const opened = await openPage(session, url)
+    out.data({ url, opened }, () => [url])
+    return 0
+  },
+}
+
+/** Throws CliError for a name that nothing here has: no session, and no beacon of the journal. */
+async function checkKnown({ client, signal }: CommandContext, id: string): Promise<void> {
+  if (id.includes('~') || folders.some(([prefix]) => id.startsWith(prefix))) return
+  const { placements, consent, requests } = client()
+  const query = { session_id: id, limit: 1 }
+  const found = await Promise.all([
+    placements.list({ query }, { signal }).then(({ items }) => items.length),
+    consent.list({ query }, { signal }).then(({ items }) => items.length),
+    requests.count({ body: { body: { beacon_id: id } } }, { signal }).then(({ count }) => count),
+  ])
+  if (found.some((count) => count > 0)) return
+  const hint = 'Give an identifier that a command has printed, such as slot_...: svc placements list'
+  throw new CliError('usage', 'id_unknown', `Nothing here has the identifier ${JSON.stringify(id)}.`, hint)
+}
+
+function pathOf(id: string | undefined): string {
+  if (id === undefined) return '/_sandbox/'
+  const folder = folders.find(([prefix]) => id.startsWith(prefix) && !id.includes('~'))?.[1] ?? 'id'
+  return `/_sandbox/${folder}/${encodeURIComponent(id)}`
+}

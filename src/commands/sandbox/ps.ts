@@ -1,0 +1,108 @@
+/** `svc sandbox ps`. */
+import { type Column, tableLines } from '#cli/output/table.ts'
+import { plural, timeText } from '#cli/output/text.ts'
+import type { Command, CommandContext } from '#cli/run/command.ts'
+import { noOwnSandbox, noSandbox } from '#cli/run/errors.ts'
+import type { System } from '#cli/run/host.ts'
+import { commandClient } from '#cli/run/session.ts'
+import { permittedControlToken } from '#cli/settings/settings.ts'
+import {
+  checkReadable,
+  foreignLocators,
+  type Locator,
+  runningSandboxes,
+  stateDirectory,
+} from '#cli/settings/state-directory.ts'
+import { readiness, responseTimeout_ms, type State, stateText, upTime } from './status.ts'
+
+const psColumns: readonly Column[] = [
+  { name: ' ', field: 'mark' },
+  { name: 'url', kind: 'id' },
+  { name: 'pid', kind: 'id' },
+  { name: 'state', paint: (cell, style) => stateText(cell as State, style) },
+  { name: 'up' },
+  { name: 'database', least: 16 },
+]
+
+export const ps: Command = {
+  name: 'ps',
+  summary: 'List the running sandboxes',
+  details:
+    'A * marks the one that commands use here: the one named by --base-url, the environment or a setting, else the newest that svc start started, else the one of svc exec if there is only one (exec: COMMAND). For its details: svc sandbox status',
+  examples: ['sandbox ps', 'sandbox ps -o json'],
+  tables: [psColumns],
+  async run({ host, out, settings, command_name }) {
+    await checkReadable(stateDirectory(host))
+    const running = await runningSandboxes(stateDirectory(host), host)
+    const rows = await Promise.all(
+      running.map(async (sandbox) => {
+        const { url, inspector_url, database, pid, version, started_at_ms, command } = sandbox
+        const used = pid === settings.sandbox?.pid
+        const [state, shared] = await Promise.all([readiness(host, sandbox), sharedFields(host, sandbox)])
+        const ready = state === 'ready'
+        const ofExec = command === undefined ? {} : { command }
+        return { state, url, inspector_url, database, pid, version, started_at_ms, ...shared, ...ofExec, ready, used }
+      }),
+    )
+    if (rows.length === 0) {
+      const isOther = settings.source.base_url === 'default' && (await host.respondsAt(settings.base_url))
+      const { message, hint } = isOther
+        ? noOwnSandbox(settings.base_url)
+        : noSandbox(`Start one: ${command_name} start`)
+      out.note(`${message} ${hint}`)
+    }
+    await noteForeignLocators({ host, out })
+    const listed = rows.map(({ state: _, ...row }) => row)
+    out.data(listed, (style) =>
+      rows.length === 0
+        ? []
+        : tableLines(
+            psColumns,
+            rows.map((row) => ({
+              ...row,
+              mark: row.used ? '*' : ' ',
+              database: databaseText(row),
+              up:
+                style.view.time === null
+                  ? upTime(host.now() - row.started_at_ms)
+                  : timeText(row.started_at_ms, style, true),
+            })),
+            style,
+          ),
+    )
+    return 0
+  },
+}
+
+/** Notes running sandboxes of another svc version or another user, which this one cannot use. */
+export async function noteForeignLocators({ host, out }: Pick<CommandContext, 'host' | 'out'>): Promise<void> {
+  for (const path of await foreignLocators(stateDirectory(host), host))
+    out.note(`Left alone, because another version of svc or another user wrote it: ${path}`)
+}
+
+interface SharedFields {
+  namespace: string
+  /** Nodes that serve it now; null if this one does not report them. */
+  nodes: number | null
+}
+
+/** Resolves to the namespace of a shared store and its number of nodes; null for a database file, without a request. */
+async function sharedFields(host: System, sandbox: Locator): Promise<SharedFields | null> {
+  const { url: base_url, namespace } = sandbox
+  if (namespace === undefined) return null
+  const count = async () => {
+    const admin_token = permittedControlToken({ base_url, allow_http: false, sandbox })
+    const client = commandClient(host, { base_url, timeout_ms: responseTimeout_ms, validate: false, admin_token })
+    return (await client.sandbox.info()).nodes?.length ?? null
+  }
+  return { namespace, nodes: await count().catch(() => null) }
+}
+
+function databaseText({ database, namespace, nodes, command }: Listed & Partial<SharedFields>): string {
+  if (command !== undefined) return `exec: ${command}`
+  if (namespace === undefined) return database
+  const count = nodes == null ? '' : `, ${plural(nodes, 'node')}`
+  return `${namespace}${count} on ${database}`
+}
+
+type Listed = Pick<Locator, 'database' | 'command'>

@@ -1,0 +1,53 @@
+/** `svc sandbox scenario`. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { endpointCommand } from '#cli/endpoint/endpoint-command.ts'
+import { paintWord } from '#cli/output/table.ts'
+import { hangingLines } from '#cli/output/text.ts'
+import type { CommandGroup } from '#cli/run/command.ts'
+import type { Scenario } from '#contract/resources/sandbox/scenarios.ts'
+import { packageRoot } from '#scaffold/templates.ts'
+
+export const scenario: CommandGroup = {
+  name: 'scenario',
+  summary: 'Use a scenario of the catalogue',
+  commands: [
+    endpointCommand('scenario.list', {
+      empty: 'The catalogue has no scenarios.',
+      examples: ['sandbox scenario list', 'sandbox scenario list -o json'],
+      columns: [
+        { name: 'name', kind: 'id' },
+        { name: 'title', kind: 'prose' },
+        { name: 'active', rank: 2, paint: paintWord },
+      ],
+      fromPackage: async () => ({
+        items: scenariosOfPackage().map((scenario) => ({ ...scenario, active: false })),
+        next_cursor: null,
+      }),
+    }),
+    endpointCommand('scenario.use', {
+      examples: ['sandbox scenario use banner_ok', 'sandbox scenario use clip_ok -o json'],
+      text: ({ name, title, purpose, steps, expect }, _meta, style) => [
+        `${name}: ${title}.`,
+        ...hangingLines('', purpose, style.columns),
+        '',
+        'Do',
+        ...steps.flatMap((step) => hangingLines('  ', step, style.columns)),
+        '',
+        'Expect',
+        ...expect.flatMap((line) => hangingLines('  ', line, style.columns)),
+      ],
+    }),
+    endpointCommand('scenario.clear', {
+      examples: ['sandbox scenario clear', 'sandbox scenario clear -o json'],
+      text: ({ cleared }) => [cleared === null ? 'No scenario was active.' : `${cleared} is no longer active.`],
+    }),
+  ],
+}
+
+/** Returns the catalogue of this package, by name. */
+export function scenariosOfPackage(): Scenario[] {
+  const folder = join(packageRoot, 'fixtures/scenarios')
+  const files = readdirSync(folder).filter((file) => file.endsWith('.json'))
+  return files.toSorted().map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Scenario)
+}
