@@ -39,7 +39,7 @@ const codeSplitting = {
     { name: 'beacons', test: /src\/contract\/resources\/beacons\.ts/ },
     {
       name: 'store',
-      test: /sandbox\/(sandbox-error|store\/[\w-]+|store\/sqlite\/(?!\w+-worker)[\w/-]+)\.ts/,
+      test: /sandbox\/(sandbox-error|store\/(writes\/)?[\w-]+|store\/sqlite\/(?!\w+-worker)[\w/-]+)\.ts/,
     },
   ],
 }

@@ -372,9 +372,16 @@ export interface NewSlot {
 }
 
 /** A condition that must still hold when a fill is written, so that two requests cannot both take the last one. */
-export type CapGuard =
-  | { kind: 'fills'; project_id: number; session_id: string | null; since_ms: number; most: number }
-  | IntervalGuard
+export type CapGuard = FillGuard | IntervalGuard
+
+/** Fewer fills than `most` of a session, or of a project, since a time. */
+export interface FillGuard {
+  kind: 'fills'
+  project_id: number
+  session_id: string | null
+  since_ms: number
+  most: number
+}
 
 /** No fill among the `jobs` jobs of the session before the job, nor among those after it. */
 export interface IntervalGuard {
@@ -694,9 +701,12 @@ export interface EventRow {
   ref: number | null
 }
 
+/** An event that is numbered at its commit. */
+export type NewEvent = Omit<EventRow, 'seq'>
+
 export interface EventStore {
   /** Appends an event that changes nothing else. */
-  appendEvent(event: Omit<EventRow, 'seq'>): Promise<void>
+  appendEvent(event: NewEvent): Promise<void>
   events(after_seq: number, limit: number): Promise<EventRow[]>
   /** Returns the number of the last event that is committed, as far as this node has been notified. */
   lastEventSeq(): number

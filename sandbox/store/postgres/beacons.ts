@@ -11,6 +11,7 @@ import {
   withMeasurements,
 } from '../rows.ts'
 import type { BeaconListRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
+import type { WriteMethods } from '../writes/index.ts'
 import type { Connection } from './group-commit.ts'
 import { byId, type Value } from './open.ts'
 import type { PlacementTable } from './placements.ts'
@@ -18,8 +19,8 @@ import { createFilter, type ListSource, listPart, shareReads, slotsOfSession } f
 
 type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
 
-export function beaconTable(connection: Connection, placements: PlacementTable): BeaconStore {
-  const { read, write } = connection
+export function beaconTable(connection: Connection, placements: PlacementTable): Omit<BeaconStore, keyof WriteMethods> {
+  const { read } = connection
 
   const list = async (query: BeaconQuery): Promise<Page<BeaconListRow & { kind: 'accepted' }>> => {
     if (leavesOut('beacon', query)) return nothing
@@ -59,27 +60,6 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
   })
 
   return {
-    recordBeacon: (beacon, project_id, draft) =>
-      write({ projects: [project_id], slots: [beacon.slot_id], beacons: [beacon] }, (batch) => {
-        const { id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements } = beacon
-        const accepted = { id, event, occurred_at_ms, received_at_ms, measurements }
-        const judged = batch.addBeacon(slot_id, beacon_id, accepted)
-        if (judged === null) return null
-        batch.add('beacon', {
-          ...{ id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, extras: beacon.extras },
-          measurements: measurements === null ? null : JSON.stringify(measurements),
-        })
-        batch.appendEvidence(project_id, slot_id, draft)
-        batch.appendEvent({ type: 'beacon.accepted', at_ms: received_at_ms, project_id, slot_id, ref: id })
-        return judged
-      }),
-    recordUnaccepted: (beacon) =>
-      write({}, (batch) => {
-        const { id: ref, verdict, project_id, slot_id, received_at_ms: at_ms } = beacon
-        batch.add('aside_beacon', { ...beacon })
-        const type = verdict === 'duplicate' ? 'beacon.duplicate' : 'beacon.rejected'
-        batch.appendEvent({ type, at_ms, project_id, slot_id, ref })
-      }),
     beaconsOf: async (slot_id) => (await beaconsOf(slot_id)) ?? [],
     async findBeacon(slot_id, beacon_id) {
       const [row] = await read<StoredBeacon>(`SELECT ${columns} FROM beacon WHERE slot_id = $1 AND beacon_id = $2`, [

@@ -1,7 +1,7 @@
 /** Sessions and their consent, in numbered revisions. Nothing is cached: another node may have changed it. */
-import type { ConsentRecord } from '#domain/consent.ts'
-import type { ConsentListRow, ConsentStore, ConsentWrite } from '../store.ts'
-import { type Batch, newestOf, sessionsWanted } from './batch.ts'
+import type { ConsentListRow, ConsentStore } from '../store.ts'
+import type { WriteMethods } from '../writes/index.ts'
+import { newestOf, sessionsWanted } from './batch/load.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, listPart, sessionsNamed, shareReads } from './rows.ts'
 
@@ -10,8 +10,8 @@ type Stored = Omit<ConsentListRow, 'semantic_targeting' | 'prompt_shared'> & {
   prompt_shared: number
 }
 
-export function consentTable(connection: Connection): ConsentStore {
-  const { read, write } = connection
+export function consentTable(connection: Connection): Omit<ConsentStore, keyof WriteMethods> {
+  const { read } = connection
   const newest = shareReads(async (names: readonly string[]) => {
     const wanted = names.map((name) => JSON.parse(name) as [number, string])
     const rows = await read<Parameters<typeof newestOf>[0]>(sessionsWanted, [
@@ -22,8 +22,6 @@ export function consentTable(connection: Connection): ConsentStore {
   })
   return {
     latestConsent: (project_id, session_id) => newest(JSON.stringify([project_id, session_id])),
-    saveConsent: (consent) =>
-      write({ projects: [consent.project_id], sessions: [consent] }, (batch) => saveConsent(batch, consent)),
     async listConsent(query) {
       const filter = createFilter()
       filter.add('session.project_id = ?', query.project_id)
@@ -46,29 +44,4 @@ export function consentTable(connection: Connection): ConsentStore {
       }
     },
   }
-}
-
-/** Inside a batch that has locked the project; null when the newest record is not the expected one. */
-export function saveConsent(batch: Batch, consent: ConsentWrite): ConsentRecord | null {
-  const { project_id, expected, draft: drafted, evidence } = consent
-  const { renews, ...draft } = drafted
-  const present = batch.newestConsent(consent)
-  if (present?.revision !== expected?.revision || present?.updated_at_ms !== expected?.updated_at_ms) return null
-  const record = { ...draft, id: renews && present !== null ? present.id : consent.id }
-  const { extras, updated_at_ms, expires_at_ms } = draft
-  if (renews && present !== null) {
-    batch.renewals.set(present.id, { id: present.id, extras, updated_at_ms, expires_at_ms })
-  } else {
-    const { id, revision, state, source } = record
-    batch.add('consent', {
-      ...{ id, session: batch.sessionId(consent), revision, state, source },
-      semantic_targeting: draft.semantic_targeting ? 1 : 0,
-      prompt_shared: draft.prompt_shared ? 1 : 0,
-      ...{ extras, updated_at_ms, expires_at_ms },
-    })
-  }
-  batch.setNewestConsent(consent, record)
-  batch.appendEvidence(project_id, null, evidence)
-  batch.appendEvent({ type: 'consent.changed', at_ms: updated_at_ms, project_id, slot_id: null, ref: record.id })
-  return record
 }

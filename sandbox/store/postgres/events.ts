@@ -3,17 +3,17 @@
  * table is bounded and drops its oldest rows; how many, and up to which number, is in the row `head`.
  */
 import type { EventRow, EventStore } from '../store.ts'
+import type { WriteMethods } from '../writes/index.ts'
+import type { Head } from './batch/head.ts'
 import type { Connection } from './group-commit.ts'
-import type { Head } from './head.ts'
 
 /** Rows that one statement searches for a time. */
 const searchedAtOnce = 10_000
 
 /** @param head the counters known to this node */
-export function eventTable({ read, write }: Connection, limit: number, head: () => Head) {
+export function eventTable({ read }: Connection, limit: number, head: () => Head) {
   const listeners = new Set<() => void>()
-  const methods: EventStore = {
-    appendEvent: (event) => write({}, (batch) => batch.appendEvent(event)),
+  const methods: Omit<EventStore, keyof WriteMethods> = {
     events: (after_seq, most) =>
       read<EventRow>(
         'SELECT seq, type, at_ms, project_id, slot_id, ref FROM event WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3',

@@ -21,8 +21,11 @@
  */
 import type { Sha256Hex } from '#contract/resources/evidence.ts'
 import { StorageError } from '../store.ts'
-import { Batch, type Loaded, loadBatch, type Needs, replaced, storeRows } from './batch.ts'
-import { type Head, moveHead, notifyNodes } from './head.ts'
+import type { Needs } from '../writes/transaction.ts'
+import { Batch, replaced } from './batch/batch.ts'
+import { type Head, moveHead, notifyNodes } from './batch/head.ts'
+import { type Loaded, loadBatch } from './batch/load.ts'
+import { storeRows } from './batch/store.ts'
 import {
   type Database,
   flushText,

@@ -12,6 +12,9 @@ import type {
   StoreChange,
   StoreOptions,
 } from '../store.ts'
+import { writeMethods } from '../writes/index.ts'
+import { clockEvent } from '../writes/state.ts'
+import { type Head, headColumns } from './batch/head.ts'
 import { beaconTable } from './beacons.ts'
 import { billingTable } from './billing.ts'
 import { callbackTable } from './callbacks.ts'
@@ -19,7 +22,6 @@ import { consentTable } from './consent.ts'
 import { eventTable } from './events.ts'
 import { counterProblems, evidenceTable } from './evidence.ts'
 import { type Connection, groupCommit } from './group-commit.ts'
-import { type Head, headColumns } from './head.ts'
 import { migrateSchema, migrations } from './migrations.ts'
 import { joinNodes, type Nodes } from './nodes.ts'
 import { checkServer, connectDatabase, explain, type Link } from './open.ts'
@@ -220,6 +222,7 @@ async function composeStore(
   }
 
   return {
+    ...writeMethods(connection.write),
     ...projects.methods,
     ...consentTable(connection),
     ...placements.methods,
@@ -278,7 +281,7 @@ function clockAndFaultMethods(connection: Connection): ClockAndFaultStore {
         if (stored?.offset_ms !== from?.offset_ms || stored?.frozen_at_ms !== from?.frozen_at_ms) return false
         await saveMeta(link, 'clock', { offset_ms, frozen_at_ms })
         batch.notices.add('clock')
-        batch.appendEvent({ type: 'clock.changed', at_ms, project_id: null, slot_id: null, ref: frozen_at_ms })
+        batch.appendEvent(clockEvent({ frozen_at_ms }, at_ms))
         return true
       }),
     findFaults: () => findMeta<FaultState>(connection, 'faults'),

@@ -6,8 +6,8 @@
 import { randomBytes } from 'node:crypto'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
 import type { StoreChange } from '../store.ts'
-import type { Batch } from './batch.ts'
-import { type Head, headColumns } from './head.ts'
+import type { Batch } from './batch/batch.ts'
+import { type Head, headColumns } from './batch/head.ts'
 import { type Database, flushText, identifier, type Link } from './open.ts'
 
 export interface Nodes {

@@ -12,14 +12,12 @@ import {
   type ProjectStore,
   StorageError,
 } from '../store.ts'
-import { type Batch, bytesOf } from './batch.ts'
+import type { WriteMethods } from '../writes/index.ts'
+import { newKey, newProject } from '../writes/projects.ts'
 import type { Connection } from './group-commit.ts'
 import type { Link } from './open.ts'
 
 type StoredKey = Omit<KeyListRow, 'project'> & { project_id: number }
-
-/** Rows that are created later are numbered from here; seeded rows are below. */
-const firstCreatedId = 1_000
 
 export type ProjectTable = ReturnType<typeof projectTable>
 
@@ -27,7 +25,7 @@ const projectColumns = 'id, client_id, tenant_id, config_revision, settings'
 const keyColumns = 'id, project_id, class, mode, created_at_ms, revoked_at_ms'
 
 /** @param mayCache whether changes of other nodes would be noticed */
-export function projectTable({ read, write, change }: Connection, mayCache: () => boolean) {
+export function projectTable({ read, change }: Connection, mayCache: () => boolean) {
   let projects = new Map<number, Promise<ProjectRow | null>>()
   let keys = new Map<string, Promise<KeyRow | null>>()
 
@@ -70,18 +68,18 @@ export function projectTable({ read, write, change }: Connection, mayCache: () =
     keys = new Map()
   }
 
-  const nextId = async (link: Link, table: 'project' | 'api_key'): Promise<number> => {
-    const [row] = await link.query<{ id: number }>(`SELECT coalesce(max(id), 0) + 1 AS id FROM ${table}`)
-    return Math.max(firstCreatedId, row!.id)
+  const lastId = async (link: Link, table: 'project' | 'api_key'): Promise<number> => {
+    const [row] = await link.query<{ id: number }>(`SELECT coalesce(max(id), 0) AS id FROM ${table}`)
+    return row!.id
   }
 
   const addKey = async (link: Link, project_id: number, key: NewKey, at_ms: number): Promise<number> => {
-    const id = await nextId(link, 'api_key')
+    const row = newKey(await lastId(link, 'api_key'), project_id, key, at_ms)
     await link.run(
       'INSERT INTO api_key (id, project_id, class, mode, hash, created_at_ms) VALUES ($1, $2, $3, $4, $5, $6)',
-      [id, project_id, key.class, key.mode, key.hash, at_ms],
+      [row.id, project_id, row.class, row.mode, row.hash, at_ms],
     )
-    return id
+    return row.id
   }
 
   const keyRow = async (link: Link, id: number): Promise<KeyListRow | null> => {
@@ -105,7 +103,7 @@ export function projectTable({ read, write, change }: Connection, mayCache: () =
     }
   }
 
-  const methods: ProjectStore = {
+  const methods: Omit<ProjectStore, keyof WriteMethods> = {
     async findProject(client_id) {
       const [row] = await read<{ id: number }>('SELECT id FROM project WHERE client_id = $1', [client_id])
       return row === undefined ? null : project(row.id)
@@ -118,10 +116,11 @@ export function projectTable({ read, write, change }: Connection, mayCache: () =
     insertProject: (client_id, settings, newKeys, at_ms) =>
       changed(
         change([0], async (batch, link) => {
-          const id = await nextId(link, 'project')
+          const row = newProject(await lastId(link, 'project'), client_id, settings)
+          const { id, tenant_id, config_revision } = row
           const { count } = await link.run(
-            `INSERT INTO project (${projectColumns}) VALUES ($1, $2, $1, 1, $3) ON CONFLICT DO NOTHING`,
-            [id, client_id, JSON.stringify(ownSettings(settings))],
+            `INSERT INTO project (${projectColumns}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+            [id, client_id, tenant_id, config_revision, row.settings],
           )
           if (count === 0) return null
           await link.run('INSERT INTO chain (project_id, seq) VALUES ($1, 0) ON CONFLICT DO NOTHING', [id])
@@ -188,19 +187,6 @@ export function projectTable({ read, write, change }: Connection, mayCache: () =
       if (row === undefined) return null
       return { ...(await withProject(row)), is_key_revoked: row.revoked_at_ms !== null }
     },
-    insertActivation: (row, at_ms) =>
-      write({}, (batch) => {
-        addActivation(batch, row, at_ms)
-        const { project_id, id: ref } = row
-        batch.appendEvent({ type: 'browser.activated', at_ms, project_id, slot_id: null, ref })
-      }),
-    pinOrigin: (id, origin) =>
-      write({ activations: [id] }, (batch) => {
-        const bound = batch.originOf(id)
-        if (bound === undefined || (bound !== null && bound !== origin)) return false
-        if (bound === null) batch.pin(id, origin)
-        return true
-      }),
   }
 
   return {
@@ -213,12 +199,4 @@ export function projectTable({ read, write, change }: Connection, mayCache: () =
     clear,
     methods,
   }
-}
-
-export function addActivation(batch: Batch, row: NewActivation, at_ms: number): void {
-  const { id, project_id, key_id, mode, hash, origin, slot_id, expires_at_ms } = row
-  batch.add('activation', {
-    ...{ id, project_id, key_id, mode, hash: bytesOf(hash), origin, slot_id },
-    ...{ created_at_ms: at_ms, expires_at_ms },
-  })
 }

@@ -13,9 +13,9 @@ import {
   toPage,
 } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, PageQuery, RequestStore } from '../store.ts'
-import { bytesOf } from './batch.ts'
+import type { Head } from './batch/head.ts'
+import { encodeBytes } from './batch/json.ts'
 import type { Connection, TakenExchanges } from './group-commit.ts'
-import type { Head } from './head.ts'
 import { createFilter, type Filter } from './rows.ts'
 
 type Stored = Omit<ExchangeRow, 'request_body' | 'response_body'> & {
@@ -124,8 +124,8 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
       return {
         rows: rows.map((row) => ({
           ...row,
-          request_body: row.request_body === null ? null : bytesOf(row.request_body),
-          response_body: row.response_body === null ? null : bytesOf(row.response_body),
+          request_body: row.request_body === null ? null : encodeBytes(row.request_body),
+          response_body: row.response_body === null ? null : encodeBytes(row.response_body),
         })),
         stored() {
           taken -= rows.length

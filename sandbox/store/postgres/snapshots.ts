@@ -20,7 +20,9 @@ import {
   StorageError,
   type Store,
 } from '../store.ts'
-import { type Batch, bytesOf, jsonOf } from './batch.ts'
+import { seedRows, stateEvent } from '../writes/state.ts'
+import type { Batch } from './batch/batch.ts'
+import { encodeBytes, toJson } from './batch/json.ts'
 import type { Connection } from './group-commit.ts'
 import { type Database, type Link, storageError, type Value } from './open.ts'
 
@@ -315,7 +317,7 @@ async function insertTable(link: Link, db: Sqlite.Database, table: Table): Promi
     const values = kept.map((row) =>
       Object.fromEntries(names.map((name) => [name, toPostgres(table, name, row[name] ?? null)])),
     )
-    if (values.length > 0) await link.run(text, [jsonOf(values)])
+    if (values.length > 0) await link.run(text, [toJson(values)])
     if (rows.length < rowsAtOnce) return
     after = rows.at(-1)![key] ?? null
   }
@@ -323,27 +325,20 @@ async function insertTable(link: Link, db: Sqlite.Database, table: Table): Promi
 
 function toPostgres(table: Table, name: string, value: Value): Value {
   const isBytes = value instanceof Uint8Array || (typeof value === 'string' && isBody(table, name))
-  return isBytes ? bytesOf(value) : value
+  return isBytes ? encodeBytes(value) : value
 }
 
 /** Inserts missing seeded rows and resolves to the catalogue in force: the newest. */
 export async function applySeed(link: Link, seed: Seed, at_ms: number): Promise<number> {
-  const projects = seed.projects.map(({ client_id, tenant, settings }, index) => ({
-    ...{ id: index + 1, client_id, tenant_id: tenant, config_revision: 1 },
-    settings: JSON.stringify(settings),
-  }))
-  const keys = seed.projects.flatMap((project, index) => project.keys.map((key) => ({ ...key, project_id: index + 1 })))
-  const rows = keys.map(({ hash, ...key }, index) => ({
-    ...{ id: index + 1, ...key, created_at_ms: at_ms },
-    hash: bytesOf(hash),
-  }))
+  const { projects, keys } = seedRows(seed, at_ms)
+  const keyRows = keys.map((key) => ({ ...key, hash: encodeBytes(key.hash) }))
   const { sha256, demand } = seed.catalogue
   const [, , , , [catalogue]] = await Promise.all([
     link.run('INSERT INTO project SELECT * FROM json_populate_recordset(NULL::project, $1) ON CONFLICT DO NOTHING', [
-      jsonOf(projects),
+      toJson(projects),
     ]),
     link.run('INSERT INTO api_key SELECT * FROM json_populate_recordset(NULL::api_key, $1) ON CONFLICT DO NOTHING', [
-      jsonOf(rows),
+      toJson(keyRows),
     ]),
     link.run('INSERT INTO chain (project_id, seq) SELECT id, 0 FROM project ON CONFLICT DO NOTHING'),
     link.run('INSERT INTO catalogue (sha256, demand) VALUES ($1, $2) ON CONFLICT (sha256) DO NOTHING', [
@@ -375,6 +370,6 @@ export async function startGeneration(
   type: 'sandbox.reset' | 'sandbox.restored',
   at_ms: number,
 ): Promise<void> {
-  batch.appendEvent({ type, at_ms, project_id: null, slot_id: null, ref: null })
+  batch.appendEvent(stateEvent(type, at_ms))
   await link.run('UPDATE state SET generation = generation + 1, generation_seq = (SELECT last_seq + 1 FROM head)')
 }

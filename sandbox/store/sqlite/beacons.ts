@@ -11,10 +11,10 @@ import {
   unacceptedColumns,
   withMeasurements,
 } from '../rows.ts'
-import type { BeaconListRow, BeaconRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
+import type { BeaconListRow, BeaconStore, Page, UnacceptedBeaconRow } from '../store.ts'
+import type { WriteMethods } from '../writes/index.ts'
+import type { Transaction } from '../writes/transaction.ts'
 import type { ConsentTable } from './consent.ts'
-import type { EventTable } from './events.ts'
-import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
 import type { PlacementTable } from './placements.ts'
 import { createFilter, indexedBy, type ListSource, listPart, mostFound, sessionsNamed } from './rows.ts'
@@ -27,10 +27,9 @@ const cacheSize = 1_024
 const mostSessions = 20_000
 
 export function beaconTable(
-  { db, read, write }: Connection,
-  tables: { placements: PlacementTable; consent: ConsentTable; evidence: EvidenceTable; events: EventTable },
+  { db, read }: Connection,
+  { placements, consent }: { placements: PlacementTable; consent: ConsentTable },
 ) {
-  const { placements, consent, evidence, events } = tables
   const insert = db.prepare(
     `INSERT INTO beacon (${columns}) VALUES (${columns.replaceAll(/\w+/g, '?')}) ON CONFLICT (slot_id, beacon_id) DO NOTHING`,
   )
@@ -58,25 +57,6 @@ export function beaconTable(
   const recent = new Map<number, AcceptedBeacon[]>()
   const sessions = sessionBeacons(db)
 
-  /** False when the slot has a beacon of that beacon_id, or is gone. */
-  const insertBeacon = (beacon: BeaconRow): boolean => {
-    if (placements.find(beacon.slot_id) === null) return false
-    const result = insert.run(
-      beacon.id,
-      beacon.slot_id,
-      beacon.beacon_id,
-      beacon.event,
-      beacon.occurred_at_ms,
-      beacon.received_at_ms,
-      beacon.body_sha256,
-      beacon.measurements === null ? null : JSON.stringify(beacon.measurements),
-      beacon.extras,
-    )
-    if (result.changes === 0) return false
-    if (beacon.event !== 'heartbeat') recent.get(beacon.slot_id)?.push(beacon)
-    return true
-  }
-
   /** Adds a beacon to its session, when it has a slot and the slot has a session. */
   const addToSession = (slot_id: number | null, isAccepted: boolean, id: number, received_at_ms: number): void => {
     const slot = slot_id === null ? null : placements.find(slot_id)
@@ -87,7 +67,7 @@ export function beaconTable(
   }
 
   /** The beacons that billing judges: heartbeats do not matter. Those of recent slots are cached. */
-  const judgedOf = (slot_id: number): readonly AcceptedBeacon[] => {
+  const judgedBeacons = (slot_id: number): readonly AcceptedBeacon[] => {
     const cached = recent.get(slot_id)
     if (cached !== undefined) return cached
     const set = judged.all(slot_id).map(withMeasurements)
@@ -121,34 +101,45 @@ export function beaconTable(
 
   const found = (stored: StoredBeacon | undefined) => (stored === undefined ? null : withMeasurements(stored))
 
-  const methods: BeaconStore = {
-    recordBeacon: (beacon, project_id, draft) =>
-      write(() => {
-        if (!insertBeacon(beacon)) return null
-        const { id: ref, slot_id, received_at_ms: at_ms } = beacon
-        addToSession(slot_id, true, ref, at_ms)
-        evidence.append(project_id, slot_id, draft)
-        events.append({ type: 'beacon.accepted', at_ms, project_id, slot_id, ref })
-        return judgedOf(slot_id)
-      }),
-    recordUnaccepted: (beacon) =>
-      write(() => {
-        const { id: ref, verdict, project_id, slot_id, received_at_ms: at_ms } = beacon
-        insertUnaccepted.run(
-          ref,
-          verdict,
-          project_id,
-          slot_id,
-          beacon.beacon_id,
-          beacon.event,
-          beacon.occurred_at_ms,
-          at_ms,
-          beacon.reason_code,
-        )
-        addToSession(slot_id, false, ref, at_ms)
-        const type = verdict === 'duplicate' ? 'beacon.duplicate' : 'beacon.rejected'
-        events.append({ type, at_ms, project_id, slot_id, ref })
-      }),
+  const transaction = {
+    insertBeacon(beacon) {
+      const { id, slot_id, event, received_at_ms, measurements } = beacon
+      if (placements.find(slot_id) === null) return false
+      const { changes } = insert.run(
+        id,
+        slot_id,
+        beacon.beacon_id,
+        event,
+        beacon.occurred_at_ms,
+        received_at_ms,
+        beacon.body_sha256,
+        measurements === null ? null : JSON.stringify(measurements),
+        beacon.extras,
+      )
+      if (changes === 0) return false
+      if (event !== 'heartbeat') recent.get(slot_id)?.push(beacon)
+      addToSession(slot_id, true, id, received_at_ms)
+      return true
+    },
+    judgedBeacons,
+    insertUnaccepted(beacon) {
+      const { id, slot_id, received_at_ms } = beacon
+      insertUnaccepted.run(
+        id,
+        beacon.verdict,
+        beacon.project_id,
+        slot_id,
+        beacon.beacon_id,
+        beacon.event,
+        beacon.occurred_at_ms,
+        received_at_ms,
+        beacon.reason_code,
+      )
+      addToSession(slot_id, false, id, received_at_ms)
+    },
+  } satisfies Partial<Transaction>
+
+  const methods: Omit<BeaconStore, keyof WriteMethods> = {
     beaconsOf: async (slot_id) => read(() => bySlot.all(slot_id).map(withMeasurements)),
     findBeacon: async (slot_id, beacon_id) => read(() => found(find.get(slot_id, beacon_id))),
     beaconById: async (id) => read(() => found(byId.get(id))),
@@ -166,6 +157,7 @@ export function beaconTable(
       recent.clear()
       sessions.clear()
     },
+    transaction,
     methods,
   }
 }

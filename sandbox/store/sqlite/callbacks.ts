@@ -3,23 +3,22 @@
  * since most sandboxes have none and every start would pay for them.
  */
 import { callbackColumns as columns } from '../rows.ts'
-import type { CallbackRow, CallbackStore, JobRow } from '../store.ts'
-import type { EventTable } from './events.ts'
+import type { CallbackRow, CallbackStore } from '../store.ts'
+import type { WriteMethods } from '../writes/index.ts'
+import type { Transaction } from '../writes/transaction.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, indexedBy, listPart } from './rows.ts'
 
-export type CallbackTable = ReturnType<typeof callbackTable>
-
 const select = `SELECT id, ${columns} FROM callback`
 
-export function callbackTable({ db, read, write }: Connection, events: EventTable) {
+export function callbackTable({ db, read }: Connection) {
   let prepared: ReturnType<typeof prepare> | undefined
   const statements = () => (prepared ??= prepare())
 
   function prepare() {
     return {
       insert: db.prepare(
-        "INSERT INTO callback (id, project_id, key_id, url, status, attempts, created_at_ms) VALUES (?, ?, ?, ?, 'waiting', 0, ?)",
+        'INSERT INTO callback (id, project_id, key_id, url, status, attempts, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?)',
       ),
       find: db.prepare<[number], CallbackRow>(`SELECT ${columns} FROM callback WHERE id = ?`),
       update: db.prepare(
@@ -28,7 +27,7 @@ export function callbackTable({ db, read, write }: Connection, events: EventTabl
     }
   }
 
-  const methods: CallbackStore = {
+  const methods: Omit<CallbackStore, keyof WriteMethods> = {
     findCallback: async (slot_id) => read(() => statements().find.get(slot_id) ?? null),
     async listCallbacks(query) {
       const filter = createFilter()
@@ -50,21 +49,20 @@ export function callbackTable({ db, read, write }: Connection, events: EventTabl
           .all()
           .map(({ slot_id, key_id, decided_at_ms }) => ({ slot_id, key_id, is_decided: decided_at_ms !== null })),
       ),
-    updateCallback: ({ slot_id, status, attempts, http_status, problem, attempted_at_ms }, type, at_ms) =>
-      write(() => {
-        const { find, update } = statements()
-        const row = find.get(slot_id)
-        if (row === undefined) return
-        update.run(status, attempts, http_status, problem, attempted_at_ms, slot_id)
-        events.append({ type, at_ms, project_id: row.project_id, slot_id, ref: slot_id })
-      }),
   }
 
-  return {
-    /** Adds the delivery of one slot, inside the transaction that creates its job. */
-    insert({ project_id, key_id, created_at_ms }: JobRow, slot_id: number, url: string): void {
-      statements().insert.run(slot_id, project_id, key_id, url, created_at_ms)
+  const transaction = {
+    insertCallback({ slot_id, project_id, key_id, url, status, attempts, created_at_ms }) {
+      statements().insert.run(slot_id, project_id, key_id, url, status, attempts, created_at_ms)
     },
-    methods,
-  }
+    updateCallback({ slot_id, status, attempts, http_status, problem, attempted_at_ms }) {
+      const { find, update } = statements()
+      const row = find.get(slot_id)
+      if (row === undefined) return null
+      update.run(status, attempts, http_status, problem, attempted_at_ms, slot_id)
+      return row.project_id
+    },
+  } satisfies Partial<Transaction>
+
+  return { transaction, methods }
 }

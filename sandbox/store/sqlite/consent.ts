@@ -1,9 +1,9 @@
 /** Sessions and their consent, in numbered revisions. */
 import type { ConsentRecord } from '#domain/consent.ts'
 import { cacheRow } from '../rows.ts'
-import type { ConsentListRow, ConsentStore, ConsentWrite } from '../store.ts'
-import type { EventTable } from './events.ts'
-import type { EvidenceTable } from './evidence.ts'
+import type { ConsentListRow, ConsentStore } from '../store.ts'
+import type { WriteMethods } from '../writes/index.ts'
+import type { Transaction } from '../writes/transaction.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, indexedBy, listPart, sessionsNamed } from './rows.ts'
 
@@ -17,10 +17,7 @@ const cacheSize = 20_000
 
 export type ConsentTable = ReturnType<typeof consentTable>
 
-export function consentTable(
-  { db, read, write }: Connection,
-  { evidence, events }: { evidence: EvidenceTable; events: EventTable },
-) {
+export function consentTable({ db, read }: Connection) {
   const findSession = db
     .prepare<[number, string], number>('SELECT id FROM session WHERE project_id = ? AND session_id = ?')
     .pluck()
@@ -65,44 +62,32 @@ export function consentTable(
     return record
   }
 
-  const saveRow = ({ id, project_id, session_id, expected, draft: { renews, ...draft } }: ConsentWrite) => {
-    const session = ensureSession(project_id, session_id)
-    const present = latestOf(session)
-    if (present?.revision !== expected?.revision || present?.updated_at_ms !== expected?.updated_at_ms) return null
-    newest.delete(session)
-    if (renews && present !== null) {
-      renew.run(draft.extras, draft.updated_at_ms, draft.expires_at_ms, present.id)
-      return { ...draft, id: present.id }
-    }
-    insert.run(
-      id,
-      session,
-      draft.revision,
-      draft.state,
-      draft.source,
-      draft.semantic_targeting ? 1 : 0,
-      draft.prompt_shared ? 1 : 0,
-      draft.extras,
-      draft.updated_at_ms,
-      draft.expires_at_ms,
-    )
-    return { ...draft, id }
-  }
+  const transaction = {
+    newestConsent: ({ project_id, session_id }) => latestOf(ensureSession(project_id, session_id)),
+    insertConsent({ project_id, session_id }, record) {
+      const session = ensureSession(project_id, session_id)
+      newest.delete(session)
+      insert.run(
+        record.id,
+        session,
+        record.revision,
+        record.state,
+        record.source,
+        record.semantic_targeting ? 1 : 0,
+        record.prompt_shared ? 1 : 0,
+        record.extras,
+        record.updated_at_ms,
+        record.expires_at_ms,
+      )
+    },
+    renewConsent({ project_id, session_id }, { id, extras, updated_at_ms, expires_at_ms }) {
+      newest.delete(ensureSession(project_id, session_id))
+      renew.run(extras, updated_at_ms, expires_at_ms, id)
+    },
+  } satisfies Partial<Transaction>
 
-  /** Inside the running transaction; null when the newest record is not the expected one. */
-  const save = (consent: ConsentWrite): ConsentRecord | null => {
-    const record = saveRow(consent)
-    if (record === null) return null
-    const { project_id } = consent
-    evidence.append(project_id, null, consent.evidence)
-    const { id: ref, updated_at_ms: at_ms } = record
-    events.append({ type: 'consent.changed', at_ms, project_id, slot_id: null, ref })
-    return record
-  }
-
-  const methods: ConsentStore = {
+  const methods: Omit<ConsentStore, keyof WriteMethods> = {
     latestConsent: (project_id, session_id) => read(() => latestOf(sessionOf(project_id, session_id))),
-    saveConsent: (consent) => write(() => save(consent)),
     async listConsent(query) {
       const filter = createFilter()
       filter.add('+session.project_id = ?', query.project_id)
@@ -131,7 +116,7 @@ export function consentTable(
   return {
     sessionOf,
     ensureSession,
-    save,
+    transaction,
     clear() {
       sessions.clear()
       newest.clear()

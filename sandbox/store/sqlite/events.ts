@@ -4,7 +4,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
-import type { EventRow, EventStore } from '../store.ts'
+import type { EventRow, EventStore, NewEvent } from '../store.ts'
+import type { WriteMethods } from '../writes/index.ts'
 import type { Connection } from './group-commit.ts'
 import { metaValue } from './rows.ts'
 
@@ -24,7 +25,7 @@ const noneDropped: Dropped = { count: 0, last_seq: 0 }
 
 export type EventTable = ReturnType<typeof eventTable>
 
-export function eventTable({ db, read, write }: Connection, limit: number) {
+export function eventTable({ db, read }: Connection, limit: number) {
   const insert = prepareEvent(db)
   const max = db.prepare('SELECT coalesce(max(seq), 0) FROM event').pluck()
   const count = db.prepare('SELECT count(*) FROM event').pluck()
@@ -56,14 +57,13 @@ export function eventTable({ db, read, write }: Connection, limit: number) {
     dropped = stored.find() ?? noneDropped
   }
 
-  const append = (event: Omit<EventRow, 'seq'>): number => {
-    insert.run(++lastSeq, event.type, event.at_ms, event.project_id, event.slot_id, event.ref)
+  const append = (event: NewEvent): number => {
+    insert(++lastSeq, event)
     size++
     return lastSeq
   }
 
-  const methods: EventStore = {
-    appendEvent: (event) => write(() => void append(event)),
+  const methods: Omit<EventStore, keyof WriteMethods> = {
     events: async (after_seq, most) => read(() => after.all(after_seq, most)),
     lastEventSeq: () => announced,
     /** By number, not by time: when the clock was moved back, older events have later times. */
@@ -111,7 +111,10 @@ export function eventTable({ db, read, write }: Connection, limit: number) {
   }
 }
 
-/** Prepares the insert of an event: its number, type, time, project, slot and reference. */
-export function prepareEvent(db: Database.Database): Database.Statement {
-  return db.prepare('INSERT INTO event (seq, type, at_ms, project_id, slot_id, ref) VALUES (?, ?, ?, ?, ?, ?)')
+/** Returns a function that inserts an event. */
+export function prepareEvent(db: Database.Database) {
+  const insert = db.prepare('INSERT INTO event (seq, type, at_ms, project_id, slot_id, ref) VALUES (?, ?, ?, ?, ?, ?)')
+  return (seq: number, { type, at_ms, project_id, slot_id, ref }: NewEvent): void => {
+    insert.run(seq, type, at_ms, project_id, slot_id, ref)
+  }
 }

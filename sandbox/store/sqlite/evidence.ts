@@ -1,11 +1,11 @@
 /** The evidence chains: one append-only hash chain per project, with its head cached (A77). */
-import { chainHash, genesis, type Sha256Hex } from '#contract/resources/evidence.ts'
+import { genesis, type Sha256Hex } from '#contract/resources/evidence.ts'
 import { requiredBytes, type StoredEvidence, toEvidence } from '../rows.ts'
-import type { EvidenceDraft, EvidenceListRow, EvidenceStore } from '../store.ts'
+import type { EvidenceListRow, EvidenceStore } from '../store.ts'
+import { buildNextEntry, type ChainHead } from '../writes/evidence.ts'
+import type { Transaction } from '../writes/transaction.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, indexedBy, listPart } from './rows.ts'
-
-export type EvidenceTable = ReturnType<typeof evidenceTable>
 
 export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
   const insert = db.prepare(
@@ -20,9 +20,9 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
   const bySlot = db.prepare<[number], StoredEvidence>(
     'SELECT seq, kind, ref, at_ms, entry, hash FROM evidence WHERE slot_id = ? ORDER BY seq',
   )
-  const heads = new Map<number, { seq: number; hash: string }>()
+  const heads = new Map<number, ChainHead>()
 
-  const readHead = (project_id: number) => {
+  const readHead = (project_id: number): ChainHead => {
     const row = last.get(project_id)
     return row === undefined
       ? { seq: 0, hash: genesis }
@@ -56,16 +56,17 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
     },
   }
 
-  return {
-    /** Appends an entry inside the running transaction. */
-    append(project_id: number, slot_id: number | null, draft: EvidenceDraft): void {
+  const transaction = {
+    appendEvidence(project_id, slot_id, draft) {
       const head = heads.get(project_id) ?? readHead(project_id)
-      const seq = head.seq + 1
-      const entry = draft.build(seq)
-      const hash = chainHash(head.hash, entry, sha256Hex)
+      const { seq, hash, entry } = buildNextEntry(head, draft, sha256Hex)
       insert.run(project_id, seq, draft.kind, draft.ref, slot_id, draft.at_ms, entry, Buffer.from(hash, 'hex'))
       heads.set(project_id, { seq, hash })
     },
+  } satisfies Partial<Transaction>
+
+  return {
+    transaction,
     /** Clears the cached heads. */
     clear: () => heads.clear(),
     methods,

@@ -6,6 +6,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { BillingProgress } from '../billing.ts'
+import { stateEvent } from '../writes/state.ts'
 import { countBilling } from './billing.ts'
 import { prepareEvent } from './events.ts'
 import type { FileWork, Replaced, Replacement } from './file-work.ts'
@@ -129,7 +130,7 @@ function replace({ from, seed, at_ms, last_event_seq }: Replacement): Replaced {
   replaceTables(db, from, () => {
     replaced.catalogue_id = applySeed(db, seed, at_ms)
     replaced.event_seq = Math.max(last_event_seq, count('SELECT max(seq) FROM main.event')) + 1
-    prepareEvent(db).run(replaced.event_seq, 'sandbox.restored', at_ms, null, null, null)
+    prepareEvent(db)(replaced.event_seq, stateEvent('sandbox.restored', at_ms))
   })
   replaced.events = count('SELECT count(*) FROM event')
   replaced.exchanges = count('SELECT count(*) FROM exchange')

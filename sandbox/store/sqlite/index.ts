@@ -17,6 +17,9 @@ import {
   type Store,
   type StoreOptions,
 } from '../store.ts'
+import { writeMethods } from '../writes/index.ts'
+import { clockEvent, stateEvent } from '../writes/state.ts'
+import type { Transaction } from '../writes/transaction.ts'
 import { accessFile } from './access/index.ts'
 import { beaconTable } from './beacons.ts'
 import { callbackTable } from './callbacks.ts'
@@ -130,11 +133,20 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   })
   const events = eventTable(connection, options.event_limit)
   const evidence = evidenceTable(connection, options.sha256Hex)
-  const consent = consentTable(connection, { evidence, events })
-  const projects = projectTable(connection, events, () => placements.clear())
-  const callbacks = callbackTable(connection, events)
-  const placements = placementTable(connection, { projects, consent, evidence, events, callbacks })
-  const beacons = beaconTable(connection, { placements, consent, evidence, events })
+  const consent = consentTable(connection)
+  const projects = projectTable(connection, () => placements.clear())
+  const callbacks = callbackTable(connection)
+  const placements = placementTable(connection, { projects, consent })
+  const beacons = beaconTable(connection, { placements, consent })
+  const transaction: Transaction = {
+    ...projects.transaction,
+    ...consent.transaction,
+    ...placements.transaction,
+    ...callbacks.transaction,
+    ...beacons.transaction,
+    ...evidence.transaction,
+    appendEvent: events.append,
+  }
   const requests = requestTable(connection, projects, options.journal_limit)
   const snapshots = snapshotMethods(connection, {
     path,
@@ -163,6 +175,8 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   let warnings = lossWarnings(path, uncleanEnd?.lost ?? 'no')
 
   return {
+    // Statements find whatever rows they need.
+    ...writeMethods((_, run) => connection.write(() => run(transaction))),
     ...projects.methods,
     ...consent.methods,
     ...placements.methods,
@@ -242,7 +256,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     db.transaction(() => {
       catalogue_id = applySeed(db, seed, at_ms)
       events.continueAfter(lastEventSeq())
-      startGeneration(events.append(generationEvent(type, at_ms)), exchanges)
+      startGeneration(events.append(stateEvent(type, at_ms)), exchanges)
     })()
     events.announce()
   }
@@ -254,7 +268,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
       const fresh = { catalogue_id, event_seq: lastEventSeq() + 1 }
       await overwriteFile(db, options, (image) => {
         fresh.catalogue_id = applySeed(image, seed, at_ms)
-        prepareEvent(image).run(fresh.event_seq, 'sandbox.reset', at_ms, null, null, null)
+        prepareEvent(image)(fresh.event_seq, stateEvent('sandbox.reset', at_ms))
       })
       catalogue_id = fresh.catalogue_id
       events.reload()
@@ -329,10 +343,6 @@ function damageWarning(path: string, problem: string): string {
   return `${path} is damaged, as found after an unclean end: ${what}. Restore a snapshot, or: svc sandbox reset`
 }
 
-function generationEvent(type: 'sandbox.reset' | 'sandbox.restored', at_ms: number) {
-  return { type, at_ms, project_id: null, slot_id: null, ref: null }
-}
-
 /** The clock and the fault rules: each is one value of the table `meta`, missing until the first change. */
 function clockAndFaultMethods({ db, read, write }: Connection, events: EventTable): ClockAndFaultStore {
   const clock = metaValue<ClockRow>(db, 'clock')
@@ -342,7 +352,7 @@ function clockAndFaultMethods({ db, read, write }: Connection, events: EventTabl
     saveClock: ({ offset_ms, frozen_at_ms }, _from, at_ms) =>
       write(() => {
         clock.save({ offset_ms, frozen_at_ms })
-        events.append({ type: 'clock.changed', at_ms, project_id: null, slot_id: null, ref: frozen_at_ms })
+        events.append(clockEvent({ frozen_at_ms }, at_ms))
         return true
       }),
     findFaults: async () => read(faults.find),

@@ -1,10 +1,9 @@
 import { addSlotConditions } from '../list-conditions.ts'
 import { cacheRow, decisionColumns, decisionValues, parseRow, required, type StoredSlot, toSlot } from '../rows.ts'
-import type { CapGuard, IntervalGuard, JobFacts, JobRow, NewSlot, PlacementStore, SlotRow } from '../store.ts'
-import type { CallbackTable } from './callbacks.ts'
+import type { IntervalGuard, JobFacts, JobRow, PlacementStore, SlotRow } from '../store.ts'
+import type { WriteMethods } from '../writes/index.ts'
+import type { Transaction } from '../writes/transaction.ts'
 import type { ConsentTable } from './consent.ts'
-import type { EventTable } from './events.ts'
-import type { EvidenceTable } from './evidence.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
 import { createFilter, indexedBy, listPart, newestSlotOfSession, sessionsNamed, slotsOfSession } from './rows.ts'
@@ -19,16 +18,9 @@ const joined = `
 export type PlacementTable = ReturnType<typeof placementTable>
 
 export function placementTable(
-  { db, read, write }: Connection,
-  tables: {
-    projects: ProjectTable
-    consent: ConsentTable
-    evidence: EvidenceTable
-    events: EventTable
-    callbacks: CallbackTable
-  },
+  { db, read }: Connection,
+  { projects, consent }: { projects: ProjectTable; consent: ConsentTable },
 ) {
-  const { projects, consent, evidence, events, callbacks } = tables
   const insertJob = db.prepare(
     'INSERT INTO job (id, project_id, session, job_type, mode, key_id, created_at_ms, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   )
@@ -86,32 +78,6 @@ export function placementTable(
   /** Returns a slot that another row belongs to. @throws StorageError when it, or its job, is missing */
   const slot = (id: number): SlotRow => required(find(id), 'a slot, or its job,')
 
-  const insert = (job: JobRow, slots: readonly NewSlot[]): void => {
-    const { id: job_id, project_id, session_id, created_at_ms } = job
-    const session = session_id === null ? null : consent.ensureSession(project_id, session_id)
-    insertJob.run(
-      job_id,
-      project_id,
-      session,
-      job.job_type,
-      job.mode,
-      job.key_id,
-      created_at_ms,
-      JSON.stringify(job.facts),
-    )
-    const { callback_url } = job.facts
-    for (const { id, due_at_ms, decision } of slots) {
-      if (callback_url !== undefined) callbacks.insert(job, id, callback_url)
-      if (decision === null) {
-        insertPending.run(id, job_id, due_at_ms)
-        continue
-      }
-      insertSlot.run(id, job_id, due_at_ms, ...decisionValues(decision))
-      const project = projects.project(project_id)
-      cacheRow(recent, cacheSize, id, { id, job, project, created_at_ms, due_at_ms, decision, first_frame_at_ms: null })
-    }
-  }
-
   const countFills = (
     { project_id, session_id }: { project_id: number; session_id: string | null },
     since_ms: number,
@@ -125,47 +91,48 @@ export function placementTable(
     return count
   }
 
-  const filledWithin = ({ project_id, session_id, job_id, jobs }: IntervalGuard): boolean => {
+  const hasFillWithin = ({ project_id, session_id, job_id, jobs }: IntervalGuard): boolean => {
     const session = consent.sessionOf(project_id, session_id)
     return session !== null && nearFilled.get({ session, job_id, jobs }) === 1
   }
 
-  /** Whether a cap leaves room for this number of fills. */
-  const permits = (cap: CapGuard, fills: number): boolean => {
-    if (fills === 0) return true
-    return cap.kind === 'interval' ? !filledWithin(cap) : countFills(cap, cap.since_ms, cap.most) + fills <= cap.most
-  }
-
   const withProject = (stored: StoredSlot): SlotRow => toSlot(stored, projects.project(stored.project_id))
 
-  const methods: PlacementStore = {
-    createJob: (job, slots, consentWrite, caps) =>
-      write(() => {
-        const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
-        if (!caps.every((cap) => permits(cap, fills))) return false
-        if (consentWrite !== null && consent.save(consentWrite) === null) return false
-        insert(job, slots)
-        const { project_id, created_at_ms: at_ms } = job
-        for (const { id, decision, evidence: draft } of slots) {
-          const type = decision === null ? 'job.created' : 'placement.decided'
-          if (draft !== null) evidence.append(project_id, id, draft)
-          events.append({ type, at_ms, project_id, slot_id: id, ref: id })
-        }
-        return true
-      }),
-    bindDecision: (slot_id, decision, draft, caps, dropsTopic) =>
-      write(() => {
-        const isFill = decision.outcome.status === 'filled'
-        if (isFill && !caps.every((cap) => permits(cap, 1))) return 'capped'
-        recent.delete(slot_id)
-        if (dropsTopic) dropTopic.run(slot_id)
-        if (bind.run(...decisionValues(decision), slot_id).changes !== 1) return 'decided'
-        const project_id = slot(slot_id).project.id
-        evidence.append(project_id, slot_id, draft)
-        const { decided_at_ms: at_ms } = decision
-        events.append({ type: 'placement.decided', at_ms, project_id, slot_id, ref: slot_id })
-        return 'bound'
-      }),
+  const transaction = {
+    countFills: (cap) => countFills(cap, cap.since_ms, cap.most),
+    hasFillWithin,
+    insertJob({ id, project_id, session_id, job_type, mode, key_id, created_at_ms, facts }) {
+      const session = session_id === null ? null : consent.ensureSession(project_id, session_id)
+      insertJob.run(id, project_id, session, job_type, mode, key_id, created_at_ms, JSON.stringify(facts))
+    },
+    insertSlot(job, { id, due_at_ms, decision }) {
+      if (decision === null) {
+        insertPending.run(id, job.id, due_at_ms)
+        return
+      }
+      insertSlot.run(id, job.id, due_at_ms, ...decisionValues(decision))
+      const { project_id, created_at_ms } = job
+      const project = projects.project(project_id)
+      cacheRow(recent, cacheSize, id, { id, job, project, created_at_ms, due_at_ms, decision, first_frame_at_ms: null })
+    },
+    bindSlot(slot_id, decision) {
+      recent.delete(slot_id)
+      const { changes } = bind.run(...decisionValues(decision), slot_id)
+      return changes === 1 ? slot(slot_id).project.id : null
+    },
+    dropTopic: (slot_id) => void dropTopic.run(slot_id),
+    projectOfSlot: (slot_id) => slot(slot_id).project.id,
+    setFirstFrame(slot_id, at_ms) {
+      recent.delete(slot_id)
+      firstFrame.run(at_ms, slot_id)
+    },
+    setAssetHash(slot_id, hash) {
+      recent.delete(slot_id)
+      replaceHash.run(hash, slot_id)
+    },
+  } satisfies Partial<Transaction>
+
+  const methods: Omit<PlacementStore, keyof WriteMethods> = {
     findJob: async (id) =>
       read(() => {
         const stored = findJob.get(id)
@@ -190,21 +157,8 @@ export function placementTable(
       })
     },
     pendingSlots: async (due_at_ms = Number.MAX_SAFE_INTEGER) => read(() => pending.all(due_at_ms)),
-    recordFrame: (slot_id, at_ms, token) =>
-      write(() => {
-        recent.delete(slot_id)
-        firstFrame.run(at_ms, slot_id)
-        projects.insertActivation(token, at_ms)
-        events.append({ type: 'frame.loaded', at_ms, project_id: token.project_id, slot_id, ref: slot_id })
-      }),
-    replaceAssetToken: (slot_id, hash, draft) =>
-      write(() => {
-        recent.delete(slot_id)
-        replaceHash.run(hash, slot_id)
-        evidence.append(slot(slot_id).project.id, slot_id, draft)
-      }),
     countFills: async (scope, since_ms, most) => read(() => countFills(scope, since_ms, most)),
-    filledWithin: async (interval) => read(() => filledWithin(interval)),
+    filledWithin: async (interval) => read(() => hasFillWithin(interval)),
     catalogue: async (id) => read(() => demand.get(id) ?? null),
   }
 
@@ -212,6 +166,7 @@ export function placementTable(
     find,
     slot,
     clear: () => recent.clear(),
+    transaction,
     methods,
   }
 }

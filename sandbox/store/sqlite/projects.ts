@@ -10,23 +10,22 @@ import {
   type ProjectStore,
   StorageError,
 } from '../store.ts'
-import type { EventTable } from './events.ts'
+import type { WriteMethods } from '../writes/index.ts'
+import { newKey, newProject } from '../writes/projects.ts'
+import type { Transaction } from '../writes/transaction.ts'
 import type { Connection } from './group-commit.ts'
 
 type StoredKey = Omit<KeyListRow, 'project'> & { project_id: number }
 
-/** Rows that are created later are numbered from here; seeded rows are below. */
-const firstCreatedId = 1_000
-
 export type ProjectTable = ReturnType<typeof projectTable>
 
 /** `onSettings` is called when the settings of a project have changed. */
-export function projectTable({ db, read, write }: Connection, events: EventTable, onSettings: () => void) {
+export function projectTable({ db, read, write }: Connection, onSettings: () => void) {
   const byClientId = db.prepare<[string], StoredProject>('SELECT * FROM project WHERE client_id = ?')
   const byId = db.prepare<[number], StoredProject>('SELECT * FROM project WHERE id = ?')
   const all = db.prepare<[], StoredProject>('SELECT * FROM project ORDER BY id')
-  const insertProject = db.prepare<[number, string, number, string]>(
-    'INSERT INTO project (id, client_id, tenant_id, config_revision, settings) VALUES (?, ?, ?, 1, ?) ON CONFLICT DO NOTHING',
+  const insertProject = db.prepare<[number, string, number, number, string]>(
+    'INSERT INTO project (id, client_id, tenant_id, config_revision, settings) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   )
   const lastProject = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM project').pluck()
   const saveSettings = db.prepare<[string, number, number]>(
@@ -51,7 +50,8 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
   const insertActivation = db.prepare(
     'INSERT INTO activation (id, project_id, key_id, mode, hash, origin, slot_id, created_at_ms, expires_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
-  const pinOrigin = db.prepare('UPDATE activation SET origin = ? WHERE id = ? AND (origin IS NULL OR origin = ?)')
+  const findOrigin = db.prepare<[number], string | null>('SELECT origin FROM activation WHERE id = ?').pluck()
+  const setOrigin = db.prepare('UPDATE activation SET origin = ? WHERE id = ?')
 
   const projects = new Map<number, ProjectRow>()
   /** Keyed by the digest object that the pipeline caches for a key. */
@@ -78,9 +78,9 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
   }
 
   const addKey = (project_id: number, key: NewKey, at_ms: number): number => {
-    const id = Math.max(firstCreatedId, lastKey.get()! + 1)
-    insertKey.run(id, project_id, key.class, key.mode, key.hash, at_ms)
-    return id
+    const row = newKey(lastKey.get()!, project_id, key, at_ms)
+    insertKey.run(row.id, project_id, row.class, row.mode, row.hash, at_ms)
+    return row.id
   }
 
   const withProject = <Row extends { project_id: number }>({ project_id, ...rest }: Row) => ({
@@ -91,18 +91,20 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
   const found = <Row extends { project_id: number }>(stored: Row | undefined) =>
     stored === undefined ? null : withProject(stored)
 
-  /** Inside the running transaction. */
-  const addActivation = (row: NewActivation, at_ms: number): void => {
-    const { id, project_id, key_id, mode, hash, origin, slot_id, expires_at_ms } = row
-    insertActivation.run(id, project_id, key_id, mode, hash, origin, slot_id, at_ms, expires_at_ms)
-  }
-
   const clear = () => {
     projects.clear()
     keys = new WeakMap()
   }
 
-  const methods: ProjectStore = {
+  const transaction = {
+    insertActivation({ id, project_id, key_id, mode, hash, origin, slot_id, expires_at_ms }, at_ms) {
+      insertActivation.run(id, project_id, key_id, mode, hash, origin, slot_id, at_ms, expires_at_ms)
+    },
+    findOrigin: (activation_id) => findOrigin.get(activation_id),
+    setOrigin: (activation_id, origin) => void setOrigin.run(origin, activation_id),
+  } satisfies Partial<Transaction>
+
+  const methods: Omit<ProjectStore, keyof WriteMethods> = {
     findProject: async (client_id) =>
       read(() => {
         const stored = byClientId.get(client_id)
@@ -112,8 +114,8 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
     listProjects: async () => read(() => all.all().map((stored) => project(stored.id))),
     insertProject: (client_id, settings, newKeys, at_ms) =>
       write(() => {
-        const id = Math.max(firstCreatedId, lastProject.get()! + 1)
-        if (insertProject.run(id, client_id, id, JSON.stringify(ownSettings(settings))).changes === 0) return null
+        const { id, tenant_id, config_revision, settings: own } = newProject(lastProject.get()!, client_id, settings)
+        if (insertProject.run(id, client_id, tenant_id, config_revision, own).changes === 0) return null
         for (const key of newKeys) addKey(id, key, at_ms)
         return project(id)
       }),
@@ -144,18 +146,12 @@ export function projectTable({ db, read, write }: Connection, events: EventTable
         const row = found(activationById.get(id))
         return row === null ? null : { ...row, is_key_revoked: row.revoked_at_ms !== null }
       }),
-    insertActivation: (row, at_ms) =>
-      write(() => {
-        addActivation(row, at_ms)
-        events.append({ type: 'browser.activated', at_ms, project_id: row.project_id, slot_id: null, ref: row.id })
-      }),
-    pinOrigin: (id, origin) => write(() => pinOrigin.run(origin, id, origin).changes === 1),
   }
 
   return {
     project,
     exists: (id: number) => projects.has(id) || read(() => byId.get(id)) !== undefined,
-    insertActivation: addActivation,
+    transaction,
     clear,
     methods,
   }

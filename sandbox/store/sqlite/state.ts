@@ -11,23 +11,23 @@ import { latest_ms } from '#contract/resources/sandbox/clock.ts'
 import { FaultDraft } from '#contract/resources/sandbox/faults.ts'
 import { isObject, type Json, parseJson } from '#foundation/json.ts'
 import { type Seed, StateReplaced, StorageError } from '../store.ts'
+import { seedRows } from '../writes/state.ts'
 import type { Connection } from './group-commit.ts'
 import { openDatabase } from './open.ts'
 
 /** Inserts missing seeded rows, inside a transaction, and returns the catalogue in force: the newest. */
 export function applySeed(db: Database.Database, seed: Seed, at_ms: number): number {
   const insertProject = db.prepare(
-    'INSERT INTO project (id, client_id, tenant_id, config_revision, settings) VALUES (?, ?, ?, 1, ?) ON CONFLICT DO NOTHING',
+    'INSERT INTO project (id, client_id, tenant_id, config_revision, settings) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   )
   const insertKey = db.prepare(
     'INSERT INTO api_key (id, project_id, class, mode, hash, created_at_ms) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   )
-  let keyId = 0
-  for (const [index, project] of seed.projects.entries()) {
-    const id = index + 1
-    insertProject.run(id, project.client_id, project.tenant, JSON.stringify(project.settings))
-    for (const key of project.keys) insertKey.run(++keyId, id, key.class, key.mode, key.hash, at_ms)
+  const { projects, keys } = seedRows(seed, at_ms)
+  for (const { id, client_id, tenant_id, config_revision, settings } of projects) {
+    insertProject.run(id, client_id, tenant_id, config_revision, settings)
   }
+  for (const key of keys) insertKey.run(key.id, key.project_id, key.class, key.mode, key.hash, key.created_at_ms)
   const { sha256, demand } = seed.catalogue
   db.prepare('INSERT INTO catalogue (sha256, demand) VALUES (?, ?) ON CONFLICT (sha256) DO NOTHING').run(sha256, demand)
   return db.prepare<[string], number>('SELECT id FROM catalogue WHERE sha256 = ?').pluck().get(sha256)!

@@ -1,6 +1,6 @@
 /**
  * A process that holds a store against all rules, and each mutant of it against the rule that is about it:
- * `node store-process.ts ADAPTER [URL]`, with the URL of a PostgreSQL server. Prints a line of JSON for each: its name, `none`
+ * `node process.ts ADAPTER [URL]`, with the URL of a PostgreSQL server. Prints a line of JSON for each: its name, `none`
  * without a mutation, and the rules that it breaks, with the reason. A mutant that does not open ends the process.
  */
 import { randomBytes } from 'node:crypto'

@@ -2,8 +2,10 @@
  * The row `head`: the counters of the state, and the numbers of events and evidence, which are assigned in the order of
  * commits. Every transaction that adds any locks it last.
  */
-import { type Batch, jsonOf } from './batch.ts'
-import type { Link, Value } from './open.ts'
+
+import type { Link, Value } from '../open.ts'
+import type { Batch } from './batch.ts'
+import { type JsonRow, toJson } from './json.ts'
 
 /** The counters of the state, as of the last commit known to this node. */
 export interface Head {
@@ -30,7 +32,7 @@ const exchangeSlack = 64
 export function moveHead(
   link: Link,
   batch: Batch,
-  exchanges: readonly Record<string, Value>[],
+  exchanges: readonly JsonRow[],
   { head: lastKnown, event_limit, journal_limit }: { head(): Head; event_limit: number; journal_limit: number },
 ): Promise<Head[]> {
   const { events, evidence, notices } = batch
@@ -46,15 +48,11 @@ export function moveHead(
   return head
 }
 
-function addRows(
-  link: Link,
-  { events, evidence, notices }: Batch,
-  exchanges: readonly Record<string, Value>[],
-): Promise<Head[]> {
+function addRows(link: Link, { events, evidence, notices }: Batch, exchanges: readonly JsonRow[]): Promise<Head[]> {
   const values: Value[] = [events.length, evidence.length, notices.size]
   const parts: string[] = []
-  const add = (part: (rows: string) => string, rows: readonly Record<string, Value>[]) => {
-    if (rows.length > 0) parts.push(part(`$${values.push(jsonOf(rows))}`))
+  const add = (part: (rows: string) => string, rows: readonly JsonRow[]) => {
+    if (rows.length > 0) parts.push(part(`$${values.push(toJson(rows))}`))
   }
   add(insertExchanges, exchanges)
   const stored = exchanges.length === 0 ? '' : ', exchanges = exchanges + (SELECT count(*) FROM stored)'

@@ -1,0 +1,61 @@
+/** The second round trip of a transaction: the rows that a batch adds and changes, one statement for each table. */
+import { decisionColumns } from '../../rows.ts'
+import type { Link } from '../open.ts'
+import { addedTables, type Batch } from './batch.ts'
+import { type JsonRow, toJson } from './json.ts'
+
+/**
+ * Sends everything that a batch changed except evidence and events, whose numbers depend on the head. Nothing is
+ * awaited here.
+ */
+export function storeRows(link: Link, batch: Batch): Promise<unknown>[] {
+  const sent: Promise<unknown>[] = []
+  const send = (text: string, rows: readonly JsonRow[]) => {
+    if (rows.length > 0) sent.push(link.run(text, [toJson(rows)]))
+  }
+  for (const table of addedTables) {
+    send(`INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`, batch.rows.get(table) ?? [])
+  }
+  send(
+    `UPDATE consent SET extras = new.extras, updated_at_ms = new.updated_at_ms, expires_at_ms = new.expires_at_ms
+     FROM json_populate_recordset(NULL::consent, $1) new WHERE consent.id = new.id`,
+    [...batch.renewals.values()],
+  )
+  send(
+    `UPDATE slot SET (${decided}) = (SELECT ${decided.replaceAll(/\w+/g, 'new.$&')})
+     FROM json_populate_recordset(NULL::slot, $1) new WHERE slot.id = new.id`,
+    batch.bindings,
+  )
+  send(
+    'UPDATE job SET facts = new.facts FROM json_populate_recordset(NULL::job, $1) new WHERE job.id = new.id',
+    batch.droppedTopics,
+  )
+  send(
+    `UPDATE slot SET first_frame_at_ms = new.first_frame_at_ms FROM json_populate_recordset(NULL::slot, $1) new
+     WHERE slot.id = new.id AND slot.first_frame_at_ms IS NULL`,
+    [...batch.firstFrames.values()],
+  )
+  send(
+    `UPDATE slot SET asset_token_hash = new.asset_token_hash FROM json_populate_recordset(NULL::slot, $1) new
+     WHERE slot.id = new.id`,
+    [...batch.assetHashes.values()],
+  )
+  send(
+    `UPDATE callback SET (${updated}) = (SELECT ${updated.replaceAll(/\w+/g, 'new.$&')})
+     FROM json_populate_recordset(NULL::callback, $1) new WHERE callback.id = new.id`,
+    [...batch.callbackUpdates.values()],
+  )
+  send(
+    'UPDATE activation SET origin = new.origin FROM json_populate_recordset(NULL::activation, $1) new WHERE activation.id = new.id',
+    batch.pinned,
+  )
+  const chains = [...batch.heads].map(([project_id, { seq, hash }]) => ({ project_id, seq, hash: `\\x${hash}` }))
+  send(
+    'UPDATE chain SET seq = new.seq, hash = new.hash FROM json_populate_recordset(NULL::chain, $1) new WHERE chain.project_id = new.project_id',
+    chains,
+  )
+  return sent
+}
+
+const decided = decisionColumns.join(', ')
+const updated = 'status, attempts, http_status, problem, attempted_at_ms'

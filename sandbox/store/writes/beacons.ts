@@ -1,0 +1,25 @@
+import type { AcceptedBeacon } from '#contract/beacon-verdict.ts'
+import type { BeaconRow, EvidenceDraft, UnacceptedBeaconRow } from '../store.ts'
+import type { Transaction } from './transaction.ts'
+
+/** Returns the slot's beacons that billing judges; null when the beacon is a duplicate, or its slot is gone. */
+export function recordBeacon(
+  tx: Transaction,
+  beacon: BeaconRow,
+  project_id: number,
+  evidence: EvidenceDraft,
+): readonly AcceptedBeacon[] | null {
+  if (!tx.insertBeacon(beacon)) return null
+  const { id: ref, slot_id, received_at_ms: at_ms } = beacon
+  tx.appendEvidence(project_id, slot_id, evidence)
+  tx.appendEvent({ type: 'beacon.accepted', at_ms, project_id, slot_id, ref })
+  return tx.judgedBeacons(slot_id)
+}
+
+/** Records a rejected beacon, or a duplicate: it has no evidence. */
+export function recordUnaccepted(tx: Transaction, beacon: UnacceptedBeaconRow): void {
+  const { id: ref, verdict, project_id, slot_id, received_at_ms: at_ms } = beacon
+  tx.insertUnaccepted(beacon)
+  const type = verdict === 'duplicate' ? 'beacon.duplicate' : 'beacon.rejected'
+  tx.appendEvent({ type, at_ms, project_id, slot_id, ref })
+}
