@@ -31,7 +31,7 @@ export interface SeededProject {
 }
 
 /** The catalogue of a start, and its text as stored. */
-interface Demand {
+export interface Demand {
   text: string
   data: { campaigns: { creatives: Record<string, unknown>[] }[] }
 }

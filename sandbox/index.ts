@@ -1,46 +1,28 @@
 /**
- * Starts the emulator: everything is built here, with plain calls, and the parts are connected here and nowhere else.
+ * Starts the emulator: everything is built here and in services.ts, with plain calls, and connected nowhere else.
  */
-import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
-import { decisionText } from '#compat/decisions.ts'
 import { clockWarnings } from '#contract/resources/sandbox/sandbox.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
-import type { Caller, Services } from '#operations/context.ts'
+import type { Services } from '#operations/context.ts'
 import { restoreClock } from '#operations/sandbox/clock.ts'
 import { createAssets } from '#pipeline/assets.ts'
 import { createRates } from '#pipeline/rates.ts'
-import { createServer } from '#pipeline/server.ts'
+import { createServer, type SandboxServer } from '#pipeline/server.ts'
 import { sandboxClock } from '#platform/clock.ts'
-import { watchDescriptors } from '#platform/descriptors.ts'
 import { createPlatform, sha256, sha256Hex } from '#platform/platform.ts'
-import { createAccess } from '#runtime/access.ts'
-import { type CallbackNetwork, createCallbacks } from '#runtime/callbacks.ts'
-import { createDrainLock } from '#runtime/drain-lock.ts'
-import { createFaults, type Faults } from '#runtime/faults.ts'
-import { createMarkets } from '#runtime/markets.ts'
+import type { Faults } from '#runtime/faults.ts'
 import { followNodes } from '#runtime/node-changes.ts'
-import { createPendingDecisions } from '#runtime/pending-decisions.ts'
-import { createScenarios } from '#runtime/scenarios.ts'
-import { createSharedTickets, createTickets, type Tickets } from '#runtime/tickets.ts'
-import { createWaiters } from '#runtime/waiters.ts'
-import type { SharedStore } from '#store/nodes.ts'
 import { openFileStore } from '#store/sqlite/index.ts'
 import { explain as explainFile } from '#store/sqlite/open.ts'
-import { type OpenedStore, type Seed, StorageError, type Store, type StoreOptions } from '#store/store.ts'
-import {
-  listCreativeFiles,
-  packageVersion,
-  readDemand,
-  readFixture,
-  readScenarios,
-  root,
-  type SeededProject,
-} from './fixtures.ts'
+import { type OpenedStore, type Seed, StorageError, type StoreOptions } from '#store/store.ts'
+import { listCreativeFiles, readDemand, readFixture, root, type SeededProject } from './fixtures.ts'
 import { readOptions, type SandboxOptions, type StoreAddress } from './options.ts'
 import { listenError } from './sandbox-error.ts'
+import { createServices, type Parts } from './services.ts'
 
 export { type Clock, type ManualClock, manualClock } from '#platform/clock.ts'
+export { resetAdminToken } from './admin-token.ts'
 export type { SandboxOptions } from './options.ts'
 export { SandboxError, type SandboxFailure } from './sandbox-error.ts'
 
@@ -105,102 +87,11 @@ const checkDelayMs = 200
  * @throws SandboxError with a code and a hint
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { host, address, database, storeAddress, journal_limit, event_limit, seed, rate } = readOptions(options)
-  const report = options.report ?? ((error: unknown) => console.error(redactSecrets(inspect(error))))
-  const seeded = readFixture<{ projects: SeededProject[] }>('projects.json').projects
-  const demand = readDemand(options.demand)
-
-  const clock = options.clock ?? sandboxClock()
-  const { store, signing_key } = await openStore(storeAddress, {
-    pid: process.pid,
-    now_ms: clock.now(),
-    journal_limit,
-    event_limit,
-    report,
-    sha256Hex,
-    seed: {
-      projects: seeded.map((project) => ({
-        client_id: project.client_id,
-        tenant: project.tenant,
-        settings: project.settings,
-        keys: seededKeys(project),
-      })),
-      catalogue: { sha256: sha256Hex(demand.text), demand: demand.text },
-    },
-  })
-  const platform = createPlatform({ clock, seed, signingKey: signing_key, node: store.node })
-  platform.reserveIdsUpTo(await store.largestId())
-
-  const access = createAccess({
-    store,
-    platform,
-    newToken: newTokenText,
-    report,
-  })
-  const warnings = [...address.warnings, ...store.notes]
-  const needsToken = address.isPublic || (store.shared !== null && options.demands_token !== false)
+  const parts = await openParts(options)
+  const { start, store, seeded } = parts
   const lossWarnings = store.warnings()
-
-  const rates = createRates(rate, store.shared)
-  const faults = createFaults({ store, hash: sha256Hex, report })
-  const decisions = {
-    store,
-    platform,
-    markets: createMarkets({
-      store,
-      demand: demand.data,
-      topics: () => readFixture('topics.json'),
-      safety: () => readFixture('content-safety.json'),
-    }),
-    scenarios: createScenarios(readScenarios, faults),
-    decision_latency_ms: options.decision_latency_ms ?? null,
-  }
-  const waiters = createWaiters()
-  let loading: Promise<CallbackNetwork> | undefined
-  const network = () => {
-    loading ??= import('#runtime/callback-network.ts').then(({ createCallbackNetwork }) => {
-      return createCallbackNetwork({ own_port: () => port, isPublic: address.isPublic })
-    })
-    return loading
-  }
-  const callbacks = createCallbacks({
-    store,
-    platform,
-    readMessage: async (slot_id) => (await services.drainLock.run(() => decisionText(services, slot_id))) ?? null,
-    network: {
-      findProblem: async (url) => (await network()).findProblem(url),
-      post: async (...request) => (await network()).post(...request),
-    },
-    report,
-  })
-  const pendingDecisions = createPendingDecisions({ ...decisions, waiters, callbacks, report })
-  const descriptors = watchDescriptors(report)
-  const services: Services = {
-    ...decisions,
-    descriptors,
-    waiters,
-    pendingDecisions,
-    callbacks,
-    tickets:
-      store.shared === null ? createTickets(platform.newSecret) : createNodeTickets(store.shared, { store, platform }),
-    faults,
-    drainLock: createDrainLock(),
-    access,
-    url: '',
-    base_url: '',
-    version: packageVersion(),
-    pid: process.pid,
-    warnings,
-    strict: options.strict ?? false,
-    isDraining: false,
-    stop: options.stop ?? null,
-    localKeys: new Set(
-      address.isPublic && options.allow_known_keys !== true ? seeded.flatMap(({ keys }) => Object.values(keys)) : [],
-    ),
-    resend: (request, signal) => server.replay(request, signal),
-    clearRates: rates.clear,
-    report,
-  }
+  const rates = createRates(start.rate, store.shared)
+  const services = createServices(parts, rates, () => server)
   const projects = seeded.map(({ client_id, keys, settings }) => ({
     client_id,
     ...keys,
@@ -210,17 +101,89 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const server = createServer({
     services,
     rates,
-    guard: { hosts: address.hosts, needsToken },
+    guard: {
+      hosts: start.address.hosts,
+      needsToken: start.address.isPublic || (store.shared !== null && options.demands_token !== false),
+    },
     tls: options.tls,
+    urlAt: start.address.urlAt,
     import_idle_ms: options.import_idle_ms,
-    isJournalOn: journal_limit > 0,
-    assets: createAssets(root, listCreativeFiles(demand.data.campaigns)),
+    isJournalOn: start.journal_limit > 0,
+    assets: createAssets(root, listCreativeFiles(parts.demand.data.campaigns)),
     seeded_projects: [keys, ...seeded.slice(1).map(({ client_id, keys }) => ({ client_id, ...keys }))],
   })
+  const end = startBackgroundWork(services, server)
+  let online: Online
+  try {
+    online = await goOnline(parts, services, server)
+  } catch (error) {
+    // The first failure is the one to report.
+    await end().catch(() => {})
+    throw await findStartError(error, parts)
+  }
+  const check = setTimeout(() => void store.checkUncleanEnd(), checkDelayMs)
+  check.unref()
 
+  let closing: Promise<void> | undefined
+  const close = ({ drain_ms = 0 }: CloseOptions = {}) => {
+    clearTimeout(check)
+    closing ??= drain(services, drain_ms).then(end)
+    return closing
+  }
+  const { url, base_url } = services
+  return {
+    url,
+    public_url: base_url,
+    port: server.port,
+    inspector_url: `${url}/_sandbox/`,
+    database: start.storeAddress.kind === 'file' ? start.database : store.location,
+    pid: process.pid,
+    version: services.version,
+    projects,
+    keys,
+    warnings: [...services.warnings, ...lossWarnings, ...online.warnings],
+    admin_token: services.access.start_token,
+    first_token: online.first_token,
+    is_public: start.address.isPublic,
+    shared: store.shared === null ? null : { namespace: store.shared.namespace, nodes: online.nodes },
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  }
+}
+
+async function openParts(options: SandboxOptions): Promise<Parts> {
+  const start = readOptions(options)
+  const report = options.report ?? ((error: unknown) => console.error(redactSecrets(inspect(error))))
+  const seeded = readFixture<{ projects: SeededProject[] }>('projects.json').projects
+  const demand = readDemand(options.demand)
+  const clock = options.clock ?? sandboxClock()
+  const { store, signing_key } = await openStore(start.storeAddress, {
+    pid: process.pid,
+    now_ms: clock.now(),
+    journal_limit: start.journal_limit,
+    event_limit: start.event_limit,
+    report,
+    sha256Hex,
+    seed: {
+      projects: seeded.map(({ client_id, tenant, settings, keys }) => ({
+        client_id,
+        tenant,
+        settings,
+        keys: hashKeys(keys),
+      })),
+      catalogue: { sha256: sha256Hex(demand.text), demand: demand.text },
+    },
+  })
+  const platform = createPlatform({ clock, seed: start.seed, signingKey: signing_key, node: store.node })
+  platform.reserveIdsUpTo(await store.largestId())
+  return { options, start, seeded, demand, store, platform, report }
+}
+
+/** Follows the other nodes. Returns a function that ends this and everything else. */
+function startBackgroundWork(services: Services, server: SandboxServer): () => Promise<void> {
+  const { descriptors, pendingDecisions, callbacks, store } = services
   const unfollow = followNodes(services)
-
-  const end = async () => {
+  return async () => {
     descriptors.stop()
     unfollow()
     pendingDecisions.cancel()
@@ -230,76 +193,44 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     await callbacks.close()
     await store.close()
   }
+}
 
-  let port = 0
-  let isMoved = false
-  let first_token: string | null = null
-  let nodes = 0
-  let differingClocks: string[] = []
-  let faultWarnings: string[] = []
-  try {
-    await restoreClock(services)
-    await faults.restore()
-    if (options.scenario !== undefined) await services.scenarios.use(options.scenario, clock.now())
-    isMoved = options.clock === undefined && (clock.frozen || clock.offset_ms !== 0)
-    if (options.scenario === undefined) faultWarnings = listFaultWarnings(faults)
-    port = await server.listen(options.host, options.port ?? 0)
-    services.url = address.urlAt(port)
-    services.base_url = address.public_url ?? services.url
-    const { base_url, version } = services
-    await store.shared?.join({ url: base_url, version }, () => clock.now() - clock.offset_ms)
-    await callbacks.restore()
-    await pendingDecisions.restore()
-    if (store.shared !== null) {
-      first_token = await access.createFirst()
-      const present = await store.shared.nodes()
-      nodes = present.length
-      differingClocks = clockWarnings(present)
-    }
-  } catch (error) {
-    // The first failure is the one to report.
-    await end().catch(() => {})
-    throw await startError(error, storeAddress, store, host, options.port ?? 0)
-  }
-  const { url } = services
-  const check = setTimeout(() => void store.checkUncleanEnd(), checkDelayMs)
-  check.unref()
+interface Online {
+  warnings: string[]
+  first_token: string | null
+  /** Nodes that serve the store; 0 where one process owns it. */
+  nodes: number
+}
 
-  let closing: Promise<void> | undefined
-  const close = ({ drain_ms = 0 }: CloseOptions = {}) => {
-    clearTimeout(check)
-    closing ??= drain(drain_ms).then(end)
-    return closing
-  }
-  /** A load balancer that polls `readyz` sends no more requests; those that still arrive are served. */
-  const drain = async (drain_ms: number) => {
-    services.isDraining = true
-    if (drain_ms > 0) await new Promise((resolve) => setTimeout(resolve, drain_ms))
-  }
-  return {
-    url,
-    public_url: services.base_url,
-    port,
-    inspector_url: `${url}/_sandbox/`,
-    database: storeAddress.kind === 'file' ? database : store.location,
-    pid: process.pid,
-    version: services.version,
-    projects,
-    keys,
-    warnings: [
-      ...warnings,
-      ...lossWarnings,
-      ...(isMoved ? ['the clock was moved: svc sandbox clock show'] : []),
-      ...faultWarnings,
-      ...differingClocks,
-    ],
-    admin_token: access.start_token,
-    first_token,
-    is_public: address.isPublic,
-    shared: store.shared === null ? null : { namespace: store.shared.namespace, nodes },
-    close,
-    [Symbol.asyncDispose]: () => close(),
-  }
+/** Restores the stored state, listens, and joins the other nodes. */
+async function goOnline(
+  { options, store, platform }: Parts,
+  services: Services,
+  server: SandboxServer,
+): Promise<Online> {
+  const { clock } = platform
+  const { faults, access, callbacks, pendingDecisions } = services
+  await restoreClock(services)
+  await faults.restore()
+  if (options.scenario !== undefined) await services.scenarios.use(options.scenario, clock.now())
+  const isMoved = options.clock === undefined && (clock.frozen || clock.offset_ms !== 0)
+  const warnings = isMoved ? ['the clock was moved: svc sandbox clock show'] : []
+  if (options.scenario === undefined) warnings.push(...listFaultWarnings(faults))
+  await server.listen(options.host, options.port ?? 0)
+  const { base_url, version } = services
+  await store.shared?.join({ url: base_url, version }, () => clock.now() - clock.offset_ms)
+  await callbacks.restore()
+  await pendingDecisions.restore()
+  if (store.shared === null) return { warnings, first_token: null, nodes: 0 }
+  const first_token = await access.createFirst()
+  const nodes = await store.shared.nodes()
+  return { warnings: [...warnings, ...clockWarnings(nodes)], first_token, nodes: nodes.length }
+}
+
+/** A load balancer that polls `readyz` sends no more requests; those that still arrive are served. */
+async function drain(services: Services, drain_ms: number): Promise<void> {
+  services.isDraining = true
+  if (drain_ms > 0) await new Promise((resolve) => setTimeout(resolve, drain_ms))
 }
 
 async function openStore(address: StoreAddress, options: StoreOptions): Promise<OpenedStore> {
@@ -318,70 +249,23 @@ export async function migrateStore(store: string, namespace: string | null) {
   return migrateDatabase({ url: store, namespace, report: console.error })
 }
 
-/** Replaces the admin token of a shared store, for the holder of its URL. @throws SandboxError when it cannot be opened */
-export async function resetAdminToken(store: string): Promise<{ name: string; token: string }> {
-  const [{ connectDatabase, explain }, { replaceAdmin }] = await Promise.all([
-    import('#store/postgres/open.ts'),
-    import('#store/postgres/sharing.ts'),
-  ])
-  const database = await connectDatabase({ url: store, namespace: null, report: () => {} })
-  const createToken = () => {
-    const text = newTokenText()
-    return { text, hash: sha256(text) }
-  }
-  try {
-    return await replaceAdmin(database, sandboxClock().now(), createToken)
-  } catch (error) {
-    throw explain(error, database.location)
-  } finally {
-    await database.close()
-  }
-}
-
-function newTokenText(): string {
-  return `sbx_${randomBytes(24).toString('base64url')}`
-}
-
-/** Tickets that every node redeems: the store has only identifiers of their holders. */
-function createNodeTickets(
-  shared: SharedStore,
-  { store, platform }: Pick<Services, 'store' | 'platform'>,
-): Tickets<Caller> {
-  return createSharedTickets<Caller>({
-    shared,
-    newSecret: platform.newSecret,
-    sha256: platform.sha256,
-    write: ({ project, ...holder }) => JSON.stringify({ ...holder, project: project.client_id }),
-    async read(text) {
-      const { project, ...holder } = JSON.parse(text) as Omit<Caller, 'project'> & { project: string }
-      const found = await store.findProject(project)
-      return found === null ? null : { ...holder, project: found }
-    },
-  })
-}
-
 /** Returns why a start failed after the database was opened: its content cannot be read, or no port was free. */
-async function startError(
-  error: unknown,
-  address: StoreAddress,
-  store: Store,
-  host: string,
-  port: number,
-): Promise<unknown> {
-  if (!(error instanceof StorageError)) return listenError(error, host, port)
-  if (address.kind === 'file') return explainFile(error, address.path)
+async function findStartError(error: unknown, { options, start, store }: Parts): Promise<unknown> {
+  if (!(error instanceof StorageError)) return listenError(error, start.host, options.port ?? 0)
+  if (start.storeAddress.kind === 'file') return explainFile(error, start.storeAddress.path)
   const postgres = await import('#store/postgres/open.ts')
   return postgres.explain(error, store.location)
 }
 
-function seededKeys(project: SeededProject): Seed['projects'][number]['keys'] {
-  const { secret_key, live_secret_key, publishable_key } = project.keys
+function hashKeys({ secret_key, live_secret_key, publishable_key }: SeededProject['keys']): SeedKeys {
   return [
     { class: 'secret', mode: 'test', hash: sha256(secret_key) },
     { class: 'secret', mode: 'live', hash: sha256(live_secret_key) },
     { class: 'publishable', mode: 'test', hash: sha256(publishable_key) },
   ]
 }
+
+type SeedKeys = Seed['projects'][number]['keys']
 
 /** Returns a warning about fault rules of an earlier run that are still in force. */
 function listFaultWarnings({ scenario, list }: Faults): string[] {

@@ -81,7 +81,7 @@ export type StoreAddress =
   | { kind: 'postgres'; url: string; namespace: string | null; isSeeded: boolean }
 
 /** The options of a start with their defaults, checked. */
-interface StartOptions {
+export interface StartOptions {
   host: string
   address: Address
   database: string

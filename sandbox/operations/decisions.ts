@@ -183,7 +183,7 @@ async function replaceToken(
   hash: Buffer,
 ): Promise<void> {
   const renewed = { ...decision, outcome: { ...outcome, asset_token_hash: hash } }
-  const evidence = decisionEvidence(services, slot.project, slot.job, slot.id, renewed)
+  const evidence = decisionEvidence(services, { ...slot, slot_id: slot.id }, renewed)
   await services.store.replaceAssetToken(slot.id, hash, evidence)
 }
 

@@ -151,9 +151,11 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
     const id = platform.newId()
     const latency_ms = drawLatency(services, project, caller.mode)
     const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
-    const decided = latency_ms > 0 ? null : decideJobSlot(services, project, job, id, snapshot, now_ms, fills)
+    const slot = { project, job, slot_id: id }
+    const terms = { consent: snapshot, now_ms, fills_before: fills }
+    const decided = latency_ms > 0 ? null : decideJobSlot(services, slot, terms)
     const decision = decided instanceof Promise ? await decided : decided
-    const evidence = decision === null ? null : decisionEvidence(services, project, job, id, decision)
+    const evidence = decision === null ? null : decisionEvidence(services, slot, decision)
     slots.push({ id, due_at_ms: now_ms + latency_ms, decision, evidence })
   }
   const write =

@@ -289,7 +289,7 @@ async function redactedDecision(services: Services, slot: SlotRow, now_ms: numbe
 }
 
 function partnerRequest(slot: SlotRow, decision: DecisionFacts): PartnerRequest {
-  const opportunity = createOpportunity(slot.job, slot.project, decision.topic, 0, decision.decided_at_ms)
+  const opportunity = createOpportunity(slot, { topic: decision.topic, seed: 0, now_ms: decision.decided_at_ms })
   return {
     job_type: opportunity.job_type,
     formats: [...opportunity.allowed_formats],

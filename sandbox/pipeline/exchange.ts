@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { type Endpoint, oldClientHeader, type Role } from '#contract/endpoint.ts'
 import type { ApiError } from '#contract/errors.ts'
 import { encodeId } from '#contract/ids.ts'
+import type { MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Context, Services } from '#operations/context.ts'
 import type { TokenHolder } from '#runtime/access.ts'
 import type { Injection } from '#runtime/faults.ts'
@@ -57,7 +58,7 @@ export interface Route {
   /** A page that can be opened without any effect: other sites may link to it. */
   isPage?: boolean
   /** @throws ApiError */
-  respond(exchange: OpenExchange): PipelineResponse | Promise<PipelineResponse>
+  respond(exchange: OpenExchange): MaybePromise<PipelineResponse>
 }
 
 /** One request on its way through the pipeline. */
@@ -218,15 +219,18 @@ export function writeResponse(
   outgoing: ServerResponse,
   { method }: Request,
   { status, headers, body, broken }: PipelineResponse,
-): void | Promise<void> {
+): MaybePromise<void> {
   if (broken === 'drop') return void outgoing.socket?.destroy()
   if (broken === 'reset') return void outgoing.socket?.resetAndDestroy()
-  const isBodiless = status === 204 || status === 304
-  const length = isBodiless || typeof body === 'function' ? 0 : Buffer.byteLength(body)
-  if (!isBodiless && typeof body !== 'function') headers['content-length'] = String(length)
+  if (status === 204 || status === 304) return void outgoing.writeHead(status, headers).end()
+  if (typeof body === 'function') {
+    outgoing.writeHead(status, headers)
+    return method === 'HEAD' ? void outgoing.end() : body(outgoing)
+  }
+  const length = Buffer.byteLength(body)
+  headers['content-length'] = String(length)
   outgoing.writeHead(status, headers)
-  if (isBodiless || method === 'HEAD') outgoing.end()
-  else if (typeof body === 'function') return body(outgoing)
+  if (method === 'HEAD') outgoing.end()
   else if (broken === 'truncate') {
     const bytes = Buffer.from(body)
     outgoing.write(bytes.subarray(0, bytes.length >> 1), () => outgoing.socket?.destroy())

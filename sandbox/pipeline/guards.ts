@@ -50,28 +50,39 @@ export function createHostGuard({ hosts }: GuardOptions): (header: string | unde
  */
 export async function checkControlPlane(
   request: Request,
-  own_origins: readonly string[],
-  { needsToken }: GuardOptions,
-  access: Access,
   { isOpen = false, isPage = false, role }: Pick<Route, 'isOpen' | 'isPage' | 'role'>,
+  { needsToken, access, own_origins }: ControlPlane,
 ): Promise<void> {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  const token =
-    readHeader(request, 'x-sandbox-token') ??
-    (needsToken && isRead ? (takeQueryToken(request) ?? readCookieToken(request)) : undefined)
+  const token = readHeader(request, 'x-sandbox-token') ?? (needsToken && isRead ? findReadToken(request) : undefined)
   // An open route works without the database that has the tokens.
   request.holder = token === undefined || isOpen ? null : await access.find(token)
-  const hasToken = request.holder !== null
-  if (needsToken && !hasToken && !isOpen) throw createTokenError(token !== undefined)
-  const needed = role ?? (isRead ? 'read' : 'write')
-  if (request.holder !== null && !includesRole(request.holder.role, needed))
-    throw createRoleError(request.holder, needed)
+  if (request.holder !== null) checkRole(request.holder, role ?? (isRead ? 'read' : 'write'))
+  else if (needsToken && !isOpen) throw createTokenError(token !== undefined)
+  if (!isFromBrowser(request) || (isPage && isNavigation(request))) return
+  const mayAct = isRead || request.holder !== null
+  if (!mayAct || !isFromOwnPage(request, own_origins)) throw new ApiError('origin_refused')
+}
+
+interface ControlPlane extends Pick<GuardOptions, 'needsToken'> {
+  access: Access
+  own_origins: readonly string[]
+}
+
+function findReadToken(request: Request): string | undefined {
+  return takeQueryToken(request) ?? readCookieToken(request)
+}
+
+function isFromBrowser(request: Request): boolean {
+  return request.headers.origin !== undefined || readHeader(request, 'sec-fetch-site') !== undefined
+}
+
+function isFromOwnPage(request: Request, own_origins: readonly string[]): boolean {
   const { origin } = request.headers
-  const sec_fetch_site = readHeader(request, 'sec-fetch-site')
-  if (origin === undefined && sec_fetch_site === undefined) return
-  if (isPage && isNavigation(request)) return
-  const isOwn = (origin === undefined || own_origins.includes(origin)) && isOwnSite(sec_fetch_site)
-  if (!isOwn || (!isRead && !hasToken)) throw new ApiError('origin_refused')
+  const site = readHeader(request, 'sec-fetch-site')
+  // `none` means that the address was typed.
+  const isOwnSite = site === undefined || site === 'same-origin' || site === 'none'
+  return isOwnSite && (origin === undefined || own_origins.includes(origin))
 }
 
 function createTokenError(isSent: boolean): ApiError {
@@ -83,8 +94,9 @@ function createTokenError(isSent: boolean): ApiError {
   })
 }
 
-function createRoleError({ name, role }: TokenHolder, needed: Role): ApiError {
-  return new ApiError('role_missing', { message: `The token ${name} has the role ${role}; this needs ${needed}.` })
+function checkRole({ name, role }: TokenHolder, needed: Role): void {
+  if (includesRole(role, needed)) return
+  throw new ApiError('role_missing', { message: `The token ${name} has the role ${role}; this needs ${needed}.` })
 }
 
 /** Returns the token of the query, which the endpoint does not see. */
@@ -95,12 +107,11 @@ function takeQueryToken(request: Request): string | undefined {
   return token
 }
 
-/* A token in the address of a page would stay in its history, its bookmarks and every copied link. */
-
 /**
  * Returns the route of a read that is opened in a tab with its token in the address: it moves the token to a cookie,
  * for reads of this control plane alone. Any other route is returned unchanged. The pages that are open to all move it
- * with their own scripts, which need it for writes.
+ * with their own scripts, which need it for writes. A token in the address of a page would stay in its history, its
+ * bookmarks and every copied link.
  */
 export function moveTokenToCookie(route: Route, request: Request, { needsToken }: GuardOptions, isTls: boolean): Route {
   const { url, holder } = request
@@ -137,11 +148,6 @@ function readCookieToken(request: Request): string | undefined {
   const start = `${cookieName(request)}=`
   const pairs = request.headers.cookie?.split(/; */) ?? []
   return pairs.find((pair) => pair.startsWith(start))?.slice(start.length)
-}
-
-/** `none` means that the address was typed. */
-function isOwnSite(sec_fetch_site: string | undefined): boolean {
-  return sec_fetch_site === undefined || sec_fetch_site === 'same-origin' || sec_fetch_site === 'none'
 }
 
 /** Whether a browser opens the address in its own tab. A prefetch does not count: nobody has opened it. */

@@ -14,23 +14,16 @@ import { type Endpoint, isControlPlane, type Parsed, problemHeader, roleOf } fro
 import { ApiError } from '#contract/errors.ts'
 import { type Contract, compat, contract, type EndpointId } from '#contract/index.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
+import type { MaybePromise } from '#foundation/maybe-promise.ts'
 import { mayHoldSecrets } from '#foundation/redaction.ts'
 import { activationKey } from '#operations/browser.ts'
 import type { Context, Services } from '#operations/context.ts'
 import { type JsonEndpointId, onRejected, operations } from '#operations/index.ts'
 import type { RestoredRequest } from '#runtime/replay.ts'
-import {
-  parseJson,
-  readBody,
-  refuseQuery,
-  refuseRepeated,
-  refuseUnstorableUrl,
-  tooLarge,
-  validate,
-  validateBody,
-} from './body/body.ts'
+import { parseJson, readBody, refuseUnstorableUrl, tooLarge } from './body/body.ts'
 import { refuseSecretNames, refuseSecrets, refuseSecretValues } from './body/secret-fields.ts'
 import { toStrictBody } from './body/strict.ts'
+import { refuseQuery, refuseRepeated, validate, validateBody } from './body/validation.ts'
 import { addCors, isForeign, isPreflight, mayBeForeign, preflightResponse } from './cors.ts'
 import { checkActivationHeader, checkLocalKey, findCaller } from './credentials.ts'
 import {
@@ -106,19 +99,14 @@ export async function respondTo(
     if (request.path.startsWith('/_sandbox')) {
       found = pageInstead(pipeline, found, request)
       audited_as = found?.audited_as
-      await checkControlPlane(request, [services.url, services.base_url], pipeline.guard, services.access, found ?? {})
-      if (found !== null) found = moveTokenToCookie(found, request, pipeline.guard, services.url.startsWith('https:'))
+      found = await guardControlPlane(pipeline, found, request)
     }
     const route = found ?? preflightRoute(pipeline, request)
     refuseUnstorableUrl(request)
     if (route.body_limit_bytes !== undefined) request.body = await loadBody(request, route.body_limit_bytes)
     if (!services.faults.isEmpty && isFaultable(route)) await injectFault(services, request)
     exchange = openExchange(services, request)
-    // It left while a fault delayed its request, which takes no effect then.
-    const isGone = request.fault !== null && request.hasLeft()
-    const isFaulty = request.fault !== null && isRefused(request.fault)
-    if (isGone) response = noResponse
-    else response = isFaulty ? await faultResponse(services, exchange) : await route.respond(exchange)
+    response = await callRoute(services, route, exchange)
   } catch (thrown) {
     exchange ??= openExchange(services, request)
     response = errorResponse(
@@ -137,6 +125,25 @@ export async function respondTo(
   }
   if (request.fault !== null) response = await applyFault(services, exchange, response)
   return { exchange, response: readableInFrame(request, response) }
+}
+
+async function guardControlPlane(
+  { services, guard }: Pipeline,
+  found: Route | null,
+  request: Request,
+): Promise<Route | null> {
+  const { url, base_url, access } = services
+  await checkControlPlane(request, found ?? {}, { ...guard, access, own_origins: [url, base_url] })
+  return found === null ? null : moveTokenToCookie(found, request, guard, url.startsWith('https:'))
+}
+
+/** Returns the response of a route, or of the fault rule that refuses the request. */
+function callRoute(services: Services, route: Route, exchange: OpenExchange): MaybePromise<PipelineResponse> {
+  const { request } = exchange
+  if (request.fault === null) return route.respond(exchange)
+  // It left while a fault delayed its request, which takes no effect then.
+  if (request.hasLeft()) return noResponse
+  return isRefused(request.fault) ? faultResponse(services, exchange) : route.respond(exchange)
 }
 
 /** The request has taken effect: a failure of the journal is reported, and never costs the response. */
@@ -380,9 +387,7 @@ function parseInput(
   try {
     refuseSecretsInUrl(endpoint, request)
     const params = endpoint.params === undefined ? {} : validate(endpoint.params, request.params)
-    if (endpoint.query === undefined) refuseQuery(request.query)
-    else refuseRepeated(request.query, endpoint.query)
-    const query = endpoint.query === undefined ? {} : validate(endpoint.query, { ...request.query })
+    const query = parseQuery(endpoint, request)
     if (endpoint.body === undefined) return { params, query, body: undefined, journal_body: null }
     const isEmptyAllowed = endpoint.stability === 'sandbox' && request.body.length === 0
     const sent = isEmptyAllowed ? noBody : parseJson(request.body, !isControlPlane(endpoint))
@@ -394,14 +399,23 @@ function parseInput(
     const body = validateBody(endpoint, given, sent.isExact, context)
     return { params, query, body, journal_body: journalBody(body, isPlain) }
   } catch (error) {
-    const note = context.caller === null ? undefined : onRejected[id]
     if (!(error instanceof ApiError)) throw error
+    const note = context.caller === null ? undefined : onRejected[id]
     const isMalformed = error.reason_code === 'json_malformed'
     if (note === undefined && !isMalformed) throw error
     return reject(error, isMalformed ? request.body : null, () =>
       note?.(services, context, error.reason_code, received),
     )
   }
+}
+
+function parseQuery({ query: schema }: Endpoint, { query }: Request): unknown {
+  if (schema === undefined) {
+    refuseQuery(query)
+    return {}
+  }
+  refuseRepeated(query, schema)
+  return validate(schema, { ...query })
 }
 
 /** Records a refusal, and rejects with its error, which has the place of the mistake in a body that is not JSON. */

@@ -33,6 +33,8 @@ interface ServerOptions extends PipelineOptions {
   assets: Assets
   /** How long an import may send nothing, milliseconds. */
   import_idle_ms?: number | undefined
+  /** Returns the origin of this server on a port. */
+  urlAt(port: number): string
   /** Certificate and private key of https; undefined for http. */
   tls: { cert: string; key: string } | undefined
   /** The projects of the seed with their well-known keys. The first is the project of the demo host. */
@@ -42,12 +44,15 @@ interface ServerOptions extends PipelineOptions {
   ]
 }
 
-interface SandboxServer {
+export interface SandboxServer {
+  /** The bound port, and the URL with it; 0 and empty before `listen`. */
+  readonly port: number
+  readonly url: string
   /**
-   * Resolves with the port once it is bound; 0 picks a free one. Without a host it is 127.0.0.1, and ::1 where it
+   * Resolves once the port is bound; 0 picks a free one. Without a host it is 127.0.0.1, and ::1 where it
    * exists: clients resolve `localhost` to either. Rejects with EADDRINUSE when the port of one of them is taken.
    */
-  listen(host: string | undefined, port: number): Promise<number>
+  listen(host: string | undefined, port: number): Promise<void>
   /** Takes a request of the journal through the pipeline again. Returns the request_id of the new exchange. */
   replay(request: RestoredRequest, signal: AbortSignal): Promise<string>
   /** Stops accepting, ends event streams, and finishes what is under way, for at most five seconds. */
@@ -134,11 +139,21 @@ export function createServer(options: ServerOptions): SandboxServer {
     return server
   }
 
+  let bound = 0
+  let url = ''
   return {
+    get port() {
+      return bound
+    },
+    get url() {
+      return url
+    },
     async listen(host, port) {
       for (let attempts = 1; ; attempts++) {
         try {
-          return await bindAll(host, port)
+          bound = await bindAll(host, port)
+          url = options.urlAt(bound)
+          return
         } catch (error) {
           await Promise.all(servers.splice(0).map(stop))
           // A free port of one address may be taken on the other.

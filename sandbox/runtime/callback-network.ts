@@ -22,7 +22,7 @@ interface Address {
   family: number
 }
 
-interface NetworkOptions {
+export interface NetworkOptions {
   /** The loopback port of the sandbox itself, where nothing takes a callback. */
   own_port(): number
   /** Whether clients on other computers can reach the sandbox: none of them reaches this computer's loopback by it. */

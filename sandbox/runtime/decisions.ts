@@ -26,13 +26,17 @@ export interface DecisionServices {
   decision_latency_ms: Latency | null
 }
 
+/** A slot of a job that is being created, or is pending. */
+interface JobSlot {
+  project: ProjectRow
+  job: JobRow
+  slot_id: number
+}
+
 /** Returns the request to the market (A51: partners would receive this, and nothing more). */
 export function createOpportunity(
-  job: Pick<JobRow, 'job_type' | 'session_id' | 'facts'>,
-  project: ProjectRow,
-  topic: string | null,
-  seed: number,
-  now_ms: number,
+  { job, project }: Pick<JobSlot, 'project' | 'job'>,
+  { topic, seed, now_ms }: Pick<Opportunity, 'topic' | 'seed' | 'now_ms'>,
 ): Opportunity {
   const { facts } = job
   return {
@@ -57,25 +61,26 @@ export function createOpportunity(
 
 const noFloors = { banner: 0, clip: 0, native: 0 }
 
-/**
- * Decides one slot. The asset token of a fill is located by `slot_id`, the new or pending slot. `fills_before` counts
- * fills of the same job that are not stored yet, which count towards caps too.
- */
+/** The terms of one decision. */
+interface DecisionTerms {
+  consent: AuthoritativeConsent
+  now_ms: number
+  /** Fills of the same job that are not stored yet: they count towards caps too. Default 0. */
+  fills_before?: number
+}
+
+/** Decides one slot. */
 export function decideJobSlot(
   services: DecisionServices,
-  project: ProjectRow,
-  job: JobRow,
-  slot_id: number,
-  consent: AuthoritativeConsent,
-  now_ms: number,
-  fills_before = 0,
+  { project, job, slot_id }: JobSlot,
+  { consent, now_ms, fills_before = 0 }: DecisionTerms,
 ): MaybePromise<DecisionFacts> {
   const { markets, platform } = services
   const { settings } = project
   const changes = services.scenarios.changesFor(job.mode)
   const subject = (mayProcessPrompt(consent) ? job.facts.derived_topic : undefined) ?? job.facts.topic ?? null
   const topic = consent.purposes.semantic_targeting ? subject : null
-  const opportunity = createOpportunity(job, project, topic, platform.seed ?? 0, now_ms)
+  const opportunity = createOpportunity({ job, project }, { topic, seed: platform.seed ?? 0, now_ms })
   const caps = listCaps(job, now_ms)
   return andThen(caps.length > 0 && isCapped(services, caps, fills_before), (isCapped) => {
     const outcome = decideSlot(markets.current, {
@@ -136,9 +141,7 @@ export function deriveAssetToken({ platform }: Crypto, slot_id: number): { token
 /** Returns the evidence entry of a decision (A77). */
 export function decisionEvidence(
   services: Crypto,
-  project: ProjectRow,
-  job: JobRow,
-  slot_id: number,
+  { project, job, slot_id }: JobSlot,
   decision: DecisionFacts,
 ): EvidenceDraft {
   const { outcome } = decision

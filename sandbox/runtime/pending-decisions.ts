@@ -131,11 +131,12 @@ async function decidePending(services: PendingDecisionServices, slot_id: number)
   for (;;) {
     const slot = await store.findSlot(slot_id)
     if (slot === null || slot.decision !== null) return
-    const { job, project } = slot
+    const { job } = slot
+    const jobSlot = { job, project: slot.project, slot_id }
     const now_ms = platform.clock.now()
     const consent = await consentInForce(services, slot, now_ms)
-    const decision = await decideJobSlot(services, project, job, slot.id, consent, now_ms)
-    const evidence = decisionEvidence(services, project, job, slot.id, decision)
+    const decision = await decideJobSlot(services, jobSlot, { consent, now_ms })
+    const evidence = decisionEvidence(services, jobSlot, decision)
     const dropsTopic = job.facts.derived_topic !== undefined && !mayProcessPrompt(consent)
     const bound = await store.bindDecision(slot.id, decision, evidence, listCaps(job, now_ms), dropsTopic)
     if (bound === 'capped') continue

@@ -249,6 +249,12 @@ export const importTable: readonly ImportRule[] = [
     builtins: ['node:crypto', 'node:fs', 'node:tls'],
   },
   {
+    path: 'sandbox/services.ts',
+    modules: ['src/foundation', 'src/contract', 'sandbox'],
+    builtins: 'none',
+  },
+  { path: 'sandbox/admin-token.ts', modules: ['sandbox/platform', 'sandbox/store'], builtins: ['node:crypto'] },
+  {
     path: 'sandbox/address.ts',
     modules: ['src/foundation', 'sandbox/certificate.ts', 'sandbox/sandbox-error.ts'],
     builtins: ['node:crypto', 'node:net'],

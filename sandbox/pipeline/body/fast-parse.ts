@@ -1,15 +1,15 @@
 /**
  * Accepts valid values by a schema of the contract, at a quarter of the cost of its parser, which makes an object for
- * each field of each request. An acceptor is computed from the schema on first use. It handles the common kinds of
- * schema and leaves the others to their parser, along with every value that it does not accept: only the parser reports
- * what is wrong.
+ * each field of each request. A fast parser is compiled from the schema on first use. It handles the common kinds of
+ * schema and leaves the others to the full parser, along with every value that it does not accept: only the full parser
+ * reports what is wrong.
  */
 import type { z } from 'zod'
 
-/** Returned by an acceptor for a value that the parser has to judge. */
-export const needsFullParse = Symbol('refused')
+/** Returned for a value that the full parser has to judge. */
+export const needsFullParse = Symbol('needsFullParse')
 
-/** Returns a value as the parser of its schema would, or `refused`. */
+/** Returns a value as the parser of its schema would, or `needsFullParse`. */
 type FastParser = (value: unknown) => unknown
 
 type Schema = z.core.$ZodType
@@ -17,16 +17,16 @@ type Schema = z.core.$ZodType
 const parsers = new WeakMap<Schema, FastParser>()
 
 /**
- * Returns a value that came from JSON as its schema parses it: fields in the order of the schema. `refused` is not a
+ * Returns a value that came from JSON as its schema parses it: fields in the order of the schema. `needsFullParse` is not a
  * verdict: the value may still be valid.
  */
 export function fastParse<S extends Schema>(schema: S, value: unknown): z.output<S> | typeof needsFullParse {
-  let acceptor = parsers.get(schema)
-  if (acceptor === undefined) {
-    acceptor = compile(schema)
-    parsers.set(schema, acceptor)
+  let parser = parsers.get(schema)
+  if (parser === undefined) {
+    parser = compile(schema)
+    parsers.set(schema, parser)
   }
-  return acceptor(value) as z.output<S> | typeof needsFullParse
+  return parser(value) as z.output<S> | typeof needsFullParse
 }
 
 function compile(schema: Schema): FastParser {
@@ -54,7 +54,6 @@ function compile(schema: Schema): FastParser {
   }
 }
 
-/** Accepts what the schema's own parser accepts. */
 function fullParser(schema: Schema): FastParser {
   return (value) => {
     const result = (schema as z.ZodType).safeParse(value)
@@ -68,7 +67,7 @@ interface Field {
   parse: FastParser
 }
 
-/** A strict object. One with an unknown field has more fields than were accepted. */
+/** A strict object. One with an unknown field has more fields than were parsed. */
 function compileObject(schema: Schema, def: z.core.$ZodObjectDef): FastParser {
   if (hasChecks(def) || def.catchall?._zod.def.type !== 'never') return fullParser(schema)
   const fields = Object.entries(def.shape).map(([name, field]) => compileField(name, field))
@@ -85,9 +84,9 @@ function compileObject(schema: Schema, def: z.core.$ZodObjectDef): FastParser {
         if (isOptional) continue
         return needsFullParse
       }
-      const accepted = parse(inner)
-      if (accepted === needsFullParse) return needsFullParse
-      result[name] = accepted
+      const parsed = parse(inner)
+      if (parsed === needsFullParse) return needsFullParse
+      result[name] = parsed
       missing--
     }
     return missing === 0 ? result : needsFullParse
@@ -107,12 +106,12 @@ function compileArray(schema: Schema, def: z.core.$ZodArrayDef): FastParser {
   if (bounds === null) return fullParser(schema)
   const item = compile(def.element)
   return (value) => {
-    if (!Array.isArray(value) || value.length < bounds.least || value.length > bounds.most) return needsFullParse
+    if (!Array.isArray(value) || value.length < bounds.min || value.length > bounds.max) return needsFullParse
     const result: unknown[] = []
     for (const inner of value) {
-      const accepted = item(inner)
-      if (accepted === needsFullParse) return needsFullParse
-      result.push(accepted)
+      const parsed = item(inner)
+      if (parsed === needsFullParse) return needsFullParse
+      result.push(parsed)
     }
     return result
   }
@@ -129,12 +128,12 @@ function compileString(schema: Schema, def: z.core.$ZodStringDef): FastParser {
     return 'format' in check && check.format === 'regex' && !check.pattern.global && !check.pattern.sticky
   })
   if (bounds === null || 'format' in def || def.coerce === true) return fullParser(schema)
-  const { most } = bounds
-  const least = bounds.least > 1 ? bounds.least * 2 : bounds.least
+  const { max } = bounds
+  const min = bounds.min > 1 ? bounds.min * 2 : bounds.min
   const [pattern, ...others] = patterns
   if (others.length > 0) return fullParser(schema)
   return (value) => {
-    if (typeof value !== 'string' || value.length < least || value.length > most) return needsFullParse
+    if (typeof value !== 'string' || value.length < min || value.length > max) return needsFullParse
     return pattern === undefined || pattern.test(value) ? value : needsFullParse
   }
 }
@@ -142,19 +141,19 @@ function compileString(schema: Schema, def: z.core.$ZodStringDef): FastParser {
 function compileNumber(schema: Schema, def: z.core.$ZodNumberDef): FastParser {
   const isWhole = 'format' in def
   if (def.coerce === true || (isWhole && def.format !== 'safeint')) return fullParser(schema)
-  let least = Number.NEGATIVE_INFINITY
-  let most = Number.POSITIVE_INFINITY
+  let min = Number.NEGATIVE_INFINITY
+  let max = Number.POSITIVE_INFINITY
   for (const check of listChecks(def)) {
     const value = 'value' in check ? check.value : null
     if (typeof value !== 'number' || !('inclusive' in check) || check.inclusive !== true) return fullParser(schema)
-    if (check.check === 'greater_than') least = Math.max(least, value)
-    else if (check.check === 'less_than') most = Math.min(most, value)
+    if (check.check === 'greater_than') min = Math.max(min, value)
+    else if (check.check === 'less_than') max = Math.min(max, value)
     else return fullParser(schema)
   }
   return (value) => {
     if (typeof value !== 'number' || !(isWhole ? Number.isSafeInteger(value) : Number.isFinite(value)))
       return needsFullParse
-    return value >= least && value <= most ? value : needsFullParse
+    return value >= min && value <= max ? value : needsFullParse
   }
 }
 
@@ -162,8 +161,8 @@ function compileEnum(values: ReadonlySet<unknown>): FastParser {
   return (value) => (values.has(value) ? value : needsFullParse)
 }
 
-function compileNullable(accept: FastParser): FastParser {
-  return (value) => (value === null ? null : accept(value))
+function compileNullable(inner: FastParser): FastParser {
+  return (value) => (value === null ? null : inner(value))
 }
 
 /** The first variant wins in the parser too. A value that it refuses can be of any variant, including this one. */
@@ -171,11 +170,11 @@ function compileUnion(schema: Schema, def: z.core.$ZodUnionDef): FastParser {
   const [first] = def.options
   if (first === undefined || hasChecks(def) || 'discriminator' in def || def.inclusive === false)
     return fullParser(schema)
-  const accept = compile(first)
-  const byParser = fullParser(schema)
+  const parseFirst = compile(first)
+  const parseFully = fullParser(schema)
   return (value) => {
-    const accepted = accept(value)
-    return accepted === needsFullParse ? byParser(value) : accepted
+    const parsed = parseFirst(value)
+    return parsed === needsFullParse ? parseFully(value) : parsed
   }
 }
 
@@ -194,13 +193,13 @@ function hasChecks({ checks = [] }: Checked): boolean {
 function findLengthBounds(
   def: Checked,
   isOther: (check: Check) => boolean = () => false,
-): { least: number; most: number } | null {
-  let least = 0
-  let most = Number.POSITIVE_INFINITY
+): { min: number; max: number } | null {
+  let min = 0
+  let max = Number.POSITIVE_INFINITY
   for (const check of listChecks(def)) {
-    if ('minimum' in check && check.check === 'min_length') least = Math.max(least, Number(check.minimum))
-    else if ('maximum' in check && check.check === 'max_length') most = Math.min(most, Number(check.maximum))
+    if ('minimum' in check && check.check === 'min_length') min = Math.max(min, Number(check.minimum))
+    else if ('maximum' in check && check.check === 'max_length') max = Math.min(max, Number(check.maximum))
     else if (!isOther(check)) return null
   }
-  return { least, most }
+  return { min, max }
 }

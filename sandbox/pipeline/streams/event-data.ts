@@ -1,6 +1,7 @@
 /** Events in the form that streams send. */
 import { encodeId } from '#contract/ids.ts'
-import type { SandboxEvent } from '#contract/resources/events.ts'
+import type { EventType, SandboxEvent } from '#contract/resources/events.ts'
+import type { MaybePromise } from '#foundation/maybe-promise.ts'
 import { acceptedItem, unacceptedItem, verdictsOf } from '#operations/beacon-items.ts'
 import { callbackItem } from '#operations/callbacks.ts'
 import type { Services } from '#operations/context.ts'
@@ -26,52 +27,60 @@ export async function toSandboxEvent(services: Services, row: EventRow, now_ms: 
     at_ms: row.at_ms,
     client_id: project?.client_id ?? null,
     slot_id: row.slot_id === null ? null : encodeId('slot', row.slot_id),
-    data: await eventData(services, row, project, slot, now_ms),
+    data: await eventData[row.type]({ services, row, project, slot, now_ms }),
   }
 }
 
-async function eventData(
-  services: Services,
-  row: EventRow,
-  project: ProjectRow | null,
-  slot: SlotRow | null,
-  now_ms: number,
-): Promise<SandboxEvent['data']> {
-  const { store } = services
-  switch (row.type) {
-    case 'job.created':
-    case 'placement.decided':
-    case 'frame.loaded':
-    case 'ticket.issued':
-    case 'socket.opened':
-    case 'socket.sent':
-    case 'socket.closed':
-      return slot === null ? {} : placementItem(slot, now_ms)
-    case 'callback.delivered':
-    case 'callback.retried':
-    case 'callback.failed': {
-      const callback = row.ref === null ? null : await store.findCallback(row.ref)
-      return callback === null ? {} : callbackItem(services, callback)
-    }
-    case 'beacon.accepted': {
-      const beacons = slot === null ? [] : await store.beaconsOf(slot.id)
-      const beacon = beacons.find((candidate) => candidate.id === row.ref)
-      if (slot === null || beacon === undefined) return {}
-      return acceptedItem(slot, beacon, verdictsOf(slot, beacons).get(beacon.id))
-    }
-    case 'beacon.duplicate':
-    case 'beacon.rejected': {
-      const beacon = row.ref === null ? null : await store.unacceptedBeaconById(row.ref)
-      return beacon === null || project === null ? {} : unacceptedItem(project.client_id, slot, beacon)
-    }
-    case 'consent.changed':
-      return row.ref === null ? {} : { consent_id: encodeId('cns', row.ref) }
-    case 'clock.changed':
-      return { now_ms: row.at_ms, frozen: row.ref !== null }
-    case 'events.dropped':
-    case 'browser.activated':
-    case 'sandbox.reset':
-    case 'sandbox.restored':
-      return {}
-  }
+/** An event with its subject as it is stored now. */
+interface StoredEvent {
+  services: Services
+  row: EventRow
+  project: ProjectRow | null
+  slot: SlotRow | null
+  now_ms: number
+}
+
+type ReadData = (event: StoredEvent) => MaybePromise<SandboxEvent['data']>
+
+const readPlacement: ReadData = ({ slot, now_ms }) => (slot === null ? {} : placementItem(slot, now_ms))
+
+const readCallback: ReadData = async ({ services, row }) => {
+  const callback = row.ref === null ? null : await services.store.findCallback(row.ref)
+  return callback === null ? {} : callbackItem(services, callback)
+}
+
+const readAcceptedBeacon: ReadData = async ({ services, row, slot }) => {
+  const beacons = slot === null ? [] : await services.store.beaconsOf(slot.id)
+  const beacon = beacons.find(({ id }) => id === row.ref)
+  if (slot === null || beacon === undefined) return {}
+  return acceptedItem(slot, beacon, verdictsOf(slot, beacons).get(beacon.id))
+}
+
+const readUnacceptedBeacon: ReadData = async ({ services, row, project, slot }) => {
+  const beacon = row.ref === null ? null : await services.store.unacceptedBeaconById(row.ref)
+  return beacon === null || project === null ? {} : unacceptedItem(project.client_id, slot, beacon)
+}
+
+const readNothing: ReadData = () => ({})
+
+const eventData: Readonly<Record<EventType, ReadData>> = {
+  'job.created': readPlacement,
+  'placement.decided': readPlacement,
+  'frame.loaded': readPlacement,
+  'ticket.issued': readPlacement,
+  'socket.opened': readPlacement,
+  'socket.sent': readPlacement,
+  'socket.closed': readPlacement,
+  'callback.delivered': readCallback,
+  'callback.retried': readCallback,
+  'callback.failed': readCallback,
+  'beacon.accepted': readAcceptedBeacon,
+  'beacon.duplicate': readUnacceptedBeacon,
+  'beacon.rejected': readUnacceptedBeacon,
+  'consent.changed': ({ row }) => (row.ref === null ? {} : { consent_id: encodeId('cns', row.ref) }),
+  'clock.changed': ({ row }) => ({ now_ms: row.at_ms, frozen: row.ref !== null }),
+  'events.dropped': readNothing,
+  'browser.activated': readNothing,
+  'sandbox.reset': readNothing,
+  'sandbox.restored': readNothing,
 }

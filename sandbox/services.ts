@@ -1,0 +1,123 @@
+/** The services of a start, connected with plain calls. */
+import { decisionText } from '#compat/decisions.ts'
+import type { Caller, Services } from '#operations/context.ts'
+import type { Rates } from '#pipeline/rates.ts'
+import type { SandboxServer } from '#pipeline/server.ts'
+import { watchDescriptors } from '#platform/descriptors.ts'
+import { type Platform, sha256Hex } from '#platform/platform.ts'
+import { createAccess } from '#runtime/access.ts'
+import type { NetworkOptions } from '#runtime/callback-network.ts'
+import { type CallbackNetwork, createCallbacks } from '#runtime/callbacks.ts'
+import { createDrainLock } from '#runtime/drain-lock.ts'
+import { createFaults } from '#runtime/faults.ts'
+import { createMarkets } from '#runtime/markets.ts'
+import { createPendingDecisions } from '#runtime/pending-decisions.ts'
+import { createScenarios } from '#runtime/scenarios.ts'
+import { createSharedTickets, createTickets, type Tickets } from '#runtime/tickets.ts'
+import { createWaiters } from '#runtime/waiters.ts'
+import type { SharedStore } from '#store/nodes.ts'
+import type { Store } from '#store/store.ts'
+import { createTokenText } from './admin-token.ts'
+import { type Demand, packageVersion, readFixture, readScenarios, type SeededProject } from './fixtures.ts'
+import type { SandboxOptions, StartOptions } from './options.ts'
+
+/** What everything else is built from. */
+export interface Parts {
+  options: SandboxOptions
+  start: StartOptions
+  seeded: SeededProject[]
+  demand: Demand
+  store: Store
+  platform: Platform
+  report(error: unknown): void
+}
+
+/** @param findServer returns the server; called by requests, which come later */
+export function createServices(parts: Parts, rates: Rates, findServer: () => SandboxServer): Services {
+  const { options, start, seeded, store, platform, report } = parts
+  const { address } = start
+  const faults = createFaults({ store, hash: sha256Hex, report })
+  const decisions = {
+    store,
+    platform,
+    markets: createMarkets({
+      store,
+      demand: parts.demand.data,
+      topics: () => readFixture('topics.json'),
+      safety: () => readFixture('content-safety.json'),
+    }),
+    scenarios: createScenarios(readScenarios, faults),
+    decision_latency_ms: options.decision_latency_ms ?? null,
+  }
+  const waiters = createWaiters()
+  const callbacks = createCallbacks({
+    store,
+    platform,
+    readMessage: async (slot_id) => (await services.drainLock.run(() => decisionText(services, slot_id))) ?? null,
+    network: loadNetwork({ own_port: () => findServer().port, isPublic: address.isPublic }),
+    report,
+  })
+  const services: Services = {
+    ...decisions,
+    descriptors: watchDescriptors(report),
+    waiters,
+    pendingDecisions: createPendingDecisions({ ...decisions, waiters, callbacks, report }),
+    callbacks,
+    tickets: store.shared === null ? createTickets(platform.newSecret) : createNodeTickets(store.shared, parts),
+    faults,
+    drainLock: createDrainLock(),
+    access: createAccess({ store, platform, newToken: createTokenText, report }),
+    get url() {
+      return findServer().url
+    },
+    get base_url() {
+      return address.public_url ?? findServer().url
+    },
+    version: packageVersion(),
+    pid: process.pid,
+    warnings: [...address.warnings, ...store.notes],
+    strict: options.strict ?? false,
+    isDraining: false,
+    stop: options.stop ?? null,
+    localKeys: new Set(
+      address.isPublic && options.allow_known_keys !== true ? seeded.flatMap(({ keys }) => Object.values(keys)) : [],
+    ),
+    resend: (request, signal) => findServer().replay(request, signal),
+    clearRates: rates.clear,
+    report,
+  }
+  return services
+}
+
+/** The network is loaded with the first callback. */
+function loadNetwork(options: NetworkOptions): CallbackNetwork {
+  let loading: Promise<CallbackNetwork> | undefined
+  const load = () => {
+    loading ??= import('#runtime/callback-network.ts').then(({ createCallbackNetwork }) =>
+      createCallbackNetwork(options),
+    )
+    return loading
+  }
+  return {
+    findProblem: async (url) => (await load()).findProblem(url),
+    post: async (...request) => (await load()).post(...request),
+  }
+}
+
+/** Tickets that every node redeems: the store has only identifiers of their holders. */
+function createNodeTickets(
+  shared: SharedStore,
+  { store, platform }: Pick<Services, 'store' | 'platform'>,
+): Tickets<Caller> {
+  return createSharedTickets<Caller>({
+    shared,
+    newSecret: platform.newSecret,
+    sha256: platform.sha256,
+    write: ({ project, ...holder }) => JSON.stringify({ ...holder, project: project.client_id }),
+    async read(text) {
+      const { project, ...holder } = JSON.parse(text) as Omit<Caller, 'project'> & { project: string }
+      const found = await store.findProject(project)
+      return found === null ? null : { ...holder, project: found }
+    },
+  })
+}
