@@ -20,7 +20,7 @@ const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://host')
   if (pathname === '/') return response.writeHead(200, html).end(page)
   if (pathname === '/plain') return response.writeHead(200, html).end(plainFrame(searchParams))
-  return sendFile(response, fileOf(pathname, searchParams))
+  return sendFile(response, findFile(pathname, searchParams))
 })
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
@@ -41,7 +41,7 @@ function attribute(text: string | null): string {
 }
 
 /** The file behind a path of the emulator. */
-function fileOf(path: string, query: URLSearchParams): string {
+function findFile(path: string, query: URLSearchParams): string {
   const size = `${query.get('width')}x${query.get('height')}`
   const seconds = Number(query.get('duration_ms')) / 1_000
   if (path === '/v1/test-assets/banner') return `test-assets/banner-${size}.png`

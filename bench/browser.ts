@@ -28,7 +28,7 @@ declare global {
 }
 
 const rounds = 30
-const warm_up = 4
+const warmUp = 4
 const formats = ['banner', 'native', 'clip'] as const
 type Format = (typeof formats)[number]
 
@@ -78,7 +78,7 @@ async function openPage(browser: Browser): Promise<Page> {
 
 async function measureAll(page: Page, client: Client, format: Format): Promise<Measurement[]> {
   const measurements: Measurement[] = []
-  for (let round = -warm_up; round < rounds; round++) {
+  for (let round = -warmUp; round < rounds; round++) {
     const measurement = await measure(page, client, format)
     if (round >= 0) measurements.push(measurement)
   }

@@ -5,7 +5,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { measureRound, medianOf, perCpuSecond, type Round, shares, startServers } from './rounds.ts'
+import { measureRound, medianBy, perCpuSecond, type Round, shares, startServers } from './rounds.ts'
 
 const file = join(import.meta.dirname, 'figures.json')
 const tolerance = 0.8
@@ -22,17 +22,17 @@ try {
     const figures = await measureRound(servers, amounts)
     if (round >= 0) all.push(figures)
   }
-  for (const { name, of } of shares) measured[name] = medianOf(all, (round) => of(round, perCpuSecond))
+  for (const { name, of } of shares) measured[name] = medianBy(all, (round) => of(round, perCpuSecond))
 } finally {
   await servers.stop()
 }
 
 let slower = 0
 for (const [name, share] of Object.entries(measured)) {
-  const least = (kept[name] ?? 0) * tolerance
-  const isMet = share >= least
+  const min = (kept[name] ?? 0) * tolerance
+  const isMet = share >= min
   if (!isMet) slower++
-  console.log(`${name.padEnd(38)}${share.toFixed(2)}   ${isMet ? 'ok    ' : 'SLOWER'}  (at least ${least.toFixed(2)})`)
+  console.log(`${name.padEnd(38)}${share.toFixed(2)}   ${isMet ? 'ok    ' : 'SLOWER'}  (at least ${min.toFixed(2)})`)
 }
 if (process.argv.includes('--write')) {
   const rounded = Object.entries(measured).map(([name, share]) => [name, Number(share.toFixed(2))])

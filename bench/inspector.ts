@@ -15,7 +15,7 @@ import { launchChromium } from '#tests/browser/chromium.ts'
 const placements = 100_000
 const exchanges = 1_000_000
 /** The limits, milliseconds. */
-const most = { paint_ms: 1_000, pause_ms: 100 }
+const limits = { paint_ms: 1_000, pause_ms: 100 }
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-bench-inspector-'))
 const database = join(folder, 'sandbox.db')
@@ -47,11 +47,11 @@ try {
           () => false,
         )
       const rows_ms = await page.evaluate(() => performance.now())
-      const opening_ms = await longestPause(page)
-      await longestPause(idle)
+      const opening_ms = await measureMaxPause(page)
+      await measureMaxPause(idle)
       const scroll_ms = isList ? await scroll(page) : Number.NaN
       const filter_ms = isList ? await filter(page) : Number.NaN
-      const idle_ms = await longestPause(idle)
+      const idle_ms = await measureMaxPause(idle)
       rows.push({
         view: path,
         'first paint': paint_ms,
@@ -71,10 +71,10 @@ try {
     )
     const isSlow = rows.some((row) => {
       const pauses = [row['pause scrolling'], row['pause filtering']] as number[]
-      const allowed_ms = Math.max(most.pause_ms, row['pause of an idle page'] as number)
-      return (row['first paint'] as number) > most.paint_ms || pauses.some((pause_ms) => pause_ms > allowed_ms)
+      const allowed_ms = Math.max(limits.pause_ms, row['pause of an idle page'] as number)
+      return (row['first paint'] as number) > limits.paint_ms || pauses.some((pause_ms) => pause_ms > allowed_ms)
     })
-    console.log(isSlow ? `Over a limit: ${JSON.stringify(most)}` : `Within the limits: ${JSON.stringify(most)}`)
+    console.log(isSlow ? `Over a limit: ${JSON.stringify(limits)}` : `Within the limits: ${JSON.stringify(limits)}`)
     process.exitCode = isSlow ? 1 : 0
   } finally {
     await browser.close()
@@ -158,31 +158,31 @@ async function watchPauses(page: Page): Promise<void> {
 }
 
 /** Returns the longest pause since the last call, milliseconds. */
-function longestPause(page: Page): Promise<number> {
+function measureMaxPause(page: Page): Promise<number> {
   return page.evaluate(() => {
     const { pauses } = window as unknown as { pauses: number[] }
-    return pauses.splice(0).reduce((longest, pause) => Math.max(longest, pause), 0)
+    return pauses.splice(0).reduce((max, pause) => Math.max(max, pause), 0)
   })
 }
 
 /** Scrolls through five pages of the list. */
 async function scroll(page: Page): Promise<number> {
-  await longestPause(page)
+  await measureMaxPause(page)
   for (let step = 0; step < 40; step++) {
     await page.locator('.table').evaluate((table) => table.scrollBy(0, 600))
     await page.waitForTimeout(30)
   }
-  return longestPause(page)
+  return measureMaxPause(page)
 }
 
 /** Types a filter that matches nothing, and clears it again: the sandbox searches everything. */
 async function filter(page: Page): Promise<number> {
   const search = page.locator('[data-search]').first()
   if ((await search.count()) === 0) return 0
-  await longestPause(page)
+  await measureMaxPause(page)
   await search.fill('nothing-of-this-name')
   await page.waitForTimeout(2_000)
   await search.fill('')
   await page.waitForTimeout(1_000)
-  return longestPause(page)
+  return measureMaxPause(page)
 }

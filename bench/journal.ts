@@ -12,7 +12,7 @@ import { median } from './processes.ts'
 const rows = 1_000_000
 const rowsAtOnce = 20_000
 const calls = 15
-const limit_ms = 20
+const limitMs = 20
 const idsPerMs = 4_096
 const bodyCharacters = 1_600
 
@@ -33,7 +33,7 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
-console.log(unmet === 0 ? `Every median is below ${limit_ms} ms.` : `${unmet} medians miss ${limit_ms} ms.`)
+console.log(unmet === 0 ? `Every median is below ${limitMs} ms.` : `${unmet} medians miss ${limitMs} ms.`)
 
 /** Placements and beacons in turn; one request in a thousand is refused, every session has a hundred requests. */
 function fill(): void {
@@ -117,7 +117,7 @@ async function measure(url: string): Promise<void> {
       if (!response.ok) throw new Error(`${name}: ${text}`)
     }
     const middle = median(times)
-    if (middle > limit_ms) unmet++
+    if (middle > limitMs) unmet++
     console.log(`${name.padEnd(36)} ${middle.toFixed(1).padStart(6)} ms  slowest ${Math.max(...times).toFixed(1)} ms`)
   }
 }

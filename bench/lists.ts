@@ -15,22 +15,22 @@ import { startServer } from './server.ts'
 
 const beacons = 2_600_000
 const calls = 9
-const limit_ms = 20
+const limitMs = 20
 const lists: Record<string, { query: string; limit_ms: number | null }> = {
-  'beacons, no filter': { query: 'beacons', limit_ms },
-  'beacons, a session': { query: 'beacons?session_id=s100000', limit_ms },
-  'beacons, a busy session': { query: 'beacons?session_id=hot', limit_ms },
-  'beacons, a session that is nowhere': { query: 'beacons?session_id=nowhere', limit_ms },
-  'beacons, an old session of 520,000': { query: 'beacons?session_id=old', limit_ms },
-  'beacons, a busy session since 1 hour': { query: 'beacons?session_id=hot&since=1h', limit_ms },
-  'beacons, an old session since 1 hour': { query: 'beacons?session_id=old&since=1h', limit_ms },
-  'beacons, since 1 minute': { query: 'beacons?since=1m', limit_ms },
-  'beacons, since 1 hour': { query: 'beacons?since=1h', limit_ms },
-  'beacons, since 100 days': { query: 'beacons?since=100d', limit_ms },
+  'beacons, no filter': { query: 'beacons', limit_ms: limitMs },
+  'beacons, a session': { query: 'beacons?session_id=s100000', limit_ms: limitMs },
+  'beacons, a busy session': { query: 'beacons?session_id=hot', limit_ms: limitMs },
+  'beacons, a session that is nowhere': { query: 'beacons?session_id=nowhere', limit_ms: limitMs },
+  'beacons, an old session of 520,000': { query: 'beacons?session_id=old', limit_ms: limitMs },
+  'beacons, a busy session since 1 hour': { query: 'beacons?session_id=hot&since=1h', limit_ms: limitMs },
+  'beacons, an old session since 1 hour': { query: 'beacons?session_id=old&since=1h', limit_ms: limitMs },
+  'beacons, since 1 minute': { query: 'beacons?since=1m', limit_ms: limitMs },
+  'beacons, since 1 hour': { query: 'beacons?since=1h', limit_ms: limitMs },
+  'beacons, since 100 days': { query: 'beacons?since=100d', limit_ms: limitMs },
   'beacons, an event that is nowhere': { query: 'beacons?event=play_completed', limit_ms: null },
-  'placements, a session': { query: 'placements?session_id=s100000', limit_ms },
-  'placements, a busy session': { query: 'placements?session_id=hot', limit_ms },
-  'placements, an old session of 52,000': { query: 'placements?session_id=old', limit_ms },
+  'placements, a session': { query: 'placements?session_id=s100000', limit_ms: limitMs },
+  'placements, a busy session': { query: 'placements?session_id=hot', limit_ms: limitMs },
+  'placements, an old session of 52,000': { query: 'placements?session_id=old', limit_ms: limitMs },
   'placements, since 1 hour': { query: 'placements?since=1h', limit_ms: null },
   'billing, a session': { query: 'billing?session_id=s100000', limit_ms: null },
   'billing, since 1 minute': { query: 'billing?since=1m', limit_ms: null },
@@ -57,7 +57,7 @@ async function measureLists(database: string): Promise<void> {
   try {
     console.log(`${beacons.toLocaleString('en')} beacons`)
     for (const [name, { query, limit_ms: limit }] of Object.entries(lists)) {
-      const times = await timesOf(`${server.url}/_sandbox/${query}`)
+      const times = await measureTimes(`${server.url}/_sandbox/${query}`)
       const verdict = limit === null ? '' : median(times) <= limit ? 'met' : `misses ${limit} ms`
       print(name, times, verdict)
     }
@@ -66,7 +66,7 @@ async function measureLists(database: string): Promise<void> {
     const first = timed(billing)
     const beside = await loadPlacements(server.url, 3_000)
     print('billing, everything, first report', [await first], '')
-    print('billing, everything, nothing is new', await timesOf(billing), '')
+    print('billing, everything, nothing is new', await measureTimes(billing), '')
     const share = (100 * beside.per_second) / alone.per_second
     console.log(`placements beside the first report: ${share.toFixed(0)} % of those without`)
     await measurePolling(server.url)
@@ -75,7 +75,7 @@ async function measureLists(database: string): Promise<void> {
   }
 }
 
-async function timesOf(url: string): Promise<number[]> {
+async function measureTimes(url: string): Promise<number[]> {
   const times: number[] = []
   for (let call = 0; call < calls; call++) times.push(await timed(url))
   return times

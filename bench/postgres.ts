@@ -21,18 +21,18 @@ interface Node {
 }
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
-const round_ms = Number(process.env.BENCH_ROUND_MS ?? 2_000)
+const roundMs = Number(process.env.BENCH_ROUND_MS ?? 2_000)
 /** Group commit depends on them: with few, each waits for the flush of the others. */
 const connections = Number(process.env.BENCH_CONNECTIONS ?? 64)
-const mostNodes = Number(process.env.BENCH_NODES ?? 2)
-const flush_ms = Number(process.env.BENCH_FLUSH_MS ?? 0)
+const maxNodes = Number(process.env.BENCH_NODES ?? 2)
+const flushMs = Number(process.env.BENCH_FLUSH_MS ?? 0)
 const key = 'sk_test_sandbox_demo'
 const home = mkdtempSync(join(tmpdir(), 'svc-bench-'))
 const agent = new Agent({ keepAlive: true, maxSockets: connections * 2 })
 
 const server = await startPostgres({
   isDurable: true,
-  flags: flush_ms === 0 ? [] : ['-c', `commit_delay=${flush_ms * 1_000}`, '-c', 'commit_siblings=0'],
+  flags: flushMs === 0 ? [] : ['-c', `commit_delay=${flushMs * 1_000}`, '-c', 'commit_siblings=0'],
 })
 const admin = new pg.Client({ connectionString: server.url })
 const nodes: Node[] = []
@@ -40,7 +40,7 @@ let beaconsSent = 0
 try {
   await admin.connect()
   const subjects: Record<string, Node[]> = { SQLite: [await start(['--db', join(home, 'bench.db')])] }
-  for (let size = 1; size <= mostNodes; size++) {
+  for (let size = 1; size <= maxNodes; size++) {
     // Each team has its own namespace, so none sees the rows of another.
     const team: Node[] = []
     while (team.length < size) team.push(await start(['--store', server.url, '--namespace', `team-${size}`]))
@@ -51,11 +51,11 @@ try {
   for (let round = -1; round < rounds; round++) {
     for (const [name, team] of Object.entries(subjects)) {
       const waits = sampleWaits()
-      const placements = await rateOf(team, round_ms, place)
+      const placements = await measureRate(team, roundMs, place)
       const tokens = await Promise.all(
-        Array.from({ length: connections }, (_, index) => tokenOf(team[index % team.length]!)),
+        Array.from({ length: connections }, (_, index) => requestToken(team[index % team.length]!)),
       )
-      const beacons = await rateOf(team, round_ms, (node, count) => send(node, tokens[count % connections]!))
+      const beacons = await measureRate(team, roundMs, (node, count) => send(node, tokens[count % connections]!))
       const waiting = await waits.stop()
       if (round < 0) continue
       rates.get(name)!.placements.push(placements)
@@ -109,7 +109,7 @@ async function start(words: readonly string[]): Promise<Node> {
 }
 
 /** Successful requests per second, over connections spread across the nodes. */
-async function rateOf(team: readonly Node[], ms: number, call: (node: Node, count: number) => Promise<number>) {
+async function measureRate(team: readonly Node[], ms: number, call: (node: Node, count: number) => Promise<number>) {
   let succeeded = 0
   let count = 0
   const started = performance.now()
@@ -147,15 +147,15 @@ function sampleWaits(): { stop(): Promise<number> } {
 }
 
 async function place(node: Node, count: number): Promise<number> {
-  return (await post(node, '/v1/placements', placementOf(count % 500))).status
+  return (await post(node, '/v1/placements', placementBody(count % 500))).status
 }
 
-function placementOf(session: number) {
+function placementBody(session: number) {
   return { client_id: 'proj_demo', session_id: `sess_${session}`, job_type: 'chat' }
 }
 
-async function tokenOf(node: Node): Promise<string> {
-  const { text } = await post(node, '/v1/placements', placementOf(0))
+async function requestToken(node: Node): Promise<string> {
+  const { text } = await post(node, '/v1/placements', placementBody(0))
   return (JSON.parse(text) as { placement: { asset_token: string } }).placement.asset_token
 }
 

@@ -16,7 +16,7 @@ import { connections, headers, makeTokens, placementBodies } from './load.ts'
 
 const requests = 12_000
 const warmUp = 4_000
-const interval_us = 200
+const intervalUs = 200
 
 /** The first pattern that a file matches names its part. */
 const parts: readonly [name: string, pattern: RegExp][] = [
@@ -74,7 +74,7 @@ async function profiled(work: () => Promise<void>): Promise<Profiler.Profile> {
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')
-  await session.post('Profiler.setSamplingInterval', { interval: interval_us })
+  await session.post('Profiler.setSamplingInterval', { interval: intervalUs })
   await session.post('Profiler.start')
   await work()
   const { profile } = await session.post('Profiler.stop')
@@ -86,7 +86,7 @@ function print(name: string, { nodes, samples = [], timeDeltas = [] }: Profiler.
   const byId = new Map(nodes.map((node) => [node.id, node]))
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)))
   const partOfNode = new Map<number, string>()
-  const partOf = (id: number): string => {
+  const findPart = (id: number): string => {
     const known = partOfNode.get(id)
     if (known !== undefined) return known
     const { functionName, url } = byId.get(id)!.callFrame
@@ -94,13 +94,13 @@ function print(name: string, { nodes, samples = [], timeDeltas = [] }: Profiler.
     const own = functionName.startsWith('(g')
       ? 'garbage collection'
       : parts.find(([, pattern]) => pattern.test(url))?.[0]
-    const part = own ?? (functionName === '(idle)' ? 'idle' : parent === undefined ? 'node' : partOf(parent))
+    const part = own ?? (functionName === '(idle)' ? 'idle' : parent === undefined ? 'node' : findPart(parent))
     partOfNode.set(id, part)
     return part
   }
   const times = new Map<string, number>()
   for (const [index, id] of samples.entries()) {
-    const part = partOf(id)
+    const part = findPart(id)
     times.set(part, (times.get(part) ?? 0) + timeDeltas[index]!)
   }
   times.delete('idle')

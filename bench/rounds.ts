@@ -86,30 +86,30 @@ async function measure(server: MeasuredServer, load: () => Promise<Load>): Promi
 }
 
 /** The targets: the share of another server's throughput that the sandbox reaches, as a median of the rounds. */
-export const shares: readonly { name: string; least: number; of: (round: Round, figure: Figure) => number }[] = [
+export const shares: readonly { name: string; minRatio: number; of: (round: Round, figure: Figure) => number }[] = [
   {
     name: 'placements, of the limit',
-    least: 0.7,
+    minRatio: 0.7,
     of: ({ sandbox, limit }, figure) => figure(sandbox.placements) / figure(limit.placements),
   },
   {
     name: 'beacons, of the limit',
-    least: 0.7,
+    minRatio: 0.7,
     of: ({ sandbox, limit }, figure) => figure(sandbox.beacons) / figure(limit.beacons),
   },
   {
     name: 'consent in every body, of the lean',
-    least: 0.5,
+    minRatio: 0.5,
     of: ({ sandbox, lean }, figure) => figure(sandbox.consent) / figure(lean),
   },
   {
     name: '5,000 sessions, of the lean',
-    least: 0.55,
+    minRatio: 0.55,
     of: ({ sandbox, lean }, figure) => figure(sandbox.sessions) / figure(lean),
   },
   {
     name: 'with consent, of without',
-    least: 0.85,
+    minRatio: 0.85,
     of: ({ sandbox }, figure) => figure(sandbox.consent) / figure(sandbox.placements),
   },
 ]
@@ -121,6 +121,6 @@ export const perSecond: Figure = ({ per_second }) => per_second
 /** Requests per second of main-thread time: other work on the host matters less. */
 export const perCpuSecond: Figure = ({ cpu_us }) => 1e6 / cpu_us
 
-export function medianOf(rounds: readonly Round[], pick: (round: Round) => number): number {
+export function medianBy(rounds: readonly Round[], pick: (round: Round) => number): number {
   return median(rounds.map(pick))
 }

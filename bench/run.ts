@@ -10,7 +10,7 @@ import {
   kinds,
   type Measured,
   measureRound,
-  medianOf,
+  medianBy,
   perCpuSecond,
   perSecond,
   type Round,
@@ -59,20 +59,20 @@ function report(all: readonly Round[]): void {
   row('lean', all, ({ lean }) => lean)
   for (const kind of kinds) row(`sandbox, ${kind}`, all, ({ sandbox }) => sandbox[kind])
   console.log('')
-  for (const { name, least, of } of shares) {
-    const share = medianOf(all, (round) => of(round, perSecond))
-    const ofProcessor = medianOf(all, (round) => of(round, perCpuSecond)).toFixed(2)
-    line(name, `${share.toFixed(2)} (cpu ${ofProcessor})`, share >= least, `at least ${least}`)
+  for (const { name, minRatio, of } of shares) {
+    const share = medianBy(all, (round) => of(round, perSecond))
+    const ofProcessor = medianBy(all, (round) => of(round, perCpuSecond)).toFixed(2)
+    line(name, `${share.toFixed(2)} (cpu ${ofProcessor})`, share >= minRatio, `at least ${minRatio}`)
   }
   for (const kind of ['placements', 'beacons'] as const) {
-    const tail = medianOf(all, ({ sandbox }) => sandbox[kind].p99_ms / sandbox[kind].p50_ms)
+    const tail = medianBy(all, ({ sandbox }) => sandbox[kind].p99_ms / sandbox[kind].p50_ms)
     line(`p99 of ${kind}`, `${tail.toFixed(1)} x p50`, tail < 6, 'under 6 x p50')
   }
   console.log('')
 }
 
 function row(name: string, all: readonly Round[], pick: (round: Round) => Measured): void {
-  const of = (figure: (measured: Measured) => number) => medianOf(all, (round) => figure(pick(round)))
+  const of = (figure: (measured: Measured) => number) => medianBy(all, (round) => figure(pick(round)))
   const [rate, p50, p99] = [of(perSecond).toFixed(0), of((one) => one.p50_ms).toFixed(2), of((one) => one.p99_ms)]
   const cpu = `${of((one) => one.cpu_us).toFixed(0)} us`
   console.log(
@@ -120,18 +120,18 @@ async function processTimes(): Promise<void> {
   ratio('create', 'fetch', 1.5, 'svc placements create')
   ratio('health', 'fetch', 1.2, 'svc health live')
   const ready_ms = median(await readyTimes(sandboxCommand))
-  const most_ms = 2 * node_ms + 100
+  const max_ms = 2 * node_ms + 100
   line(
     'start to ready',
     `${ready_ms.toFixed(0)} ms`,
-    ready_ms <= most_ms,
-    `at most 2 x node -e 0 + 100 ms = ${most_ms.toFixed(0)} ms`,
+    ready_ms <= max_ms,
+    `at most 2 x node -e 0 + 100 ms = ${max_ms.toFixed(0)} ms`,
   )
   console.log('')
 }
 
-function target(name: string, value: number, unit: string, most: number): void {
-  line(name, `${value.toFixed(0)} ${unit}`, value <= most, `at most ${most} ${unit}`)
+function target(name: string, value: number, unit: string, max: number): void {
+  line(name, `${value.toFixed(0)} ${unit}`, value <= max, `at max ${max} ${unit}`)
 }
 
 function line(name: string, value: string, isMet: boolean, wanted: string): void {

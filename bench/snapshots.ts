@@ -17,8 +17,8 @@ const beacons = slots * 4
 const runs = 7
 const largeBeacons = 600_000
 /** The limits on the memory of a command, and on the additional memory of the sandbox, MB: far less than the state. */
-const mostCommandMemory = 150
-const mostAddedMemory = 150
+const maxCommandMemory = 150
+const maxAddedMemory = 150
 
 let unmet = 0
 
@@ -89,11 +89,11 @@ async function checked(response: Response): Promise<void> {
 }
 
 /** The median, next to the slowest. */
-function report(name: string, all: readonly number[], most_ms: number | null): void {
+function report(name: string, all: readonly number[], max_ms: number | null): void {
   const middle = median(all)
-  const isMet = most_ms === null || middle <= most_ms
+  const isMet = max_ms === null || middle <= max_ms
   if (!isMet) unmet++
-  const verdict = most_ms === null ? '' : `${isMet ? 'met   ' : 'MISSED'}  (at most ${most_ms} ms)`
+  const verdict = max_ms === null ? '' : `${isMet ? 'met   ' : 'MISSED'}  (at most ${max_ms} ms)`
   const figures = `${middle.toFixed(0).padStart(6)} ms   slowest ${Math.max(...all).toFixed(0)} ms`
   console.log(`  ${name.padEnd(22)} ${figures.padEnd(30)} ${verdict}`.trimEnd())
 }
@@ -132,16 +132,16 @@ async function measureCommand(server: MeasuredServer, name: string, words: reado
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, SVC_HOME: server.home, SVC_BASE_URL: server.url },
   })
-  let most = 0
+  let max = 0
   const watch = setInterval(() => {
-    most = Math.max(most, highestMemory(child.pid!) ?? 0)
+    max = Math.max(max, highestMemory(child.pid!) ?? 0)
   }, 10)
   const code = await new Promise((resolve) => child.once('exit', resolve))
   clearInterval(watch)
   if (code !== 0) throw new Error(`${name} ended with ${code}`)
   report(name, [performance.now() - started], null)
-  reportMemory('  memory of the command', most, mostCommandMemory)
-  reportMemory('  added in the sandbox', (highestMemory(server.pid) ?? 0) - before, mostAddedMemory)
+  reportMemory('  memory of the command', max, maxCommandMemory)
+  reportMemory('  added in the sandbox', (highestMemory(server.pid) ?? 0) - before, maxAddedMemory)
 }
 
 /** The peak resident memory of a process so far, MB; null when it has ended. */
@@ -154,10 +154,10 @@ function highestMemory(pid: number): number | null {
   }
 }
 
-function reportMemory(name: string, used: number, most: number): void {
-  const isMet = used <= most
+function reportMemory(name: string, used: number, max: number): void {
+  const isMet = used <= max
   if (!isMet) unmet++
   console.log(
-    `  ${name.padEnd(22)} ${used.toFixed(0).padStart(6)} MB ${isMet ? 'met   ' : 'MISSED'}  (at most ${most} MB)`,
+    `  ${name.padEnd(22)} ${used.toFixed(0).padStart(6)} MB ${isMet ? 'met   ' : 'MISSED'}  (at max ${max} MB)`,
   )
 }

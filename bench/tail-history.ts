@@ -19,29 +19,26 @@ console.log(`${beacons} beacons in the database; load ${loadavg()[0]!.toFixed(1)
 const started = performance.now()
 const terminal = await openTail(sandbox, '--since 10m')
 await until(() => shownBy(terminal) > 0)
-const first_ms = performance.now() - started
+const firstMs = performance.now() - started
 const tail = terminal.pid()
-let memory_mb = 0
-let key_ms = 0
-let other_ms = 0
+let memoryMb = 0
+let keyMs = 0
+let otherMs = 0
 while (shownBy(terminal) < beacons) {
   terminal.type('?')
-  key_ms = Math.max(key_ms, await timed(() => until(() => says(terminal, 'this help'))))
+  keyMs = Math.max(keyMs, await timed(() => until(() => says(terminal, 'this help'))))
   terminal.type('q')
   await until(() => shownBy(terminal) > 0)
-  other_ms = Math.max(
-    other_ms,
-    await timed(() => fetch(`${sandbox.url}/_sandbox/livez`).then((answer) => answer.text())),
-  )
-  memory_mb = Math.max(memory_mb, residentMemory(tail))
+  otherMs = Math.max(otherMs, await timed(() => fetch(`${sandbox.url}/_sandbox/livez`).then((answer) => answer.text())))
+  memoryMb = Math.max(memoryMb, residentMemory(tail))
 }
-const whole_ms = performance.now() - started
-memory_mb = Math.max(memory_mb, residentMemory(tail))
-console.log(`first on the screen  ${first_ms.toFixed(0)} ms after the start`)
-console.log(`all on the screen    ${whole_ms.toFixed(0)} ms`)
-console.log(`a key waited         ${key_ms.toFixed(0)} ms at most`)
-console.log(`another's request    ${other_ms.toFixed(0)} ms at most`)
-console.log(`memory of the tail   ${memory_mb.toFixed(0)} MB at most`)
+const wholeMs = performance.now() - started
+memoryMb = Math.max(memoryMb, residentMemory(tail))
+console.log(`first on the screen  ${firstMs.toFixed(0)} ms after the start`)
+console.log(`all on the screen    ${wholeMs.toFixed(0)} ms`)
+console.log(`a key waited         ${keyMs.toFixed(0)} ms at most`)
+console.log(`another's request    ${otherMs.toFixed(0)} ms at most`)
+console.log(`memory of the tail   ${memoryMb.toFixed(0)} MB at most`)
 await quit(terminal)
 await sandbox.stop()
 

@@ -9,8 +9,8 @@ import { events, headers, makeTokens } from './load.ts'
 
 const [url, perSecond, seconds] = [process.argv[2]!, Number(process.argv[3]), Number(process.argv[4])]
 const amount = perSecond * seconds
-const tick_ms = 10
-const tellEvery_ms = 100
+const tickMs = 10
+const reportIntervalMs = 100
 
 const tokens = await makeTokens(url, Math.ceil(amount / events.length))
 console.log('ready')
@@ -20,7 +20,7 @@ let sent = 0
 let answered = 0
 let failures = 0
 const started = performance.now()
-const telling = setInterval(tell, tellEvery_ms)
+const telling = setInterval(tell, reportIntervalMs)
 await new Promise<void>((resolve) => {
   const pacing = setInterval(() => {
     const due = Math.min(amount, Math.floor(((performance.now() - started) / 1000) * perSecond))
@@ -31,7 +31,7 @@ await new Promise<void>((resolve) => {
       })
     }
     if (sent === amount) clearInterval(pacing)
-  }, tick_ms)
+  }, tickMs)
 })
 clearInterval(telling)
 tell()

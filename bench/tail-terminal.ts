@@ -3,7 +3,7 @@ import { openScript } from '#tests/cli/script-terminal.ts'
 import type { MeasuredServer } from './server.ts'
 
 const size = { columns: 140, rows: 40 }
-const look_ms = 10
+const lookMs = 10
 
 export type TailTerminal = Awaited<ReturnType<typeof openScript>>
 
@@ -28,5 +28,5 @@ export async function quit(terminal: TailTerminal): Promise<void> {
 }
 
 export async function until(isDone: () => boolean): Promise<void> {
-  while (!isDone()) await new Promise((resolve) => setTimeout(resolve, look_ms))
+  while (!isDone()) await new Promise((resolve) => setTimeout(resolve, lookMs))
 }

@@ -47,7 +47,7 @@ await until(() => says(terminal, '● live'))
 const tail = terminal.pid()
 const before = { frames: terminal.screen.frames, tail_ms: processorTime(tail), sandbox_ms: sandbox.cpu() }
 
-let memory_mb = 0
+let memoryMb = 0
 /** Beacons with a response that are not yet on the screen, ten times per second. */
 const behind: number[] = []
 let last: Progress = { answered: 0, failures: 0, elapsed_ms: 0 }
@@ -55,15 +55,15 @@ load.stdin.write('go\n')
 for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
   last = JSON.parse(line.value) as Progress
   behind.push(Math.max(0, last.answered - shownBy(terminal)))
-  memory_mb = Math.max(memory_mb, residentMemory(tail))
+  memoryMb = Math.max(memoryMb, residentMemory(tail))
 }
-const answered_at = performance.now()
+const answeredAt = performance.now()
 await until(() => shownBy(terminal) >= last.answered)
-const caughtUp_ms = performance.now() - answered_at
-const whole_s = last.elapsed_ms / 1000
-const frames = (terminal.screen.frames - before.frames) / whole_s
+const caughtUpMs = performance.now() - answeredAt
+const totalSeconds = last.elapsed_ms / 1000
+const frames = (terminal.screen.frames - before.frames) / totalSeconds
 const share = (spent_ms: number) => `${((spent_ms / last.elapsed_ms) * 100).toFixed(0)} % of a core`
-memory_mb = Math.max(memory_mb, residentMemory(tail))
+memoryMb = Math.max(memoryMb, residentMemory(tail))
 const ms = (beacons: number) => (beacons / perSecond) * 1000
 const third = Math.floor(behind.length / 3)
 const first = median(behind.slice(0, third))
@@ -72,15 +72,15 @@ const final = median(behind.slice(-third))
 let unmet = 0
 row(
   'answered',
-  `${last.answered} in ${whole_s.toFixed(1)} s, ${last.failures} failed`,
+  `${last.answered} in ${totalSeconds.toFixed(1)} s, ${last.failures} failed`,
   `${perSecond * seconds}, none failed`,
   last.answered === perSecond * seconds,
 )
 row('behind, first 10 s', `${ms(first).toFixed(0)} ms`, '', true)
 row('behind, last 10 s', `${ms(final).toFixed(0)} ms`, 'not growing', ms(final) <= ms(first) + 250)
 row('behind, worst', `${ms(Math.max(...behind)).toFixed(0)} ms`, '', true)
-row('caught up after', `${caughtUp_ms.toFixed(0)} ms`, '< 1000 ms', caughtUp_ms < 1_000)
-row('memory of the tail', `${memory_mb.toFixed(0)} MB`, '< 250 MB', memory_mb < 250)
+row('caught up after', `${caughtUpMs.toFixed(0)} ms`, '< 1000 ms', caughtUpMs < 1_000)
+row('memory of the tail', `${memoryMb.toFixed(0)} MB`, '< 250 MB', memoryMb < 250)
 row('frames a second', frames.toFixed(1), '<= 15', frames <= 15.5)
 row('processor, tail', share(processorTime(tail) - before.tail_ms), '', true)
 row('processor, sandbox', share(sandbox.cpu() - before.sandbox_ms), '', true)

@@ -8,7 +8,7 @@ import { contract } from '#contract/index.ts'
 import { bundle } from './bundle.ts'
 
 /** The size of the first page, gzip, bytes: the script and the chunks that it imports. */
-const most = 250_000
+const maxGzipBytes = 250_000
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -51,7 +51,8 @@ export async function buildInspector(outDir: string): Promise<void> {
   const isDevelopment = output.some((file) => file.type === 'chunk' && file.code.includes('react-devtools'))
   if (isDevelopment) throw new Error('The inspector was built with the development form of React.')
   const size = initialSize(output)
-  if (size > most) throw new Error(`The inspector starts with ${size} bytes gzipped, ${most} are allowed.`)
+  if (size > maxGzipBytes)
+    throw new Error(`The inspector starts with ${size} bytes gzipped, ${maxGzipBytes} are allowed.`)
 }
 
 /** Writes events.js, the shared worker of the event stream. It is a classic script: it runs wherever shared workers do. */

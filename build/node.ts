@@ -335,7 +335,7 @@ const noForwarding: Plugin = {
 const noCircles: Plugin = {
   name: 'no-circles',
   generateBundle(_options, bundle) {
-    const importsOf = (name: string) => {
+    const listImports = (name: string) => {
       const chunk = bundle[name]
       return chunk?.type === 'chunk' ? chunk.imports : []
     }
@@ -343,7 +343,7 @@ const noCircles: Plugin = {
     const check = (name: string, path: readonly string[]) => {
       if (path.includes(name)) throw new Error(`Chunks import each other: ${[...path, name].join(' -> ')}`)
       if (checked.has(name)) return
-      for (const next of importsOf(name)) check(next, [...path, name])
+      for (const next of listImports(name)) check(next, [...path, name])
       checked.add(name)
     }
     for (const name of Object.keys(bundle)) check(name, [])

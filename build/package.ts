@@ -33,7 +33,7 @@ const ltsVersion = '22.23.2'
 const smallerVersions: Readonly<Record<string, string>> = { 'linux-x64': '22.22.0' }
 
 /** 110 MB, counted as computers show them: Node alone is 105.5 million bytes. */
-const largest_bytes = 110 * 2 ** 20
+const maxArchiveBytes = 110 * 2 ** 20
 
 /** The package that has Node for a target. */
 const nodePackages: Readonly<Record<string, string>> = {
@@ -83,15 +83,15 @@ try {
     writeFileSync(file, signAdHoc(readFileSync(file), 'svc'))
   }
   const bytes = readFileSync(file)
-  if (bytes.length > largest_bytes) {
+  if (bytes.length > maxArchiveBytes) {
     throw new Error(
-      `The program for ${name} has ${bytes.length} bytes, ${largest_bytes} are allowed: are its symbols gone?`,
+      `The program for ${name} has ${bytes.length} bytes, ${maxArchiveBytes} are allowed: are its symbols gone?`,
     )
   }
   const sum = createHash('sha256').update(bytes).digest('hex')
   checkFormat(name, bytes)
   writeFileSync(`${file}.sha256`, `${sum}  ${basename(file)}\n`)
-  writeFileSync(join(dirname(file), 'THIRD-PARTY-NOTICES.txt'), noticesOf(name))
+  writeFileSync(join(dirname(file), 'THIRD-PARTY-NOTICES.txt'), renderNotices(name))
   console.log(`${file}\n${(bytes.length / 1e6).toFixed(1)} MB, SHA-256 ${sum}`)
 } finally {
   rmSync(work, { recursive: true, force: true })
@@ -176,7 +176,7 @@ function stagePkg(): string {
  * Returns the notices of the package, and of the rest of the program: its runtime, and the packages that npm installs
  * elsewhere.
  */
-function noticesOf(target: string): string {
+function renderNotices(target: string): string {
   const folders = ['better-sqlite3', '@yao-pkg/pkg', '@roberts_lando/vfs'].map((name) => `node_modules/${name}`)
   const installed = [...folders, ...withDependencies('pg')].map((folder) => installedPackage(join(root, folder)))
   // The package for Windows has none; this computer's is from the same release.

@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, '..')
 const binaryTargets = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'darwin-x64', 'win-x64']
 
 /** The largest download: an archive of a binary, bytes. */
-const largest_archive_bytes = 40e6
+const maxArchiveBytes = 40e6
 
 if (import.meta.main) release()
 
@@ -74,8 +74,7 @@ function compress(out: string, binary: string): void {
     'THIRD-PARTY-NOTICES.txt',
   ])
   const { size } = statSync(join(out, archive))
-  if (size > largest_archive_bytes)
-    throw new Error(`${archive} has ${size} bytes, ${largest_archive_bytes} are allowed.`)
+  if (size > maxArchiveBytes) throw new Error(`${archive} has ${size} bytes, ${maxArchiveBytes} are allowed.`)
 }
 
 /**

@@ -16,7 +16,7 @@ import { sourceRules } from '#diagnosis/rules/page.ts'
 /** The paragraphs that are generated, by code, in the order of the pages. */
 export type Heads = Readonly<Record<string, string>>
 
-function headsOf(group: string, renderer: string): Heads {
+function listHeads(group: string, renderer: string): Heads {
   return groups[group]?.(renderer) ?? {}
 }
 
@@ -35,8 +35,8 @@ export const groupNames = Object.keys(groups)
 /** Writes a group again: its introduction and the texts below the generated paragraphs are kept. */
 export function writeGroup(group: string, text: string, renderer: string): string {
   const [introduction = '', ...parts] = text.split(/^## /m)
-  const bodies = new Map(parts.map((part) => [part.split('\n', 1)[0]!, bodyOf(part)]))
-  const sections = Object.entries(headsOf(group, renderer)).map(([code, head]) => {
+  const bodies = new Map(parts.map((part) => [part.split('\n', 1)[0]!, handwrittenPart(part)]))
+  const sections = Object.entries(listHeads(group, renderer)).map(([code, head]) => {
     const body = bodies.get(code) ?? ''
     return `## ${code}\n\n> ${head}\n${body === '' ? '' : `\n${body}\n`}`
   })
@@ -44,7 +44,7 @@ export function writeGroup(group: string, text: string, renderer: string): strin
 }
 
 /** Returns what is written by hand below the heading and the generated paragraph. */
-export function bodyOf(part: string): string {
+export function handwrittenPart(part: string): string {
   return part
     .replace(/^.*\n/, '')
     .replace(/^\n*(?:>.*\n)*/, '')
@@ -149,7 +149,7 @@ function ruleHeads(): Heads {
 }
 
 /** Returns the response in which a code appears, as JSON; null for codes that no response has. */
-export function exampleOf(group: string, code: string): string | null {
+export function renderExample(group: string, code: string): string | null {
   if (group === 'errors' && code in reasonCodes) {
     const body = new ApiError(code as ReasonCode).toBody('req_038k9tn0400', 'http://127.0.0.1:4010')
     return JSON.stringify(body, null, 2)

@@ -7,19 +7,19 @@ const engineNames: Readonly<Record<Engine, string>> = { chromium: 'Chromium', fi
 /** Writes the tables below the introduction again. */
 export function writeHostPages(text: string): string {
   const [introduction = ''] = text.split(/^## /m)
-  return `${introduction.trimEnd()}\n\n${kinds.map(sectionOf).join('\n')}`
+  return `${introduction.trimEnd()}\n\n${kinds.map(renderSection).join('\n')}`
 }
 
-function sectionOf({ title, pages }: Kind): string {
+function renderSection({ title, pages }: Kind): string {
   const engines = testedEngines.map((engine) => engineNames[engine])
-  const rows = pages.flatMap(({ cases }) => cases).map(rowOf)
+  const rows = pages.flatMap(({ cases }) => cases).map(renderRow)
   return `## ${title}\n
 | The page | What happens | ${engines.join(' | ')} |
 |---|---|${'---|'.repeat(engines.length)}
 ${rows.join('')}`
 }
 
-function rowOf({ does, happens, differs }: PageCase): string {
+function renderRow({ does, happens, differs }: PageCase): string {
   const outcomes = testedEngines.map((engine) => differs?.[engine]?.happens ?? 'yes')
   return `| ${[does, happens, ...outcomes].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`
 }

@@ -5,9 +5,9 @@
  */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
-import { exampleOf } from './codes.ts'
+import { renderExample } from './codes.ts'
 
-export interface Page {
+export interface DocsPage {
   /** `server`, `errors/key_class`; `index` is the table of contents. */
   topic: string
   title: string
@@ -20,7 +20,7 @@ export interface Page {
   markdown: string
 }
 
-export interface Link {
+export interface DocsLink {
   /** Null for a file that has no page. */
   topic: string | null
   /** Without `#`; null for the whole page. */
@@ -34,11 +34,11 @@ const folder = join(import.meta.dirname, '../../docs')
 export const contentsFile = 'README.md'
 
 /** Reads all pages: those of the table of contents in its order, each group of codes followed by its codes. */
-export function readPages(read: (file: string) => string = readFile): Page[] {
+export function readPages(read: (file: string) => string = readFile): DocsPage[] {
   const contents = read(contentsFile)
-  const index: Page = {
+  const index: DocsPage = {
     topic: 'index',
-    title: titleOf(contents),
+    title: readTitle(contents),
     summary: 'All pages.',
     section: '',
     file: contentsFile,
@@ -50,15 +50,15 @@ export function readPages(read: (file: string) => string = readFile): Page[] {
     .flatMap((part) => {
       const section = part.split('\n', 1)[0]!
       return [...part.matchAll(/^- \[[^\]]+\]\(([^)]+\.md)\): (.+)$/gm)].flatMap(([, file, summary]) =>
-        pagesOf(file!, summary!, section, read(file!)),
+        splitPages(file!, summary!, section, read(file!)),
       )
     })
   return [index, ...pages]
 }
 
-function pagesOf(file: string, summary: string, section: string, markdown: string): Page[] {
-  const topic = topicOf(file)
-  const page = { topic, title: titleOf(markdown), summary, section, file, markdown }
+function splitPages(file: string, summary: string, section: string, markdown: string): DocsPage[] {
+  const topic = topicName(file)
+  const page = { topic, title: readTitle(markdown), summary, section, file, markdown }
   if (!isGroup(file)) return [page]
   const [introduction = '', ...parts] = markdown.split(/^## /m)
   const codes = parts.map((part) => codePage(page, part))
@@ -68,25 +68,25 @@ function pagesOf(file: string, summary: string, section: string, markdown: strin
   return [{ ...page, markdown: `${introduction}| Code | |\n|---|---|\n${rows.join('')}` }, ...codes]
 }
 
-function codePage(group: Page, part: string): Page {
+function codePage(group: DocsPage, part: string): DocsPage {
   const [code = ''] = part.split('\n', 1)
   const body = part.slice(code.length).trim()
-  const example = exampleOf(group.topic, code)
+  const example = renderExample(group.topic, code)
   return {
     ...group,
     topic: `${group.topic}/${code}`,
     title: code,
-    summary: summaryOf(body),
+    summary: readSummary(body),
     markdown: `# ${code}\n\n${body}\n${example === null ? '' : `\n## Response\n\n\`\`\`json\n${example}\n\`\`\`\n`}`,
   }
 }
 
 /** Returns the first paragraph of the generated blockquote. */
-function summaryOf(body: string): string {
+function readSummary(body: string): string {
   return (body.split(/\n>?\n/, 1)[0] ?? '').replace(/^> ?/gm, '').replaceAll('\n', ' ')
 }
 
-function titleOf(markdown: string): string {
+function readTitle(markdown: string): string {
   return /^# (.+)$/m.exec(markdown)?.[1] ?? ''
 }
 
@@ -94,23 +94,23 @@ export function isGroup(file: string): boolean {
   return dirname(file) === 'codes'
 }
 
-export function topicOf(file: string): string {
+export function topicName(file: string): string {
   return file === contentsFile ? 'index' : basename(file, '.md')
 }
 
 /** Returns where a link of a page leads; null when it leads to another site. `files` are those that are pages. */
-export function resolveLink(from: Pick<Page, 'file'>, href: string, files: ReadonlySet<string>): Link | null {
+export function resolveLink(from: Pick<DocsPage, 'file'>, href: string, files: ReadonlySet<string>): DocsLink | null {
   if (/^[a-z]+:/.test(href)) return null
   const [path = '', anchor] = href.split('#')
   const file = path === '' ? from.file : normalize(join(dirname(from.file), path))
   if (!files.has(file)) return { topic: null, anchor: anchor ?? null, file }
-  const topic = topicOf(file)
+  const topic = topicName(file)
   if (anchor === undefined) return { topic, anchor: null, file }
   return isGroup(file) ? { topic: `${topic}/${anchor}`, anchor: null, file } : { topic, anchor, file }
 }
 
 /** Returns the anchor of a heading, as GitHub makes it. */
-export function anchorOf(heading: string): string {
+export function toAnchor(heading: string): string {
   return heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')

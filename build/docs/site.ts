@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { Marked, type Token, type Tokens } from 'marked'
 import { transformWithOxc } from 'vite'
 import { escapeHtml } from '#foundation/html.ts'
-import { anchorOf, isGroup, type Page, readPages, resolveLink } from './pages.ts'
+import { type DocsPage, isGroup, readPages, resolveLink, toAnchor } from './pages.ts'
 import { terminalText } from './text.ts'
 
 /** One page in dist/docs/index.json. */
@@ -37,14 +37,14 @@ export const docsPath = '/_sandbox/docs/'
 export async function buildDocs(outDir: string): Promise<void> {
   const pages = readPages()
   const files = new Set(pages.map(({ file }) => file))
-  const contents = contentsOf(pages)
+  const contents = renderContents(pages)
   const html: Record<string, string> = {}
   const texts: Record<string, string> = {}
   const index = pages.map((page): IndexEntry => {
     const { topic, title, summary, section, markdown } = page
     html[topic] = pageHtml(page, { files, contents, pages })
     texts[topic] = terminalText(markdown, (href) => linkTopic(page, href, files))
-    return { topic, title, summary, section, parts: isCode(page) ? [] : partsOf(markdown) }
+    return { topic, title, summary, section, parts: isCode(page) ? [] : splitParts(markdown) }
   })
   html[''] = shell({ title: 'Page not found', topic: '', contents, content: missing, links: '' })
   mkdirSync(outDir, { recursive: true })
@@ -78,13 +78,13 @@ function withPlainColours(colours: string): string {
 
 const missing = `<h1>Page not found</h1><p>Search above, or go to the <a href="${docsPath}">contents</a>.</p>`
 
-function isCode({ file, topic }: Page): boolean {
+function isCode({ file, topic }: DocsPage): boolean {
   return isGroup(file) && topic.includes('/')
 }
 
-function partsOf(markdown: string): Part[] {
+function splitParts(markdown: string): Part[] {
   const parts = [{ heading: '', text: '' }]
-  for (const token of markdownOf(() => null).lexer(markdown)) {
+  for (const token of createMarkdown(() => null).lexer(markdown)) {
     const isHeading = token.type === 'heading' && (token.depth === 2 || token.depth === 3)
     if (isHeading) parts.push({ heading: plainText(token.tokens ?? []), text: '' })
     else parts.at(-1)!.text += `${token.raw}\n`
@@ -95,32 +95,32 @@ function partsOf(markdown: string): Part[] {
 }
 
 /** Returns the topic that a link of a page leads to, or null. */
-function linkTopic(page: Page, href: string, files: ReadonlySet<string>): string | null {
+function linkTopic(page: DocsPage, href: string, files: ReadonlySet<string>): string | null {
   return resolveLink(page, href, files)?.topic ?? null
 }
 
 /** Returns the address that a link leads to; null when it leads to a file that is not a page. */
-function address(page: Page, href: string, files: ReadonlySet<string>): string | null {
+function address(page: DocsPage, href: string, files: ReadonlySet<string>): string | null {
   if (href.startsWith('/_sandbox/')) return href
   const link = resolveLink(page, href, files)
   if (link === null) return href
   if (link.topic === null) return null
   const anchor = link.anchor === null ? '' : `#${link.anchor}`
-  return link.topic === page.topic && anchor !== '' ? anchor : `${urlOf(link.topic)}${anchor}`
+  return link.topic === page.topic && anchor !== '' ? anchor : `${pageUrl(link.topic)}${anchor}`
 }
 
-function urlOf(topic: string): string {
+function pageUrl(topic: string): string {
   return topic === 'index' ? docsPath : `${docsPath}${topic}`
 }
 
 interface Site {
   files: ReadonlySet<string>
   contents: string
-  pages: readonly Page[]
+  pages: readonly DocsPage[]
 }
 
-function pageHtml(page: Page, { files, contents, pages }: Site): string {
-  const content = markdownOf((href) => address(page, href, files), isGroup(page.file) && !isCode(page)).parse(
+function pageHtml(page: DocsPage, { files, contents, pages }: Site): string {
+  const content = createMarkdown((href) => address(page, href, files), isGroup(page.file) && !isCode(page)).parse(
     page.markdown,
     { async: false },
   )
@@ -137,33 +137,33 @@ function pageHtml(page: Page, { files, contents, pages }: Site): string {
   })
 }
 
-function trail(page: Page, pages: readonly Page[]): string {
+function trail(page: DocsPage, pages: readonly DocsPage[]): string {
   const topic = page.topic.split('/')[0]!
   const group = pages.find((other) => other.topic === topic)
-  return `<p class="trail"><a href="${urlOf(topic)}#${page.title}">${escapeHtml(group?.title ?? topic)}</a></p>`
+  return `<p class="trail"><a href="${pageUrl(topic)}#${page.title}">${escapeHtml(group?.title ?? topic)}</a></p>`
 }
 
-function neighbour(rel: string, label: string, page: Page | undefined): string {
+function neighbour(rel: string, label: string, page: DocsPage | undefined): string {
   if (page === undefined) return '<span></span>'
-  return `<a rel="${rel}" href="${urlOf(page.topic)}"><small>${label}</small>${escapeHtml(page.title)}</a>`
+  return `<a rel="${rel}" href="${pageUrl(page.topic)}"><small>${label}</small>${escapeHtml(page.title)}</a>`
 }
 
 /** The list of pages by section, without the codes. */
-function contentsOf(pages: readonly Page[]): string {
+function renderContents(pages: readonly DocsPage[]): string {
   const sections = Map.groupBy(
     pages.filter((page) => page.section !== '' && !isCode(page)),
     ({ section }) => section,
   )
   return [...sections]
     .map(([section, own]) => {
-      const items = own.map(({ topic, title }) => `<li><a href="${urlOf(topic)}">${escapeHtml(title)}</a></li>`)
+      const items = own.map(({ topic, title }) => `<li><a href="${pageUrl(topic)}">${escapeHtml(title)}</a></li>`)
       return `<h2>${escapeHtml(section)}</h2><ul>${items.join('')}</ul>`
     })
     .join('')
 }
 
 function shell(page: { title: string; topic: string; contents: string; content: string; links: string }): string {
-  const current = `<a href="${urlOf(page.topic)}"`
+  const current = `<a href="${pageUrl(page.topic)}"`
   const contents = page.contents.replace(`${current}>`, `${current} aria-current="page">`)
   return `<!doctype html>
 <html lang="en">
@@ -206,11 +206,11 @@ const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b6e4f'/%3E%3Cpath d='M4 5h8v2.500H4zm0 4h5v2H4z' fill='%23fff'/%3E%3C/svg%3E"
 
 /** The code is the anchor of its row in a list of codes, as docs_url named it before there were pages. */
-function markdownOf(to: (href: string) => string | null, isList = false): Marked {
+function createMarkdown(to: (href: string) => string | null, isList = false): Marked {
   return new Marked({
     renderer: {
       heading({ depth, tokens }) {
-        const id = anchorOf(plainText(tokens))
+        const id = toAnchor(plainText(tokens))
         const text = this.parser.parseInline(tokens)
         if (depth === 1) return `<h1>${text}</h1>\n`
         return `<h${depth} id="${id}">${text}<a class="anchor" href="#${id}" aria-label="Link to this section">#</a></h${depth}>\n`

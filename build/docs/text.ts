@@ -3,14 +3,14 @@ import { Marked, type Token, type Tokens } from 'marked'
 
 const width = 79
 
-/** `topicOf` returns the topic that a link leads to, or null. */
-export function terminalText(markdown: string, topicOf: (href: string) => string | null): string {
-  const blocks = new Marked().lexer(markdown).flatMap((token) => block(token, topicOf, width))
+/** `findTopic` returns the topic that a link leads to, or null. */
+export function terminalText(markdown: string, findTopic: (href: string) => string | null): string {
+  const blocks = new Marked().lexer(markdown).flatMap((token) => block(token, findTopic, width))
   return `${blocks.join('\n\n').trimEnd()}\n`
 }
 
-function block(token: Token, topicOf: (href: string) => string | null, columns: number): string[] {
-  const inline = (tokens: readonly Token[] = []) => inlineText(tokens, topicOf)
+function block(token: Token, findTopic: (href: string) => string | null, columns: number): string[] {
+  const inline = (tokens: readonly Token[] = []) => inlineText(tokens, findTopic)
   switch (token.type) {
     case 'heading':
       return [`${'#'.repeat(Number(token.depth))} ${inline(token.tokens)}`]
@@ -20,7 +20,7 @@ function block(token: Token, topicOf: (href: string) => string | null, columns: 
     case 'code':
       return [indented(String(token.text), 4)]
     case 'blockquote':
-      return (token.tokens ?? []).flatMap((inner) => block(inner, topicOf, columns))
+      return (token.tokens ?? []).flatMap((inner) => block(inner, findTopic, columns))
     case 'list':
       return [(token as Tokens.List).items.map((item, at) => listItem(token as Tokens.List, item, at)).join('\n')]
     case 'table':
@@ -31,7 +31,7 @@ function block(token: Token, topicOf: (href: string) => string | null, columns: 
 
   function listItem({ ordered, start }: Tokens.List, { tokens }: Tokens.ListItem, at: number): string {
     const mark = ordered ? `${Number(start) + at}. ` : '- '
-    const text = tokens.flatMap((inner) => block(inner, topicOf, columns - mark.length)).join('\n\n')
+    const text = tokens.flatMap((inner) => block(inner, findTopic, columns - mark.length)).join('\n\n')
     return mark + indented(text, mark.length).trimStart()
   }
 
@@ -67,17 +67,17 @@ function present(...texts: readonly string[]): string[] {
   return texts.filter((text) => text !== '')
 }
 
-function inlineText(tokens: readonly Token[], topicOf: (href: string) => string | null): string {
+function inlineText(tokens: readonly Token[], findTopic: (href: string) => string | null): string {
   return tokens
     .map((token) => {
       if (token.type === 'image') return ''
       const inner =
         'tokens' in token && token.tokens
-          ? inlineText(token.tokens, topicOf)
+          ? inlineText(token.tokens, findTopic)
           : String('text' in token ? token.text : token.raw)
       if (token.type === 'codespan') return inner.includes(' ') || inner === '' ? `\`${inner}\`` : inner
       if (token.type !== 'link') return inner.replaceAll('&lt;', '<').replaceAll('\n', ' ')
-      const topic = topicOf(String(token.href))
+      const topic = findTopic(String(token.href))
       return topic === null || topic.endsWith(inner) ? inner : `${inner} (svc docs ${topic})`
     })
     .join('')

@@ -14,7 +14,7 @@ import { promisify } from 'node:util'
 import type { PlacementResponse } from '#contract/resources/placements.ts'
 import { launchChromium } from '#tests/browser/chromium.ts'
 import { keep } from './png.ts'
-import { type Poster, poster_width, posterHtml } from './poster.ts'
+import { type Poster, posterHtml, posterWidth } from './poster.ts'
 import type { Run } from './terminal.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -62,13 +62,13 @@ async function photographSession(): Promise<void> {
 
 /** Runs a command line of the checkout, in colour; without what it prints to standard error. */
 async function svc(command: string): Promise<Run> {
-  const { stdout } = await runFile(process.execPath, wordsOf(command), { cwd: home, env: environment() })
+  const { stdout } = await runFile(process.execPath, toArguments(command), { cwd: home, env: environment() })
   return { command, output: stdout }
 }
 
 /** Starts the sandbox and resolves when it has printed that it is ready. */
 async function startSandbox(command: string): Promise<Run & { stop(): Promise<void> }> {
-  const child = spawn(process.execPath, wordsOf(command), {
+  const child = spawn(process.execPath, toArguments(command), {
     cwd: home,
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -93,7 +93,7 @@ async function startSandbox(command: string): Promise<Run & { stop(): Promise<vo
   return { command, output, stop }
 }
 
-function wordsOf(command: string): string[] {
+function toArguments(command: string): string[] {
   return [join(root, 'bin/svc.js'), ...command.split(' ').slice(1), '--color', 'always']
 }
 
@@ -109,7 +109,7 @@ async function photograph(poster: Omit<Poster, 'host'>): Promise<void> {
   const browser = await launchChromium()
   try {
     const page = await browser.newPage({
-      viewport: { width: poster_width, height: 1_000 },
+      viewport: { width: posterWidth, height: 1_000 },
       deviceScaleFactor: scale,
     })
     await page.goto(`http://${host}/`)

@@ -13,7 +13,7 @@ export interface Poster {
 }
 
 /** CSS pixels. */
-export const poster_width = 1120
+export const posterWidth = 1120
 
 export function posterHtml({ host, left, right, script_url, response }: Poster): string {
   return `<!doctype html>
@@ -60,7 +60,7 @@ SponsoredPlacement.renderPlacement({
 const style = `
 :root{color-scheme:light}
 *{box-sizing:border-box;margin:0}
-body{width:${poster_width}px;font:14px/1.5 Inter,system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}
+body{width:${posterWidth}px;font:14px/1.5 Inter,system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}
 main{display:grid;grid-template-columns:484px 1fr;gap:18px;padding:26px;background:#2b2545}
 .column{display:flex;flex-direction:column;gap:18px;min-width:0}
 .window{overflow:hidden;border-radius:10px;box-shadow:0 0 0 1px rgb(255 255 255/.1),0 10px 28px rgb(8 5 22/.45)}

@@ -20,8 +20,8 @@ const script = '/_sandbox/inspector/events.js'
 const name = 'svc events 1'
 
 /** How often a page and the worker exchange a sign of life, and after how many without a reply the worker is gone. */
-const sign_ms = 2_000
-const mostUnanswered = 3
+const signMs = 2_000
+const maxUnansweredSigns = 3
 
 let isSharable = typeof SharedWorker === 'function'
 
@@ -54,9 +54,9 @@ function followShared({ token, since_seq, onOpen, onEvents }: FeedOptions): Prom
       resolve()
     }
     const signs = setInterval(() => {
-      if (unanswered++ >= mostUnanswered) end()
+      if (unanswered++ >= maxUnansweredSigns) end()
       else send({ type: 'alive' })
-    }, sign_ms)
+    }, signMs)
     const follow = () => send({ type: 'follow', token, since_seq: seq })
     const onMessage = ({ data }: MessageEvent<WorkerMessage>) => {
       unanswered = 0

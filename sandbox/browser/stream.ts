@@ -35,7 +35,7 @@ interface StreamOptions {
 }
 
 /** The stream sends a sign of life every 15 s. */
-const silence_ms = 40_000
+const silenceMs = 40_000
 
 /**
  * Yields the events after a sequence number, those that arrive together in one array. It is read by fetch, so that the
@@ -50,7 +50,7 @@ export async function* readEvents({ token, since_seq, signal, onOpen }: StreamOp
   let silence: ReturnType<typeof setTimeout> | undefined
   const restartSilence = () => {
     clearTimeout(silence)
-    silence = setTimeout(abort, silence_ms)
+    silence = setTimeout(abort, silenceMs)
   }
   restartSilence()
   try {

@@ -10,11 +10,11 @@ import type { SandboxEvent } from '#contract/resources/events.ts'
 import { eventsAfter, type PageMessage, readEvents, type WorkerMessage } from './stream.ts'
 
 /** Events that are kept for pages that join, newest last. */
-const mostRecent = 2_000
+const maxRecentEvents = 2_000
 /** How long a page may be silent. A hidden one may only speak once a minute; a frozen one is sent nothing more. */
-const silence_ms = 150_000
+const silenceMs = 150_000
 /** How long older events may take to arrive before a page that missed them continues with the newest. */
-const catchUp_ms = 5_000
+const catchUpMs = 5_000
 
 interface Follower {
   port: MessagePort
@@ -42,7 +42,7 @@ function send(port: MessagePort, message: WorkerMessage): void {
   port.postMessage(message)
 }
 
-function newestOf({ recent, start_seq }: Stream): number {
+function findNewestSeq({ recent, start_seq }: Stream): number {
   return recent.at(-1)?.seq ?? start_seq
 }
 
@@ -81,7 +81,7 @@ async function run(stream: Stream): Promise<void> {
       if (events.some(({ seq }) => seq === 0)) stream.start_seq = 0
       stream.recent.push(...events.filter(({ seq }) => seq > 0))
       for (const follower of followers.values()) if (!follower.isCatchingUp) sendLater(follower, events)
-      const excess = stream.recent.length - mostRecent
+      const excess = stream.recent.length - maxRecentEvents
       if (excess > 0) stream.start_seq = stream.recent.splice(0, excess).at(-1)!.seq
     }
   } catch {
@@ -104,8 +104,8 @@ function sendLater(follower: Follower, all: readonly SandboxEvent[]): void {
 async function catchUp(stream: Stream, follower: Follower): Promise<void> {
   follower.isCatchingUp = true
   while (follower.seq < stream.start_seq && stream.followers.get(follower.port) === follower) {
-    const [since_seq, end_seq] = [follower.seq, newestOf(stream)]
-    const signal = AbortSignal.any([stream.controller.signal, AbortSignal.timeout(catchUp_ms)])
+    const [since_seq, end_seq] = [follower.seq, findNewestSeq(stream)]
+    const signal = AbortSignal.any([stream.controller.signal, AbortSignal.timeout(catchUpMs)])
     try {
       for await (const events of readEvents({ token: stream.token, since_seq, signal })) {
         sendLater(follower, events)
@@ -136,11 +136,11 @@ function alive(port: MessagePort): void {
 }
 
 setInterval(() => {
-  const oldest_ms = performance.now() - silence_ms
+  const oldest_ms = performance.now() - silenceMs
   for (const { followers } of streams.values()) {
     for (const { port, last_sign_ms } of followers.values()) if (last_sign_ms < oldest_ms) leave(port)
   }
-}, silence_ms / 5)
+}, silenceMs / 5)
 
 addEventListener('connect', (event) => {
   const [port] = (event as MessageEvent).ports

@@ -1,6 +1,6 @@
 /** The canvas of a product other than text: an editor with a diff, a gallery of pictures, the waveform of a voice. */
 import { find, html, icon, isCalm, pause, unseen } from './elements.ts'
-import type { Answer, Prompt, Surface } from './surfaces.ts'
+import type { Answer, DemoProduct, Prompt } from './surfaces.ts'
 
 interface Canvas {
   readonly element: HTMLElement
@@ -16,13 +16,13 @@ interface Canvas {
 }
 
 /** `status` is the element for the product's state and for the actions when a turn is over. */
-export function createCanvas(surface: Surface, status: HTMLElement): Canvas | null {
+export function createCanvas(surface: DemoProduct, status: HTMLElement): Canvas | null {
   if (surface.canvas === 'editor') return createEditor(surface, status)
   if (surface.canvas === 'gallery') return createGallery(surface)
   return surface.canvas === 'wave' ? createWave(status) : null
 }
 
-function createEditor({ files: folder = [] }: Surface, status: HTMLElement): Canvas {
+function createEditor({ files: folder = [] }: DemoProduct, status: HTMLElement): Canvas {
   const lines = html`<div class="lines" dir="ltr"></div>`
   const scroller = html`<div class="editor">${lines}</div>`
   const files = html`<ul class="files" aria-label="Files"></ul>`
@@ -120,9 +120,9 @@ function highlight(line: string, file: string): (string | Node)[] {
 /** A prompt has four pictures. They come into focus one after the other, each in this many steps. */
 const pictures = 4
 const passes = 14
-const pass_ms = 190
+const passMs = 190
 
-function createGallery({ prompts }: Surface): Canvas {
+function createGallery({ prompts }: DemoProduct): Canvas {
   const element = html`
     <div class="gallery">
       <progress max="${passes + pictures}" value="0" aria-label="Progress"></progress>
@@ -162,7 +162,7 @@ function createGallery({ prompts }: Surface): Canvas {
           tile.style.setProperty('--coarse', `${1 - share}`)
         }
         progress.value = pass
-        await pause(pass_ms, signal)
+        await pause(passMs, signal)
       }
       progress.hidden = true
     },

@@ -5,7 +5,7 @@ import type { Choices } from './surfaces.ts'
 export type ToolStrings = Omit<ConsentToolFacts, 'state' | 'after_ms'>
 
 /** When a late tool has loaded, milliseconds. */
-const late_ms = 4_000
+const lateMs = 4_000
 let isLoading = false
 
 /** Puts the chosen tool into the page, with the answer of the user. */
@@ -18,7 +18,7 @@ export function changeConsentTool(tool: Choices['tool'], isRefusal: boolean, str
   } else if (tool === 'ready' || isRefusal) change(isRefusal ? 'denied' : 'granted')
   else if (!isLoading) {
     isLoading = true
-    change('late', late_ms)
+    change('late', lateMs)
   }
 }
 

@@ -17,7 +17,7 @@ import type { Choices } from './surfaces.ts'
 /** Routes of the page's own backend. */
 const backend = '/_sandbox/demo/api'
 /** The product waits no longer than this for an activation, or for consent to be stored, milliseconds. */
-const timeout_ms = 1_500
+const timeoutMs = 1_500
 
 /** Read from the backend of this page. The secret key is not part of it. */
 interface PageSettings {
@@ -65,7 +65,7 @@ export async function withSponsoredTurn<Result>(
 
   if (choices.integration === 'browser' && SponsoredPlacement.state().activation === null) {
     const activation = SponsoredPlacement.activate({ publishableKey: settings.publishable_key })
-    await Promise.race([activation, new Promise((resolve) => setTimeout(resolve, timeout_ms))])
+    await Promise.race([activation, new Promise((resolve) => setTimeout(resolve, timeoutMs))])
   }
   const turn = {
     turnId: id,
@@ -112,7 +112,7 @@ export function clearSlot(target: Element): void {
 type ConsentAnswer = Exclude<Choices['consent'], 'unasked'>
 
 /** Lifetime of a consent that is about to expire, milliseconds. */
-const expiring_ms = 8_000
+const expiringMs = 8_000
 
 /** Stores the answer of a session. On a withdrawal, clear the slot first: its beacons would be refused from now on. */
 async function storeConsent(session_id: string, answer: ConsentAnswer, strings: object): Promise<Response> {
@@ -125,13 +125,13 @@ async function storeConsent(session_id: string, answer: ConsentAnswer, strings: 
       decision: isGrant ? 'granted' : answer,
       purposes: { semantic_targeting: isGrant, prompt_shared: isGrant },
       ...strings,
-      ...(answer === 'expiring' && { expires_in_ms: expiring_ms }),
+      ...(answer === 'expiring' && { expires_in_ms: expiringMs }),
     }),
-    signal: AbortSignal.timeout(timeout_ms),
+    signal: AbortSignal.timeout(timeoutMs),
   })
 }
 
-interface Session {
+interface HostSession {
   readonly id: string
   /**
    * Stores the chosen consent unless it is stored already: before a turn, and at once for a withdrawal. Resolves to
@@ -141,7 +141,7 @@ interface Session {
 }
 
 /** Opens the session of this page. `onStored` is called with every consent that the service stored. */
-export function openSession(onStored: (consent: Record<string, unknown>) => void): Session {
+export function openSession(onStored: (consent: Record<string, unknown>) => void): HostSession {
   let session_id = newSessionId()
   let stored: ConsentAnswer | null = null
   return {
@@ -157,7 +157,7 @@ export function openSession(onStored: (consent: Record<string, unknown>) => void
       if (choice === stored && choice !== 'expiring') return true
       const isRefusal = choice === 'denied' || choice === 'withdrawn'
       changeConsentTool(tool, isRefusal, settings.consent_strings)
-      const strings = tool === 'absent' ? {} : await readToolStrings(timeout_ms)
+      const strings = tool === 'absent' ? {} : await readToolStrings(timeoutMs)
       // The tool has not answered: nothing is known, so nothing is stored, and the next turn asks it again.
       if (strings === null) return !isRefusal
       try {

@@ -6,8 +6,8 @@ import { copyButton, find, html, icon, unseen } from './elements.ts'
 import { clearSlot, openSession, settings, withSponsoredTurn } from './host.ts'
 import { createProduct, type Product } from './product.ts'
 import { createDetailReader, openFeed, openRecorder, readMeanings } from './record.ts'
-import { type Choices, options, optionsOf, type Prompt, readChoices, surfaces, writeChoices } from './surfaces.ts'
-import { createTimeline, milestonesOf } from './timeline.ts'
+import { type Choices, listOptions, options, type Prompt, readChoices, surfaces, writeChoices } from './surfaces.ts'
+import { createTimeline, listMilestones } from './timeline.ts'
 
 /** The choices with a row in the controls. */
 const rows = {
@@ -20,9 +20,9 @@ const rows = {
   keep: 'After the turn',
 } satisfies Partial<Record<keyof Choices, string>>
 
-type Row = keyof typeof rows
+type ChoiceRow = keyof typeof rows
 
-interface Page {
+interface DemoPage {
   readonly stage: HTMLElement
   show(choices: Choices): void
   /** Shows the newest milestone on the timeline's tab. */
@@ -32,14 +32,14 @@ interface Page {
 interface PageActions {
   choose(some: Partial<Choices>): void
   /** A control has been changed: the choice, and perhaps the turn again. */
-  control(name: Row, value: string): void
+  control(name: ChoiceRow, value: string): void
   withdraw(): void
   address(): string
 }
 
-function createPage({ choose, control, withdraw, address }: PageActions, timeline: HTMLElement): Page {
+function createPage({ choose, control, withdraw, address }: PageActions, timeline: HTMLElement): DemoPage {
   const stage = html`<main class="stage"></main>`
-  const tabs = optionsOf('surface').map(({ value: surface, label }) => {
+  const tabs = listOptions('surface').map(({ value: surface, label }) => {
     const tab = html<HTMLAnchorElement>`<a class="bar center soft" href="">${icon(surface)}${label}</a>`
     tab.addEventListener('click', (event) => {
       if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return
@@ -52,7 +52,7 @@ function createPage({ choose, control, withdraw, address }: PageActions, timelin
   const controls = html`
     <section class="controls paper scroller" aria-label="Controls">
       <header class="dock-head"><h2>Controls</h2></header>
-      ${(Object.keys(rows) as Row[]).map((row) => {
+      ${(Object.keys(rows) as ChoiceRow[]).map((row) => {
         const choice = segments(row, (value) => control(row, value))
         return html`
           <fieldset class="choice" data-row="${row}" aria-describedby="hint-${row}">
@@ -107,10 +107,10 @@ function createPage({ choose, control, withdraw, address }: PageActions, timelin
         else tab.removeAttribute('aria-current')
       }
       for (const input of app.querySelectorAll<HTMLInputElement>('input[type=radio]')) {
-        input.checked = choices[input.name as Row] === input.value
+        input.checked = choices[input.name as ChoiceRow] === input.value
       }
-      for (const row of Object.keys(rows) as Row[]) {
-        const chosen = optionsOf(row).find(({ value }) => value === choices[row])
+      for (const row of Object.keys(rows) as ChoiceRow[]) {
+        const chosen = listOptions(row).find(({ value }) => value === choices[row])
         find(controls, `#hint-${row}`).textContent = chosen?.hint ?? ''
       }
       const { consent, format, integration } = choices
@@ -126,10 +126,10 @@ function createPage({ choose, control, withdraw, address }: PageActions, timelin
 }
 
 /** Returns the values of a choice as a row of radio buttons. Themes are icons. */
-function segments(name: Row | 'theme', chosen: (value: string) => void): HTMLElement {
+function segments(name: ChoiceRow | 'theme', chosen: (value: string) => void): HTMLElement {
   const element = html`
     <div class="segments bar">
-      ${optionsOf(name).map(
+      ${listOptions(name).map(
         // Withdrawn is reached by the button or an address, so it has no segment.
         ({ value, label }) => html`
           <label class="segment label soft" ${value === 'withdrawn' && 'hidden'} title="${name === 'theme' && `${label} theme`}">
@@ -152,7 +152,7 @@ const timeline = createTimeline(() => session.id)
 const recorder = openRecorder((turn) => {
   const isNewest = turn === recorder.turns[0]
   timeline.show(turn, isNewest)
-  if (isNewest) page.setState(milestonesOf(turn).findLast(({ state }) => state !== 'ahead')?.name ?? '')
+  if (isNewest) page.setState(listMilestones(turn).findLast(({ state }) => state !== 'ahead')?.name ?? '')
 })
 const page = createPage(
   {

@@ -3,10 +3,10 @@ import type { JobType } from '#contract/fields.ts'
 import type { Turn } from '#renderer/host/turn.ts'
 import { createCanvas } from './canvases.ts'
 import { find, html, icon, makeScroller, pause, stickToEnd, unseen, write } from './elements.ts'
-import { type Answer, options, type Prompt, type State, type Step, type Surface, surfaces } from './surfaces.ts'
+import { type Answer, type DemoProduct, options, type Prompt, type State, type Step, surfaces } from './surfaces.ts'
 
 /** The window width from which a product has room for two columns, CSS pixels. */
-const wide_px = 760
+const widePx = 760
 
 export interface Product {
   readonly element: HTMLElement
@@ -113,10 +113,10 @@ export function createProduct(job_type: JobType, actions: ProductActions): Produ
     setRunning: composer.setRunning,
     measure(format) {
       const { position, share, max_height, banner_max_height = max_height } = surface.slot
-      const isWide = element.clientWidth >= wide_px
-      const most = format === 'banner' ? banner_max_height : max_height
+      const isWide = element.clientWidth >= widePx
+      const maxHeight = format === 'banner' ? banner_max_height : max_height
       const room = Math.round(element.clientHeight * share)
-      return { isWide, max_height: isWide && position === 'sidebar' ? most : Math.min(most, room) }
+      return { isWide, max_height: isWide && position === 'sidebar' ? maxHeight : Math.min(maxHeight, room) }
     },
   }
 }
@@ -178,7 +178,7 @@ interface Composer {
 }
 
 /** Prompts as chips, free input, and one button that asks or stops. */
-function createComposer(job_type: JobType, surface: Surface, { ask, again, stop }: ProductActions): Composer {
+function createComposer(job_type: JobType, surface: DemoProduct, { ask, again, stop }: ProductActions): Composer {
   const { placeholder, prompts } = surface
   const element = html`
     <div class="composer">
@@ -239,7 +239,7 @@ interface Slot {
 }
 
 /** Visible height while the frame loads: the label and a little of the frame. CSS pixels. */
-const strip_px = 44
+const stripPx = 44
 
 /**
  * Returns a place for an ad that takes no room while it is empty and opens and closes smoothly.
@@ -258,7 +258,7 @@ function createSlot(name: string): Slot {
     isOpen &&= !isEmpty
     element.toggleAttribute('data-filled', !isEmpty)
     element.toggleAttribute('data-loading', !isEmpty && !isOpen)
-    const height = isEmpty ? 0 : isOpen ? inner.offsetHeight : Math.min(strip_px, inner.offsetHeight)
+    const height = isEmpty ? 0 : isOpen ? inner.offsetHeight : Math.min(stripPx, inner.offsetHeight)
     element.style.setProperty('height', `${height}px`)
   }
   new ResizeObserver(resize).observe(inner)

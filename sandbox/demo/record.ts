@@ -19,7 +19,7 @@ export interface PageNote {
   [field: string]: unknown
 }
 
-export interface Entry {
+export interface TurnEntry {
   key: string
   kind: EntryKind
   /** `performance.now()` of the side that knew first. */
@@ -46,14 +46,14 @@ export interface TurnRecord {
   choices: Choices
   started_at: number
   slot_id: string | null
-  entries: Entry[]
+  entries: TurnEntry[]
   /** The current placement in the sandbox. */
   detail: PlacementDetail | null
 }
 
 export type Recorder = ReturnType<typeof openRecorder>
 
-const max_turns = 20
+const maxTurns = 20
 
 /** `onChange` is called with a turn whenever there is something new in it. */
 export function openRecorder(onChange: (turn: TurnRecord) => void) {
@@ -65,12 +65,12 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
   /** Consents that the sandbox recorded before this page recognized them as its own, by the key of their entry. */
   const consents = new Map<string, SandboxEvent>()
 
-  const turnOf = (id: string | undefined) => turns.find((turn) => turn.id === id)
-  const turnOfSlot = (slot_id: string) => turnOf(slots.get(slot_id))
+  const findTurn = (id: string | undefined) => turns.find((turn) => turn.id === id)
+  const findTurnBySlot = (slot_id: string) => findTurn(slots.get(slot_id))
 
-  function put(turn: TurnRecord, key: string, kind: EntryKind, side: Partial<Entry> & { at: number }): void {
+  function put(turn: TurnRecord, key: string, kind: EntryKind, side: Partial<TurnEntry> & { at: number }): void {
     const known = turn.entries.find((entry) => entry.key === key)
-    const entry: Entry = known ?? { key, kind, at: side.at, slot_id: null, page: null, sandbox: null }
+    const entry: TurnEntry = known ?? { key, kind, at: side.at, slot_id: null, page: null, sandbox: null }
     entry.page ??= side.page ?? null
     entry.sandbox ??= side.sandbox ?? null
     entry.slot_id ??= side.slot_id ?? null
@@ -82,7 +82,7 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
   /** Adds the recorded event to the consent that this page stored. Consents of other pages are not shown. */
   function attachConsent(event: SandboxEvent): void {
     const key = `consent:${event.data.consent_id}`
-    const isOwn = (entry: Entry) => entry.key === key && entry.sandbox === null
+    const isOwn = (entry: TurnEntry) => entry.key === key && entry.sandbox === null
     const turn = turns.find(({ entries }) => entries.some(isOwn))
     const at = turn?.entries.find(isOwn)?.at ?? 0
     if (turn === undefined) consents.set(key, event)
@@ -97,7 +97,7 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
       sessions.add(session_id)
       count += 1
       const record = { ...turn, number: count, started_at: performance.now(), slot_id: null, entries: [], detail: null }
-      turns = [record, ...turns].slice(0, max_turns)
+      turns = [record, ...turns].slice(0, maxTurns)
       recorder.note({ type: 'started', job_type: turn.job_type, prompt: turn.text, ...turn.choices })
     },
     note(event: PageNote): void {
@@ -111,7 +111,7 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
     },
     onPageEvent(event: RendererEvent): void {
       const { type, turn_id, slot_id = null, instance_id = '' } = event
-      const turn = turn_id === undefined ? turns[0] : turnOf(turn_id)
+      const turn = turn_id === undefined ? turns[0] : findTurn(turn_id)
       if (turn === undefined || type === 'no_fill') return
       if (slot_id !== null) recorder.bind(turn.id, slot_id)
       const at = performance.now()
@@ -126,7 +126,7 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
       const kind = kinds[type]
       if (kind === 'consent') attachConsent(event)
       if (kind === undefined || kind === 'consent') return
-      const known = slot_id === null ? undefined : turnOfSlot(slot_id)
+      const known = slot_id === null ? undefined : findTurnBySlot(slot_id)
       if (kind === 'activated' || kind === 'reset') {
         if (kind === 'activated' && turns[0]?.choices.integration === 'server') return
       } else if (slot_id === null || (known === undefined && !sessions.has(String(data.session_id)))) return
@@ -137,12 +137,12 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
         slots.set(slot_id, turn.id)
         turn.slot_id ??= slot_id
       }
-      put(turn, sandboxKey(kind, event), kind, sideOf(turn, event, at))
+      put(turn, sandboxKey(kind, event), kind, sandboxSide(turn, event, at))
     },
     /** The slot belongs to this turn for certain. */
     bind(turn_id: string, slot_id: string): void {
-      const turn = turnOf(turn_id)
-      const guess = turnOfSlot(slot_id)
+      const turn = findTurn(turn_id)
+      const guess = findTurnBySlot(slot_id)
       slots.set(slot_id, turn_id)
       if (turn === undefined) return
       turn.slot_id = slot_id
@@ -155,7 +155,7 @@ export function openRecorder(onChange: (turn: TurnRecord) => void) {
       onChange(turn)
     },
     setDetail(detail: PlacementDetail): void {
-      const turn = turnOfSlot(detail.slot_id)
+      const turn = findTurnBySlot(detail.slot_id)
       if (turn === undefined) return
       turn.detail = detail
       onChange(turn)
@@ -195,7 +195,7 @@ function sandboxKey(kind: EntryKind, { type, seq, slot_id, data }: SandboxEvent)
 }
 
 /** Two clocks never agree exactly: nothing arrives in the sandbox before its cause on the page. */
-function sideOf(turn: TurnRecord, event: SandboxEvent, recorded_at: number): Partial<Entry> & { at: number } {
+function sandboxSide(turn: TurnRecord, event: SandboxEvent, recorded_at: number): Partial<TurnEntry> & { at: number } {
   const { type, data, slot_id } = event
   const cause = type.startsWith('beacon.')
     ? (entryOf(causes, String(data.event)) ?? data.event)
@@ -210,11 +210,11 @@ function sideOf(turn: TurnRecord, event: SandboxEvent, recorded_at: number): Par
 /** The page event that precedes a beacon, where the names differ. */
 const causes: Record<string, EntryKind> = { render: 'rendered' }
 
-function inOrder(entries: readonly Entry[]): Entry[] {
+function inOrder(entries: readonly TurnEntry[]): TurnEntry[] {
   return entries.toSorted((a, b) => a.at - b.at || rank(a) - rank(b))
 }
 
-function rank({ kind }: Entry): number {
+function rank({ kind }: TurnEntry): number {
   const place = (firstKinds as readonly string[]).indexOf(kind)
   if (kind === 'beacon') return firstKinds.length + 1
   return place === -1 ? firstKinds.length : place
@@ -229,7 +229,7 @@ interface FeedOptions {
 }
 
 /** How long the page waits before it connects again, milliseconds. */
-const retry_ms = 1_000
+const retryMs = 1_000
 
 /** Follows the sandbox's records of one project for as long as the page lives. */
 export async function openFeed({ token, client_id, since_seq, onEvent, onLive }: FeedOptions): Promise<void> {
@@ -244,7 +244,7 @@ export async function openFeed({ token, client_id, since_seq, onEvent, onLive }:
       },
     })
     onLive(false)
-    await new Promise((resolve) => setTimeout(resolve, retry_ms))
+    await new Promise((resolve) => setTimeout(resolve, retryMs))
   }
 }
 
@@ -253,7 +253,7 @@ function isRecorded(event: SandboxEvent, client_id: string): boolean {
 }
 
 /** Events within this time lead to one request. */
-const debounce_ms = 80
+const debounceMs = 80
 
 /**
  * Returns a function that reads the details of a slot soon after it is called, if the slot is known to be ours by then.
@@ -268,7 +268,7 @@ export function createDetailReader(isOurs: (slot_id: string) => boolean, onDetai
     clearTimeout(timers.get(slot_id))
     timers.set(
       slot_id,
-      setTimeout(() => void read(slot_id), debounce_ms),
+      setTimeout(() => void read(slot_id), debounceMs),
     )
   }
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { NativeTemplateId, SlotHint } from '#contract/fields.ts'
 import icons from '#fixtures/demo/icons.json' with { type: 'json' }
-import { options, readChoices, type Surface, surfaces, writeChoices } from './surfaces.ts'
+import { type DemoProduct, options, readChoices, surfaces, writeChoices } from './surfaces.ts'
 
 test('an address without choices is the default, and the default needs no address', () => {
   const choices = readChoices('')
@@ -49,7 +49,7 @@ const answer = z.strictObject({
     .exactOptional(),
 })
 const state = z.strictObject({ icon: z.union([iconName, z.literal('dots')]).exactOptional(), text })
-const surface: z.ZodType<Surface> = z.strictObject({
+const surface: z.ZodType<DemoProduct> = z.strictObject({
   product: text,
   tagline: text,
   placeholder: text,

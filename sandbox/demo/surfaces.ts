@@ -30,7 +30,7 @@ options satisfies Record<string, Record<string, Option>> & {
 export type Choices = { [Name in keyof typeof options]: keyof (typeof options)[Name] }
 
 /** Returns the values of a choice with their labels and hints. */
-export function optionsOf<Name extends keyof Choices>(name: Name): (Option & { value: Choices[Name] })[] {
+export function listOptions<Name extends keyof Choices>(name: Name): (Option & { value: Choices[Name] })[] {
   const known: Record<string, Option> = options[name]
   return Object.entries(known).map(([value, option]) => ({ ...option, value: value as Choices[Name] }))
 }
@@ -58,7 +58,7 @@ export function writeChoices(choices: Choices): string {
 /** The activity of a product. */
 export type State = 'idle' | 'listening' | 'thinking' | 'answering'
 
-export interface Surface {
+export interface DemoProduct {
   /** The invented product. */
   product: string
   tagline: string
@@ -129,4 +129,4 @@ export interface Step {
   takes_ms: number
 }
 
-export const surfaces = { chat, code, image, voice, agent } as Readonly<Record<JobType, Surface>>
+export const surfaces = { chat, code, image, voice, agent } as Readonly<Record<JobType, DemoProduct>>

@@ -3,7 +3,7 @@ import type { BeaconItem } from '#contract/resources/beacons.ts'
 import type { PlacementItem } from '#contract/resources/placements.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
 import { copyButton, html, icon, unseen } from './elements.ts'
-import type { Entry, EntryKind, Meanings, PageNote, TurnRecord } from './record.ts'
+import type { EntryKind, Meanings, PageNote, TurnEntry, TurnRecord } from './record.ts'
 
 interface Timeline {
   readonly element: HTMLElement
@@ -35,7 +35,7 @@ export function createTimeline(sessionId: () => string): Timeline {
       <footer class="terminal ruled faint">The same in a terminal${commandLine('svc events stream')}</footer>
     </section>`
   const views = new Map<string, TurnView>()
-  const drawn = new WeakMap<Entry, { text: string; row: HTMLElement }>()
+  const drawn = new WeakMap<TurnEntry, { text: string; row: HTMLElement }>()
   /** Turns to redraw, all at once after the current batch of events. */
   const stale = new Set<TurnRecord>()
   let meanings: Meanings = new Map()
@@ -49,11 +49,11 @@ export function createTimeline(sessionId: () => string): Timeline {
       const outcome = typeof fill === 'boolean' ? [chip(fill ? 'good' : 'warn', fill ? `${format}` : 'no-fill')] : []
       view.head.replaceChildren(number, icon(turn.job_type), text, ...outcome)
       view.verdict.hidden = !billing
-      if (billing) view.verdict.replaceChildren(...verdictOf(billing))
+      if (billing) view.verdict.replaceChildren(...renderVerdict(billing))
       view.verdict.title = billing?.explanation ?? ''
       arrange(
         view.rows,
-        turn.entries.map((entry) => rowOf(entry, turn, view)),
+        turn.entries.map((entry) => renderRow(entry, turn, view)),
       )
     }
     stale.clear()
@@ -72,8 +72,8 @@ export function createTimeline(sessionId: () => string): Timeline {
   }
 
   /** Redraws a row only when its content changes, so that an open one keeps its place and focus. */
-  function rowOf(entry: Entry, turn: TurnRecord, { open }: TurnView): HTMLElement {
-    const wording = wordingOf(entry, turn, meanings)
+  function renderRow(entry: TurnEntry, turn: TurnRecord, { open }: TurnView): HTMLElement {
+    const wording = describeEntry(entry, turn, meanings)
     const text = JSON.stringify([wording, entry.at, entry.page !== null, entry.sandbox !== null])
     const known = drawn.get(entry)
     if (known?.text === text) return known.row
@@ -91,7 +91,7 @@ export function createTimeline(sessionId: () => string): Timeline {
     const place = html`<div></div>`
     const show = () => {
       button.ariaExpanded = String(open.has(entry.key))
-      place.replaceChildren(...(open.has(entry.key) ? [detailsOf(entry, turn, sessionId())] : []))
+      place.replaceChildren(...(open.has(entry.key) ? [renderDetails(entry, turn, sessionId())] : []))
     }
     button.addEventListener('click', () => {
       if (!open.delete(entry.key)) open.add(entry.key)
@@ -104,7 +104,7 @@ export function createTimeline(sessionId: () => string): Timeline {
   }
 
   function showJourney(turn: TurnRecord): void {
-    const milestones = milestonesOf(turn)
+    const milestones = listMilestones(turn)
     const items = milestones.map(({ name, state, entry }) => {
       const time = entry === undefined ? '' : seconds(entry.at - turn.started_at)
       return html`
@@ -147,7 +147,7 @@ const milestoneTones: Record<Milestone['state'], Tone | null> = {
 }
 
 /** The sandbox's billing verdict over the beacons so far. */
-function verdictOf(billing: NonNullable<NonNullable<TurnRecord['detail']>['billing']>): HTMLElement[] {
+function renderVerdict(billing: NonNullable<NonNullable<TurnRecord['detail']>['billing']>): HTMLElement[] {
   const { would_bill, metric, gross_cpm, currency, explanation } = billing
   const price = gross_cpm === null ? '' : `, ${gross_cpm.toFixed(2)} ${currency} CPM`
   const verdict = would_bill ? chip('money', 'would bill') : chip('plain', 'not billed')
@@ -185,10 +185,10 @@ function lanes(way: Way): SVGElement {
 }
 
 /** Both sides of a row as JSON, the slot, and a command that shows the same in a terminal. */
-function detailsOf(entry: Entry, { started_at }: TurnRecord, session_id: string): HTMLElement {
+function renderDetails(entry: TurnEntry, { started_at }: TurnRecord, session_id: string): HTMLElement {
   const { slot_id, page, sandbox } = entry
   const command = commandFor(entry, session_id)
-  const side = (name: string, { at, event }: NonNullable<Entry['page'] | Entry['sandbox']>) => html`
+  const side = (name: string, { at, event }: NonNullable<TurnEntry['page'] | TurnEntry['sandbox']>) => html`
     <figure>
       <figcaption class="bar spread"><b>${name}</b><time class="tiny">+${seconds(at - started_at)}</time></figcaption>
       <pre class="tiny" tabindex="0">${highlight(event)}</pre>
@@ -208,7 +208,7 @@ function detailsOf(entry: Entry, { started_at }: TurnRecord, session_id: string)
     </div>`
 }
 
-function commandFor({ kind, slot_id }: Entry, session_id: string): string | null {
+function commandFor({ kind, slot_id }: TurnEntry, session_id: string): string | null {
   if (kind === 'consent') return `svc requests list --session-id ${session_id}`
   if (slot_id === null) return null
   if (kind === 'beacon') return `svc beacons list --slot-id ${slot_id}`
@@ -243,7 +243,7 @@ interface Wording {
   chips: [tone: Tone, text: string][]
 }
 
-function wordingOf(entry: Entry, turn: TurnRecord, meanings: Meanings): Wording {
+function describeEntry(entry: TurnEntry, turn: TurnRecord, meanings: Meanings): Wording {
   const base: Wording = { way: 'page', title: entry.kind, text: '', tone: 'plain', chips: [] }
   const wording = wordings[entry.kind]
   return { ...base, ...(typeof wording === 'function' ? wording(entry, turn, meanings) : wording) }
@@ -258,7 +258,7 @@ const notices: ReadonlyMap<string, string> = new Map([
 
 type Words = Partial<Wording>
 
-const wordings: Record<EntryKind, Words | ((entry: Entry, turn: TurnRecord, meanings: Meanings) => Words)> = {
+const wordings: Record<EntryKind, Words | ((entry: TurnEntry, turn: TurnRecord, meanings: Meanings) => Words)> = {
   started: (_entry, { job_type }) => ({ title: 'Turn started', text: job_type }),
   consent: ({ page }) => {
     const { state, revision } = (page?.event ?? {}) as Partial<PageNote>
@@ -282,12 +282,12 @@ const wordings: Record<EntryKind, Words | ((entry: Entry, turn: TurnRecord, mean
   play_completed: { title: 'Playback completed', tone: 'good' },
   beacon: beaconWording,
   blocked: ({ page }, _turn, meanings) => {
-    const { reason = '' } = detailOf<'blocked'>(page)
+    const { reason = '' } = eventFields<'blocked'>(page)
     return { title: 'Blocked', text: meanings.get(reason) ?? '', tone: 'bad', chips: [['bad', reason]] }
   },
-  cleared: ({ page }) => ({ title: 'Cleared', text: detailOf<'cleared'>(page).reason ?? '' }),
+  cleared: ({ page }) => ({ title: 'Cleared', text: eventFields<'cleared'>(page).reason ?? '' }),
   error: ({ page }, _turn, meanings) => {
-    const { code = '', reason_code: cause = code, status } = detailOf<'error'>(page)
+    const { code = '', reason_code: cause = code, status } = eventFields<'error'>(page)
     const notice = notices.get(code)
     if (notice !== undefined) return { title: notice, tone: 'warn', chips: [['warn', code]] }
     const chip = status === undefined ? cause : `${status} ${cause}`
@@ -299,11 +299,11 @@ const wordings: Record<EntryKind, Words | ((entry: Entry, turn: TurnRecord, mean
 }
 
 /** Returns the fields of a renderer event. */
-function detailOf<T extends RendererEvent['type']>(page: Entry['page']): Partial<RendererEvent<T>> {
+function eventFields<T extends RendererEvent['type']>(page: TurnEntry['page']): Partial<RendererEvent<T>> {
   return (page?.event ?? {}) as Partial<RendererEvent<T>>
 }
 
-function decisionWording(entry: Entry, { detail }: TurnRecord, meanings: Meanings): Words {
+function decisionWording(entry: TurnEntry, { detail }: TurnRecord, meanings: Meanings): Words {
   const item = entry.sandbox?.event.data as PlacementItem | undefined
   if (!isFill(entry)) {
     const reason = item?.no_fill_reason ?? detail?.no_fill_reason ?? 'no_fill'
@@ -314,7 +314,7 @@ function decisionWording(entry: Entry, { detail }: TurnRecord, meanings: Meaning
   return { way: 'in', title: 'Fill', text: sponsor, tone: 'good', chips: format ? [['plain', format]] : [] }
 }
 
-function beaconWording({ sandbox, page }: Entry, _turn: TurnRecord, meanings: Meanings): Words {
+function beaconWording({ sandbox, page }: TurnEntry, _turn: TurnRecord, meanings: Meanings): Words {
   const item = sandbox?.event.data as BeaconItem | undefined
   const seen = page?.event as RendererEvent<'beacon'> | undefined
   const verdict = item?.verdict ?? (seen?.accepted ? 'accepted' : 'rejected')
@@ -349,12 +349,12 @@ function seconds(ms: number): string {
 interface Milestone {
   name: string
   state: 'ahead' | 'waiting' | 'reached' | 'ended' | 'failed'
-  entry: Entry | undefined
+  entry: TurnEntry | undefined
 }
 
 /** Returns the six milestones of a turn's ad, reached so far. */
-export function milestonesOf(turn: TurnRecord): Milestone[] {
-  const step = (name: string, test: (entry: Entry) => boolean): Milestone => {
+export function listMilestones(turn: TurnRecord): Milestone[] {
+  const step = (name: string, test: (entry: TurnEntry) => boolean): Milestone => {
     const entry = turn.entries.find(test)
     return { name, entry, state: entry === undefined ? 'ahead' : 'reached' }
   }
@@ -375,7 +375,7 @@ export function milestonesOf(turn: TurnRecord): Milestone[] {
   const last = path.findLastIndex(({ state }) => state === 'reached')
   for (const milestone of path.slice(0, last)) milestone.state = 'reached'
   const end = turn.entries.find(({ kind, page }) => {
-    return kind === 'blocked' || (kind === 'error' && !notices.has(detailOf<'error'>(page).code ?? ''))
+    return kind === 'blocked' || (kind === 'error' && !notices.has(eventFields<'error'>(page).code ?? ''))
   })
   const next = path[last + 1]
   if (end !== undefined && next !== undefined && next.name !== 'Click' && next.state !== 'ended') {
@@ -384,12 +384,12 @@ export function milestonesOf(turn: TurnRecord): Milestone[] {
   return path
 }
 
-function isFill({ sandbox, page }: Entry): boolean {
+function isFill({ sandbox, page }: TurnEntry): boolean {
   const { fill } = (sandbox?.event.data ?? page?.event ?? {}) as { fill?: boolean }
   return fill === true
 }
 
 /** Whether it is an accepted beacon of this event. */
-function isAccepted({ kind, sandbox }: Entry, event: string): boolean {
+function isAccepted({ kind, sandbox }: TurnEntry, event: string): boolean {
   return kind === 'beacon' && sandbox?.event.type === 'beacon.accepted' && sandbox.event.data.event === event
 }

@@ -34,7 +34,7 @@ interface FrameProblem {
   message: string
 }
 
-interface Page<Status extends number> {
+interface FramePage<Status extends number> {
   status: Status
   headers: Record<string, string>
   html: string
@@ -43,7 +43,7 @@ interface Page<Status extends number> {
 const mediaTypes = { banner: 'image', clip: 'video', native: 'native' } as const
 
 /** Returns the frame of one fill. */
-export function framePage(input: FramePageInput): Page<200> {
+export function framePage(input: FramePageInput): FramePage<200> {
   const { creative, nonce } = input
   const settings = {
     media_type: mediaTypes[creative.format],
@@ -75,7 +75,7 @@ export function frameProblemPage(
   problem: FrameProblem,
   nonce: string,
   frame_ancestors: readonly string[] | null,
-): Page<number> {
+): FramePage<number> {
   const body = [
     `<main class="problem"><p>${escapeHtml(problem.message)}</p><code>${escapeHtml(problem.reason_code)}</code></main>`,
     settingsHtml({ code: problem.reason_code }, nonce),

@@ -14,7 +14,7 @@ import { applyTheme } from './app/theme.ts'
 import { type View, views } from './app/views.ts'
 import { openSession, unlock, useSessionState } from './data/api.ts'
 import { followEvents, useRecovery } from './data/live.ts'
-import { problemOf } from './data/resource.ts'
+import { toProblem } from './data/resource.ts'
 import { isTyping } from './parts/DataTable.tsx'
 import { TitledDialog } from './parts/Dialog.tsx'
 import { Icon } from './parts/Icon.tsx'
@@ -46,7 +46,7 @@ type Opened = 'palette' | 'shortcuts' | null
 function Frame() {
   const [opened, setOpened] = useState<Opened>(null)
   const [location, navigate] = useLocation()
-  const id = idOf(usePathname())
+  const id = parseRouteId(usePathname())
   const close = useCallback(() => setOpened(null), [])
   useKeys(setOpened, navigate)
   const current = views.find(({ href, routes }) => href === location || routes.some(({ path }) => isAt(path, location)))
@@ -99,7 +99,7 @@ function Frame() {
 }
 
 /** Returns the last part of an address such as /_sandbox/placements/slot_1; the router would decode it twice. */
-function idOf(pathname: string): string {
+function parseRouteId(pathname: string): string {
   const part = pathname.slice(base.length).split('/')[2] ?? ''
   try {
     return decodeURIComponent(part)
@@ -115,7 +115,7 @@ function isAt(path: string, location: string): boolean {
 }
 
 /** How long `g` waits for the letter of a view, milliseconds. */
-const sequence_ms = 1_200
+const sequenceMs = 1_200
 
 function useKeys(open: (opened: Opened) => void, navigate: (route: string) => void): void {
   useEffect(() => {
@@ -129,7 +129,7 @@ function useKeys(open: (opened: Opened) => void, navigate: (route: string) => vo
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
       if (document.querySelector('[role=dialog], [role=alertdialog]') !== null) return
       const view: View | undefined =
-        event.timeStamp - afterG < sequence_ms ? views.find(({ shortcut }) => shortcut === event.key) : undefined
+        event.timeStamp - afterG < sequenceMs ? views.find(({ shortcut }) => shortcut === event.key) : undefined
       afterG = event.key === 'g' ? event.timeStamp : -Infinity
       if (view !== undefined) navigate(view.href)
       else if (event.key === '?') open('shortcuts')
@@ -159,7 +159,7 @@ class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
     if (this.state.error === null) return this.props.children
     return (
       <Page title="This view failed">
-        <Problem problem={problemOf(this.state.error)} retry={() => location.reload()} />
+        <Problem problem={toProblem(this.state.error)} retry={() => location.reload()} />
         <ReloadOnRecovery />
       </Page>
     )
@@ -251,11 +251,11 @@ function LockedPage() {
   )
 }
 
-const retry_ms = 1_000
+const retryMs = 1_000
 
 function UnreachablePage() {
   useEffect(() => {
-    const timer = setInterval(() => void openSession(), retry_ms)
+    const timer = setInterval(() => void openSession(), retryMs)
     return () => clearInterval(timer)
   }, [])
   return (

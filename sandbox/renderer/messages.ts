@@ -69,7 +69,7 @@ type Check = (value: unknown) => boolean
 const text: Check = (value) => typeof value === 'string' && value.length <= 256
 const flag: Check = (value) => typeof value === 'boolean'
 const amount: Check = (value) => Number.isFinite(value) && (value as number) >= 0
-const oneOf =
+const isAmong =
   (...values: string[]): Check =>
   (value) =>
     values.includes(value as string)
@@ -77,7 +77,7 @@ const oneOf =
 const shapesByType: Record<FrameMessage['t'], Record<string, Check>> = {
   ready: {
     nonce: text,
-    media_type: oneOf('image', 'video', 'native'),
+    media_type: isAmong('image', 'video', 'native'),
     width: amount,
     height: amount,
     beacon_token: (value) => value === null || text(value),
@@ -87,7 +87,7 @@ const shapesByType: Record<FrameMessage['t'], Record<string, Check>> = {
   resize: { height: amount },
   click: { user_activated: flag },
   media: {
-    state: oneOf('playing', 'paused', 'stalled', 'ended'),
+    state: isAmong('playing', 'paused', 'stalled', 'ended'),
     position_ms: amount,
     duration_ms: amount,
     muted: flag,
@@ -97,13 +97,13 @@ const shapesByType: Record<FrameMessage['t'], Record<string, Check>> = {
 
 const shapes = new Map(Object.entries(shapesByType))
 
-const max_messages_per_second = 20
+const maxMessagesPerSecond = 20
 
 /** Returns a check to call with each message's time: whether there have been too many within a second. */
 export function createFloodCheck(): (now_ms: number) => boolean {
   let times: number[] = []
   return (now_ms) => {
     times = [...times.filter((time) => now_ms - time < 1_000), now_ms]
-    return times.length > max_messages_per_second
+    return times.length > maxMessagesPerSecond
   }
 }

@@ -8,9 +8,9 @@ import { dirname, join, normalize, relative } from 'node:path'
 import { Option } from 'commander'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { bodyOf, groupNames, writeGroup } from '#build/docs/codes.ts'
+import { groupNames, handwrittenPart, writeGroup } from '#build/docs/codes.ts'
 import { commandsMarkdown } from '#build/docs/commands.ts'
-import { anchorOf, readPages } from '#build/docs/pages.ts'
+import { readPages, toAnchor } from '#build/docs/pages.ts'
 import { commonOptions } from '#cli/run/command-line.ts'
 import { type CommandNode, commandTree } from '#cli/run/help.ts'
 import { startFlags } from '#cli/settings/start-options.ts'
@@ -30,7 +30,7 @@ describe('links', () => {
   const anchors = new Map<string, Set<string>>()
   const anchorsOf = (file: string) => {
     const known =
-      anchors.get(file) ?? new Set([...textOf(file).matchAll(/^#+ (.+)$/gm)].map(([, text]) => anchorOf(text!)))
+      anchors.get(file) ?? new Set([...textOf(file).matchAll(/^#+ (.+)$/gm)].map(([, text]) => toAnchor(text!)))
     anchors.set(file, known)
     return known
   }
@@ -257,7 +257,7 @@ describe('codes', () => {
     ['beacons', Object.keys(acceptMeanings)],
   ] as const)('every code of %s is explained beyond its one sentence', (group, codes) => {
     const parts = textOf(`docs/codes/${group}.md`).split(/^## /m).slice(1)
-    const explained = parts.filter((part) => bodyOf(part) !== '').map((part) => part.split('\n', 1)[0])
+    const explained = parts.filter((part) => handwrittenPart(part) !== '').map((part) => part.split('\n', 1)[0])
     expect(codes.filter((code) => !explained.includes(code))).toEqual([])
   })
 

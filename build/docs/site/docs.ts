@@ -1,7 +1,7 @@
 /** What the pages of the documentation add with a script: the theme, search, and copying of code. */
 export {}
 
-interface Entry {
+interface SearchEntry {
   topic: string
   title: string
   summary: string
@@ -48,14 +48,14 @@ function showTheme(): void {
 }
 
 const root = '/_sandbox/docs/'
-const most = 9
+const maxRows = 9
 
 const search = document.querySelector<HTMLElement>('search')!
 const input = search.querySelector('input')!
 const list = search.querySelector('ol')!
 search.hidden = false
 
-let entries: Promise<Entry[]> | undefined
+let entries: Promise<SearchEntry[]> | undefined
 let selected = -1
 
 input.addEventListener('input', show)
@@ -105,7 +105,7 @@ function open(isOpen: boolean): void {
 async function show(): Promise<void> {
   const text = input.value.trim().toLowerCase()
   if (text === '') return hide()
-  entries ??= fetch(`${root}index.json`).then((response) => response.json() as Promise<Entry[]>)
+  entries ??= fetch(`${root}index.json`).then((response) => response.json() as Promise<SearchEntry[]>)
   const pages = await entries.catch(() => null)
   if (text !== input.value.trim().toLowerCase()) return
   selected = -1
@@ -120,7 +120,7 @@ async function show(): Promise<void> {
 }
 
 /** Titles that begin with the text come first, then other titles, headings, summaries, and parts of pages with all of its words. */
-function findIn(pages: readonly Entry[], text: string): Found[] {
+function findIn(pages: readonly SearchEntry[], text: string): Found[] {
   const words = text.split(/\s+/)
   const hasAll = (content: string) => words.every((word) => content.toLowerCase().includes(word))
   const beginnings = text.match(/[\p{L}\p{N}_]+/gu) ?? [text]
@@ -134,14 +134,14 @@ function findIn(pages: readonly Entry[], text: string): Found[] {
     const own = inTitle ?? (hasAll(summary) ? 3 : inPage ? 4 : null)
     const inside = sections.flatMap(({ heading, words }): Found[] => {
       const rank = hasAll(heading) ? 2 : hasEach(`${heading.toLowerCase()} ${words}`) ? 4 : null
-      return rank === null ? [] : [{ href: `${href}#${anchorOf(heading)}`, title: heading, detail: title, rank }]
+      return rank === null ? [] : [{ href: `${href}#${toAnchor(heading)}`, title: heading, detail: title, rank }]
     })
     return own === null ? inside : [{ href, title, detail: summary, rank: own + code }, ...inside]
   })
-  return found.sort((a, b) => a.rank - b.rank).slice(0, most)
+  return found.sort((a, b) => a.rank - b.rank).slice(0, maxRows)
 }
 
-function anchorOf(heading: string): string {
+function toAnchor(heading: string): string {
   return heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')

@@ -83,7 +83,7 @@ function Version() {
 }
 
 /** Milliseconds off system time that still count as system time: `svc trigger expired` moves the clock by two. */
-const negligibleOffset_ms = 1_000
+const negligibleOffsetMs = 1_000
 
 /** The sandbox time, while it differs from system time. */
 function Clock() {
@@ -91,7 +91,7 @@ function Clock() {
   const now_ms = useSandboxTime(state.data)
   if (state.status !== 'ready' || now_ms === null) return null
   const { offset_ms, frozen } = state.data
-  if (Math.abs(offset_ms) < negligibleOffset_ms && !frozen) return null
+  if (Math.abs(offset_ms) < negligibleOffsetMs && !frozen) return null
   return (
     <span className="chip bar" data-tone="warn" title="The sandbox clock differs from system time">
       <Icon name="clock" />

@@ -23,7 +23,7 @@ import { useLoaded } from '../data/resource.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { hasWords } from '../parts/ListPage.tsx'
 import { Empty, elsewhere, Page, Shown } from '../parts/Page.tsx'
-import { kindOf, routeTo } from '../parts/Values.tsx'
+import { detectKind, routeTo } from '../parts/Values.tsx'
 import { setTheme, themeNames } from './theme.ts'
 import { views } from './views.ts'
 
@@ -59,7 +59,7 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
   const { projects } = useSession()
   const { contains } = useFilter({ sensitivity: 'base' })
   const wanted = text.trim()
-  const kind = kindOf(wanted)
+  const kind = detectKind(wanted)
 
   const found: Command[] =
     wanted === ''
@@ -172,7 +172,7 @@ interface DocsPage {
   parts: readonly { heading: string; words: string }[]
 }
 
-const mostDocs = 6
+const maxDocs = 6
 let docs: Promise<readonly DocsPage[]> | undefined
 
 /** Returns the pages of the documentation with all words of a search, those with the words in their title first. */
@@ -191,7 +191,7 @@ function useDocs(text: string): readonly DocsPage[] {
   return pages
     .filter((page) => isInTitle(page) || hasWords(page.summary, text))
     .toSorted((a, b) => Number(isInTitle(b)) - Number(isInTitle(a)))
-    .slice(0, mostDocs)
+    .slice(0, maxDocs)
 }
 
 /** The page of an identifier, the kind of a token without a page, or null. */
@@ -237,7 +237,7 @@ async function find(id: string): Promise<Found> {
     return client_id === null ? null : { route: routeTo('project', client_id) }
   }
   if (/^flt_\d+$/.test(id)) return { route: '/controls?part=faults' }
-  const kind = kindOf(id)
+  const kind = detectKind(id)
   if (kind !== null) return { route: routeTo(kind, id) }
   const [info, sessions, consents, beacons, scenarios, snapshots] = await Promise.all([
     call('sandbox.info'),

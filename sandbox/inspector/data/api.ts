@@ -18,7 +18,7 @@ export interface SeededProject {
   publishable_key: string
 }
 
-interface Session {
+interface InspectorSession {
   /** Proves that a call comes from this page. It changes with each start of the sandbox. */
   token: string
   /** Origin of frame URLs and links. */
@@ -32,10 +32,10 @@ interface Session {
 
 type SessionState = 'opening' | 'open' | 'locked' | 'unreachable'
 
-const session = createCell<Session | null>(null)
+const session = createCell<InspectorSession | null>(null)
 const state = createCell<SessionState>('opening')
 
-export function currentSession(): Session | null {
+export function currentSession(): InspectorSession | null {
   return session.get()
 }
 
@@ -56,7 +56,7 @@ export async function openSession(): Promise<SessionState> {
       return set('locked')
     }
     if (!response.ok) return state.get() === 'open' ? 'open' : set('unreachable')
-    session.set((await response.json()) as Session)
+    session.set((await response.json()) as InspectorSession)
     return set('open')
   } catch {
     return state.get() === 'open' ? 'open' : set('unreachable')
@@ -74,7 +74,7 @@ export function useSessionState(): SessionState {
 }
 
 /** Returns the session, which every visible page has. */
-export function useSession(): Session {
+export function useSession(): InspectorSession {
   const open = session.use()
   if (open === null) throw new Error('views are shown once the session is open')
   return open
@@ -89,14 +89,14 @@ export function linkTo(address: string): string {
 
 /* Calls of the control plane */
 
-/** Methods and paths by id, from the contract. */
+/** Methods and paths by id, from the contract; a path has its parameters in braces. */
 declare const __ENDPOINTS__: Readonly<Record<EndpointId, readonly [method: string, path: string]>>
 /** The reason codes of the contract. */
 declare const __REASON_CODES__: readonly string[]
 
 export type { EndpointId }
-export type InputOf<Id extends EndpointId> = Contract[Id] extends Endpoint ? Input<Contract[Id]> : never
-export type OutputOf<Id extends EndpointId> = Contract[Id] extends Endpoint ? Output<Contract[Id]> : never
+export type EndpointInput<Id extends EndpointId> = Contract[Id] extends Endpoint ? Input<Contract[Id]> : never
+export type EndpointOutput<Id extends EndpointId> = Contract[Id] extends Endpoint ? Output<Contract[Id]> : never
 
 /** A call that was refused, or got no response (`status` 0). */
 export class ApiProblem extends Error {
@@ -110,21 +110,16 @@ export class ApiProblem extends Error {
     super(typeof body.message === 'string' ? body.message : message)
     this.name = 'ApiProblem'
     this.status = status
-    this.reason_code = textOf(body.reason_code) ?? (status === 0 ? 'unreachable' : `http_${status}`)
-    this.hint = textOf(body.hint)
-    this.docs_url = textOf(body.docs_url)
-    this.request_id = textOf(body.request_id)
+    this.reason_code = stringOrNull(body.reason_code) ?? (status === 0 ? 'unreachable' : `http_${status}`)
+    this.hint = stringOrNull(body.hint)
+    this.docs_url = stringOrNull(body.docs_url)
+    this.request_id = stringOrNull(body.request_id)
     this.fields = Array.isArray(body.fields) ? body.fields : []
   }
 }
 
-function textOf(value: unknown): string | null {
+function stringOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null
-}
-
-/** Returns method and path of an endpoint, the path with its parameters in braces. */
-function endpointOf(id: EndpointId): readonly [method: string, path: string] {
-  return __ENDPOINTS__[id]
 }
 
 /** Whether a text is a reason code. */
@@ -133,10 +128,10 @@ export function isReasonCode(text: string): boolean {
 }
 
 /** Returns the path and query of a call. */
-export function addressOf(id: EndpointId, input: { params?: object; query?: object } = {}): string {
+export function buildAddress(id: EndpointId, input: { params?: object; query?: object } = {}): string {
   const query = Object.entries(input.query ?? {}).filter(([, value]) => value !== undefined && value !== '')
   const search = new URLSearchParams(query.map(([name, value]) => [name, String(value)])).toString()
-  return fillPath(endpointOf(id)[1], input.params) + (search && `?${search}`)
+  return fillPath(__ENDPOINTS__[id][1], input.params) + (search && `?${search}`)
 }
 
 /**
@@ -145,13 +140,13 @@ export function addressOf(id: EndpointId, input: { params?: object; query?: obje
  */
 export async function call<Id extends EndpointId>(
   id: Id,
-  ...[input, signal]: object extends InputOf<Id>
-    ? [input?: InputOf<Id>, signal?: AbortSignal]
-    : [input: InputOf<Id>, signal?: AbortSignal]
-): Promise<OutputOf<Id>> {
+  ...[input, signal]: object extends EndpointInput<Id>
+    ? [input?: EndpointInput<Id>, signal?: AbortSignal]
+    : [input: EndpointInput<Id>, signal?: AbortSignal]
+): Promise<EndpointOutput<Id>> {
   const given = input as unknown
   const { body, ...rest } = (given ?? {}) as { params?: object; query?: object; body?: unknown }
-  const send = () => request(endpointOf(id)[0], addressOf(id, rest), body, signal)
+  const send = () => request(__ENDPOINTS__[id][0], buildAddress(id, rest), body, signal)
   let response = await send()
   if (response.status === 403) {
     const before = currentSession()?.token
@@ -162,7 +157,7 @@ export async function call<Id extends EndpointId>(
   if (!response.ok) throw refusal(response.status, text)
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
   const output: unknown = isJson ? parseJson(text) : text
-  return output as OutputOf<Id>
+  return output as EndpointOutput<Id>
 }
 
 /** Returns the problem of an unsuccessful response. */
@@ -284,15 +279,15 @@ export function pageSender(token: string | null): Send {
 }
 
 /** Returns the object of a response body, or null. */
-export function bodyOf({ text }: Sent): JsonObject | null {
+export function parseBody({ text }: Sent): JsonObject | null {
   const body = parseJson(text)
   return isObject(body) ? body : null
 }
 
 /** How long to poll for a pending decision, and how long each poll waits, milliseconds. */
-const poll_for_ms = 60_000
-const wait_ms = 5_000
-const pause_ms = 250
+const maxPollMs = 60_000
+const waitMs = 5_000
+const pauseMs = 250
 
 /** Polls the decision of a slot until it is not pending; `onPoll` is called with every response. */
 export async function pollDecision(
@@ -302,12 +297,12 @@ export async function pollDecision(
   onPoll: (sent: Sent) => void,
 ): Promise<Sent | null> {
   const started = performance.now()
-  while (!signal.aborted && performance.now() - started < poll_for_ms) {
-    const sent = await send({ method: 'GET', path: `/v1/decisions/${slot_id}?wait_ms=${wait_ms}` }, signal)
+  while (!signal.aborted && performance.now() - started < maxPollMs) {
+    const sent = await send({ method: 'GET', path: `/v1/decisions/${slot_id}?wait_ms=${waitMs}` }, signal)
     onPoll(sent)
     if (sent.status !== 200) return sent
-    if (bodyOf(sent)?.status !== 'pending') return sent
-    await new Promise((resolve) => setTimeout(resolve, pause_ms))
+    if (parseBody(sent)?.status !== 'pending') return sent
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
   return null
 }

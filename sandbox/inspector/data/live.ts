@@ -13,10 +13,10 @@ export type { SandboxEvent }
 type LiveStatus = 'connecting' | 'live' | 'lost' | 'recovered'
 type EventHandler = (events: readonly SandboxEvent[]) => unknown
 
-const batch_ms = 100
-const longestRetry_ms = 3_000
+const batchMs = 100
+const maxRetryMs = 3_000
 /** How long the page shows that the connection is back. */
-const recovered_ms = 4_000
+const recoveredMs = 4_000
 
 const status = createCell<LiveStatus>('connecting')
 const handlers = new Set<EventHandler>()
@@ -24,10 +24,10 @@ const recoveryListeners = new Set<() => void>()
 
 /** The newest events that this page has received, newest last. */
 const recent = createCell<readonly SandboxEvent[]>([])
-const mostRecent = 1_000
+const maxRecentEvents = 1_000
 /** Earlier events that the page begins with, to show the latest activity. */
 const history = 500
-let first_new_seq = 0
+let firstNewSeq = 0
 
 let batch: SandboxEvent[] = []
 
@@ -37,10 +37,10 @@ function emit(event: SandboxEvent): void {
   setTimeout(() => {
     const events = batch
     batch = []
-    recent.set(sinceReplaced([...recent.get(), ...events]).slice(-mostRecent))
-    const added = events.filter(({ seq }) => seq > first_new_seq)
+    recent.set(sinceReplaced([...recent.get(), ...events]).slice(-maxRecentEvents))
+    const added = events.filter(({ seq }) => seq > firstNewSeq)
     if (added.length > 0) for (const handler of handlers) handler(added)
-  }, batch_ms)
+  }, batchMs)
 }
 
 /** Whether the whole state of the sandbox was replaced. */
@@ -60,8 +60,8 @@ export async function followEvents(): Promise<void> {
   if (isStarted) return
   isStarted = true
   let token = currentSession()?.token
-  first_new_seq = currentSession()?.last_event_seq ?? 0
-  let seq = Math.max(0, first_new_seq - history)
+  firstNewSeq = currentSession()?.last_event_seq ?? 0
+  let seq = Math.max(0, firstNewSeq - history)
   for (let attempt = 0; ; attempt++) {
     let wasLive = false
     await follow({
@@ -78,13 +78,13 @@ export async function followEvents(): Promise<void> {
       },
     })
     if (wasLive || status.get() === 'connecting') status.set('lost')
-    await new Promise((resolve) => setTimeout(resolve, Math.min(longestRetry_ms, 250 * 2 ** attempt)))
+    await new Promise((resolve) => setTimeout(resolve, Math.min(maxRetryMs, 250 * 2 ** attempt)))
     if ((await openSession()) !== 'open') continue
     const session = currentSession()
     if (session !== null && (session.token !== token || session.last_event_seq < seq)) {
       token = session.token
-      first_new_seq = session.last_event_seq
-      seq = Math.max(0, first_new_seq - history)
+      firstNewSeq = session.last_event_seq
+      seq = Math.max(0, firstNewSeq - history)
       recent.set([])
     }
   }
@@ -99,7 +99,7 @@ function connected(): void {
   for (const listener of recoveryListeners) listener()
   setTimeout(() => {
     if (status.get() === 'recovered') status.set('live')
-  }, recovered_ms)
+  }, recoveredMs)
 }
 
 export const useLiveStatus = status.use

@@ -1,6 +1,6 @@
 /** Data of the control plane, read again when an event concerns it: one response, or a list with new items at its top. */
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { ApiProblem, call, type EndpointId, type InputOf, type OutputOf } from './api.ts'
+import { ApiProblem, call, type EndpointId, type EndpointInput, type EndpointOutput } from './api.ts'
 import { isReplaced, type SandboxEvent, useLiveEvents, useRecovery } from './live.ts'
 
 export type Loaded<Data> =
@@ -9,7 +9,7 @@ export type Loaded<Data> =
   | { status: 'ready'; data: Data; problem: ApiProblem | null }
 
 /** Events within this time lead to one request. */
-const debounce_ms = 150
+const debounceMs = 150
 
 export interface Resource<Data> {
   state: Loaded<Data>
@@ -22,10 +22,10 @@ export interface Resource<Data> {
  */
 export function useResource<Id extends EndpointId>(
   id: Id,
-  input: InputOf<Id> | null,
+  input: EndpointInput<Id> | null,
   isAffected: (event: SandboxEvent) => boolean = never,
-): Resource<OutputOf<Id>> {
-  const [state, setState] = useState<Loaded<OutputOf<Id>>>(loading)
+): Resource<EndpointOutput<Id>> {
+  const [state, setState] = useState<Loaded<EndpointOutput<Id>>>(loading)
   const name = `${id} ${JSON.stringify(input)}`
   const shown = useRef('')
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
@@ -42,16 +42,16 @@ export function useResource<Id extends EndpointId>(
     if (shown.current !== name) setState(loading)
     shown.current = name
     try {
-      const [args, signal] = [input as InputOf<EndpointId>, own.signal]
+      const [args, signal] = [input as EndpointInput<EndpointId>, own.signal]
       const data = (await (call as (id: EndpointId, input: unknown, signal: AbortSignal) => Promise<unknown>)(
         id,
         args,
         signal,
-      )) as OutputOf<Id>
+      )) as EndpointOutput<Id>
       if (!own.signal.aborted) setState({ status: 'ready', data, problem: null })
     } catch (error) {
       if (own.signal.aborted) return
-      const problem = problemOf(error)
+      const problem = toProblem(error)
       setState((before) =>
         before.status === 'ready' && problem.status === 0
           ? { ...before, problem }
@@ -75,7 +75,7 @@ export function useResource<Id extends EndpointId>(
     timer.current = setTimeout(() => {
       timer.current = undefined
       void read()
-    }, debounce_ms)
+    }, debounceMs)
   })
   useRecovery(() => void read())
   return { state, reload: () => void read() }
@@ -93,7 +93,7 @@ export function useLoaded<Data>(name: string, read: () => Promise<Data>): Resour
     let isShown = true
     read().then(
       (data) => isShown && setState({ status: 'ready', data, problem: null }),
-      (error: unknown) => isShown && setState({ status: 'failed', data: null, problem: problemOf(error) }),
+      (error: unknown) => isShown && setState({ status: 'failed', data: null, problem: toProblem(error) }),
     )
     return () => {
       isShown = false
@@ -109,7 +109,7 @@ const loading = { status: 'loading', data: null, problem: null } as const
 const never = () => false
 
 /** Returns anything thrown as a problem that can be shown. */
-export function problemOf(error: unknown): ApiProblem {
+export function toProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error
   return new ApiProblem(0, {}, error instanceof Error ? error.message : String(error))
 }
@@ -130,7 +130,7 @@ export interface List<Item> {
 
 interface ListOptions<Item> {
   /** The identifier of an item: an item that is read again replaces the earlier one. */
-  keyOf(item: Item): string
+  getKey(item: Item): string
   /** Whether an event adds to the list or changes an item in it. */ isAffected(event: SandboxEvent): boolean
   /** Whether new items are shown as they arrive. Default true. */
   isLive?: boolean
@@ -138,10 +138,10 @@ interface ListOptions<Item> {
 }
 
 /** Read at most this often while events arrive. */
-const refresh_ms = 400
+const refreshMs = 400
 const defaultPageSize = 100
 /** A list that grows on its own keeps this many rows, or as many as were read by scrolling if that is more. */
-const mostLiveRows = 2_000
+const maxLiveRows = 2_000
 
 interface State<Item> {
   items: readonly Item[]
@@ -173,7 +173,7 @@ export function useList<Item>(
     const page = await (call as (id: EndpointId, input: unknown) => Promise<unknown>)(id, {
       ...input,
       query,
-    } as InputOf<EndpointId>)
+    } as EndpointInput<EndpointId>)
     return page as { items: Item[]; next_cursor: string | null }
   }, [])
 
@@ -183,12 +183,12 @@ export function useList<Item>(
     try {
       const { items, next_cursor } = await readPage(null)
       if (own !== generation.current) return
-      const { keyOf } = latest.current.options
-      noteCursor(cursors.current, items, next_cursor, keyOf)
-      setState((before) => merge(before, items, next_cursor, keyOf, cursors.current))
+      const { getKey } = latest.current.options
+      noteCursor(cursors.current, items, next_cursor, getKey)
+      setState((before) => mergePage(before, items, next_cursor, getKey, cursors.current))
     } catch (error) {
       if (own === generation.current) {
-        setState((before) => ({ ...before, isLoading: false, isLoadingMore: false, problem: problemOf(error) }))
+        setState((before) => ({ ...before, isLoading: false, isLoadingMore: false, problem: toProblem(error) }))
       }
     }
   }, [readPage])
@@ -216,7 +216,7 @@ export function useList<Item>(
     timer.current = setTimeout(() => {
       timer.current = undefined
       void readFirst()
-    }, refresh_ms)
+    }, refreshMs)
   })
   useRecovery(() => void readFirst())
 
@@ -226,18 +226,18 @@ export function useList<Item>(
     setState((before) => ({ ...before, isLoadingMore: true }))
     try {
       const { items, next_cursor } = await readPage(state.next_cursor)
-      const { keyOf } = latest.current.options
-      noteCursor(cursors.current, items, next_cursor, keyOf)
+      const { getKey } = latest.current.options
+      noteCursor(cursors.current, items, next_cursor, getKey)
       setState((before) => {
         // A list that was restarted in the meantime has its own cursor.
         if (before.next_cursor !== state.next_cursor) return { ...before, isLoadingMore: false }
-        const known = new Set(before.items.map(keyOf))
-        const added = items.filter((item) => !known.has(keyOf(item)))
+        const known = new Set(before.items.map(getKey))
+        const added = items.filter((item) => !known.has(getKey(item)))
         return { ...before, items: [...before.items, ...added], next_cursor, isLoadingMore: false, problem: null }
       })
     } catch (error) {
       setState((before) => {
-        const problem = before.next_cursor === state.next_cursor ? problemOf(error) : before.problem
+        const problem = before.next_cursor === state.next_cursor ? toProblem(error) : before.problem
         return { ...before, isLoadingMore: false, problem }
       })
     }
@@ -261,7 +261,7 @@ export function useList<Item>(
 }
 
 /** Returns a list with one item that was read elsewhere. */
-export function listOf<Item>(item: Item, reload: () => void): List<Item> {
+export function createSingleList<Item>(item: Item, reload: () => void): List<Item> {
   const ready = { isLoading: false, isLoadingMore: false, hasMore: false, problem: null }
   return { ...ready, items: [item], loadMore: () => undefined, refresh: reload, reload }
 }
@@ -271,10 +271,10 @@ function noteCursor<Item>(
   cursors: Map<string, string>,
   page: readonly Item[],
   next_cursor: string | null,
-  keyOf: (item: Item) => string,
+  getKey: (item: Item) => string,
 ): void {
   const last = page.at(-1)
-  if (last !== undefined && next_cursor !== null) cursors.set(keyOf(last), next_cursor)
+  if (last !== undefined && next_cursor !== null) cursors.set(getKey(last), next_cursor)
 }
 
 /**
@@ -282,23 +282,29 @@ function noteCursor<Item>(
  * the whole list. An unchanged item stays the same object, and an unchanged list the same state, so nothing is drawn
  * again.
  */
-function merge<Item>(
+function mergePage<Item>(
   before: State<Item>,
   page: readonly Item[],
   next_cursor: string | null,
-  keyOf: (item: Item) => string,
+  getKey: (item: Item) => string,
   cursors: Map<string, string>,
 ): State<Item> {
-  const known = new Map(before.items.map((item) => [keyOf(item), item]))
-  const overlaps = page.some((item) => known.has(keyOf(item)))
-  const read = page.map((item) => sameOr(known.get(keyOf(item)), item))
+  const known = new Map(before.items.map((item) => [getKey(item), item]))
+  const overlaps = page.some((item) => known.has(getKey(item)))
+  const read = page.map((item) => sameOr(known.get(getKey(item)), item))
   const state = { ...before, isLoading: false, problem: null }
   if (before.isLoading || !overlaps || next_cursor === null) {
     return isShown(before, read, next_cursor) ? before : { ...state, items: read, next_cursor, isLoadingMore: false }
   }
-  const own = new Set(page.map(keyOf))
-  const merged = [...read, ...before.items.filter((item) => !own.has(keyOf(item)))]
-  const { items, cursor } = cut(merged, Math.max(mostLiveRows, before.items.length), before.next_cursor, keyOf, cursors)
+  const own = new Set(page.map(getKey))
+  const merged = [...read, ...before.items.filter((item) => !own.has(getKey(item)))]
+  const { items, cursor } = cutList(
+    merged,
+    Math.max(maxLiveRows, before.items.length),
+    before.next_cursor,
+    getKey,
+    cursors,
+  )
   return isShown(before, items, cursor) ? before : { ...state, items, next_cursor: cursor }
 }
 
@@ -318,22 +324,22 @@ function isShown<Item>(state: State<Item>, items: readonly Item[], next_cursor: 
 }
 
 /**
- * Cuts a list with more than `most` items at the end of the last page that fits; the rest is read again when scrolling
+ * Cuts a list with more than `maxItems` items at the end of the last page that fits; the rest is read again when scrolling
  * down.
  */
-function cut<Item>(
+function cutList<Item>(
   items: readonly Item[],
-  most: number,
+  maxItems: number,
   next_cursor: string | null,
-  keyOf: (item: Item) => string,
+  getKey: (item: Item) => string,
   cursors: Map<string, string>,
 ): { items: readonly Item[]; cursor: string | null } {
-  if (items.length <= most) return { items, cursor: next_cursor }
-  for (let length = most; length > most / 2; length--) {
-    const cursor = cursors.get(keyOf(items[length - 1] as Item))
+  if (items.length <= maxItems) return { items, cursor: next_cursor }
+  for (let length = maxItems; length > maxItems / 2; length--) {
+    const cursor = cursors.get(getKey(items[length - 1] as Item))
     if (cursor === undefined) continue
     const kept = items.slice(0, length)
-    const keys = new Set(kept.map(keyOf))
+    const keys = new Set(kept.map(getKey))
     for (const key of cursors.keys()) if (!keys.has(key)) cursors.delete(key)
     return { items: kept, cursor }
   }

@@ -60,8 +60,8 @@ export function Chart({ label, times_ms, series, height_px = 200, kind = 'line',
           cursor: { show: !isSparkline },
           legend: { show: false },
           scales: {
-            ...(kind === 'bars' && { x: { range: (_, least, most) => [least - halfDay_s, most + halfDay_s] } }),
-            y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] },
+            ...(kind === 'bars' && { x: { range: (_, min, max) => [min - halfDayS, max + halfDayS] } }),
+            y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
           },
           axes: isSparkline
             ? [{ show: false }, { show: false }]
@@ -129,14 +129,14 @@ export function Chart({ label, times_ms, series, height_px = 200, kind = 'line',
   )
 }
 
-const halfDay_s = 43_200
+const halfDayS = 43_200
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
-const dayLabel_px = 60
+const dayLabelPx = 60
 
 /** Returns the label of each bar. Where they would be too close, only every second or third from the newest has one. */
 function dayLabels({ width }: uPlot, splits: number[]): string[] {
-  const every = Math.max(1, Math.ceil((splits.length * dayLabel_px) / width))
+  const every = Math.max(1, Math.ceil((splits.length * dayLabelPx) / width))
   return splits.map((at_s, index) => ((splits.length - 1 - index) % every === 0 ? day.format(at_s * 1_000) : ''))
 }
 
@@ -160,7 +160,7 @@ function resolveColor(parent: HTMLElement, name: string, style: CSSStyleDeclarat
   return color === '' ? style.color : color
 }
 
-const shown_s = 60
+const shownS = 60
 
 export interface Rate {
   name: string
@@ -193,7 +193,7 @@ export function LastMinute({ rates }: { rates: readonly Rate[] }) {
               </dt>
               <dd>
                 <Figure count={sum} list={list} filters={{ ...filters, since: '1m' }} />{' '}
-                <span className="faint tiny">{(sum / shown_s).toFixed(1)}/s</span>
+                <span className="faint tiny">{(sum / shownS).toFixed(1)}/s</span>
               </dd>
             </div>
           )
@@ -264,8 +264,8 @@ function useSeconds(rates: readonly Rate[]): readonly Second[] {
 function lastMinute(known: readonly Second[]): Second[] {
   const now_s = Math.floor(Date.now() / 1_000)
   const bySecond = new Map(known.map((second) => [second.at_s, second]))
-  return Array.from({ length: shown_s }, (_, index) => {
-    const at_s = now_s - shown_s + 1 + index
+  return Array.from({ length: shownS }, (_, index) => {
+    const at_s = now_s - shownS + 1 + index
     return bySecond.get(at_s) ?? { at_s, counts: [] }
   })
 }

@@ -10,7 +10,7 @@ import { isObject, readableJson } from '#foundation/json.ts'
 import { type FieldOrigin, type Part, type Provenance, plainPath, useProvenance } from '../data/provenance.ts'
 import { Icon } from './Icon.tsx'
 import { TabSet } from './Page.tsx'
-import { Chip, CopyButton, kindOf, routeTo } from './Values.tsx'
+import { Chip, CopyButton, detectKind, routeTo } from './Values.tsx'
 
 interface CodeProps {
   code: string
@@ -77,7 +77,7 @@ export function CodeTabs({ label, variants }: { label: string; variants: readonl
 }
 
 /** A browser reads the file after the click has returned. */
-const kept_ms = 60_000
+const keptMs = 60_000
 
 /** Saves a file on this computer, as a download. */
 export function saveFile(blob: Blob, name: string): void {
@@ -86,7 +86,7 @@ export function saveFile(blob: Blob, name: string): void {
   link.href = url
   link.download = name
   link.click()
-  setTimeout(() => URL.revokeObjectURL(url), kept_ms)
+  setTimeout(() => URL.revokeObjectURL(url), keptMs)
 }
 
 interface JsonProps {
@@ -106,7 +106,7 @@ interface JsonProps {
 /** Levels that are open from the start. */
 const openLevels = 3
 /** Entries of one level that are shown from the start. */
-const mostEntries = 100
+const maxEntries = 100
 
 export function Json({ value, endpoint, part = 'response', prefix = '', marks, label }: JsonProps) {
   const provenance = useProvenance(endpoint, part)
@@ -162,7 +162,7 @@ export function Message({ title, headers, ...body }: MessageProps) {
 }
 
 /** Returns the problem of each field of a request according to an error response: the marks of its body. */
-export function marksOf(response: unknown): Readonly<Record<string, string>> {
+export function listMarks(response: unknown): Readonly<Record<string, string>> {
   const fields = isObject(response) && Array.isArray(response.fields) ? response.fields : []
   return Object.fromEntries(
     fields.flatMap((field) => {
@@ -190,8 +190,8 @@ interface ValueProps {
 function Value({ name, value, path, level, context }: ValueProps) {
   const isBranch = typeof value === 'object' && value !== null && !isExactNumber(value)
   const entries = isBranch ? Object.entries(value) : []
-  const [isOpen, setOpen] = useState(level < openLevels && entries.length <= mostEntries)
-  const [count, setCount] = useState(mostEntries)
+  const [isOpen, setOpen] = useState(level < openLevels && entries.length <= maxEntries)
+  const [count, setCount] = useState(maxEntries)
   const mark = context.marks?.[path]
   const line = (
     <>
@@ -245,7 +245,7 @@ function Value({ name, value, path, level, context }: ValueProps) {
               />
             ))}
             {entries.length > count && (
-              <Button className="small quiet" onPress={() => setCount(count + 10 * mostEntries)}>
+              <Button className="small quiet" onPress={() => setCount(count + 10 * maxEntries)}>
                 {entries.length - count} more
               </Button>
             )}
@@ -279,7 +279,7 @@ function Name({ name, origin }: { name: string; origin: FieldOrigin | undefined 
 function Leaf({ value }: { value: unknown }) {
   if (isExactNumber(value)) return <span className="json-scalar">{value.rawJSON}</span>
   if (typeof value !== 'string') return <span className="json-scalar">{String(value)}</span>
-  const kind = kindOf(value)
+  const kind = detectKind(value)
   if (kind !== null && kind !== 'evidence') {
     return (
       <Link className="id" href={routeTo(kind, value)}>

@@ -38,9 +38,9 @@ interface DataTableProps<Item> {
   label: string
   list: List<Item>
   columns: readonly Column<Item>[]
-  keyOf(item: Item): string
+  getKey(item: Item): string
   /** The page of a row; without one, rows are not links. */
-  routeOf?(item: Item): string | null
+  getRoute?(item: Item): string | null
   /** Shown when there is nothing. */
   empty?: ReactNode
 }
@@ -91,8 +91,8 @@ export interface LiveTableProps<Item> {
 
 /** The items of a query, newest first, including items that are added. */
 export function LiveTable<Item extends object>({ table, query, isLive = true, empty }: LiveTableProps<Item>) {
-  const { id, keyOf, isAffected, refresh_ms } = table
-  const list = useList<Item>(id, { query }, { keyOf, isAffected, isLive })
+  const { id, getKey, isAffected, refresh_ms } = table
+  const list = useList<Item>(id, { query }, { getKey, isAffected, isLive })
   const { refresh } = list
   useEffect(() => {
     if (!isLive || refresh_ms === undefined) return
@@ -108,11 +108,18 @@ const features = tableFeatures({ columnVisibilityFeature })
 type Features = typeof features
 
 /** As `.table-row` has it: on a phone chips take a second line, and a finger needs the height. */
-const row_px = { wide: 38, narrow: 54 } as const
+const rowPx = { wide: 38, narrow: 54 } as const
 /** Rows before the end at which the next page is read. */
 const ahead = 30
 
-export function DataTable<Item extends object>({ label, list, columns, keyOf, routeOf, empty }: DataTableProps<Item>) {
+export function DataTable<Item extends object>({
+  label,
+  list,
+  columns,
+  getKey,
+  getRoute,
+  empty,
+}: DataTableProps<Item>) {
   const { items, isLoading, isLoadingMore, hasMore, problem, loadMore, reload } = list
   const isNarrow = narrowWindow.use()
   const isWide = wideWindow.use()
@@ -134,7 +141,7 @@ export function DataTable<Item extends object>({ label, list, columns, keyOf, ro
     features,
     columns: definitions,
     data: items as Item[],
-    getRowId: keyOf,
+    getRowId: getKey,
     state: { columnVisibility },
   })
   const { rows } = table.getRowModel()
@@ -145,7 +152,7 @@ export function DataTable<Item extends object>({ label, list, columns, keyOf, ro
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => (isNarrow ? row_px.narrow : row_px.wide),
+    estimateSize: () => (isNarrow ? rowPx.narrow : rowPx.wide),
     getItemKey: (index) => rows[index]?.id ?? index,
     overscan: 12,
   })
@@ -211,7 +218,7 @@ export function DataTable<Item extends object>({ label, list, columns, keyOf, ro
             const row = rows[index]
             if (row === undefined) return null
             return (
-              <Row
+              <TableRow
                 key={key}
                 id={row.id}
                 item={row.original}
@@ -220,7 +227,7 @@ export function DataTable<Item extends object>({ label, list, columns, keyOf, ro
                 isActive={row.id === active}
                 columns={visible}
                 template={template}
-                route={routeOf?.(row.original) ?? null}
+                route={getRoute?.(row.original) ?? null}
               />
             )
           })}
@@ -248,7 +255,16 @@ interface RowProps<Item> {
 }
 
 /** A row that stays is not drawn again while the list scrolls and grows. */
-const Row = memo(function Row<Item>({ id, item, index, start, isActive, columns, template, route }: RowProps<Item>) {
+const TableRow = memo(function Row<Item>({
+  id,
+  item,
+  index,
+  start,
+  isActive,
+  columns,
+  template,
+  route,
+}: RowProps<Item>) {
   const [, navigate] = useLocation()
   const open = () => {
     if (route !== null) navigate(route)

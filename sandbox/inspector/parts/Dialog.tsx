@@ -10,7 +10,7 @@ import {
   type ModalOverlayProps,
 } from 'react-aria-components'
 import type { ApiProblem } from '../data/api.ts'
-import { problemOf } from '../data/resource.ts'
+import { toProblem } from '../data/resource.ts'
 import { Icon, type IconName } from './Icon.tsx'
 import { Problem } from './Page.tsx'
 
@@ -41,7 +41,7 @@ export function useAction(reload?: () => void): Action {
         reload?.()
         return true
       } catch (error) {
-        setState({ ...idle, problem: problemOf(error) })
+        setState({ ...idle, problem: toProblem(error) })
         return false
       }
     },

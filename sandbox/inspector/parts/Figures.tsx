@@ -13,7 +13,7 @@ import { Chip } from './Values.tsx'
 export type Filters = Readonly<Record<string, string | null | undefined>>
 
 /** Returns the address of the rows of a list that these filters select. */
-export function rowsOf(list: 'placements' | 'beacons', filters: Filters): string {
+export function buildListAddress(list: 'placements' | 'beacons', filters: Filters): string {
   const set = Object.entries(filters).filter((entry): entry is [string, string] => Boolean(entry[1]))
   const query = new URLSearchParams(set)
   return `/${list}${query.size === 0 ? '' : `?${query}`}`
@@ -27,7 +27,7 @@ interface FigureProps {
 
 export function Figure({ count, list, filters }: FigureProps) {
   return (
-    <Link className="figure-link" href={rowsOf(list, filters)} data-figure={count}>
+    <Link className="figure-link" href={buildListAddress(list, filters)} data-figure={count}>
       {count.toLocaleString('en')}
     </Link>
   )
@@ -37,7 +37,7 @@ export function Figure({ count, list, filters }: FigureProps) {
 export function ReasonFigure({ reason, ...figure }: FigureProps & { reason: string }) {
   return (
     <>
-      <Link className="chip-link" href={rowsOf(figure.list, figure.filters)}>
+      <Link className="chip-link" href={buildListAddress(figure.list, figure.filters)}>
         <Chip tone="warn">{reason}</Chip>
       </Link>
       <Figure {...figure} />

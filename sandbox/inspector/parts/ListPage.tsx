@@ -7,7 +7,7 @@ import { useResource } from '../data/resource.ts'
 import { SelectField } from './Fields.tsx'
 import { Icon } from './Icon.tsx'
 import { Empty, Page, type PageProps } from './Page.tsx'
-import { kindOf } from './Values.tsx'
+import { detectKind } from './Values.tsx'
 
 /** The properties of a table apart from its query. */
 interface Listed {
@@ -16,7 +16,7 @@ interface Listed {
 }
 
 interface ListPageProps extends Pick<PageProps, 'title' | 'lead' | 'actions'> {
-  filters: readonly Filter[]
+  filters: readonly ListFilter[]
   /** Whether new items can be held back. */
   isPausable?: boolean
   /** The noun of an item, for a list without matches: `placement`. */
@@ -76,10 +76,10 @@ interface FilterText {
   whole?: { is(text: string): boolean; hint: string }
 }
 
-export type Filter = FilterChoice | FilterText
+export type ListFilter = FilterChoice | FilterText
 
 /** Returns a filter with one of a few values; a value alone is its own label. */
-export function choiceOf(
+export function createChoice(
   name: string,
   label: string,
   values: readonly (string | readonly [value: string, label: string])[],
@@ -106,11 +106,11 @@ export const slotFilter: FilterText = {
   label: 'Slot',
   kind: 'text',
   isSearch: true,
-  whole: { is: (text) => kindOf(text) === 'placement', hint: 'A full slot_id: slot_ and 11 characters' },
+  whole: { is: (text) => detectKind(text) === 'placement', hint: 'A full slot_id: slot_ and 11 characters' },
 }
 
 /** The filter that limits a list to newer items. */
-export const sinceFilter = choiceOf('since', 'Since', [
+export const sinceFilter = createChoice('since', 'Since', [
   ['5m', '5 minutes'],
   ['1h', '1 hour'],
   ['24h', '1 day'],
@@ -120,7 +120,7 @@ export const sinceFilter = choiceOf('since', 'Since', [
 type FilterValues = Readonly<Record<string, string>>
 
 /** Returns the values of the address, and a function that changes one of them; '' clears it. */
-export function useFilters(filters: readonly Filter[]): [FilterValues, (name: string, value: string) => void] {
+export function useFilters(filters: readonly ListFilter[]): [FilterValues, (name: string, value: string) => void] {
   const [params, setParams] = useSearchParams()
   const values: Record<string, string> = {}
   for (const { name } of filters) {
@@ -151,7 +151,7 @@ export function hasWords(text: string, search: string): boolean {
 }
 
 interface FilterBarProps {
-  filters: readonly Filter[]
+  filters: readonly ListFilter[]
   values: FilterValues
   onChange(name: string, value: string): void
   /** Whether new items are shown as they arrive; left out where a list is not live. */
@@ -219,7 +219,7 @@ function Choice({ filter: { name, label, values }, value, onChange }: FieldProps
 }
 
 /** Every keystroke would read the list, so it waits until the typing pauses. */
-const typing_ms = 250
+const typingMs = 250
 
 function TextFilter({ filter, value, onChange }: FieldProps<FilterText>) {
   const { name, label, placeholder, isSearch, whole } = filter
@@ -239,7 +239,7 @@ function TextFilter({ filter, value, onChange }: FieldProps<FilterText>) {
     const timer = setTimeout(() => {
       written.current = wanted
       onChange(name, wanted)
-    }, typing_ms)
+    }, typingMs)
     return () => clearTimeout(timer)
   }, [wanted, name, onChange])
   return (

@@ -31,14 +31,14 @@ const tones: Readonly<Record<string, Tone>> = {
 }
 
 /** Returns the tone of a state of the contract; plain when it has none. */
-export function toneOf(state: string): Tone {
+export function findTone(state: string): Tone {
   return entryOf(tones, state) ?? 'plain'
 }
 
 export function Chip({ children, tone }: { children: string | number | null | undefined; tone?: Tone }) {
   if (children === null || children === undefined || children === '') return null
   return (
-    <span className="chip" data-tone={tone ?? toneOf(String(children))} title={String(children)}>
+    <span className="chip" data-tone={tone ?? findTone(String(children))} title={String(children)}>
       {children}
     </span>
   )
@@ -112,11 +112,11 @@ const prefixes: readonly (readonly [RegExp, IdKind])[] = [
 ]
 
 /** Returns what an identifier is by its form; null for those that have none: sessions, beacons, renamed projects. */
-export function kindOf(id: string): IdKind | null {
+export function detectKind(id: string): IdKind | null {
   return prefixes.find(([pattern]) => pattern.test(id))?.[1] ?? null
 }
 
-const confirmation_ms = 1_400
+const confirmationMs = 1_400
 
 interface CopyButtonProps {
   /** The text to copy; a function is called when it is copied. */
@@ -132,7 +132,7 @@ export function CopyButton({ text, label, children }: CopyButtonProps) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
   useEffect(() => {
     if (state === 'idle') return
-    const timer = setTimeout(() => setState('idle'), confirmation_ms)
+    const timer = setTimeout(() => setState('idle'), confirmationMs)
     return () => clearTimeout(timer)
   }, [state])
   const copy = async () => {
@@ -202,7 +202,7 @@ export function duration(ms: number): string {
  */
 export function lag(ms: number): string {
   const span_ms = Math.abs(ms)
-  const [unit_ms, name, digits] = lagUnits.find(([least_ms]) => span_ms >= least_ms) ?? [1, 'ms', 0]
+  const [unit_ms, name, digits] = lagUnits.find(([min_ms]) => span_ms >= min_ms) ?? [1, 'ms', 0]
   const span = `${(span_ms / unit_ms).toFixed(digits)} ${name}`
   return ms < 0 ? `-${span}` : span
 }
@@ -239,7 +239,7 @@ export function Time({ at_ms, show = 'time', since_ms }: TimeProps) {
 }
 
 /** How often a visible clock ticks. */
-const tick_ms = 250
+const tickMs = 250
 
 /** Returns the time of the sandbox clock: the time read, advancing from there; null until it is read. */
 export function useSandboxTime(clock: SandboxClock | null): number | null {
@@ -248,7 +248,7 @@ export function useSandboxTime(clock: SandboxClock | null): number | null {
     setNow(clock?.now_ms ?? null)
     if (clock === null || clock.frozen) return
     const read = performance.now()
-    const timer = setInterval(() => setNow(clock.now_ms + performance.now() - read), tick_ms)
+    const timer = setInterval(() => setNow(clock.now_ms + performance.now() - read), tickMs)
     return () => clearInterval(timer)
   }, [clock])
   return now_ms

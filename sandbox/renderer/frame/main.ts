@@ -101,7 +101,7 @@ function onFirstClick(link: HTMLElement, listener: (user_activated: boolean) => 
  * Browsers give a frame no animation frames while it is out of view, and may hold back decode() as well. Whether a
  * creative is painted must not depend on scrolling, so neither is waited for longer than this.
  */
-const paint_timeout_ms = 500
+const paintTimeoutMs = 500
 
 /** Resolves when the media has loaded and two animation frames have passed. Rejects when the media cannot be shown. */
 async function painted(images: readonly HTMLImageElement[], video: HTMLVideoElement | null): Promise<void> {
@@ -141,7 +141,7 @@ async function twoFrames(): Promise<void> {
 }
 
 function paintTimeout(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, paint_timeout_ms))
+  return new Promise((resolve) => setTimeout(resolve, paintTimeoutMs))
 }
 
 interface Card {
@@ -151,11 +151,11 @@ interface Card {
 }
 
 /** A page that is being resized must not look like a flood of messages. */
-const measure_interval_ms = 150
+const measureIntervalMs = 150
 /** Classes that hide parts of a card, from the least important on; each one adds to those before. */
 const shortenings = ['short', 'shorter', 'shortest', 'tiny']
 /** Heights are rounded: this much is not an overflow. */
-const rounding_px = 1
+const roundingPx = 1
 
 /**
  * Fits a native card into its frame: requests the height that it needs, and where the frame stays smaller, hides parts
@@ -195,7 +195,7 @@ function fitCard(creative: HTMLElement, onHeight: (height: number) => void): Car
       timer = undefined
       if (measure()) measureSoon()
       else shorten()
-    }, measure_interval_ms)
+    }, measureIntervalMs)
   }
   const observer = new ResizeObserver(measureSoon)
   for (const box of [creative, ...creative.querySelectorAll('.words')]) observer.observe(box)
@@ -215,15 +215,15 @@ function fitCard(creative: HTMLElement, onHeight: (height: number) => void): Car
 
 function fits(creative: HTMLElement): boolean {
   return [...creative.querySelectorAll('.surface,.words')].every(
-    (box) => box.scrollHeight <= box.clientHeight + rounding_px,
+    (box) => box.scrollHeight <= box.clientHeight + roundingPx,
   )
 }
 
 /** Share of the clip that must be in view for it to play. */
-const play_ratio = 0.5
-const report_interval_ms = 1_000
+const playRatio = 0.5
+const reportIntervalMs = 1_000
 /** Holding a key down must not flood the host: it would take the ad down. */
-const min_report_interval_ms = 100
+const minReportIntervalMs = 100
 
 const labels = { idle: 'Play', paused: 'Play', playing: 'Pause', ended: 'Replay' } as const
 
@@ -245,7 +245,7 @@ function openClip(video: HTMLVideoElement, send: (message: FrameMessage) => void
   let isPlaying = false
   let isStarted = false
   let position_ms = 0
-  let reported_at = -report_interval_ms
+  let reported_at = -reportIntervalMs
   let pending: ReturnType<typeof setTimeout> | undefined
 
   const state = (): MediaState => {
@@ -267,7 +267,7 @@ function openClip(video: HTMLVideoElement, send: (message: FrameMessage) => void
   }
   /** Reports at once, or as soon as the interval allows. */
   const reportSoon = (): void => {
-    const wait = reported_at + min_report_interval_ms - performance.now()
+    const wait = reported_at + minReportIntervalMs - performance.now()
     if (wait <= 0) report()
     else pending ??= setTimeout(report, wait)
   }
@@ -324,7 +324,7 @@ function openClip(video: HTMLVideoElement, send: (message: FrameMessage) => void
   })
   on('seeking', report)
   on('timeupdate', () => {
-    if (isPlaying && performance.now() - reported_at >= report_interval_ms) report()
+    if (isPlaying && performance.now() - reported_at >= reportIntervalMs) report()
   })
   document.addEventListener('visibilitychange', startOrPause)
   play.addEventListener('click', () => {
@@ -338,7 +338,7 @@ function openClip(video: HTMLVideoElement, send: (message: FrameMessage) => void
   })
 
   return (message) => {
-    if (message.t === 'visibility') isInView = message.ratio >= play_ratio && message.page_visible
+    if (message.t === 'visibility') isInView = message.ratio >= playRatio && message.page_visible
     else if (message.t === 'pause') isPausedByChoice = true
     else if (message.t === 'resume') isPausedByChoice = false
     else if (message.t === 'mute') video.muted = true

@@ -12,14 +12,14 @@ import { isPageVisible } from './dom.ts'
 import { type JsonResponse, pause, requestJson } from './request.ts'
 
 /** Attempts that get a response: 5xx, 429 with Retry-After, or one that is not the service's. */
-const max_attempts = 4
-const min_wait_ms = 400
+const maxAttempts = 4
+const minWaitMs = 400
 /** While there is no network the waits grow up to this one. */
-const max_wait_ms = 16_000
+const maxWaitMs = 16_000
 /** Later the beacon would be stale. */
-const max_age_ms = 240_000
+const maxAgeMs = 240_000
 /** Undelivered beacons of a page. */
-const max_queued = 100
+const maxQueued = 100
 
 type BeaconQueue = ReturnType<typeof openBeaconQueue>
 
@@ -54,7 +54,7 @@ export function openBeaconQueue() {
     document.addEventListener('visibilitychange', flushHidden, { signal })
   }
   return {
-    isFull: (): boolean => count >= max_queued,
+    isFull: (): boolean => count >= maxQueued,
     /** Whether the page is being left: what is sent now must outlive it. */
     isLeaving: (): boolean => isLeaving,
     /** Waits between attempts. What was sent while the page was left is not sent at once again: it has probably arrived. */
@@ -97,7 +97,7 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
 
   async function deliver(beacon: BeaconRequest & { event: BeaconEvent }): Promise<void> {
     const { event } = beacon
-    const stale_at = performance.now() + max_age_ms
+    const stale_at = performance.now() + maxAgeMs
     let refused = 0
     for (let attempts = 1; options.isPermitted(); attempts += 1) {
       const tokens = options.tokens().filter((token) => token)
@@ -112,10 +112,10 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
       if (!response && options.isBlocked()) return onResult(event, false, 'csp_blocked')
       // Another credential may still be valid.
       if (response?.status === 401 && tokens[++refused]) continue
-      let wait_ms = response?.retry_after_ms ?? Math.min(min_wait_ms * 2 ** (attempts - 1), max_wait_ms)
-      if (!response && !navigator.onLine) wait_ms = max_age_ms
+      let wait_ms = response?.retry_after_ms ?? Math.min(minWaitMs * 2 ** (attempts - 1), maxWaitMs)
+      if (!response && !navigator.onLine) wait_ms = maxAgeMs
       const isLate = performance.now() + (response ? wait_ms : 0) > stale_at
-      if (verdict.isFinal || isLate || (response && attempts >= max_attempts)) {
+      if (verdict.isFinal || isLate || (response && attempts >= maxAttempts)) {
         return onResult(event, verdict.isAccepted, verdict.reason_code)
       }
       await queue.wait(wait_ms, response?.retry_after_ms != null)

@@ -1,7 +1,7 @@
 /** The time for beacons and consent. */
 
 /** Largest error of a Date header and its way here, milliseconds. */
-const date_tolerance_ms = 2_500
+const dateToleranceMs = 2_500
 
 export type Clock = ReturnType<typeof openClock>
 
@@ -27,7 +27,7 @@ export function openClock() {
     isSynced: false,
     now,
     /** Compares with a Date header, in whole seconds: only a larger difference is corrected. NaN is ignored. */
-    compare: (date_ms: number, tolerance_ms = date_tolerance_ms): void => {
+    compare: (date_ms: number, tolerance_ms = dateToleranceMs): void => {
       if (!date_ms) return
       clock.isSynced = true
       if (Math.abs(date_ms - now()) > tolerance_ms) set(date_ms)
@@ -35,7 +35,7 @@ export function openClock() {
     /** Frames of one page take their time to load: once one has set the clock, later ones leave it alone. */
     setServerTime: (server_time_ms: number): void => {
       clock.compare(server_time_ms, frame_tolerance_ms)
-      frame_tolerance_ms = date_tolerance_ms
+      frame_tolerance_ms = dateToleranceMs
     },
   }
   return clock

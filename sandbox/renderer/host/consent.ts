@@ -19,9 +19,9 @@ export function isConsentReason(code: string): code is ConsentReason {
 }
 
 /** Two clocks never agree to the millisecond: a snapshot made just now is not from the future. */
-const tolerance_ms = 5_000
+const toleranceMs = 5_000
 /** A browser's timers stand still while the computer sleeps, so the clock is read again at least as often. */
-const max_timer_ms = 10_000
+const maxTimerMs = 10_000
 
 /** The time lies between two: the user's clock may be wrong until a server has sent its time. Unix epoch milliseconds. */
 interface TimeBounds {
@@ -42,7 +42,7 @@ export function consentProblem(
   if (lifecycle_state !== 'granted' || !isWhole(revision) || !isWhole(updated_at_ms) || !isWhole(expires_at_ms)) {
     return 'consent_unreadable'
   }
-  if (updated_at_ms > max_ms + tolerance_ms) return 'consent_from_future'
+  if (updated_at_ms > max_ms + toleranceMs) return 'consent_from_future'
   if (expires_at_ms <= min_ms) return 'consent_expired'
   return revision < min_revision ? 'consent_superseded' : null
 }
@@ -82,7 +82,7 @@ export function watchExpiry(
   let timer: ReturnType<typeof setTimeout> | undefined
   const rearm = (): void => {
     clearTimeout(timer)
-    timer = setTimeout(check, Math.max(0, Math.min(expires_at_ms - now(), max_timer_ms)))
+    timer = setTimeout(check, Math.max(0, Math.min(expires_at_ms - now(), maxTimerMs)))
   }
   const check = (): void => {
     if (now() < expires_at_ms) rearm()

@@ -7,13 +7,13 @@ import type { RendererError } from './events.ts'
 import { type JsonResponse, pause, requestProblem } from './request.ts'
 
 /** How long the service may hold one poll. */
-const poll_wait_ms = 2_000
-const poll_pause_ms = 250
-const poll_timeout_ms = 30_000
+const pollWaitMs = 2_000
+const pollPauseMs = 250
+const pollTimeoutMs = 30_000
 
-const max_retries = 2
+const maxRetries = 2
 /** With a longer wait the turn has moved on. */
-const max_retry_wait_ms = 10_000
+const maxRetryWaitMs = 10_000
 
 interface DecisionRequest {
   /** Sends the request; a retry must be sent again. */
@@ -30,19 +30,19 @@ interface DecisionRequest {
  * Rejects on an error response. A 429 or 503 is retried after its Retry-After; without one, never.
  */
 export async function requestDecision({ request, poll, clock, signal }: DecisionRequest): Promise<unknown> {
-  const until = performance.now() + poll_timeout_ms
+  const until = performance.now() + pollTimeoutMs
   let send: (isRetry: boolean) => Promise<JsonResponse> = request
   for (let retries = 0; ; ) {
     const response = await send(retries > 0)
     clock.compare(response.date_ms)
-    let wait_ms = poll_pause_ms
+    let wait_ms = pollPauseMs
     if (response.ok) {
       const decision = readDecision(response.body)
       if (decision.kind !== 'pending' || performance.now() > until) return response.body
-      send = () => poll(decision.slot_id, `wait_ms=${poll_wait_ms}`)
+      send = () => poll(decision.slot_id, `wait_ms=${pollWaitMs}`)
     } else {
       wait_ms = response.retry_after_ms ?? Infinity
-      if (wait_ms > max_retry_wait_ms || retries++ >= max_retries) throw requestProblem(response)
+      if (wait_ms > maxRetryWaitMs || retries++ >= maxRetries) throw requestProblem(response)
     }
     await pause(wait_ms, signal)
     if (!signal?.aborted) continue

@@ -32,11 +32,11 @@ export function setStyles(element: HTMLElement, styles: Record<string, string>):
 
 /** Returns the parent of an element in the flat tree: across slots and shadow roots. */
 export function flatParent(element: Element): Element | null {
-  return element.assignedSlot ?? element.parentElement ?? hostOf(element)
+  return element.assignedSlot ?? element.parentElement ?? findShadowHost(element)
 }
 
 /** Returns the host of the shadow root that the element is in, or null. */
-export function hostOf(element: Element): Element | null {
+export function findShadowHost(element: Element): Element | null {
   return (element.getRootNode() as Partial<ShadowRoot>).host ?? null
 }
 

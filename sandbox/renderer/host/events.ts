@@ -76,14 +76,14 @@ export type RendererEvent<T extends EventType = EventType> = {
 export type Listener<T extends EventType> = (event: RendererEvent<T>) => void
 export type Emit = <T extends EventType>(type: T, detail: EventDetails[T]) => void
 
-const max_logged = 200
+const maxLogged = 200
 
 /** Opens the event log. Errors and blocks are also written to the console, once each. */
 export function openEvents(now: () => number) {
   const listeners = new Set<{ type: string; listener: (event: RendererEvent) => void }>()
   let log: RendererEvent[] = []
   const emit = (event: RendererEvent): void => {
-    log = [...log.slice(1 - max_logged), event]
+    log = [...log.slice(1 - maxLogged), event]
     if (event.type === 'error') {
       const { type, at_ms, code, ...details } = event
       console.warn(`[sponsored placement] error: ${code} ${JSON.stringify(details)}`)

@@ -12,9 +12,9 @@ import type { ErrorCode } from './events.ts'
 
 type Timer = ReturnType<typeof setTimeout>
 
-const ready_timeout_ms = 3_000
-const mounted_timeout_ms = 5_000
-const creative_timeout_ms = 15_000
+const readyTimeoutMs = 3_000
+const mountedTimeoutMs = 5_000
+const creativeTimeoutMs = 15_000
 
 /** Opens a frame that loads when it is put into the document, or when a prerendered page is shown. */
 export function openFrame(
@@ -46,7 +46,7 @@ export function openFrame(
       clearTimeout(readyTimer)
       clearTimeout(renderedTimer)
       const onSlow = (): void => onFailure('render_timeout', { message: 'the creative has not loaded' })
-      renderedTimer = setTimeout(onSlow, creative_timeout_ms)
+      renderedTimer = setTimeout(onSlow, creativeTimeoutMs)
     }
     if (message.t === 'rendered') clearTimeout(renderedTimer)
     onMessage(message)
@@ -71,11 +71,11 @@ export function openFrame(
     }
     isLoaded = true
     initialise()
-    if (!isReady) readyTimer = setTimeout(timeOut, ready_timeout_ms)
+    if (!isReady) readyTimer = setTimeout(timeOut, readyTimeoutMs)
   }
   whenActivated(() => {
     if (isClosed) return
-    renderedTimer = setTimeout(timeOut, mounted_timeout_ms)
+    renderedTimer = setTimeout(timeOut, mountedTimeoutMs)
     element.onload = onLoad
     addEventListener('message', onHello)
     element.src = render.frame_url

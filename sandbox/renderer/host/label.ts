@@ -7,7 +7,7 @@ import { setStyles } from './dom.ts'
 import { isReadable, type LabelParts } from './readability.ts'
 
 /** A page that removes the label more often within a second loses the ad. */
-const max_restored_per_second = 10
+const maxRestoredPerSecond = 10
 
 interface Label {
   /** Draws the label again if it cannot be read. Returns whether it can be now. */
@@ -38,7 +38,7 @@ export function keepLabel(
     restored = [...restored.filter((at) => now - at < 1_000), now]
     parts.label.remove()
     parts = draw()
-    const isRestored = restored.length <= max_restored_per_second && isKept()
+    const isRestored = restored.length <= maxRestoredPerSecond && isKept()
     if (!isRestored) onDefeat()
     return isRestored
   }

@@ -13,7 +13,7 @@ import { describeProblem } from './request.ts'
 import { createTurn, isLast, type KeptTurn, type Turn, type TurnOptions, type TurnState } from './turn.ts'
 
 /** Turns that are kept, so that the same id stays the same turn: more than the messages of a long chat. */
-const max_kept_turns = 300
+const maxKeptTurns = 300
 
 interface RenderOptions {
   target: Element | string
@@ -75,7 +75,7 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
     turns.set(turn.id, turn)
     turn.start(options)
     for (const [id, { state }] of turns) {
-      if (turns.size <= max_kept_turns) break
+      if (turns.size <= maxKeptTurns) break
       if (isLast(state)) turns.delete(id)
     }
     return turn

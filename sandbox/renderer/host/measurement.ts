@@ -124,17 +124,17 @@ export interface Dwell {
 export const noDwell: Dwell = { ms: 0, seen_at_ms: null }
 
 /** Longer gaps between two checks are not counted: the tab was throttled. */
-const max_gap_ms = 400
+const maxGapMs = 400
 
 /** Returns the dwell after a check at `now_ms`. */
 export function advance(dwell: Dwell, now_ms: number, isInView: boolean): Dwell {
   if (!isInView) return noDwell
   const gap = dwell.seen_at_ms === null ? 0 : now_ms - dwell.seen_at_ms
-  return { ms: gap > max_gap_ms ? dwell.ms : dwell.ms + gap, seen_at_ms: now_ms }
+  return { ms: gap > maxGapMs ? dwell.ms : dwell.ms + gap, seen_at_ms: now_ms }
 }
 
 /** An ad that is shown smaller cannot be recognised, CSS pixels; half of a declared side where that is less. */
-const min_side_px = 50
+const minSidePx = 50
 
 interface Size {
   width: number
@@ -145,7 +145,7 @@ interface Size {
 export function threshold(isClip: boolean, { width, height }: Size, declared: Size): { ratio: number; ms: number } {
   // IntersectionObserver reports a frame without pixels as wholly in view.
   const isTooSmall =
-    width < Math.min(min_side_px, declared.width / 2) || height < Math.min(min_side_px, declared.height / 2)
+    width < Math.min(minSidePx, declared.width / 2) || height < Math.min(minSidePx, declared.height / 2)
   if (isTooSmall) return { ratio: Infinity, ms: Infinity }
   if (isClip) return { ratio: 0.5, ms: 2_000 }
   // In whole pixels, as beacons have them: engines lay out in fractions, 250 pixels as 249.98.
@@ -179,14 +179,14 @@ export const unplayed: Clip = {
 }
 
 /** Share of the duration that must have been played for a completion. */
-const completion_share = 0.9
+const completionShare = 0.9
 
 /** Returns the clip after a `media` message that arrived at `now_ms`. */
 export function updateClip(clip: Clip, { state, position_ms, duration_ms, muted }: MediaMessage, now_ms: number): Clip {
   const passed = now_ms - clip.updated_at_ms
   const step = clip.isPlaying ? Math.min(passed, Math.max(0, position_ms - clip.position_ms)) : 0
   const played_ms = step + (position_ms < clip.position_ms ? 0 : clip.played_ms)
-  const isPlayedOut = state === 'ended' && duration_ms > 0 && played_ms >= completion_share * duration_ms
+  const isPlayedOut = state === 'ended' && duration_ms > 0 && played_ms >= completionShare * duration_ms
   return {
     isPlaying: state === 'playing',
     isStarted: clip.isStarted || state === 'playing',

@@ -10,18 +10,18 @@ import type { Placement } from '#contract/resources/placements.ts'
 import type { FrameMessage } from '../messages.ts'
 import { type openBeaconQueue, openBeacons } from './beacons.ts'
 import { type ConsentReason, isConsentReason, watchExpiry } from './consent.ts'
-import { hostOf, isPageVisible, newId, removeCopies, setStyles } from './dom.ts'
+import { findShadowHost, isPageVisible, newId, removeCopies, setStyles } from './dom.ts'
 import type { ErrorCode } from './events.ts'
 import { openFrame } from './frame.ts'
 import { keepLabel } from './label.ts'
 import { type Clip, unplayed, updateClip, watchViewability } from './measurement.ts'
 import type { Renderer } from './renderer.ts'
 
-const heartbeat_interval_ms = 10_000
-const max_heartbeats = 30
-const label_interval_ms = 1_000
+const heartbeatIntervalMs = 10_000
+const maxHeartbeats = 30
+const labelIntervalMs = 1_000
 /** Enough for any template when the host has set no limit, CSS pixels. */
-const default_max_height = 640
+const defaultMaxHeight = 640
 
 /** The renderer, and what all ads of a page share. */
 export interface MountContext extends Renderer {
@@ -205,14 +205,14 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
       if (state !== 'mounting' || !isPermitted()) return
       state = 'rendered'
       send('render')
-      intervals.push(setInterval(beat, heartbeat_interval_ms), setInterval(label.check, label_interval_ms))
+      intervals.push(setInterval(beat, heartbeatIntervalMs), setInterval(label.check, labelIntervalMs))
       options.onRendered?.()
       // Last, since a listener may end the turn.
       emit('rendered', {})
       viewability.check()
     },
     resize: ({ height }) => {
-      const max_height = options.max_height ?? Math.max(2 * render.height, default_max_height)
+      const max_height = options.max_height ?? Math.max(2 * render.height, defaultMaxHeight)
       if (render.media_type === 'native') frame.resize(Math.min(height, max_height))
     },
     click: ({ user_activated }) => {
@@ -262,7 +262,7 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     frame.post({ t: 'visibility', ratio, page_visible })
   }
   function beat(): void {
-    if (delivery.heartbeats >= max_heartbeats || !isPageVisible() || !isPermitted()) return
+    if (delivery.heartbeats >= maxHeartbeats || !isPageVisible() || !isPermitted()) return
     delivery.heartbeats += 1
     send('heartbeat', {}, delivery.heartbeats)
   }
@@ -305,7 +305,7 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     if (contentWindow && contentWindow !== frame.element.contentWindow) close('cleared', 'target_removed')
     contentWindow = frame.element.contentWindow
   })
-  for (let around: Element | null = target; around; around = hostOf(around)) {
+  for (let around: Element | null = target; around; around = findShadowHost(around)) {
     removal.observe(around.getRootNode(), { childList: true, subtree: true })
   }
   // A target may be appended to the document later.

@@ -18,7 +18,7 @@ export function openMounts(renderer: Renderer): Mounts {
 }
 
 /** Placements of a page that are kept, so that they are counted once. */
-const max_deliveries = 500
+const maxDeliveries = 500
 
 function openDeliveries() {
   const deliveries = new Map<string, Delivery>()
@@ -26,7 +26,7 @@ function openDeliveries() {
     const delivery = deliveries.get(asset_token) ?? open()
     deliveries.set(asset_token, delivery)
     for (const [token, { holder }] of deliveries) {
-      if (deliveries.size <= max_deliveries) break
+      if (deliveries.size <= maxDeliveries) break
       if (!holder) deliveries.delete(token)
     }
     return delivery

@@ -6,8 +6,8 @@ export interface LabelParts {
   text: string
 }
 
-const min_font_px = 8
-const min_contrast = 3
+const minFontPx = 8
+const minContrast = 3
 
 /** Attributes that take the label from screen readers, or give it another meaning. */
 const forbidden = ['hidden', 'inert', 'role', 'aria-hidden', 'aria-label']
@@ -24,13 +24,13 @@ export function isReadable({ label, frame, text }: LabelParts): boolean {
   return (
     // Without the page's own scale: an ad shown as a thumbnail has a label as small, and does not count.
     label.offsetWidth > 0 &&
-    label.offsetHeight >= min_font_px &&
+    label.offsetHeight >= minFontPx &&
     label.getBoundingClientRect().bottom <= ad.top + 1 &&
-    Number.parseFloat(fontSize) >= min_font_px &&
+    Number.parseFloat(fontSize) >= minFontPx &&
     visibility === getComputedStyle(frame).visibility &&
     Number(opacity) > 0.5 &&
     filter === 'none' &&
-    contrast(color, backgroundColor) >= min_contrast
+    contrast(color, backgroundColor) >= minContrast
   )
 }
 

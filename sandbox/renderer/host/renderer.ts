@@ -76,13 +76,13 @@ function openViolations() {
     if (disposition !== 'enforce') return
     // script-src-elem is script-src.
     const directive = effectiveDirective.replace('-elem', '')
-    blocked.set(`${directive} ${originOf(blockedURI)}`, directive)
+    blocked.set(`${directive} ${parseOrigin(blockedURI)}`, directive)
     for (const listener of listeners) listener()
   })
   return {
     /** Returns the error of a URL that a directive has blocked, or null. */
     find: (directive: 'frame-src' | 'connect-src' | 'script-src', url: string): RendererError | null => {
-      const found = blocked.get(`${directive} ${originOf(url)}`)
+      const found = blocked.get(`${directive} ${parseOrigin(url)}`)
       return found ? { code: 'csp_blocked', directive: found } : null
     },
     /** Calls `listener` on each new violation. Returns a function that removes it. */
@@ -93,7 +93,7 @@ function openViolations() {
   }
 }
 
-function originOf(url: string): string {
+function parseOrigin(url: string): string {
   try {
     return new URL(url, location.href).origin
   } catch {

@@ -2,7 +2,7 @@
 import { retryAfterMs } from '#foundation/http.ts'
 import { isObject } from '#foundation/json.ts'
 
-const timeout_ms = 15_000
+const timeoutMs = 15_000
 
 interface RequestOptions {
   body?: object | undefined
@@ -32,7 +32,7 @@ export async function requestJson(url: string, options: RequestOptions): Promise
   // AbortSignal.timeout and AbortSignal.any would exclude browsers of 2023.
   const abort = new AbortController()
   const end = (): void => abort.abort()
-  const timer = setTimeout(end, timeout_ms)
+  const timer = setTimeout(end, timeoutMs)
   signal?.addEventListener('abort', end)
   if (signal?.aborted) end()
   const headers = new Headers(options.headers)

@@ -59,8 +59,8 @@ export interface Turn {
 }
 
 /** A host that redraws its message with every token would load the frame each time: then the element must stay first. */
-const redraw_ms = 1_000
-const settle_ms = 300
+const redrawMs = 1_000
+const settleMs = 300
 
 /** A turn that can be started again. */
 export interface KeptTurn extends Turn {
@@ -78,7 +78,7 @@ export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_
   let state: TurnState = 'idle'
   let isFinished = false
   let mount: Mount | null = null
-  let mounted_at = -redraw_ms
+  let mounted_at = -redrawMs
   let starts = 0
   let slot_id: string | undefined
   let over: AbortController
@@ -226,10 +226,10 @@ export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_
       await read(received, true, signal)
       return received
     }
-    if (performance.now() - mounted_at < redraw_ms) {
+    if (performance.now() - mounted_at < redrawMs) {
       for (let seen = 0; seen !== starts; ) {
         seen = starts
-        await pause(settle_ms, signal)
+        await pause(settleMs, signal)
       }
     }
     if (!isOver()) await read(response, false, signal)

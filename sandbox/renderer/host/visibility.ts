@@ -7,7 +7,7 @@
  * computed styles and by hit tests, which are all that other engines have.
  */
 import type { Measurements } from '#contract/resources/beacons.ts'
-import { flatParent, hostOf } from './dom.ts'
+import { findShadowHost, flatParent } from './dom.ts'
 
 /** How it was checked: as a measurement of beacons (A76). */
 type VisibilityCheck = NonNullable<Measurements['visibility_check']>
@@ -19,9 +19,9 @@ export interface Visibility {
 }
 
 /** Fainter things are invisible: an ad that is faded, or a layer over it. */
-const min_opacity = 0.1
+const minOpacity = 0.1
 /** With more blur nothing can be read, CSS pixels. */
-const max_blur_px = 4
+const maxBlurPx = 4
 /** Points of the hit test in each direction. */
 const grid = 5
 
@@ -84,9 +84,8 @@ function readEffects(element: Element): 'none' | 'some' | 'hidden' | 'unknown' {
     const { display, filter, transform, scale, rotate } = style
     const amount = (name: string): string | undefined => filter.match(`${name}\\(([\\d.]+)`)?.[1]
     opacity *= Number(style.opacity) * Number(amount('opacity') ?? 1)
-    if (display === 'none' || opacity < min_opacity || Number(amount('blur') ?? 0) > max_blur_px) return 'hidden'
-    if (Number(amount('brightness') ?? 1) < min_opacity || Number(amount('contrast') ?? 1) < min_opacity)
-      return 'hidden'
+    if (display === 'none' || opacity < minOpacity || Number(amount('blur') ?? 0) > maxBlurPx) return 'hidden'
+    if (Number(amount('brightness') ?? 1) < minOpacity || Number(amount('contrast') ?? 1) < minOpacity) return 'hidden'
     if ((style.maskImage || style.webkitMaskImage || 'none') !== 'none') found = 'unknown'
     else if (
       found === 'none' &&
@@ -115,7 +114,7 @@ function uncoveredShare(
 
 /** Whether nothing is drawn above the element at a point of its viewport, nor above the frames of the origin around it. */
 function isUncovered(element: Element, x: number, y: number): boolean {
-  for (let at: Element | null = element; at; at = hostOf(at)) {
+  for (let at: Element | null = element; at; at = findShadowHost(at)) {
     const stack = (at.getRootNode() as Document | ShadowRoot).elementsFromPoint(x, y)
     const place = stack.indexOf(at)
     if (place < 0 || stack.slice(0, place).some(paints)) return false
@@ -140,12 +139,12 @@ function isPaintedOver(frame: Element): boolean {
 /** Whether an element covers what is below it: a layer without a background of its own does not. */
 function paints(element: Element): boolean {
   const { opacity, backgroundColor, backgroundImage, backdropFilter } = getComputedStyle(element)
-  if (Number(opacity) < min_opacity) return false
+  if (Number(opacity) < minOpacity) return false
   const alpha = Number(backgroundColor.match(/[,/] *([\d.]+)\)$/)?.[1] ?? 1)
   return (
     /^(img|video|canvas|iframe|embed|object|svg)$/i.test(element.tagName) ||
     backgroundImage !== 'none' ||
     (backdropFilter || 'none') !== 'none' ||
-    (alpha >= min_opacity && backgroundColor !== 'transparent')
+    (alpha >= minOpacity && backgroundColor !== 'transparent')
   )
 }

@@ -11,7 +11,7 @@ import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
 import { LastMinute, type Rate } from '../../parts/Chart.tsx'
-import { Json, marksOf } from '../../parts/Code.tsx'
+import { Json, listMarks } from '../../parts/Code.tsx'
 import {
   type Column,
   idColumn,
@@ -20,12 +20,12 @@ import {
   type Table,
   timeColumn,
 } from '../../parts/DataTable.tsx'
-import { Figure, type Filters, rowsOf } from '../../parts/Figures.tsx'
-import { choiceOf, type Filter, ListPage, onDemand, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
+import { buildListAddress, Figure, type Filters } from '../../parts/Figures.tsx'
+import { createChoice, type ListFilter, ListPage, onDemand, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
 import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, dateAndTime, duration, Id, kindOf, lag, routeTo, StatusChip, Time } from '../../parts/Values.tsx'
+import { Chip, dateAndTime, detectKind, duration, Id, lag, routeTo, StatusChip, Time } from '../../parts/Values.tsx'
 
-const rateOf = (name: string, color: string, verdict: string): Rate => ({
+const verdictRate = (name: string, color: string, verdict: string): Rate => ({
   name,
   color,
   isCounted: ({ type }) => type === `beacon.${verdict}`,
@@ -34,20 +34,20 @@ const rateOf = (name: string, color: string, verdict: string): Rate => ({
 })
 
 const rates: readonly Rate[] = [
-  rateOf('Accepted', '--good', 'accepted'),
-  rateOf('Duplicate', '--warn', 'duplicate'),
-  rateOf('Rejected', '--bad', 'rejected'),
+  verdictRate('Accepted', '--good', 'accepted'),
+  verdictRate('Duplicate', '--warn', 'duplicate'),
+  verdictRate('Rejected', '--bad', 'rejected'),
 ]
 
 const events = ['render', 'visible', 'click', 'play_started', 'play_completed', 'completion', 'heartbeat']
 
-const filters: readonly Filter[] = [
+const filters: readonly ListFilter[] = [
   { name: 'q', label: 'Slot, session or beacon', kind: 'text', isSearch: true },
-  choiceOf('verdict', 'Verdict', ['accepted', 'duplicate', 'rejected']),
-  choiceOf('event', 'Event', events),
-  choiceOf('format', 'Format', ['banner', 'clip', 'native']),
-  choiceOf('reason', 'Reason', Object.keys(acceptMeanings)),
-  choiceOf('billed', 'Billed', [
+  createChoice('verdict', 'Verdict', ['accepted', 'duplicate', 'rejected']),
+  createChoice('event', 'Event', events),
+  createChoice('format', 'Format', ['banner', 'clip', 'native']),
+  createChoice('reason', 'Reason', Object.keys(acceptMeanings)),
+  createChoice('billed', 'Billed', [
     ['true', 'yes'],
     ['false', 'no'],
   ]),
@@ -63,7 +63,7 @@ const filters: readonly Filter[] = [
 export function BeaconsPage() {
   const [params] = useSearchParams()
   const text = params.get('q') ?? ''
-  const search = useLoaded(text, () => searchOf(text))
+  const search = useLoaded(text, () => resolveSearch(text))
   return (
     <ListPage
       title="Beacons"
@@ -99,9 +99,9 @@ interface BeaconSearch {
  * Resolves to the filter of a search text: a slot by its form, a beacon if there is one, else a session. Both have
  * identifiers of any form.
  */
-async function searchOf(text: string): Promise<BeaconSearch> {
+async function resolveSearch(text: string): Promise<BeaconSearch> {
   if (text === '') return {}
-  if (kindOf(text) === 'placement') return { slot_id: text }
+  if (detectKind(text) === 'placement') return { slot_id: text }
   const { items } = await call('beacons.list', { query: { beacon_id: text, limit: 1 } })
   return items.length > 0 ? { beacon_id: text } : { session_id: text }
 }
@@ -126,7 +126,7 @@ function FormatFunnel({ query }: { query: FunnelQuery }) {
   if (state.status !== 'ready' || state.data.fills === 0) return null
   const { formats, placements, is_complete, oldest_slot_id } = state.data
   const counted = { ...query, from_slot_id: is_complete ? null : oldest_slot_id }
-  const filtersOf = (step: (typeof steps)[number], format: string): Filters => ({
+  const stepFilters = (step: (typeof steps)[number], format: string): Filters => ({
     ...counted,
     format,
     reached: step === 'decided' ? null : step,
@@ -149,7 +149,7 @@ function FormatFunnel({ query }: { query: FunnelQuery }) {
             <h2 className="bar spread">
               {format.format}
               <span className="faint tiny">
-                <Figure count={format.decided} list="placements" filters={filtersOf('decided', format.format)} />{' '}
+                <Figure count={format.decided} list="placements" filters={stepFilters('decided', format.format)} />{' '}
                 {format.decided === 1 ? 'fill' : 'fills'}
               </span>
             </h2>
@@ -163,7 +163,7 @@ function FormatFunnel({ query }: { query: FunnelQuery }) {
                     )}
                   </dd>
                   <dd className="number">
-                    <Figure count={format[step]} list="placements" filters={filtersOf(step, format.format)} />
+                    <Figure count={format[step]} list="placements" filters={stepFilters(step, format.format)} />
                   </dd>
                 </div>
               ))}
@@ -224,9 +224,9 @@ const table: Table<BeaconItem> = {
   label: 'Beacons',
   columns,
   // A duplicate has the beacon_id of another, and several may arrive in the same millisecond.
-  keyOf: ({ slot_id, beacon_id, verdict, received_at_ms, event }) =>
+  getKey: ({ slot_id, beacon_id, verdict, received_at_ms, event }) =>
     `${received_at_ms} ${verdict} ${event} ${slot_id} ${beacon_id}`,
-  routeOf: routeOfBeacon,
+  getRoute: routeOfBeacon,
   isAffected: ({ type }) => type.startsWith('beacon.'),
 }
 
@@ -270,7 +270,7 @@ export function VerdictChips({ beacon: { verdict, reason_code, would_bill, metri
     <>
       <Chip>{verdict}</Chip>
       {reason_code !== 'OK' && reason_code !== 'DUPLICATE' && (
-        <Link className="chip-link" href={rowsOf('beacons', { reason: reason_code })}>
+        <Link className="chip-link" href={buildListAddress('beacons', { reason: reason_code })}>
           <Chip tone={verdict === 'rejected' ? 'bad' : 'warn'}>{reason_code}</Chip>
         </Link>
       )}
@@ -380,7 +380,7 @@ function Received({ item }: { item: BeaconItem }) {
   return (
     <Shown resource={exchanges}>
       {({ items }) => {
-        const own = items.filter((exchange) => isOf(exchange, item))
+        const own = items.filter((exchange) => deliversBeacon(exchange, item))
         if (own.length === 0) {
           return (
             <Panel title="Body">
@@ -396,7 +396,7 @@ function Received({ item }: { item: BeaconItem }) {
   )
 }
 
-function isOf({ request_body, reason_code }: ListedRequest, item: BeaconItem): boolean {
+function deliversBeacon({ request_body, reason_code }: ListedRequest, item: BeaconItem): boolean {
   if (item.beacon_id === null) return reason_code === item.reason_code
   const body = parseJson(request_body ?? '')
   return isObject(body) && body.beacon_id === item.beacon_id
@@ -406,7 +406,7 @@ function Body({ exchange }: { exchange: ListedRequest }) {
   const { request_id, status, request_body, response_body, request_headers } = exchange
   const body = parseJson(request_body ?? '')
   const response = parseJson(response_body ?? '')
-  const marks = marksOf(response)
+  const marks = listMarks(response)
   const missing = Object.keys(marks).filter((path) => !hasPath(body, path))
   return (
     <>

@@ -29,7 +29,7 @@ const speeds = [
 type Speed = (typeof speeds)[number][0]
 
 /** A faster clock is moved this often. */
-const tick_ms = 500
+const tickMs = 500
 
 export function ClockControls() {
   const resource = useResource('clock.show', {}, ({ type }) => type === 'clock.changed')
@@ -177,9 +177,9 @@ function useQuickClock(action: ReturnType<typeof useAction>): [Speed, (speed: Sp
         void failed.current(() => Promise.reject(error))
         return
       }
-      if (!isOver) timer = setTimeout(move, tick_ms)
+      if (!isOver) timer = setTimeout(move, tickMs)
     }
-    timer = setTimeout(move, tick_ms)
+    timer = setTimeout(move, tickMs)
     return () => {
       isOver = true
       clearTimeout(timer)

@@ -2,7 +2,15 @@
 import { useRef, useState } from 'react'
 import { Button, FileTrigger, ProgressBar } from 'react-aria-components'
 import type { Snapshot } from '#contract/resources/sandbox/snapshots.ts'
-import { ApiProblem, addressOf, call, currentSession, type OutputOf, refusal, request } from '../../data/api.ts'
+import {
+  ApiProblem,
+  buildAddress,
+  call,
+  currentSession,
+  type EndpointOutput,
+  refusal,
+  request,
+} from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { saveFile } from '../../parts/Code.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
@@ -86,7 +94,7 @@ function SnapshotCard({ snapshot, action }: { snapshot: Snapshot; action: Action
           <code>{name}</code>
         </p>
         <p className="faint tiny">
-          <Time at_ms={saved_at_ms} show="date" /> · {sizeOf(size_bytes)}
+          <Time at_ms={saved_at_ms} show="date" /> · {formatSize(size_bytes)}
         </p>
       </div>
       <ConfirmButton
@@ -130,7 +138,7 @@ function Reset() {
 }
 
 /** A file of this size or more would strain the memory of a page. */
-const mostInMemory = 1_000_000_000
+const maxInMemory = 1_000_000_000
 
 function Export() {
   const action = useAction()
@@ -139,7 +147,7 @@ function Export() {
     action.run(async () => {
       setReceived(0)
       try {
-        const response = await request('GET', addressOf('sandbox.export'))
+        const response = await request('GET', buildAddress('sandbox.export'))
         if (!response.ok || response.body === null) throw refusal(response.status, await response.text())
         const chunks: Uint8Array<ArrayBuffer>[] = []
         let bytes = 0
@@ -150,7 +158,7 @@ function Export() {
           chunks.push(value)
           bytes += value.byteLength
           setReceived(bytes)
-          if (bytes > mostInMemory) {
+          if (bytes > maxInMemory) {
             await reader.cancel()
             throw new ApiProblem(
               0,
@@ -161,7 +169,7 @@ function Export() {
         }
         const name = `sandbox-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}.svc`
         saveFile(new Blob(chunks, { type: 'application/gzip' }), name)
-        return `Saved ${name}, ${sizeOf(bytes)}.`
+        return `Saved ${name}, ${formatSize(bytes)}.`
       } finally {
         setReceived(null)
       }
@@ -172,7 +180,7 @@ function Export() {
         <Button className="small bar" isDisabled={action.isRunning} onPress={run}>
           <Icon name="download" /> Export
         </Button>
-        {received !== null && <Chip>{sizeOf(received)}</Chip>}
+        {received !== null && <Chip>{formatSize(received)}</Chip>}
       </div>
       <Outcome action={action} />
     </Panel>
@@ -196,7 +204,7 @@ function Import() {
         {file !== null && (
           <>
             <span className="clipped">
-              {file.name}, {sizeOf(file.size)}
+              {file.name}, {formatSize(file.size)}
             </span>
             <ConfirmButton
               title={`Import ${file.name}?`}
@@ -252,14 +260,14 @@ function runImport(
       new Promise<string>((resolve, reject) => {
         const xhr = new XMLHttpRequest()
         upload.current = xhr
-        xhr.open('POST', addressOf('sandbox.import'))
+        xhr.open('POST', buildAddress('sandbox.import'))
         xhr.setRequestHeader('content-type', 'application/gzip')
         xhr.setRequestHeader('x-sandbox-token', currentSession()?.token ?? '')
         onShare(0)
         xhr.upload.onprogress = ({ loaded, total }) => onShare(total === 0 ? 0 : loaded / total)
         xhr.onload = () => {
           if (xhr.status !== 200) return reject(refusal(xhr.status, xhr.responseText))
-          const { projects, evidence_entries } = JSON.parse(xhr.responseText) as OutputOf<'sandbox.import'>
+          const { projects, evidence_entries } = JSON.parse(xhr.responseText) as EndpointOutput<'sandbox.import'>
           resolve(`Imported: ${projects} projects, ${evidence_entries} evidence entries, all verified.`)
         }
         xhr.onabort = () => resolve('Stopped: nothing has changed.')
@@ -270,7 +278,7 @@ function runImport(
 }
 
 /** Returns `512 B`, `12.3 kB`, `1.2 MB`. */
-function sizeOf(bytes: number): string {
+function formatSize(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`
   return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }

@@ -44,8 +44,8 @@ const table: Table<ProjectItem> = {
   id: 'projects.list',
   label: 'Projects',
   columns,
-  keyOf: ({ client_id }) => client_id,
-  routeOf: ({ client_id }) => routeTo('project', client_id),
+  getKey: ({ client_id }) => client_id,
+  getRoute: ({ client_id }) => routeTo('project', client_id),
   isAffected: isReplaced,
 }
 

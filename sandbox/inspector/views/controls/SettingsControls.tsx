@@ -48,12 +48,12 @@ const latencyLabels = {
 } as const
 
 function SettingsFields({ project: { settings, config_revision }, save }: PartProps) {
-  const [form, setForm] = useState(formOf(settings))
+  const [form, setForm] = useState(toForm(settings))
   const set =
     <Name extends keyof SettingsForm>(name: Name) =>
     (value: SettingsForm[Name]) =>
       setForm((before) => ({ ...before, [name]: value }))
-  const patch = patchBetween(settings as unknown as JsonObject, settingsOf(settings, form))
+  const patch = patchBetween(settings as unknown as JsonObject, toSettings(settings, form))
   const changes = Object.keys(patch).length
   const [first, second] = latencyLabels[form.latency]
   return (
@@ -117,7 +117,7 @@ function SettingsFields({ project: { settings, config_revision }, save }: PartPr
             {changes === 0 ? 'Save' : `Save ${changes} ${changes === 1 ? 'setting' : 'settings'}`}
           </Button>
           {changes > 0 && (
-            <Button className="small quiet" onPress={() => setForm(formOf(settings))}>
+            <Button className="small quiet" onPress={() => setForm(toForm(settings))}>
               Undo
             </Button>
           )}
@@ -179,7 +179,7 @@ interface SettingsForm {
   billing_model: string
 }
 
-export function formOf(settings: ProjectSettings): SettingsForm {
+export function toForm(settings: ProjectSettings): SettingsForm {
   const { rate_limits, consent } = settings
   return {
     enabled: settings.enabled,
@@ -203,7 +203,7 @@ function latencyForm(latency: Latency): Pick<SettingsForm, 'latency' | 'latency_
   return { latency: 'lognormal', latency_ms: String(latency.median_ms), latency_spread: String(latency.sigma) }
 }
 
-function latencyOf({ latency, latency_ms, latency_spread }: SettingsForm): Latency {
+function toLatency({ latency, latency_ms, latency_spread }: SettingsForm): Latency {
   const [ms, spread] = [Number(latency_ms), Number(latency_spread)]
   if (latency === 'fixed') return ms
   if (latency === 'uniform') return { distribution: 'uniform', min_ms: ms, max_ms: spread }
@@ -211,14 +211,14 @@ function latencyOf({ latency, latency_ms, latency_spread }: SettingsForm): Laten
 }
 
 /** Returns the settings with the form's values applied. */
-export function settingsOf(before: ProjectSettings, form: SettingsForm): JsonObject {
+export function toSettings(before: ProjectSettings, form: SettingsForm): JsonObject {
   const lines = form.allowed_origins.split('\n').map((line) => line.trim())
   return {
     ...(before as unknown as JsonObject),
     enabled: form.enabled,
     allowed_origins: lines.filter((line) => line !== ''),
     fill_rate: Number(form.fill_rate),
-    decision_latency_ms: latencyOf(form) as Json,
+    decision_latency_ms: toLatency(form) as Json,
     rate_limits: {
       default: form.rate_default.trim() || null,
       beacons: form.rate_beacons.trim() || null,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { defaultSettings, type Latency, ProjectSettingsPatch } from '#contract/resources/projects.ts'
 import type { JsonObject } from '#foundation/json.ts'
-import { formOf, patchBetween, readSettings, settingsOf } from './SettingsControls.tsx'
+import { patchBetween, readSettings, toForm, toSettings } from './SettingsControls.tsx'
 
 const json = (settings: unknown) => settings as JsonObject
 
@@ -16,12 +16,12 @@ test.each([
     decision_latency_ms,
     allowed_origins: ['http://localhost:*', 'https://a.example'],
   }
-  expect(patchBetween(json(settings), settingsOf(settings, formOf(settings)))).toEqual({})
+  expect(patchBetween(json(settings), toSettings(settings, toForm(settings)))).toEqual({})
 })
 
 test('what the form changes is a patch of the contract, and nothing else is in it', () => {
   const form = {
-    ...formOf(defaultSettings),
+    ...toForm(defaultSettings),
     enabled: false,
     allowed_origins: ' https://a.example \n\nhttps://b.example',
     rate_beacons: '5/s',
@@ -30,7 +30,7 @@ test('what the form changes is a patch of the contract, and nothing else is in i
     latency_spread: '20',
     consent_required: true,
   }
-  const patch = patchBetween(json(defaultSettings), settingsOf(defaultSettings, form))
+  const patch = patchBetween(json(defaultSettings), toSettings(defaultSettings, form))
   expect(ProjectSettingsPatch.parse(patch)).toEqual({
     enabled: false,
     allowed_origins: ['https://a.example', 'https://b.example'],

@@ -215,8 +215,8 @@ function EventRow({ event }: { event: SandboxEvent }) {
     <div className="event-row">
       <Time at_ms={at_ms} />
       <span className="bar said">
-        <b>{wordingOf(event)}</b>
-        <Chip>{outcomeOf(event)}</Chip>
+        <b>{describeEvent(event)}</b>
+        <Chip>{readOutcome(event)}</Chip>
         {reason !== null && reason !== 'OK' && <Chip tone={type === 'beacon.rejected' ? 'bad' : 'warn'}>{reason}</Chip>}
         {data.would_bill === true && <Chip tone="money">{`bills ${text('metric') ?? ''}`}</Chip>}
         {data.format !== undefined && data.format !== null && <span className="soft">{String(data.format)}</span>}
@@ -248,13 +248,13 @@ const wordings: Readonly<Record<SandboxEvent['type'], string>> = {
   'events.dropped': 'Older events dropped',
 }
 
-function wordingOf({ type, data }: SandboxEvent): string {
+function describeEvent({ type, data }: SandboxEvent): string {
   const name = wordings[type] ?? type
   return typeof data.event === 'string' && type.startsWith('beacon.') ? `${name} ${data.event}` : name
 }
 
 /** Returns the state that an event led to, in the words of the contract. */
-function outcomeOf({ type, data }: SandboxEvent): string | null {
+function readOutcome({ type, data }: SandboxEvent): string | null {
   if (type === 'placement.decided') return data.fill === true ? 'fill' : 'no_fill'
   if (type.startsWith('beacon.')) return typeof data.verdict === 'string' ? data.verdict : null
   return typeof data.lifecycle_state === 'string' ? data.lifecycle_state : null
@@ -334,16 +334,16 @@ function placementSnippets(base_url: string, { client_id, secret_key }: SeededPr
     {
       id: 'php',
       title: 'PHP',
-      code: `<?php\n$body = ${phpOf(body, '')};\n$context = stream_context_create(['http' => [\n    'method' => 'POST',\n    'header' => "Authorization: Bearer ${secret_key}\\r\\nContent-Type: application/json",\n    'content' => json_encode($body),\n]]);\necho file_get_contents('${url}', false, $context);`,
+      code: `<?php\n$body = ${renderPhp(body, '')};\n$context = stream_context_create(['http' => [\n    'method' => 'POST',\n    'header' => "Authorization: Bearer ${secret_key}\\r\\nContent-Type: application/json",\n    'content' => json_encode($body),\n]]);\necho file_get_contents('${url}', false, $context);`,
     },
   ]
 }
 
-function phpOf(value: unknown, indent: string): string {
+function renderPhp(value: unknown, indent: string): string {
   if (typeof value !== 'object' || value === null) return `'${String(value)}'`
   const inner = `${indent}    `
   const entries = Object.entries(value).map(([name, part]) =>
-    Array.isArray(value) ? `${inner}${phpOf(part, inner)},` : `${inner}'${name}' => ${phpOf(part, inner)},`,
+    Array.isArray(value) ? `${inner}${renderPhp(part, inner)},` : `${inner}'${name}' => ${renderPhp(part, inner)},`,
   )
   return `[\n${entries.join('\n')}\n${indent}]`
 }

@@ -8,10 +8,10 @@ import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Code.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Empty, elsewhere, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, dateAndTime, Id, Time, type Tone, toneOf } from '../../parts/Values.tsx'
+import { Chip, dateAndTime, findTone, Id, Time, type Tone } from '../../parts/Values.tsx'
 import { BeaconList, VerdictChips } from '../beacons/Beacons.tsx'
 import { EvidenceEntries } from '../records/EvidencePage.tsx'
-import { outcomeOf } from './PlacementsPage.tsx'
+import { readOutcome } from './PlacementsPage.tsx'
 
 export function PlacementPage({ id }: { id: string }) {
   const resource = useResource('placements.explain', { params: { slot_id: id } }, (event) => event.slot_id === id)
@@ -107,7 +107,7 @@ function Placement({ placement }: { placement: PlacementDetail }) {
               [
                 'Outcome',
                 <span key="outcome" className="bar wrapping">
-                  <Chip>{outcomeOf(placement)}</Chip>
+                  <Chip>{readOutcome(placement)}</Chip>
                   <Chip tone="warn">{placement.no_fill_reason}</Chip>
                 </span>,
               ],
@@ -205,7 +205,7 @@ interface Step {
   chips?: ReactNode
 }
 
-function stepsOf(placement: PlacementDetail): Step[] {
+function listSteps(placement: PlacementDetail): Step[] {
   const { created_at_ms, decided_at_ms, first_frame_at_ms, decision, beacons } = placement
   const steps: Step[] = [
     { at_ms: created_at_ms, title: 'Requested', text: `${placement.job_type}, ${placement.mode} mode`, tone: 'plain' },
@@ -224,7 +224,7 @@ function stepsOf(placement: PlacementDetail): Step[] {
     steps.push({
       at_ms: beacon.received_at_ms,
       title: `Beacon ${beacon.event ?? 'unreadable'}`,
-      tone: toneOf(beacon.verdict),
+      tone: findTone(beacon.verdict),
       chips: <VerdictChips beacon={beacon} />,
     })
   }
@@ -233,8 +233,8 @@ function stepsOf(placement: PlacementDetail): Step[] {
 
 /** The timeline of a slot: request, decision, frame, beacons, verdict. */
 function Timeline({ placement }: { placement: PlacementDetail }) {
-  const steps = stepsOf(placement)
-  const isPending = outcomeOf(placement) === 'pending'
+  const steps = listSteps(placement)
+  const isPending = readOutcome(placement) === 'pending'
   return (
     <ol className="steps">
       {steps.map(({ at_ms, title, text, tone, chips }, index) => (
@@ -275,7 +275,7 @@ interface Stage {
 }
 
 /** Returns the rules in the order that they removed campaigns, with the number that each left. */
-function stagesOf(trace: readonly TraceStep[]): Stage[] {
+function listStages(trace: readonly TraceStep[]): Stage[] {
   const removed = trace.filter(({ outcome }) => outcome === 'removed')
   const byRule = Map.groupBy(removed, ({ rule }) => rule ?? 'unknown')
   let left = trace.length
@@ -301,7 +301,7 @@ function Campaigns({ of }: { of: readonly TraceStep[] }) {
 function TraceFunnel({ trace }: { trace: readonly TraceStep[] }) {
   const [opened, setOpened] = useState<string | null>(null)
   if (trace.length === 0) return <p className="soft">No campaign was considered.</p>
-  const stages = stagesOf(trace)
+  const stages = listStages(trace)
   const winner = trace.find(({ outcome }) => outcome === 'won')
   const outbid = trace.filter(({ outcome }) => outcome === 'outbid')
   const share = (count: number) => `${(100 * count) / trace.length}%`

@@ -4,7 +4,7 @@ import { Link } from 'wouter'
 import { acceptMeanings } from '#contract/error-codes.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementItem } from '#contract/resources/placements.ts'
-import { listOf, useResource } from '../../data/resource.ts'
+import { createSingleList, useResource } from '../../data/resource.ts'
 import {
   type Column,
   DataTable,
@@ -14,17 +14,17 @@ import {
   type Table,
   timeColumn,
 } from '../../parts/DataTable.tsx'
-import { rowsOf, TotalsPanel } from '../../parts/Figures.tsx'
-import { choiceOf, type Filter, ListPage, onDemand, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
+import { buildListAddress, TotalsPanel } from '../../parts/Figures.tsx'
+import { createChoice, type ListFilter, ListPage, onDemand, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
 import { Empty, Page, Shown, TabSet } from '../../parts/Page.tsx'
-import { Chip, kindOf, routeTo } from '../../parts/Values.tsx'
+import { Chip, detectKind, routeTo } from '../../parts/Values.tsx'
 import { BeaconTable } from '../beacons/Beacons.tsx'
 import { ConsentTable } from '../records/ConsentPage.tsx'
 
 /** How far a fill may get. */
 const fillSteps = ['framed', 'rendered', 'visible', 'billable']
 
-const filters: readonly Filter[] = [
+const filters: readonly ListFilter[] = [
   {
     name: 'q',
     label: 'Session, job, slot or campaign',
@@ -33,17 +33,17 @@ const filters: readonly Filter[] = [
     isSearch: true,
   },
   projectFilter,
-  choiceOf('fill', 'Outcome', [
+  createChoice('fill', 'Outcome', [
     ['true', 'fills'],
     ['false', 'no-fills'],
   ]),
-  choiceOf('format', 'Format', ['banner', 'clip', 'native']),
-  choiceOf('billed', 'Billed', [
+  createChoice('format', 'Format', ['banner', 'clip', 'native']),
+  createChoice('billed', 'Billed', [
     ['true', 'yes'],
     ['false', 'no'],
   ]),
-  choiceOf('missing', 'Never', fillSteps),
-  choiceOf('reason', 'Reason', [...Object.keys(noFillReasons), ...Object.keys(acceptMeanings)]),
+  createChoice('missing', 'Never', fillSteps),
+  createChoice('reason', 'Reason', [...Object.keys(noFillReasons), ...Object.keys(acceptMeanings)]),
   sinceFilter,
   onDemand('reached', 'Reached'),
   onDemand('decided', 'Decided'),
@@ -65,20 +65,20 @@ export function PlacementsPage() {
         </Empty>
       }
     >
-      {({ q, ...rest }, listed) => <PlacementTable query={{ ...rest, ...searchOf(q) }} {...listed} />}
+      {({ q, ...rest }, listed) => <PlacementTable query={{ ...rest, ...parseSearch(q) }} {...listed} />}
     </ListPage>
   )
 }
 
 /** Returns the filter of a search text: a job or a campaign by its form, else a session. A slot is opened, not searched. */
-function searchOf(text: string | undefined): {
+function parseSearch(text: string | undefined): {
   slot_id?: string
   job_id?: string
   campaign_id?: string
   session_id?: string
 } {
   if (text === undefined) return {}
-  const kind = kindOf(text)
+  const kind = detectKind(text)
   if (kind === 'placement') return { slot_id: text }
   if (kind === 'campaign') return { campaign_id: text }
   return kind === 'job' ? { job_id: text } : { session_id: text }
@@ -118,9 +118,9 @@ const columns: readonly Column<PlacementItem>[] = [
     isNarrow: true,
     cell: (item) => (
       <span className="bar">
-        <Chip>{outcomeOf(item)}</Chip>
+        <Chip>{readOutcome(item)}</Chip>
         {item.no_fill_reason !== null && (
-          <Link className="chip-link" href={rowsOf('placements', { reason: item.no_fill_reason })}>
+          <Link className="chip-link" href={buildListAddress('placements', { reason: item.no_fill_reason })}>
             <Chip tone="warn">{item.no_fill_reason}</Chip>
           </Link>
         )}
@@ -142,7 +142,7 @@ const columns: readonly Column<PlacementItem>[] = [
 ]
 
 /** Returns the outcome of a slot in a word: `fill`, `no_fill`, `pending`, `expired`. */
-export function outcomeOf({ fill, status }: Pick<PlacementItem, 'fill' | 'status'>): string {
+export function readOutcome({ fill, status }: Pick<PlacementItem, 'fill' | 'status'>): string {
   if (fill === null) return status
   return fill ? 'fill' : 'no_fill'
 }
@@ -151,8 +151,8 @@ const table: Table<PlacementItem> = {
   id: 'placements.list',
   label: 'Placements',
   columns,
-  keyOf: ({ slot_id }) => slot_id,
-  routeOf: ({ slot_id }) => routeTo('placement', slot_id),
+  getKey: ({ slot_id }) => slot_id,
+  getRoute: ({ slot_id }) => routeTo('placement', slot_id),
   isAffected: ({ type }) => type === 'placement.decided' || type === 'job.created',
 }
 
@@ -177,7 +177,7 @@ function OnePlacement({ slot_id, empty }: { slot_id: string; empty: ReactNode })
   const resource = useResource('placements.explain', { params: { slot_id } })
   return (
     <Shown resource={resource} missing={empty}>
-      {(item) => <DataTable {...table} list={listOf(item, resource.reload)} />}
+      {(item) => <DataTable {...table} list={createSingleList(item, resource.reload)} />}
     </Shown>
   )
 }

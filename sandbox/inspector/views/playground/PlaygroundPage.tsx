@@ -13,10 +13,10 @@ import type { RendererEvent } from '#renderer/host/events.ts'
 import type { SponsoredPlacement } from '#renderer/host/main.ts'
 import {
   ApiProblem,
-  bodyOf,
   call,
   currentSession,
   pageSender,
+  parseBody,
   pollDecision,
   type Sent,
   serverSender,
@@ -30,10 +30,10 @@ import { Page } from '../../parts/Page.tsx'
 import { CopyButton } from '../../parts/Values.tsx'
 import { PlaygroundForm, useProjectKeys } from './PlaygroundForm.tsx'
 import { PlaygroundResult, type Run, type TimelineEntry } from './PlaygroundResult.tsx'
-import { defaultState, type PlaygroundState, placementBody, problemsOf, readState, writeState } from './state.ts'
+import { defaultState, findProblems, type PlaygroundState, placementBody, readState, writeState } from './state.ts'
 import '#demo/styles/product.css'
 
-const mostEvents = 200
+const maxEvents = 200
 
 export function PlaygroundPage() {
   const [params, setParams] = useSearchParams()
@@ -43,19 +43,19 @@ export function PlaygroundPage() {
   const [session_id] = useState(newSessionId)
   const [run, setRun] = useState<Run | null>(null)
   const [timeline, setTimeline] = useState<readonly TimelineEntry[]>([])
-  const surface = useRef<SurfaceHandle>(null)
+  const surface = useRef<ProductStageHandle>(null)
   const controller = useRef<AbortController>(null)
   const slot = useRef<string | null>(null)
   const action = useAction()
   const { key_id, client_id } = useProjectKeys(state)
   const seeded = projects.find((project) => project.client_id === client_id)
   const publishable_key = publishable || seeded?.publishable_key || ''
-  const problems = problemsOf(state)
+  const problems = findProblems(state)
   const isForeign = location.origin !== new URL(base_url).origin
 
   const change = (some: Partial<PlaygroundState>) =>
     setParams(() => new URLSearchParams(writeState({ ...readState(location.search), ...some })), { replace: true })
-  const note = (entry: TimelineEntry) => setTimeline((before) => [...before, entry].slice(-mostEvents))
+  const note = (entry: TimelineEntry) => setTimeline((before) => [...before, entry].slice(-maxEvents))
 
   useLiveEvents((events: readonly SandboxEvent[]) => {
     for (const event of events) {
@@ -85,7 +85,7 @@ export function PlaygroundPage() {
       const sender =
         current.as === 'server' ? serverSender(current.key || key_id) : await pageWithToken(publishable_key)
       let sent = await sender({ method: 'POST', path: '/v1/placements', body: text }, signal)
-      const first = bodyOf(sent)
+      const first = parseBody(sent)
       const slot_id = typeof first?.slot_id === 'string' ? first.slot_id : null
       slot.current = slot_id
       const next: Run = { state: current, request: text, sent, polls: [], slot_id }
@@ -99,7 +99,7 @@ export function PlaygroundPage() {
         if (decided === null) return 'The decision is still pending.'
         sent = decided
       }
-      const response = bodyOf(sent) as PlacementResponse | null
+      const response = parseBody(sent) as PlacementResponse | null
       if (sent.status === 200 && response?.decision?.fill === true) {
         const isThere = await surface.current?.mount(response, String(body.session_id))
         if (isThere === false)
@@ -109,7 +109,7 @@ export function PlaygroundPage() {
             'render.js was not loaded.',
           )
       }
-      return sentenceOf(sent, response)
+      return describeResult(sent, response)
     })
 
   return (
@@ -171,7 +171,7 @@ export function PlaygroundPage() {
           </div>
         </SubmitForm>
         <div className="playground-stage">
-          <Surface
+          <ProductStage
             job_type={state.job_type}
             handle={surface}
             onAsk={(prompt) => {
@@ -215,14 +215,14 @@ async function pageWithToken(publishable_key: string) {
     path: '/v1/browser/activate',
     body: JSON.stringify({ publishable_key }),
   })
-  const body = bodyOf(activation)
+  const body = parseBody(activation)
   if (activation.status !== 200 || typeof body?.activation_token !== 'string') {
     throw new ApiProblem(activation.status, body ?? {}, 'The activation was refused.')
   }
   return pageSender(body.activation_token)
 }
 
-function sentenceOf({ status, broken }: Sent, response: PlacementResponse | null): string {
+function describeResult({ status, broken }: Sent, response: PlacementResponse | null): string {
   if (broken !== null) return `No response: ${broken}.`
   if (status !== 200) return `Refused with ${status}.`
   const decision = response?.decision
@@ -234,7 +234,7 @@ function newSessionId(): string {
   return `playground-${Array.from(crypto.getRandomValues(new Uint8Array(5)), (byte) => byte.toString(36).padStart(2, '0')).join('')}`
 }
 
-interface SurfaceHandle {
+interface ProductStageHandle {
   /** Width for a creative, CSS pixels. */
   width(): number
   /** Plays a turn of the product and clears the slot. */
@@ -243,15 +243,15 @@ interface SurfaceHandle {
   mount(response: PlacementResponse, session_id: string): Promise<boolean>
 }
 
-interface SurfaceProps {
+interface ProductStageProps {
   job_type: JobType
-  handle: RefObject<SurfaceHandle | null>
+  handle: RefObject<ProductStageHandle | null>
   /** Called when a prompt of the product is chosen or written. */
   onAsk(prompt: { topic: string; text: string }): void
   onEvent(event: RendererEvent): void
 }
 
-function Surface({ job_type, handle, onAsk, onEvent }: SurfaceProps) {
+function ProductStage({ job_type, handle, onAsk, onEvent }: ProductStageProps) {
   const place = useRef<HTMLDivElement>(null)
   const product = useRef<Product>(null)
   const turn = useRef<AbortController>(null)

@@ -1,14 +1,14 @@
 /** The result of a send: request and response with the provenance of each field, the live timeline, and the call to paste. */
 import { type JsonObject, parseJson } from '#foundation/json.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
-import { bodyOf, type Sent, useSession } from '../../data/api.ts'
+import { parseBody, type Sent, useSession } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useLoaded } from '../../data/resource.ts'
 import { CodeTabs, Json, Message } from '../../parts/Code.tsx'
 import { Empty, Panel } from '../../parts/Page.tsx'
 import { Chip, duration, Id, StatusChip, Time } from '../../parts/Values.tsx'
 import { suiteText } from '../requests/qa-suite.ts'
-import { exportsOf, type PlacementOutcome, playgroundSuite } from './exports.ts'
+import { type PlacementOutcome, playgroundSuite, renderExports } from './exports.ts'
 import type { PlaygroundState } from './state.ts'
 
 /** The result of the last send. */
@@ -127,13 +127,13 @@ function TimelineRow({ entry }: { entry: TimelineEntry }) {
 function Exports({ state, body, run }: { state: PlaygroundState; body: JsonObject; run: Run | null }) {
   const { base_url } = useSession()
   const exported = { id: 'placements.create', method: 'POST', path: '/v1/placements', body, as: state.as }
-  const suite = JSON.stringify(playgroundSuite(state, body, outcomeOf(run, state)))
+  const suite = JSON.stringify(playgroundSuite(state, body, readOutcome(run, state)))
   const { data: yaml } = useLoaded(suite, () => suiteText({ suite: JSON.parse(suite), notes: [] })).state
   return (
     <CodeTabs
       label="Export"
       variants={[
-        ...exportsOf(exported, { base_url, origin: base_url }),
+        ...renderExports(exported, { base_url, origin: base_url }),
         { id: 'qa', title: 'QA step', code: yaml ?? '' },
       ]}
     />
@@ -141,9 +141,9 @@ function Exports({ state, body, run }: { state: PlaygroundState; body: JsonObjec
 }
 
 /** Returns the outcome of the last send, if it was for this state. */
-function outcomeOf(run: Run | null, state: PlaygroundState): PlacementOutcome | null {
+function readOutcome(run: Run | null, state: PlaygroundState): PlacementOutcome | null {
   if (run === null || JSON.stringify(run.state) !== JSON.stringify(state) || run.polls.length > 0) return null
-  const body = bodyOf(run.sent)
+  const body = parseBody(run.sent)
   const decision = body?.decision as JsonObject | null | undefined
   if (run.sent.status === 0) return null
   return {

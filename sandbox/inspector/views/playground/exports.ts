@@ -29,7 +29,7 @@ interface ExportTarget {
 }
 
 /** Returns a call in each language, as the variants of a set of tabs. */
-export function exportsOf(call: ExportedCall, target: ExportTarget): CodeVariant[] {
+export function renderExports(call: ExportedCall, target: ExportTarget): CodeVariant[] {
   return [
     { id: 'curl', title: 'curl', code: curlExport(call, target) },
     { id: 'typescript', title: 'TypeScript', code: typescriptExport(call, target) },
@@ -192,7 +192,7 @@ export function playgroundSuite(state: PlaygroundState, body: JsonObject, outcom
       : {
           set: plain(Object.fromEntries(Object.entries(others).map(([name, value]) => [`overrides.${name}`, value]))),
         }),
-    ...expectationOf(outcome),
+    ...buildExpectation(outcome),
   } as JsonObject
   const usesBrace = JSON.stringify(step).includes('{{brace}}')
   return {
@@ -213,7 +213,7 @@ export function playgroundSuite(state: PlaygroundState, body: JsonObject, outcom
   }
 }
 
-function expectationOf(outcome: PlacementOutcome | null): JsonObject {
+function buildExpectation(outcome: PlacementOutcome | null): JsonObject {
   if (outcome === null) return {}
   const { status, reason_code, fill, format } = outcome
   if (reason_code !== null) return { expect: { status, reason: reason_code } }

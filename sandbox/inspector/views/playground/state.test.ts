@@ -4,9 +4,9 @@ import { PlacementRequest } from '#contract/resources/placements.ts'
 import {
   choices,
   defaultState,
+  findProblems,
   type PlaygroundState,
   placementBody,
-  problemsOf,
   readState,
   writeState,
 } from './state.ts'
@@ -62,6 +62,6 @@ test('overrides are added, and win over the choices', () => {
 
 test('texts that are not numbers or objects are reported', () => {
   const state = { ...defaultState, max_width: '12px', overrides: '[1]' }
-  expect(problemsOf(state).map(({ field }) => field)).toEqual(['max_width', 'overrides'])
-  expect(problemsOf({ ...defaultState, max_width: '12', overrides: '{}' })).toEqual([])
+  expect(findProblems(state).map(({ field }) => field)).toEqual(['max_width', 'overrides'])
+  expect(findProblems({ ...defaultState, max_width: '12', overrides: '{}' })).toEqual([])
 })

@@ -102,7 +102,7 @@ export interface FieldProblem {
 }
 
 /** Returns the problems of texts that become numbers or JSON. All other checks are left to the API. */
-export function problemsOf(state: PlaygroundState): FieldProblem[] {
+export function findProblems(state: PlaygroundState): FieldProblem[] {
   const problems: FieldProblem[] = []
   for (const field of ['max_width', 'max_height', 'wait_ms'] as const) {
     if (!/^\d{0,9}$/.test(state[field])) problems.push({ field, message: 'Enter a whole number.' })
@@ -126,8 +126,8 @@ export function placementBody(state: PlaygroundState, open: OpenChoices): JsonOb
   const prompt = defined({ topic: topic || undefined, text: text || undefined })
   const slot_hint = defined({
     position: position === 'default' ? undefined : position,
-    max_width: numberOf(state.max_width) ?? open.max_width,
-    max_height: numberOf(state.max_height),
+    max_width: parseNumber(state.max_width) ?? open.max_width,
+    max_height: parseNumber(state.max_height),
   })
   const more = parseJson(state.overrides)
   const overrides = {
@@ -141,20 +141,20 @@ export function placementBody(state: PlaygroundState, open: OpenChoices): JsonOb
     client_id: state.project || open.client_id,
     session_id: state.session || open.session_id,
     job_type: state.job_type,
-    wait_ms: numberOf(state.wait_ms),
+    wait_ms: parseNumber(state.wait_ms),
     test_outcome: state.outcome === 'no_fill' ? 'no_fill' : undefined,
     prompt: orNone(prompt),
     slot_hint: orNone(slot_hint),
     overrides: orNone(overrides),
-    consent: consent === 'none' ? undefined : consentOf(consent),
+    consent: consent === 'none' ? undefined : toConsent(consent),
   })
 }
 
-function consentOf(consent: 'both' | 'topic' | 'denied'): JsonObject {
+function toConsent(consent: 'both' | 'topic' | 'denied'): JsonObject {
   return { semantic_targeting: consent !== 'denied', prompt_shared: consent === 'both' }
 }
 
-function numberOf(text: string): number | undefined {
+function parseNumber(text: string): number | undefined {
   return text === '' ? undefined : Number(text)
 }
 

@@ -6,8 +6,8 @@ import { call } from '../../data/api.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { Chart } from '../../parts/Chart.tsx'
-import { Figure, type Filters, notCountedFilters, ReasonFigure, rowsOf } from '../../parts/Figures.tsx'
-import { choiceOf, type Filter, FilterBar, projectFilter, useFilters } from '../../parts/ListPage.tsx'
+import { buildListAddress, Figure, type Filters, notCountedFilters, ReasonFigure } from '../../parts/Figures.tsx'
+import { createChoice, FilterBar, type ListFilter, projectFilter, useFilters } from '../../parts/ListPage.tsx'
 import { Empty, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip } from '../../parts/Values.tsx'
 import { BeaconList } from '../beacons/Beacons.tsx'
@@ -15,9 +15,9 @@ import { BeaconList } from '../beacons/Beacons.tsx'
 /** `since` is a span before the time of the sandbox clock. */
 const isAffected = ({ type }: SandboxEvent) => type.startsWith('beacon.') || type === 'clock.changed'
 
-const filters: readonly Filter[] = [
+const filters: readonly ListFilter[] = [
   projectFilter,
-  choiceOf('since', 'Since', [
+  createChoice('since', 'Since', [
     ['1h', '1 hour'],
     ['24h', '1 day'],
     ['168h', '7 days'],
@@ -140,7 +140,7 @@ function Fills({ values }: { values: Filters }) {
   )
 }
 
-const day_ms = 86_400_000
+const dayMs = 86_400_000
 const shownDays = 14
 
 interface Day {
@@ -158,7 +158,7 @@ interface DaysProps {
 function Days({ values, report, now_ms }: DaysProps) {
   const [days, setDays] = useState<readonly Day[]>([])
   const { client_id, session_id } = values
-  const today_ms = Math.floor(now_ms / day_ms) * day_ms
+  const today_ms = Math.floor(now_ms / dayMs) * dayMs
   const billed = report.totals.reduce((sum, { count }) => sum + count, 0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another sum means other days
   useEffect(() => {
@@ -166,8 +166,8 @@ function Days({ values, report, now_ms }: DaysProps) {
     const read = async () => {
       const found: Day[] = []
       for (let index = 0; index < shownDays && isShown; index++) {
-        const start_ms = today_ms - index * day_ms
-        const query = { client_id, session_id, since: String(start_ms), until: String(start_ms + day_ms) }
+        const start_ms = today_ms - index * dayMs
+        const query = { client_id, session_id, since: String(start_ms), until: String(start_ms + dayMs) }
         const { lines } = await call('billing.report', {
           query: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)),
         })
@@ -260,18 +260,18 @@ function filtersOfLine({ client_id, format, metric, gross_cpm, currency }: Billi
 function NotCounted({ report: { not_counted }, values }: ReportProps) {
   const { count, reasons, beacons } = not_counted
   if (count === 0) return null
-  const most = Math.max(...reasons.map((reason) => reason.count))
+  const maxCount = Math.max(...reasons.map((reason) => reason.count))
   return (
     <div className="columns">
       <Panel title="Why beacons did not count">
         <ul className="reasons">
           {reasons.map((reason) => (
             <li key={reason.reason_code}>
-              <Link className="chip-link" href={rowsOf('beacons', { ...values, reason: reason.reason_code })}>
+              <Link className="chip-link" href={buildListAddress('beacons', { ...values, reason: reason.reason_code })}>
                 <Chip tone="warn">{reason.reason_code}</Chip>
               </Link>
               <span className="funnel-track">
-                <span className="funnel-bar" style={{ width: `${(100 * reason.count) / most}%` }} />
+                <span className="funnel-bar" style={{ width: `${(100 * reason.count) / maxCount}%` }} />
               </span>
               <span className="number">
                 <Figure count={reason.count} list="beacons" filters={{ ...values, reason: reason.reason_code }} />

@@ -6,15 +6,15 @@ import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type LiveTableProps, type Table, timeWidth } from '../../parts/DataTable.tsx'
-import { type Filter, ListPage, projectFilter } from '../../parts/ListPage.tsx'
+import { type ListFilter, ListPage, projectFilter } from '../../parts/ListPage.tsx'
 import { Empty, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, Id, routeTo, Time, toneOf } from '../../parts/Values.tsx'
+import { Chip, findTone, Id, routeTo, Time } from '../../parts/Values.tsx'
 
 export function ConsentPage({ id }: { id: string }) {
   return id === '' ? <ConsentHistory /> : <ConsentRecord id={id} />
 }
 
-const filters: readonly Filter[] = [
+const filters: readonly ListFilter[] = [
   { name: 'session_id', label: 'Session', kind: 'text', isSearch: true },
   projectFilter,
 ]
@@ -72,7 +72,7 @@ const columns: readonly Column<ConsentItem>[] = [
     isNarrow: true,
     cell: ({ lifecycle_state, is_current }) => (
       <span className="bar">
-        <Chip tone={is_current ? toneOf(lifecycle_state) : 'plain'}>{lifecycle_state}</Chip>
+        <Chip tone={is_current ? findTone(lifecycle_state) : 'plain'}>{lifecycle_state}</Chip>
         {!is_current && <span className="faint tiny">replaced</span>}
       </span>
     ),
@@ -107,8 +107,8 @@ const table: Table<ConsentItem> = {
   id: 'consent.list',
   label: 'Consent',
   columns,
-  keyOf: ({ consent_id, revision }) => `${consent_id} ${revision}`,
-  routeOf: ({ consent_id }) => routeTo('consent', consent_id),
+  getKey: ({ consent_id, revision }) => `${consent_id} ${revision}`,
+  getRoute: ({ consent_id }) => routeTo('consent', consent_id),
   isAffected,
 }
 

@@ -10,12 +10,12 @@ import { Json } from '../../parts/Code.tsx'
 import { type Column, idColumn, LiveTable, type Table, timeColumn } from '../../parts/DataTable.tsx'
 import { useAction } from '../../parts/Dialog.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { choiceOf, type Filter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
+import { createChoice, type ListFilter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
 import { Empty, Page, Panel, Problem, Shown } from '../../parts/Page.tsx'
 import { Chip, CopyButton, Id, routeTo, Time } from '../../parts/Values.tsx'
 
 export function EvidencePage({ id }: { id: string }) {
-  return id === '' ? <Chains /> : <Entry id={id} />
+  return id === '' ? <Chains /> : <ChainEntry id={id} />
 }
 
 const columns: readonly Column<EvidenceItem>[] = [
@@ -41,21 +41,21 @@ const columns: readonly Column<EvidenceItem>[] = [
   timeColumn('at_ms'),
 ]
 
-const filters: readonly Filter[] = [
+const filters: readonly ListFilter[] = [
   slotFilter,
-  choiceOf('kind', 'Kind', ['decision', 'consent', 'beacon']),
+  createChoice('kind', 'Kind', ['decision', 'consent', 'beacon']),
   projectFilter,
 ]
 
-const keyOf = ({ client_id, seq }: EvidenceItem) => `${client_id}~${seq}`
+const getKey = ({ client_id, seq }: EvidenceItem) => `${client_id}~${seq}`
 const recorded = new Set(['placement.decided', 'consent.changed', 'beacon.accepted'])
 
 const table: Table<EvidenceItem> = {
   id: 'evidence.list',
   label: 'Evidence',
   columns,
-  keyOf,
-  routeOf: (item) => routeTo('evidence', keyOf(item)),
+  getKey,
+  getRoute: (item) => routeTo('evidence', getKey(item)),
   isAffected: ({ type }) => recorded.has(type),
 }
 
@@ -118,7 +118,7 @@ function Verification() {
 /** The entries around one, so that each hash is next to the one before it. */
 const around = 3
 
-function Entry({ id }: { id: string }) {
+function ChainEntry({ id }: { id: string }) {
   const [client_id = '', position = ''] = id.split(/~(?=\d+$)/)
   const seq = Number(position)
   const after_seq = Math.max(0, seq - around - 1)

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
 import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
-import { bodyOf, call, pageSender, type Send, type Sent, serverSender, useSession } from '../../data/api.ts'
+import { call, pageSender, parseBody, type Send, type Sent, serverSender, useSession } from '../../data/api.ts'
 import type { ListedEndpoint, Part } from '../../data/provenance.ts'
 import { useResource } from '../../data/resource.ts'
 import { Body, CodeTabs } from '../../parts/Code.tsx'
@@ -14,7 +14,7 @@ import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Loading, Panel } from '../../parts/Page.tsx'
 import { Chip, duration, Id, StatusChip } from '../../parts/Values.tsx'
-import { exportsOf } from '../playground/exports.ts'
+import { renderExports } from '../playground/exports.ts'
 import { useProjectKeys } from '../playground/PlaygroundForm.tsx'
 import { defaultState } from '../playground/state.ts'
 
@@ -27,7 +27,7 @@ export function EndpointDetail({ endpoint, provenance }: EndpointDetailProps) {
   const { id, method, path, stability } = endpoint
   const openapi = useResource('contract.openapi', {})
   const operation =
-    openapi.state.status === 'ready' ? operationOf(openapi.state.data as JsonObject, method, path) : null
+    openapi.state.status === 'ready' ? findOperation(openapi.state.data as JsonObject, method, path) : null
   return (
     <div className="column">
       <Panel
@@ -63,7 +63,7 @@ export function EndpointDetail({ endpoint, provenance }: EndpointDetailProps) {
 }
 
 /** Returns an endpoint from the OpenAPI document. */
-function operationOf({ paths }: JsonObject, method: string, path: string): JsonObject {
+function findOperation({ paths }: JsonObject, method: string, path: string): JsonObject {
   const item = isObject(paths) ? paths[path] : undefined
   const operation = isObject(item) ? item[method.toLowerCase()] : undefined
   return isObject(operation) ? operation : {}
@@ -110,7 +110,7 @@ function Example({ endpoint, operation }: { endpoint: ListedEndpoint; operation:
   const { id, method, path } = endpoint
   const { base_url, projects } = useSession()
   const { client_id, key_id } = useProjectKeys(defaultState)
-  const examples = useMemo(() => examplesOf(operation), [operation])
+  const examples = useMemo(() => listExamples(operation), [operation])
   const names = useMemo(() => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ''), [path])
   const [chosen, setChosen] = useState('0')
   const [params, setParams] = useState<Readonly<Record<string, string>>>({})
@@ -197,7 +197,7 @@ function Example({ endpoint, operation }: { endpoint: ListedEndpoint; operation:
         {path.startsWith('/v1/') && (
           <CodeTabs
             label="The same call"
-            variants={exportsOf(
+            variants={renderExports(
               {
                 id,
                 method,
@@ -238,7 +238,7 @@ interface Example {
 }
 
 /** Returns the examples of an endpoint's body; one without a body where it has none. */
-function examplesOf({ requestBody: body }: JsonObject): Example[] {
+function listExamples({ requestBody: body }: JsonObject): Example[] {
   const content = isObject(body) && isObject(body.content) ? body.content['application/json'] : undefined
   const examples = isObject(content) && isObject(content.examples) ? content.examples : {}
   const found = Object.entries(examples).flatMap(([name, example]) =>
@@ -286,7 +286,7 @@ async function newest(name: string, client_id: string): Promise<string> {
 async function prepareFill(send: Send, client_id: string): Promise<{ asset_token: string; slot_id: string }> {
   const body = JSON.stringify({ client_id, session_id: `example-${Date.now()}`, job_type: 'chat' })
   const sent = await send({ method: 'POST', path: '/v1/placements', body })
-  const response = bodyOf(sent)
+  const response = parseBody(sent)
   const placement = response?.placement
   if (!isObject(placement) || typeof placement.asset_token !== 'string') return { asset_token: '', slot_id: '' }
   await send({ method: 'GET', path: `/v1/render/${placement.asset_token}` })

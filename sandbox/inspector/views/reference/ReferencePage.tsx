@@ -5,15 +5,15 @@ import { isObject, type Json } from '#foundation/json.ts'
 import { linkTo, request } from '../../data/api.ts'
 import type { ListedEndpoint } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
-import { choiceOf, type Filter, FilterBar, hasWords, useFilters } from '../../parts/ListPage.tsx'
+import { createChoice, FilterBar, hasWords, type ListFilter, useFilters } from '../../parts/ListPage.tsx'
 import { Empty, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip, StatusChip } from '../../parts/Values.tsx'
 import { EndpointDetail } from './EndpointDetail.tsx'
 
-const filters: readonly Filter[] = [
+const filters: readonly ListFilter[] = [
   { name: 'q', label: 'Search', kind: 'text', placeholder: 'Endpoint, field, reason code, A31, page', isSearch: true },
-  choiceOf('provenance', 'Provenance', ['documented', 'observed', 'assumed']),
-  choiceOf('api', 'Part', [
+  createChoice('provenance', 'Provenance', ['documented', 'observed', 'assumed']),
+  createChoice('api', 'Part', [
     ['v1', 'the API'],
     ['sandbox', 'the control plane'],
     ['old', 'for old clients'],
@@ -76,7 +76,7 @@ function EndpointList({ endpoints, values, chosen }: EndpointListProps) {
     () =>
       endpoints.filter(
         (endpoint) =>
-          (api === undefined || partOf(endpoint) === api) &&
+          (api === undefined || findGroup(endpoint) === api) &&
           (provenance === undefined || endpoint.fields.some((field) => field.provenance === provenance)) &&
           hasWords(
             [
@@ -115,7 +115,7 @@ function EndpointList({ endpoints, values, chosen }: EndpointListProps) {
   )
 }
 
-function partOf({ path, stability }: ListedEndpoint): 'v1' | 'sandbox' | 'old' {
+function findGroup({ path, stability }: ListedEndpoint): 'v1' | 'sandbox' | 'old' {
   if (path.startsWith('/_sandbox/')) return 'sandbox'
   return stability === 'deprecated' ? 'old' : 'v1'
 }

@@ -9,7 +9,7 @@ import { useResource } from '../../data/resource.ts'
 import { type Column, idColumn, LiveTable, type Table, timeWidth } from '../../parts/DataTable.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
-import { choiceOf, type Filter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
+import { createChoice, type ListFilter, ListPage, projectFilter, slotFilter } from '../../parts/ListPage.tsx'
 import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
 import { Chip, CopyButton, duration, Id, routeTo, StatusChip, Time } from '../../parts/Values.tsx'
 
@@ -44,7 +44,7 @@ const columns: readonly Column<CallbackItem>[] = [
   },
 ]
 
-const filters: readonly Filter[] = [slotFilter, choiceOf('status', 'Status', statuses), projectFilter]
+const filters: readonly ListFilter[] = [slotFilter, createChoice('status', 'Status', statuses), projectFilter]
 
 const isAffected = ({ type }: SandboxEvent) =>
   type === 'placement.decided' || type === 'job.created' || /^callback/.test(type)
@@ -53,8 +53,8 @@ const table: Table<CallbackItem> = {
   id: 'callbacks.list',
   label: 'Callbacks',
   columns,
-  keyOf: ({ slot_id }) => slot_id,
-  routeOf: ({ slot_id }) => routeTo('callback', slot_id),
+  getKey: ({ slot_id }) => slot_id,
+  getRoute: ({ slot_id }) => routeTo('callback', slot_id),
   isAffected,
 }
 

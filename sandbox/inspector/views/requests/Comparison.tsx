@@ -81,7 +81,7 @@ function Part({ part: { title, differences }, isWhole }: { part: ComparedPart; i
           </thead>
           <tbody>
             {shown.map((difference) => (
-              <Row key={difference.path} difference={difference} />
+              <DifferenceRow key={difference.path} difference={difference} />
             ))}
           </tbody>
         </table>
@@ -90,19 +90,19 @@ function Part({ part: { title, differences }, isWhole }: { part: ComparedPart; i
   )
 }
 
-function Row({ difference: { path, kind, before, after } }: { difference: Difference }) {
+function DifferenceRow({ difference: { path, kind, before, after } }: { difference: Difference }) {
   return (
     <tr data-kind={kind}>
       <th scope="row">
         <code>{path === '' ? '(everything)' : path}</code>
       </th>
-      <td>{before === undefined ? <span className="faint">–</span> : <del>{textOf(before)}</del>}</td>
-      <td>{after === undefined ? <span className="faint">–</span> : <ins>{textOf(after)}</ins>}</td>
+      <td>{before === undefined ? <span className="faint">–</span> : <del>{renderValue(before)}</del>}</td>
+      <td>{after === undefined ? <span className="faint">–</span> : <ins>{renderValue(after)}</ins>}</td>
     </tr>
   )
 }
 
-function textOf(value: Json): string {
+function renderValue(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
@@ -192,7 +192,7 @@ interface Difference {
 /** Returns every value at the end of a path, of either side, in the order of the first and then of the second. */
 export function differences(before: Json | undefined, after: Json | undefined, path = ''): Difference[] {
   if (before === undefined && after === undefined) return []
-  const [left, right] = [fieldsOf(before), fieldsOf(after)]
+  const [left, right] = [listFields(before), listFields(after)]
   const isNested = (left !== null || before === undefined) && (right !== null || after === undefined)
   const isSameShape = before === undefined || after === undefined || Array.isArray(before) === Array.isArray(after)
   if (isNested && isSameShape) {
@@ -208,7 +208,7 @@ export function differences(before: Json | undefined, after: Json | undefined, p
   return [{ path, kind: JSON.stringify(before) === JSON.stringify(after) ? 'same' : 'changed', before, after }]
 }
 
-function fieldsOf(value: Json | undefined): Map<string, Json> | null {
+function listFields(value: Json | undefined): Map<string, Json> | null {
   if (Array.isArray(value)) return new Map(value.map((item, index) => [String(index), item]))
   return isObject(value) ? new Map(Object.entries(value)) : null
 }
@@ -236,14 +236,14 @@ export function compareEntries(before: ComparedEntry, after: ComparedEntry): Com
   const parts: [title: string, of: (entry: ComparedEntry) => Json | undefined][] = [
     ['Summary', ({ method, path, status, reason_code, key }) => ({ method, path, status, reason_code, key })],
     ['Request headers', ({ request_headers }) => ({ ...request_headers })],
-    ['Request body', ({ request_body }) => bodyOf(request_body)],
+    ['Request body', ({ request_body }) => parseText(request_body)],
     ['Response headers', ({ response_headers }) => ({ ...response_headers })],
-    ['Response body', ({ response_body }) => bodyOf(response_body)],
+    ['Response body', ({ response_body }) => parseText(response_body)],
   ]
   return parts.map(([title, of]) => ({ title, differences: differences(of(before), of(after)) }))
 }
 
-function bodyOf(text: string | null): Json | undefined {
+function parseText(text: string | null): Json | undefined {
   if (text === null || text === '') return undefined
   return parseJson(text) ?? text
 }

@@ -5,11 +5,11 @@ import { Link } from 'wouter'
 import type { ListedRequest } from '#contract/resources/requests.ts'
 import { isReasonCode } from '../../data/api.ts'
 import { type Column, idColumn, LiveTable, type Table, timeWidth } from '../../parts/DataTable.tsx'
-import { choiceOf, type Filter, ListPage } from '../../parts/ListPage.tsx'
+import { createChoice, type ListFilter, ListPage } from '../../parts/ListPage.tsx'
 import { Empty } from '../../parts/Page.tsx'
 import { duration, routeTo, StatusChip, Time } from '../../parts/Values.tsx'
 
-const filters: readonly Filter[] = [
+const filters: readonly ListFilter[] = [
   {
     name: 'path',
     label: 'Path',
@@ -17,26 +17,26 @@ const filters: readonly Filter[] = [
     placeholder: 'Path, such as /v1/beacons or /v1/*/config',
     isSearch: true,
   },
-  choiceOf('status_class', 'Status', [
+  createChoice('status_class', 'Status', [
     ['2xx', '2xx success'],
     ['3xx', '3xx redirect'],
     ['4xx', '4xx refused'],
     ['5xx', '5xx failed'],
   ]),
-  choiceOf('method', 'Method', ['GET', 'POST', 'OPTIONS', 'DELETE']),
-  choiceOf('key', 'Credential', [
+  createChoice('method', 'Method', ['GET', 'POST', 'OPTIONS', 'DELETE']),
+  createChoice('key', 'Credential', [
     ['sk_test', 'secret test key'],
     ['sk_live', 'secret live key'],
     ['at', 'activation token'],
     ['bt', 'beacon token'],
   ]),
-  choiceOf('since', 'Since', [
+  createChoice('since', 'Since', [
     ['1m', '1 minute'],
     ['10m', '10 minutes'],
     ['1h', '1 hour'],
     ['1d', '1 day'],
   ]),
-  choiceOf('foreign', 'Sent by', [['true', 'pages that no project allows']]),
+  createChoice('foreign', 'Sent by', [['true', 'pages that no project allows']]),
   {
     name: 'reason',
     label: 'Reason code',
@@ -48,10 +48,10 @@ const filters: readonly Filter[] = [
 ]
 
 /** Returns what a text of the search matches: the beginning of a path, or any part where it is not one. */
-const patternOf = (text: string) => (/^(\/|\*|https?:)/.test(text) ? text : `*${text}*`)
+const toPathPattern = (text: string) => (/^(\/|\*|https?:)/.test(text) ? text : `*${text}*`)
 
 /** No event announces a request: the journal is polled for new ones. */
-const refresh_ms = 1_500
+const refreshMs = 1_500
 
 export function RequestList() {
   const [picked, setPicked] = useState<readonly string[]>([])
@@ -126,10 +126,10 @@ export function RequestList() {
     id: 'requests.list',
     label: 'Requests',
     columns,
-    keyOf: ({ request_id }) => request_id,
-    routeOf: ({ request_id }) => routeTo('request', request_id),
+    getKey: ({ request_id }) => request_id,
+    getRoute: ({ request_id }) => routeTo('request', request_id),
     isAffected: () => true,
-    refresh_ms,
+    refresh_ms: refreshMs,
   }
   const [later, earlier] = picked.toSorted().toReversed()
   return (
@@ -161,7 +161,7 @@ export function RequestList() {
       {({ path, ...others }, listed) => (
         <LiveTable
           table={table}
-          query={path === undefined ? others : { ...others, path: patternOf(path) }}
+          query={path === undefined ? others : { ...others, path: toPathPattern(path) }}
           {...listed}
         />
       )}

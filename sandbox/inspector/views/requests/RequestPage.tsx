@@ -9,7 +9,7 @@ import { isObject, type Json, type JsonObject, parseJson } from '#foundation/jso
 import { call, useSession } from '../../data/api.ts'
 import { type ListedEndpoint, readEndpoints } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
-import { Code, Message, marksOf, saveFile } from '../../parts/Code.tsx'
+import { Code, listMarks, Message, saveFile } from '../../parts/Code.tsx'
 import { DialogButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -21,7 +21,7 @@ import { suiteOfEntry, suiteText } from './qa-suite.ts'
 
 export function RequestPage({ id }: { id: string }) {
   const resource = useResource('requests.show', { params: { request_id: id } })
-  if (resource.state.status === 'ready') return <Entry key={id} entry={resource.state.data} />
+  if (resource.state.status === 'ready') return <RequestEntry key={id} entry={resource.state.data} />
   const missing = (
     <Empty icon="requests" title="No such request in the journal">
       The journal is bounded and drops its oldest requests.{' '}
@@ -39,12 +39,12 @@ export function RequestPage({ id }: { id: string }) {
   )
 }
 
-function Entry({ entry }: { entry: RequestDetail }) {
+function RequestEntry({ entry }: { entry: RequestDetail }) {
   const { request_id, method, path, status, reason_code } = entry
   const [params, setParams] = useSearchParams()
   const { base_url } = useSession()
   const endpoints = useLoaded('endpoints', readEndpoints).state.data ?? []
-  const endpoint = endpointOf(entry, endpoints)
+  const endpoint = findEndpoint(entry, endpoints)
   const other = params.get('with')
   const compareWith = (id: string) => setParams(withParam('with', id))
   return (
@@ -100,7 +100,7 @@ function Entry({ entry }: { entry: RequestDetail }) {
             text={entry.request_body}
             endpoint={endpoint?.id}
             part="body"
-            marks={status < 400 ? undefined : marksOf(parseJson(entry.response_body ?? ''))}
+            marks={status < 400 ? undefined : listMarks(parseJson(entry.response_body ?? ''))}
           />
         </Panel>
         <Panel title="Response">
@@ -147,7 +147,10 @@ function CopyCurl({ entry, base_url }: { entry: RequestDetail; base_url: string 
   )
 }
 
-function endpointOf({ method, path }: RequestDetail, endpoints: readonly ListedEndpoint[]): ListedEndpoint | undefined {
+function findEndpoint(
+  { method, path }: RequestDetail,
+  endpoints: readonly ListedEndpoint[],
+): ListedEndpoint | undefined {
   const bare = withoutQuery(path)
   return endpoints.find((endpoint) => endpoint.method === method && pathPattern(endpoint.path).test(bare))
 }
@@ -196,7 +199,7 @@ function Replay({ entry }: { entry: RequestDetail }) {
   const [key_id, setKey] = useState('')
   const [result, setResult] = useState<ReplayResult | null>(null)
   const action = useAction()
-  const edits = editsOf(isObject(sent) ? sent : {}, text)
+  const edits = readEdits(isObject(sent) ? sent : {}, text)
   const edited = Object.keys(edits.set).length
 
   const replay = () =>
@@ -289,7 +292,7 @@ function KeyChoice({ client_id, value, onChange }: KeyChoiceProps) {
 }
 
 /** Returns the values that differ from the sent ones, by dotted path. */
-function editsOf(sent: JsonObject, text: string): { set: Record<string, Json>; problem: string | undefined } {
+function readEdits(sent: JsonObject, text: string): { set: Record<string, Json>; problem: string | undefined } {
   if (text.trim() === '') return { set: {}, problem: undefined }
   const edited = parseJson(text)
   if (!isObject(edited)) return { set: {}, problem: 'Enter a JSON object.' }

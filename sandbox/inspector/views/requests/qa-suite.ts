@@ -41,18 +41,18 @@ export function suiteOfEntry(entry: SavedEntry, endpoints: readonly KnownEndpoin
   const endpoint = endpoints.find((each) => each.method === entry.method && pathPattern(each.path).test(path))
   const body = parseJson(entry.request_body ?? '')
   const needsFill = /ast_[0-9a-z]{11}_redacted|slot_[0-9a-hjkmnp-tv-z]{11}/.test(`${entry.path} ${entry.request_body}`)
-  const credential = credentialOf(entry, notes)
+  const credential = readCredential(entry, notes)
   const before: JsonObject[] = needsFill
     ? [{ ...fill }, ...(entry.path.startsWith('/v1/render/') ? [] : [{ frame: 'fill' }])]
     : credential.key === 'beacon'
       ? [{ ...fill }, { frame: 'fill' }]
       : []
-  if (credential.key === 'activation') before.push({ activate: null, ...originOf(credential) })
+  if (credential.key === 'activation') before.push({ activate: null, ...buildOrigin(credential) })
   const step = {
-    ...requestOf(entry, endpoint, body, notes),
+    ...buildRequest(entry, endpoint, body, notes),
     ...(credential.key === null ? {} : { key: credential.key }),
-    ...originOf(credential, entry.status),
-    ...expectOf(entry, notes),
+    ...buildOrigin(credential, entry.status),
+    ...buildExpectation(entry, notes),
   }
   const name = escaped(`${entry.method} ${path} responds ${entry.status}`).slice(0, 200)
   const usesBrace = JSON.stringify(step).includes(brace) || name.includes(brace)
@@ -73,7 +73,7 @@ export function suiteOfEntry(entry: SavedEntry, endpoints: readonly KnownEndpoin
   }
 }
 
-function requestOf(
+function buildRequest(
   entry: SavedEntry,
   endpoint: KnownEndpoint | undefined,
   body: Json | undefined,
@@ -95,7 +95,7 @@ function requestOf(
       },
     }
   }
-  const params = paramsOf(endpoint.path, withoutQuery(path))
+  const params = parseParams(endpoint.path, withoutQuery(path))
   const query = Object.fromEntries(
     [...new URLSearchParams(path.slice(withoutQuery(path).length))].map(([name, value]) => [
       escaped(name),
@@ -110,7 +110,7 @@ function requestOf(
   }
 }
 
-function paramsOf(template: string, path: string): Record<string, string> {
+function parseParams(template: string, path: string): Record<string, string> {
   const { groups = {} } = pathPattern(template).exec(path) ?? {}
   return mapValues(groups, decoded)
 }
@@ -165,7 +165,7 @@ interface Credential {
   origin: string | null
 }
 
-function credentialOf({ key, request_headers }: SavedEntry, notes: string[]): Credential {
+function readCredential({ key, request_headers }: SavedEntry, notes: string[]): Credential {
   const { authorization, origin = null } = request_headers
   if (key === 'sk_test') return { key: null, origin }
   if (key === 'sk_live') return { key: 'live', origin }
@@ -177,13 +177,13 @@ function credentialOf({ key, request_headers }: SavedEntry, notes: string[]): Cr
 }
 
 /** An origin that was allowed here becomes an origin that the project allows. */
-function originOf({ key, origin }: Credential, status = 200): JsonObject {
+function buildOrigin({ key, origin }: Credential, status = 200): JsonObject {
   if (key === 'activation' || key === 'beacon') return { origin: '{{origin}}' }
   if (origin !== null && status < 400) return { origin: '{{origin}}' }
   return origin === null ? {} : { origin: escaped(origin) }
 }
 
-function expectOf({ status, reason_code }: SavedEntry, notes: string[]): JsonObject {
+function buildExpectation({ status, reason_code }: SavedEntry, notes: string[]): JsonObject {
   if (status === 0) {
     notes.push('A fault rule prevented the response, so the suite expects none.')
     return {}
