@@ -131,7 +131,7 @@ async function processTimes(): Promise<void> {
 }
 
 function target(name: string, value: number, unit: string, max: number): void {
-  line(name, `${value.toFixed(0)} ${unit}`, value <= max, `at max ${max} ${unit}`)
+  line(name, `${value.toFixed(0)} ${unit}`, value <= max, `at most ${max} ${unit}`)
 }
 
 function line(name: string, value: string, isMet: boolean, wanted: string): void {

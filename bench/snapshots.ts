@@ -158,6 +158,6 @@ function reportMemory(name: string, used: number, max: number): void {
   const isMet = used <= max
   if (!isMet) unmet++
   console.log(
-    `  ${name.padEnd(22)} ${used.toFixed(0).padStart(6)} MB ${isMet ? 'met   ' : 'MISSED'}  (at max ${max} MB)`,
+    `  ${name.padEnd(22)} ${used.toFixed(0).padStart(6)} MB ${isMet ? 'met   ' : 'MISSED'}  (at most ${max} MB)`,
   )
 }

@@ -76,7 +76,7 @@ function checkList() {
 }
 
 function checkCoverage() {
-  const atLeast = (count, min, what) => expect(count >= min, `${what}: ${count}, at min ${min} are needed`)
+  const atLeast = (count, min, what) => expect(count >= min, `${what}: ${count}, at least ${min} are needed`)
   const bannerSizes = (campaign) =>
     campaign.creatives.filter(({ format }) => format === 'banner').map(({ width, height }) => `${width}x${height}`)
   const has = (campaign, format) => campaign.creatives.some((creative) => creative.format === format)

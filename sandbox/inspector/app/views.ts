@@ -76,8 +76,8 @@ export const views: readonly View[] = [
     shortcut: 'b',
     summary: 'accepted and rejected, as they arrive',
     routes: [
-      { path: '/beacons', page: page(() => import('../views/beacons/Beacons.tsx'), 'BeaconsPage') },
-      { path: '/beacons/:id', page: page(() => import('../views/beacons/Beacons.tsx'), 'BeaconPage') },
+      { path: '/beacons', page: page(() => import('../views/beacons/BeaconsPage.tsx'), 'BeaconsPage') },
+      { path: '/beacons/:id', page: page(() => import('../views/beacons/BeaconPage.tsx'), 'BeaconPage') },
     ],
   },
   {
@@ -146,9 +146,9 @@ export const views: readonly View[] = [
     summary: 'clock, faults, scenarios, settings, keys, snapshots, reset',
     routes: [
       { path: '/controls', page: page(() => import('../views/controls/ControlsPage.tsx'), 'ControlsPage') },
-      { path: '/keys/:id', page: page(() => import('../views/controls/Projects.tsx'), 'KeyPage') },
-      { path: '/projects', page: page(() => import('../views/controls/Projects.tsx'), 'ProjectsPage') },
-      { path: '/projects/:id', page: page(() => import('../views/controls/Projects.tsx'), 'ProjectPage') },
+      { path: '/keys/:id', page: page(() => import('../views/controls/KeyPage.tsx'), 'KeyPage') },
+      { path: '/projects', page: page(() => import('../views/controls/ProjectPages.tsx'), 'ProjectsPage') },
+      { path: '/projects/:id', page: page(() => import('../views/controls/ProjectPages.tsx'), 'ProjectPage') },
     ],
   },
   {

@@ -5,8 +5,8 @@
 import { useEffect, useRef } from 'react'
 import { followEvents as follow } from '#browser/feed.ts'
 import type { SandboxEvent } from '#contract/resources/events.ts'
-import { currentSession, openSession } from './api.ts'
 import { createCell } from './cell.ts'
+import { currentSession, openSession } from './session.ts'
 
 export type { SandboxEvent }
 

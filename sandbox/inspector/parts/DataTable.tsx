@@ -2,18 +2,19 @@
  * A list as a table: columns by TanStack Table, rows by TanStack Virtual, so ten thousand are as fast as ten. The next
  * page is read before its end is reached. On a narrow window the columns that matter less are left out.
  */
-
 import { type ColumnDef, columnVisibilityFeature, tableFeatures, useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
-import { useLocation } from 'wouter'
-import { entryOf } from '#foundation/table-entry.ts'
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import type { EndpointId } from '../data/api.ts'
 import { mediaCell } from '../data/cell.ts'
+import { type List, useList } from '../data/list.ts'
 import type { SandboxEvent } from '../data/live.ts'
-import { type List, useList } from '../data/resource.ts'
-import { Empty, Loading, Problem } from './Page.tsx'
-import { Id, type IdKind, nothing, Time } from './Values.tsx'
+import { Id } from './Id.tsx'
+import type { IdKind } from './identifiers.ts'
+import { useRowKeys } from './row-keys.ts'
+import { Empty, Loading, Problem } from './Shown.tsx'
+import { TableRow } from './TableRow.tsx'
+import { Time } from './Time.tsx'
 
 interface ColumnLook {
   header: string
@@ -240,85 +241,6 @@ export function DataTable<Item extends object>({
       </p>
     </div>
   )
-}
-
-interface RowProps<Item> {
-  id: string
-  item: Item
-  index: number
-  /** From the top of the list, pixels. */
-  start: number
-  isActive: boolean
-  columns: readonly Column<Item>[]
-  template: string
-  route: string | null
-}
-
-/** A row that stays is not drawn again while the list scrolls and grows. */
-const TableRow = memo(function Row<Item>({
-  id,
-  item,
-  index,
-  start,
-  isActive,
-  columns,
-  template,
-  route,
-}: RowProps<Item>) {
-  const [, navigate] = useLocation()
-  const open = () => {
-    if (route !== null) navigate(route)
-  }
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: rows that are not in view are not in the document
-    <div
-      role="row"
-      aria-rowindex={index + 2}
-      data-row={id}
-      data-active={isActive || undefined}
-      tabIndex={-1}
-      className={route === null ? 'table-row' : 'table-row linked'}
-      style={{ gridTemplateColumns: template, transform: `translateY(${start}px)` }}
-      onClick={(event) => {
-        if (!(event.target instanceof Element) || event.target.closest('a, button, label') === null) open()
-      }}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter' && event.target === event.currentTarget) open()
-      }}
-    >
-      {columns.map(({ id: column, isNumber, cell }) => (
-        // biome-ignore lint/a11y/useSemanticElements: the same
-        <div key={column} role="cell" className={isNumber ? 'number clipped' : 'clipped'}>
-          {(cell === undefined ? (item[column as keyof Item] as ReactNode) : cell(item)) ?? nothing}
-        </div>
-      ))}
-    </div>
-  )
-}) as <Item>(props: RowProps<Item>) => ReactNode
-
-/** Calls `move` for j, k and, within a table, the arrow keys, unless a text is being typed. */
-function useRowKeys(move: (step: 1 | -1) => void): void {
-  const current = useRef(move)
-  current.current = move
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
-      const isInTable = event.target instanceof Element && event.target.closest('[role=row]') !== null
-      const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : isInTable ? entryOf(arrows, event.key) : undefined
-      if (step === undefined || document.querySelector('[role=dialog], [role=alertdialog]') !== null) return
-      event.preventDefault()
-      current.current(step)
-    }
-    document.addEventListener('keydown', onKey)
-    return () => document.removeEventListener('keydown', onKey)
-  }, [])
-}
-
-const arrows: Readonly<Record<string, 1 | -1 | undefined>> = { ArrowDown: 1, ArrowUp: -1 }
-
-/** Whether a key press belongs to a field. */
-export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
 }
 
 /** Whether the window is as narrow as a phone's, where style alone cannot do it. */

@@ -12,7 +12,7 @@ import {
 import type { ApiProblem } from '../data/api.ts'
 import { toProblem } from '../data/resource.ts'
 import { Icon, type IconName } from './Icon.tsx'
-import { Problem } from './Page.tsx'
+import { Problem } from './Shown.tsx'
 
 export interface Action {
   isRunning: boolean

@@ -2,22 +2,17 @@
 import { useRef, useState } from 'react'
 import { Button, FileTrigger, ProgressBar } from 'react-aria-components'
 import type { Snapshot } from '#contract/resources/sandbox/snapshots.ts'
-import {
-  ApiProblem,
-  buildAddress,
-  call,
-  currentSession,
-  type EndpointOutput,
-  refusal,
-  request,
-} from '../../data/api.ts'
+import { ApiProblem, buildAddress, call, type EndpointOutput, refusal, request } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { saveFile } from '../../parts/Code.tsx'
+import { saveFile } from '../../data/save-file.ts'
+import { currentSession } from '../../data/session.ts'
+import { Chip } from '../../parts/Chip.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Empty, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, Time } from '../../parts/Values.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/Shown.tsx'
+import { Time } from '../../parts/Time.tsx'
 
 export function DataControls() {
   return (

@@ -1,17 +1,15 @@
-/** Fault rules: a network or a service that fails on demand; and the scenarios, some of which come with fault rules. */
+/** Fault rules: a network or a service that fails on demand. */
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
-import { Link } from 'wouter'
 import type { FaultDraft, FaultEffect, FaultRule } from '#contract/resources/sandbox/faults.ts'
-import type { ScenarioItem } from '#contract/resources/sandbox/scenarios.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
+import { Chip } from '../../parts/Chip.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, SubmitForm, TextInput, Toggle } from '../../parts/Fields.tsx'
-import { hasWords } from '../../parts/ListPage.tsx'
-import { Empty, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip } from '../../parts/Values.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/Shown.tsx'
 
 const effects: readonly (readonly [effect: FaultEffect, label: string])[] = [
   ['error', 'an error response'],
@@ -218,80 +216,5 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
         </Button>
       </SubmitForm>
     </Panel>
-  )
-}
-
-/* The catalogue of scenarios, one of which may be active. */
-
-export function ScenarioControls() {
-  const resource = useResource('scenario.list', {})
-  const action = useAction(resource.reload)
-  const [search, setSearch] = useState('')
-  return (
-    <Panel
-      title="Scenarios"
-      lead="Named cases that an integration must handle. One at a time is active; it survives a restart and ends with a reset."
-    >
-      <div className="form-line">
-        <TextInput label="Search" value={search} onChange={setSearch} placeholder="consent, timeout, beacon" />
-      </div>
-      <Outcome action={action} />
-      <Shown resource={resource}>
-        {({ items }) => {
-          const shown = items.filter(({ name, title, purpose }) => hasWords(`${name} ${title} ${purpose}`, search))
-          if (shown.length === 0) return <Empty title="No scenario matches" />
-          return (
-            <ul className="cards tiles">
-              {shown
-                .toSorted((a, b) => Number(b.active) - Number(a.active))
-                .map((item) => (
-                  <Scenario key={item.name} item={item} action={action} />
-                ))}
-            </ul>
-          )
-        }}
-      </Shown>
-    </Panel>
-  )
-}
-
-function Scenario({ item, action }: { item: ScenarioItem; action: Action }) {
-  const { name, title, purpose, steps, expect, active } = item
-  const use = () => action.run(() => call('scenario.use', { params: { name }, body: {} }), `${name} is active.`)
-  const end = () => action.run(() => call('scenario.clear'), `${name} ended.`)
-  return (
-    <li className="box scenario" data-active={active || undefined}>
-      <div className="bar spread">
-        <code>{name}</code>
-        {active && <Chip tone="good">active</Chip>}
-      </div>
-      <h3>{title}</h3>
-      <p className="soft">{purpose}</p>
-      <details>
-        <summary className="label soft">What to do and what to expect</summary>
-        <ol>
-          {steps.map((step) => (
-            <li key={step}>{step}</li>
-          ))}
-        </ol>
-        <ul>
-          {expect.map((outcome) => (
-            <li key={outcome}>{outcome}</li>
-          ))}
-        </ul>
-      </details>
-      <div className="bar scenario-actions">
-        <Button className="small" onPress={active ? end : use} aria-label={`${active ? 'End' : 'Use'} ${name}`}>
-          {active ? 'End' : 'Use'}
-        </Button>
-        <Link
-          className="small quiet"
-          href={`/playground?scenario=${name}`}
-          aria-label={`Try ${name} in the playground`}
-        >
-          Try in the playground
-        </Link>
-      </div>
-    </li>
   )
 }

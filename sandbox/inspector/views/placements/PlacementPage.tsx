@@ -1,17 +1,21 @@
 /** One slot, from its request to its billing verdict. */
-import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { Button } from 'react-aria-components'
+import { useEffect, useRef, useState } from 'react'
 import { noFillReasons } from '#contract/no-fill.ts'
-import type { PlacementDetail, TraceStep } from '#contract/resources/placements.ts'
-import { linkTo } from '../../data/api.ts'
+import type { PlacementDetail } from '#contract/resources/placements.ts'
 import { useResource } from '../../data/resource.ts'
-import { Json } from '../../parts/Code.tsx'
-import { Icon } from '../../parts/Icon.tsx'
-import { Empty, elsewhere, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, dateAndTime, findTone, Id, Time, type Tone } from '../../parts/Values.tsx'
-import { BeaconList, VerdictChips } from '../beacons/Beacons.tsx'
+import { linkTo } from '../../data/session.ts'
+import { Chip } from '../../parts/Chip.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { Json } from '../../parts/Json.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { KeyValues, Panel } from '../../parts/Panel.tsx'
+import { Empty, elsewhere, Shown } from '../../parts/Shown.tsx'
+import { dateAndTime } from '../../parts/times.ts'
+import { BeaconList } from '../beacons/BeaconTable.tsx'
 import { EvidenceEntries } from '../records/EvidencePage.tsx'
 import { readOutcome } from './PlacementsPage.tsx'
+import { Timeline } from './PlacementTimeline.tsx'
+import { TraceFunnel } from './TraceFunnel.tsx'
 
 export function PlacementPage({ id }: { id: string }) {
   const resource = useResource('placements.explain', { params: { slot_id: id } }, (event) => event.slot_id === id)
@@ -194,166 +198,5 @@ function FramePreview({ slot_id, width, height }: FramePreviewProps) {
         />
       </div>
     </div>
-  )
-}
-
-interface Step {
-  at_ms: number
-  title: string
-  text?: string
-  tone: Tone
-  chips?: ReactNode
-}
-
-function listSteps(placement: PlacementDetail): Step[] {
-  const { created_at_ms, decided_at_ms, first_frame_at_ms, decision, beacons } = placement
-  const steps: Step[] = [
-    { at_ms: created_at_ms, title: 'Requested', text: `${placement.job_type}, ${placement.mode} mode`, tone: 'plain' },
-  ]
-  if (decided_at_ms !== null) {
-    steps.push({
-      at_ms: decided_at_ms,
-      title: placement.fill ? 'Filled' : 'Not filled',
-      ...(decision?.fill === true && { text: `${decision.sponsor_name}, ${decision.format}` }),
-      tone: placement.fill ? 'good' : 'warn',
-      chips: <Chip tone="warn">{placement.no_fill_reason}</Chip>,
-    })
-  }
-  if (first_frame_at_ms !== null) steps.push({ at_ms: first_frame_at_ms, title: 'Frame loaded', tone: 'plain' })
-  for (const beacon of beacons) {
-    steps.push({
-      at_ms: beacon.received_at_ms,
-      title: `Beacon ${beacon.event ?? 'unreadable'}`,
-      tone: findTone(beacon.verdict),
-      chips: <VerdictChips beacon={beacon} />,
-    })
-  }
-  return steps.toSorted((a, b) => a.at_ms - b.at_ms)
-}
-
-/** The timeline of a slot: request, decision, frame, beacons, verdict. */
-function Timeline({ placement }: { placement: PlacementDetail }) {
-  const steps = listSteps(placement)
-  const isPending = readOutcome(placement) === 'pending'
-  return (
-    <ol className="steps">
-      {steps.map(({ at_ms, title, text, tone, chips }, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: steps are only added at their time, and have no state
-        <li key={index} data-tone={tone}>
-          <Time at_ms={at_ms} {...(index > 0 && { since_ms: placement.created_at_ms })} />
-          <span className="bar said">
-            <b>{title}</b>
-            {text !== undefined && <span className="soft">{text}</span>}
-            {chips}
-          </span>
-        </li>
-      ))}
-      {isPending && (
-        <li data-tone="warn">
-          <span className="faint tiny">waiting</span>
-          <b>Not decided yet</b>
-        </li>
-      )}
-      {placement.billing !== null && (
-        <li data-tone={placement.billing.would_bill ? 'good' : 'plain'}>
-          <span className="faint tiny">now</span>
-          <span className="bar said">
-            <b>{placement.billing.would_bill ? 'Would be billed' : 'Would not be billed'}</b>
-            <span className="soft">{placement.billing.explanation}</span>
-          </span>
-        </li>
-      )}
-    </ol>
-  )
-}
-
-interface Stage {
-  rule: string
-  explanation: string
-  removed: readonly TraceStep[]
-  left: number
-}
-
-/** Returns the rules in the order that they removed campaigns, with the number that each left. */
-function listStages(trace: readonly TraceStep[]): Stage[] {
-  const removed = trace.filter(({ outcome }) => outcome === 'removed')
-  const byRule = Map.groupBy(removed, ({ rule }) => rule ?? 'unknown')
-  let left = trace.length
-  return [...byRule].map(([rule, steps]) => {
-    left -= steps.length
-    return { rule, explanation: steps[0]?.explanation ?? '', removed: steps, left }
-  })
-}
-
-function Campaigns({ of }: { of: readonly TraceStep[] }) {
-  return (
-    <ul className="tags">
-      {of.map(({ campaign_id }) => (
-        <li key={campaign_id}>
-          <Id kind="campaign" id={campaign_id} />
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-/** The trace of a decision as a funnel: how many campaigns each rule removed, down to the one that won. */
-function TraceFunnel({ trace }: { trace: readonly TraceStep[] }) {
-  const [opened, setOpened] = useState<string | null>(null)
-  if (trace.length === 0) return <p className="soft">No campaign was considered.</p>
-  const stages = listStages(trace)
-  const winner = trace.find(({ outcome }) => outcome === 'won')
-  const outbid = trace.filter(({ outcome }) => outcome === 'outbid')
-  const share = (count: number) => `${(100 * count) / trace.length}%`
-  return (
-    <ol className="funnel">
-      <li className="funnel-row">
-        <span className="funnel-name">
-          <b>{trace.length}</b> campaigns of the market
-        </span>
-        <span className="funnel-track">
-          <span className="funnel-bar" style={{ width: '100%' }} />
-        </span>
-      </li>
-      {stages.map(({ rule, explanation, removed, left }) => (
-        <li key={rule}>
-          <Button
-            className="funnel-row"
-            aria-expanded={opened === rule}
-            onPress={() => setOpened(opened === rule ? null : rule)}
-          >
-            <span className="funnel-name">
-              <b>{removed.length}</b> removed by <code>{rule}</code>
-              <Icon name="chevron" />
-            </span>
-            <span className="funnel-track" title={`${left} left`}>
-              <span className="funnel-bar" style={{ width: share(left) }} />
-              <span className="funnel-loss" style={{ width: share(removed.length) }} />
-            </span>
-          </Button>
-          {opened === rule && (
-            <div className="funnel-detail">
-              <p className="soft">{explanation}</p>
-              <Campaigns of={removed} />
-            </div>
-          )}
-        </li>
-      ))}
-      {outbid.length > 0 && (
-        <li className="funnel-row">
-          <span className="funnel-name">
-            <b>{outbid.length}</b> outbid
-          </span>
-          <Campaigns of={outbid} />
-        </li>
-      )}
-      <li className="funnel-row funnel-end">
-        <span className="funnel-name bar">
-          {winner === undefined ? <Chip tone="warn">no campaign left</Chip> : <Chip>won</Chip>}
-          {winner !== undefined && <Id kind="campaign" id={winner.campaign_id} />}
-        </span>
-        <span className="soft">{winner?.explanation}</span>
-      </li>
-    </ol>
   )
 }

@@ -4,7 +4,9 @@ import { Link } from 'wouter'
 import { acceptMeanings } from '#contract/error-codes.ts'
 import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementItem } from '#contract/resources/placements.ts'
-import { createSingleList, useResource } from '../../data/resource.ts'
+import { createSingleList } from '../../data/list.ts'
+import { useResource } from '../../data/resource.ts'
+import { Chip } from '../../parts/Chip.tsx'
 import {
   type Column,
   DataTable,
@@ -15,10 +17,13 @@ import {
   timeColumn,
 } from '../../parts/DataTable.tsx'
 import { buildListAddress, TotalsPanel } from '../../parts/Figures.tsx'
-import { createChoice, type ListFilter, ListPage, onDemand, projectFilter, sinceFilter } from '../../parts/ListPage.tsx'
-import { Empty, Page, Shown, TabSet } from '../../parts/Page.tsx'
-import { Chip, detectKind, routeTo } from '../../parts/Values.tsx'
-import { BeaconTable } from '../beacons/Beacons.tsx'
+import { createChoice, type ListFilter, onDemand, projectFilter, sinceFilter } from '../../parts/filters.ts'
+import { detectKind, routeTo } from '../../parts/identifiers.ts'
+import { ListPage } from '../../parts/ListPage.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Empty, Shown } from '../../parts/Shown.tsx'
+import { TabSet } from '../../parts/TabSet.tsx'
+import { BeaconTable } from '../beacons/BeaconTable.tsx'
 import { ConsentTable } from '../records/ConsentPage.tsx'
 
 /** How far a fill may get. */

@@ -1,14 +1,19 @@
 /** Consent: every revision of every session, or the record of one identifier. */
-
 import { decodeInteger, encodeInteger } from '#contract/ids.ts'
 import type { ConsentItem } from '#contract/resources/consent.ts'
 import type { SandboxEvent } from '../../data/live.ts'
 import { useResource } from '../../data/resource.ts'
-import { Json } from '../../parts/Code.tsx'
+import { Chip, findTone } from '../../parts/Chip.tsx'
 import { type Column, idColumn, LiveTable, type LiveTableProps, type Table, timeWidth } from '../../parts/DataTable.tsx'
-import { type ListFilter, ListPage, projectFilter } from '../../parts/ListPage.tsx'
-import { Empty, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, findTone, Id, routeTo, Time } from '../../parts/Values.tsx'
+import { type ListFilter, projectFilter } from '../../parts/filters.ts'
+import { Id } from '../../parts/Id.tsx'
+import { routeTo } from '../../parts/identifiers.ts'
+import { Json } from '../../parts/Json.tsx'
+import { ListPage } from '../../parts/ListPage.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/Shown.tsx'
+import { Time } from '../../parts/Time.tsx'
 
 export function ConsentPage({ id }: { id: string }) {
   return id === '' ? <ConsentHistory /> : <ConsentRecord id={id} />

@@ -1,13 +1,16 @@
 /** The journal: every exchange of the API, filtered by the address, reloaded as requests arrive. */
-
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import type { ListedRequest } from '#contract/resources/requests.ts'
 import { isReasonCode } from '../../data/api.ts'
+import { StatusChip } from '../../parts/Chip.tsx'
 import { type Column, idColumn, LiveTable, type Table, timeWidth } from '../../parts/DataTable.tsx'
-import { createChoice, type ListFilter, ListPage } from '../../parts/ListPage.tsx'
-import { Empty } from '../../parts/Page.tsx'
-import { duration, routeTo, StatusChip, Time } from '../../parts/Values.tsx'
+import { createChoice, type ListFilter } from '../../parts/filters.ts'
+import { routeTo } from '../../parts/identifiers.ts'
+import { ListPage } from '../../parts/ListPage.tsx'
+import { Empty } from '../../parts/Shown.tsx'
+import { Time } from '../../parts/Time.tsx'
+import { duration } from '../../parts/times.ts'
 
 const filters: readonly ListFilter[] = [
   {

@@ -1,23 +1,27 @@
 /** One exchange of the journal: both messages, the comparison, and sending it again with edits or as a suite. */
-import { useState } from 'react'
-import { Button } from 'react-aria-components'
 import { Link, useSearchParams } from 'wouter'
 import { ownSender } from '#contract/own-requests.ts'
-import type { ReplayResult, RequestDetail } from '#contract/resources/requests.ts'
+import type { RequestDetail } from '#contract/resources/requests.ts'
 import { curlCommand, journaledRequest, pathPattern, redactedParts, withoutQuery } from '#foundation/http.ts'
-import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
-import { call, useSession } from '../../data/api.ts'
+import { parseJson } from '#foundation/json.ts'
 import { type ListedEndpoint, readEndpoints } from '../../data/provenance.ts'
 import { useLoaded, useResource } from '../../data/resource.ts'
-import { Code, listMarks, Message, saveFile } from '../../parts/Code.tsx'
-import { DialogButton, Outcome, useAction } from '../../parts/Dialog.tsx'
-import { SelectInput, TextInput } from '../../parts/Fields.tsx'
-import { Icon } from '../../parts/Icon.tsx'
-import { withParam } from '../../parts/ListPage.tsx'
-import { Empty, KeyValues, Page, Panel, Shown } from '../../parts/Page.tsx'
-import { Chip, CopyButton, duration, Id, type IdKind, StatusChip, Time } from '../../parts/Values.tsx'
-import { CompareDialog, CompareLink, Comparison, differences } from './Comparison.tsx'
-import { suiteOfEntry, suiteText } from './qa-suite.ts'
+import { useSession } from '../../data/session.ts'
+import { Chip, StatusChip } from '../../parts/Chip.tsx'
+import { CopyButton } from '../../parts/CopyButton.tsx'
+import { withParam } from '../../parts/filters.ts'
+import { Id } from '../../parts/Id.tsx'
+import type { IdKind } from '../../parts/identifiers.ts'
+import { listMarks, Message } from '../../parts/Message.tsx'
+import { Page } from '../../parts/Page.tsx'
+import { KeyValues, Panel } from '../../parts/Panel.tsx'
+import { Empty, Shown } from '../../parts/Shown.tsx'
+import { Time } from '../../parts/Time.tsx'
+import { duration } from '../../parts/times.ts'
+import { CompareDialog } from './CompareDialog.tsx'
+import { Comparison } from './Comparison.tsx'
+import { Replay } from './Replay.tsx'
+import { SaveSuite } from './SaveSuite.tsx'
 
 export function RequestPage({ id }: { id: string }) {
   const resource = useResource('requests.show', { params: { request_id: id } })
@@ -153,153 +157,4 @@ function findEndpoint(
 ): ListedEndpoint | undefined {
   const bare = withoutQuery(path)
   return endpoints.find((endpoint) => endpoint.method === method && pathPattern(endpoint.path).test(bare))
-}
-
-interface SaveSuiteProps {
-  entry: RequestDetail
-  endpoints: readonly ListedEndpoint[]
-}
-
-/** Saves a request as a suite that `svc qa run` runs. */
-function SaveSuite({ entry, endpoints }: SaveSuiteProps) {
-  return (
-    <DialogButton icon="check" label="Save as QA step" title="QA step" isWide>
-      <Suite entry={entry} endpoints={endpoints} />
-    </DialogButton>
-  )
-}
-
-function Suite({ entry, endpoints }: SaveSuiteProps) {
-  const suite = useLoaded(`${entry.request_id} ${endpoints.length}`, () => suiteText(suiteOfEntry(entry, endpoints)))
-  return (
-    <Shown resource={suite}>
-      {(text) => (
-        <>
-          <p className="soft">A suite with one case. The run fills in session, project, slots and tokens.</p>
-          <Code code={text} label="Suite" />
-          <div className="bar dialog-actions">
-            <Button
-              className="small primary bar"
-              onPress={() => saveFile(new Blob([text], { type: 'application/yaml' }), `${entry.request_id}.yaml`)}
-            >
-              <Icon name="download" /> Download {entry.request_id}.yaml
-            </Button>
-          </div>
-          <Code code={`svc qa run ./${entry.request_id}.yaml`} label="Command" isCommand />
-        </>
-      )}
-    </Shown>
-  )
-}
-
-function Replay({ entry }: { entry: RequestDetail }) {
-  const sent = parseJson(entry.request_body ?? '')
-  const original = isObject(sent) ? JSON.stringify(sent, null, 2) : ''
-  const [text, setText] = useState(original)
-  const [key_id, setKey] = useState('')
-  const [result, setResult] = useState<ReplayResult | null>(null)
-  const action = useAction()
-  const edits = readEdits(isObject(sent) ? sent : {}, text)
-  const edited = Object.keys(edits.set).length
-
-  const replay = () =>
-    action.run(async () => {
-      setResult(null)
-      const body = {
-        ...(edited === 0 ? {} : { set: edits.set }),
-        ...(key_id === '' ? {} : { key_id }),
-      }
-      const replayed = await call('requests.replay', { params: { request_id: entry.request_id }, body })
-      setResult(replayed)
-      return `Sent again as ${replayed.exchange.request_id}.`
-    })
-
-  return (
-    <Panel
-      title="Replay"
-      lead="The sandbox sends the request again with the same key and new tokens. Prompt text is never stored, so it is left out."
-    >
-      <div className="replay pad">
-        {isObject(sent) && (
-          <TextInput
-            label="Body"
-            value={text}
-            onChange={setText}
-            rows={Math.min(16, Math.max(4, text.split('\n').length))}
-            isCode
-            hint="Change values or add fields. Fields that you remove are still sent."
-            problem={edits.problem}
-          />
-        )}
-        <div className="bar replay-actions">
-          {entry.client_id !== null && <KeyChoice client_id={entry.client_id} value={key_id} onChange={setKey} />}
-          <Button
-            className="small primary bar"
-            isDisabled={action.isRunning || edits.problem !== undefined}
-            onPress={replay}
-          >
-            <Icon name="send" />
-            {edited === 0 ? 'Replay' : `Replay with ${edited} ${edited === 1 ? 'edit' : 'edits'}`}
-          </Button>
-          {text !== original && (
-            <Button className="small quiet" onPress={() => setText(original)}>
-              Undo edits
-            </Button>
-          )}
-        </div>
-        <Outcome action={action} />
-        {result !== null && <Replayed result={result} />}
-      </div>
-    </Panel>
-  )
-}
-
-function Replayed({ result: { exchange, not_restored, replayed, status_before } }: { result: ReplayResult }) {
-  return (
-    <div className="box replayed">
-      <div className="bar wrap-line">
-        <Id kind="request" id={exchange.request_id} isCopied />
-        <StatusChip status={status_before} />
-        <span aria-hidden="true">→</span>
-        <StatusChip status={exchange.status} />
-        <Chip tone="bad">{exchange.reason_code}</Chip>
-        <CompareLink id={exchange.request_id} with_id={replayed} />
-      </div>
-      {not_restored.length > 0 && (
-        <ul className="soft label">
-          {not_restored.map(({ path, message }) => (
-            <li key={path}>
-              <code>{path}</code> {message}
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
-  )
-}
-
-interface KeyChoiceProps {
-  client_id: string
-  value: string
-  onChange(key_id: string): void
-}
-
-function KeyChoice({ client_id, value, onChange }: KeyChoiceProps) {
-  const { state } = useResource('keys.list', { params: { client_id } })
-  const keys = state.status === 'ready' ? state.data.items.filter(({ revoked_at_ms }) => revoked_at_ms === null) : []
-  const values = keys.map((key) => [key.key_id, `${key.class} ${key.mode}, ${key.key_id}`] as const)
-  return <SelectInput label="Key" value={value} onChange={onChange} values={[['', 'the same key'], ...values]} />
-}
-
-/** Returns the values that differ from the sent ones, by dotted path. */
-function readEdits(sent: JsonObject, text: string): { set: Record<string, Json>; problem: string | undefined } {
-  if (text.trim() === '') return { set: {}, problem: undefined }
-  const edited = parseJson(text)
-  if (!isObject(edited)) return { set: {}, problem: 'Enter a JSON object.' }
-  const set = Object.fromEntries(
-    differences(sent, edited).flatMap(({ path, kind, after }) =>
-      kind === 'same' || kind === 'removed' || after === undefined ? [] : [[path, after]],
-    ),
-  )
-  return { set, problem: undefined }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Json } from '#foundation/json.ts'
-import { compareEntries, differences } from './Comparison.tsx'
+import { compareEntries, differences } from './differences.ts'
 
 test('values are compared by their path', () => {
   const before = { a: 1, b: { c: [1, 2] }, gone: true }

@@ -1,0 +1,238 @@
+/** A list of the control plane, with new items at its top. */
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { type ApiProblem, call, type EndpointId, type EndpointInput } from './api.ts'
+import { isReplaced, type SandboxEvent, useLiveEvents, useRecovery } from './live.ts'
+import { toProblem } from './resource.ts'
+
+export interface List<Item> {
+  items: readonly Item[]
+  /** Whether the first page has not arrived yet. */
+  isLoading: boolean
+  isLoadingMore: boolean
+  hasMore: boolean
+  problem: ApiProblem | null
+  loadMore(): void
+  /** Reads the first page again; the current items stay until it arrives. */
+  refresh(): void
+  /** Starts over with an empty list. */
+  reload(): void
+}
+
+interface ListOptions<Item> {
+  /** The identifier of an item: an item that is read again replaces the earlier one. */
+  getKey(item: Item): string
+  /** Whether an event adds to the list or changes an item in it. */ isAffected(event: SandboxEvent): boolean
+  /** Whether new items are shown as they arrive. Default true. */
+  isLive?: boolean
+  page_size?: number
+}
+
+/** Read at most this often while events arrive. */
+const refreshMs = 400
+
+const defaultPageSize = 100
+/** A list that grows on its own keeps this many rows, or as many as were read by scrolling if that is more. */
+const maxLiveRows = 2000
+
+interface State<Item> {
+  items: readonly Item[]
+  next_cursor: string | null
+  isLoading: boolean
+  isLoadingMore: boolean
+  problem: ApiProblem | null
+}
+
+const initial = { items: [], next_cursor: null, isLoading: true, isLoadingMore: false, problem: null }
+
+/** Reads the list of an endpoint whose response has `items` and `next_cursor`. */
+export function useList<Item>(
+  id: EndpointId,
+  input: { params?: object; query?: object } | null,
+  options: ListOptions<Item>,
+): List<Item> {
+  const [state, setState] = useState<State<Item>>(initial)
+  const name = `${id} ${JSON.stringify(input)}`
+  const latest = useRef({ id, input, options, state })
+  latest.current = { id, input, options, state }
+  const generation = useRef(0)
+  const cursors = useRef(new Map<string, string>())
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+
+  const readPage = useCallback(async (cursor: string | null) => {
+    const { id, input, options } = latest.current
+    const query = { ...input?.query, limit: options.page_size ?? defaultPageSize, ...(cursor !== null && { cursor }) }
+    const page = await (call as (id: EndpointId, input: unknown) => Promise<unknown>)(id, {
+      ...input,
+      query,
+    } as EndpointInput<EndpointId>)
+    return page as { items: Item[]; next_cursor: string | null }
+  }, [])
+
+  const readFirst = useCallback(async () => {
+    if (latest.current.input === null) return
+    const own = ++generation.current
+    try {
+      const { items, next_cursor } = await readPage(null)
+      if (own !== generation.current) return
+      const { getKey } = latest.current.options
+      noteCursor(cursors.current, items, next_cursor, getKey)
+      setState((before) => mergePage(before, items, next_cursor, getKey, cursors.current))
+    } catch (error) {
+      if (own === generation.current) {
+        setState((before) => ({ ...before, isLoading: false, isLoadingMore: false, problem: toProblem(error) }))
+      }
+    }
+  }, [readPage])
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the name stands for id and input
+  useEffect(() => {
+    setState(initial)
+    cursors.current.clear()
+    void readFirst()
+    return () => {
+      generation.current++
+      clearTimeout(timer.current)
+      timer.current = undefined
+    }
+  }, [name, readFirst])
+
+  useLiveEvents((events) => {
+    const { options } = latest.current
+    if (events.some(isReplaced)) {
+      setState(initial)
+      void readFirst()
+      return
+    }
+    if (options.isLive === false || timer.current !== undefined || !events.some(options.isAffected)) return
+    timer.current = setTimeout(() => {
+      timer.current = undefined
+      void readFirst()
+    }, refreshMs)
+  })
+  useRecovery(() => void readFirst())
+
+  const loadMore = useCallback(async () => {
+    const { state } = latest.current
+    if (state.isLoadingMore || state.next_cursor === null) return
+    setState((before) => ({ ...before, isLoadingMore: true }))
+    try {
+      const { items, next_cursor } = await readPage(state.next_cursor)
+      const { getKey } = latest.current.options
+      noteCursor(cursors.current, items, next_cursor, getKey)
+      setState((before) => {
+        // A list that was restarted in the meantime has its own cursor.
+        if (before.next_cursor !== state.next_cursor) return { ...before, isLoadingMore: false }
+        const known = new Set(before.items.map(getKey))
+        const added = items.filter((item) => !known.has(getKey(item)))
+        return { ...before, items: [...before.items, ...added], next_cursor, isLoadingMore: false, problem: null }
+      })
+    } catch (error) {
+      setState((before) => {
+        const problem = before.next_cursor === state.next_cursor ? toProblem(error) : before.problem
+        return { ...before, isLoadingMore: false, problem }
+      })
+    }
+  }, [readPage])
+
+  const refresh = useCallback(() => void readFirst(), [readFirst])
+  const reload = useCallback(() => {
+    setState(initial)
+    void readFirst()
+  }, [readFirst])
+  return {
+    items: state.items,
+    isLoading: state.isLoading,
+    isLoadingMore: state.isLoadingMore,
+    hasMore: state.next_cursor !== null,
+    problem: state.problem,
+    loadMore,
+    refresh,
+    reload,
+  }
+}
+
+/** Returns a list with one item that was read elsewhere. */
+export function createSingleList<Item>(item: Item, reload: () => void): List<Item> {
+  const ready = { isLoading: false, isLoadingMore: false, hasMore: false, problem: null }
+  return { ...ready, items: [item], loadMore: () => undefined, refresh: reload, reload }
+}
+
+/** Stores the cursor of the next page under the last item of a page, so that a list can be cut there. */
+function noteCursor<Item>(
+  cursors: Map<string, string>,
+  page: readonly Item[],
+  next_cursor: string | null,
+  getKey: (item: Item) => string,
+): void {
+  const last = page.at(-1)
+  if (last !== undefined && next_cursor !== null) cursors.set(getKey(last), next_cursor)
+}
+
+/**
+ * Puts a first page before the known items. When none of its items is known, more were added than it has, so it becomes
+ * the whole list. An unchanged item stays the same object, and an unchanged list the same state, so nothing is drawn
+ * again.
+ */
+function mergePage<Item>(
+  before: State<Item>,
+  page: readonly Item[],
+  next_cursor: string | null,
+  getKey: (item: Item) => string,
+  cursors: Map<string, string>,
+): State<Item> {
+  const known = new Map(before.items.map((item) => [getKey(item), item]))
+  const overlaps = page.some((item) => known.has(getKey(item)))
+  const read = page.map((item) => sameOr(known.get(getKey(item)), item))
+  const state = { ...before, isLoading: false, problem: null }
+  if (before.isLoading || !overlaps || next_cursor === null) {
+    return isShown(before, read, next_cursor) ? before : { ...state, items: read, next_cursor, isLoadingMore: false }
+  }
+  const own = new Set(page.map(getKey))
+  const merged = [...read, ...before.items.filter((item) => !own.has(getKey(item)))]
+  const { items, cursor } = cutList(
+    merged,
+    Math.max(maxLiveRows, before.items.length),
+    before.next_cursor,
+    getKey,
+    cursors,
+  )
+  return isShown(before, items, cursor) ? before : { ...state, items, next_cursor: cursor }
+}
+
+function sameOr<Item>(known: Item | undefined, read: Item): Item {
+  return known !== undefined && JSON.stringify(known) === JSON.stringify(read) ? known : read
+}
+
+/** Whether a state already shows these items and has nothing else to report. */
+function isShown<Item>(state: State<Item>, items: readonly Item[], next_cursor: string | null): boolean {
+  return (
+    !state.isLoading &&
+    state.problem === null &&
+    state.next_cursor === next_cursor &&
+    state.items.length === items.length &&
+    state.items.every((item, index) => item === items[index])
+  )
+}
+
+/**
+ * Cuts a list with more than `maxItems` items at the end of the last page that fits; the rest is read again when scrolling
+ * down.
+ */
+function cutList<Item>(
+  items: readonly Item[],
+  maxItems: number,
+  next_cursor: string | null,
+  getKey: (item: Item) => string,
+  cursors: Map<string, string>,
+): { items: readonly Item[]; cursor: string | null } {
+  if (items.length <= maxItems) return { items, cursor: next_cursor }
+  for (let length = maxItems; length > maxItems / 2; length--) {
+    const cursor = cursors.get(getKey(items[length - 1] as Item))
+    if (cursor === undefined) continue
+    const kept = items.slice(0, length)
+    const keys = new Set(kept.map(getKey))
+    for (const key of cursors.keys()) if (!keys.has(key)) cursors.delete(key)
+    return { items: kept, cursor }
+  }
+  return { items, cursor: next_cursor }
+}

@@ -1,0 +1,12 @@
+/** A browser reads the file after the click has returned. */
+const keptMs = 60000
+
+/** Saves a file on this computer, as a download. */
+export function saveFile(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob)
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), keptMs)
+}

@@ -1,0 +1,91 @@
+/** Code for the first placement of a project and for its environment, for each stack. */
+import type { SeededProject } from '../../data/session.ts'
+import type { CodeVariant } from '../../parts/Code.tsx'
+
+/** Returns the environment of a project for five stacks. */
+export function environmentSnippets(base_url: string, project: SeededProject): CodeVariant[] {
+  const variables: readonly (readonly [name: string, value: string])[] = [
+    ['SVC_BASE_URL', base_url],
+    ['SVC_CLIENT_ID', project.client_id],
+    ['SVC_SECRET_KEY', project.secret_key],
+    ['SVC_PUBLISHABLE_KEY', project.publishable_key],
+  ]
+  const lines = (line: (name: string, value: string) => string) =>
+    variables.map(([name, value]) => line(name, value)).join('\n')
+  const port = new URL(base_url).port
+  return [
+    { id: 'shell', title: 'Shell', code: lines((name, value) => `export ${name}=${value}`) },
+    {
+      id: 'node',
+      title: 'Node',
+      code: `# .env, read by: node --env-file=.env server.js\n${lines((name, value) => `${name}=${value}`)}`,
+    },
+    {
+      id: 'python',
+      title: 'Python',
+      code: `import os\n\n${lines((name, value) => `os.environ.setdefault("${name}", "${value}")`)}`,
+    },
+    { id: 'php', title: 'PHP', code: `<?php\n${lines((name, value) => `putenv('${name}=${value}');`)}` },
+    {
+      id: 'compose',
+      title: 'Docker Compose',
+      code: [
+        `# On this computer: svc start --host 0.0.0.0 --allowed-host host.docker.internal`,
+        'services:',
+        '  app:',
+        '    environment:',
+        ...variables.map(([name, value], index) =>
+          index === 0 ? `      ${name}: http://host.docker.internal:${port}` : `      ${name}: ${value}`,
+        ),
+        '    extra_hosts:',
+        '      - host.docker.internal:host-gateway',
+      ].join('\n'),
+    },
+  ]
+}
+
+/** Returns the first placement of a project in each language. */
+export function placementSnippets(base_url: string, { client_id, secret_key }: SeededProject): CodeVariant[] {
+  const body = {
+    client_id,
+    session_id: 'first-session',
+    job_type: 'chat',
+    prompt: { topic: 'coffee' },
+    overrides: { allowed_formats: ['banner'] },
+  }
+  const url = `${base_url}/v1/placements`
+  const json = JSON.stringify(body, null, 2)
+  const indented = (prefix: string) => json.replaceAll('\n', `\n${prefix}`)
+  return [
+    {
+      id: 'curl',
+      title: 'curl',
+      code: `curl ${url} \\\n  -H 'Authorization: Bearer ${secret_key}' \\\n  -H 'Content-Type: application/json' \\\n  -d '${json}'`,
+    },
+    { id: 'cli', title: 'svc', code: 'svc placements create --format banner --topic coffee\nsvc render open' },
+    {
+      id: 'typescript',
+      title: 'TypeScript',
+      code: `const response = await fetch('${url}', {\n  method: 'POST',\n  headers: {\n    authorization: 'Bearer ${secret_key}',\n    'content-type': 'application/json',\n  },\n  body: JSON.stringify(${indented('  ')}),\n})\nconst placement = await response.json()\nconsole.log(placement.decision)`,
+    },
+    {
+      id: 'python',
+      title: 'Python',
+      code: `import json, urllib.request\n\nrequest = urllib.request.Request(\n    "${url}",\n    data=json.dumps(${indented('    ')}).encode(),\n    headers={\n        "Authorization": "Bearer ${secret_key}",\n        "Content-Type": "application/json",\n    },\n)\nprint(json.load(urllib.request.urlopen(request))["decision"])`,
+    },
+    {
+      id: 'php',
+      title: 'PHP',
+      code: `<?php\n$body = ${renderPhp(body, '')};\n$context = stream_context_create(['http' => [\n    'method' => 'POST',\n    'header' => "Authorization: Bearer ${secret_key}\\r\\nContent-Type: application/json",\n    'content' => json_encode($body),\n]]);\necho file_get_contents('${url}', false, $context);`,
+    },
+  ]
+}
+
+function renderPhp(value: unknown, indent: string): string {
+  if (typeof value !== 'object' || value === null) return `'${String(value)}'`
+  const inner = `${indent}    `
+  const entries = Object.entries(value).map(([name, part]) =>
+    Array.isArray(value) ? `${inner}${renderPhp(part, inner)},` : `${inner}'${name}' => ${renderPhp(part, inner)},`,
+  )
+  return `[\n${entries.join('\n')}\n${indent}]`
+}

@@ -1,0 +1,169 @@
+import { useEffect, useMemo, useState } from 'react'
+import { Button } from 'react-aria-components'
+import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
+import type { ListedEndpoint } from '../../data/provenance.ts'
+import { type Sent, serverSender } from '../../data/send.ts'
+import { useSession } from '../../data/session.ts'
+import { StatusChip } from '../../parts/Chip.tsx'
+import { CodeTabs } from '../../parts/Code.tsx'
+import { Outcome, useAction } from '../../parts/Dialog.tsx'
+import { SelectInput, TextInput } from '../../parts/Fields.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { Id } from '../../parts/Id.tsx'
+import { Body } from '../../parts/Message.tsx'
+import { Panel } from '../../parts/Panel.tsx'
+import { duration } from '../../parts/times.ts'
+import { renderExports } from '../playground/exports.ts'
+import { useProjectKeys } from '../playground/PlaygroundForm.tsx'
+import { defaultState } from '../playground/state.ts'
+import { type Ground, groundedBody, newestParams, runExample } from './run-example.ts'
+
+/** An example with its values filled in for this sandbox: one click runs it. */
+export function Example({ endpoint, operation }: { endpoint: ListedEndpoint; operation: JsonObject }) {
+  const { id, method, path } = endpoint
+  const { base_url, projects } = useSession()
+  const { client_id, key_id } = useProjectKeys(defaultState)
+  const examples = useMemo(() => listExamples(operation), [operation])
+  const names = useMemo(() => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ''), [path])
+  const [chosen, setChosen] = useState('0')
+  const [params, setParams] = useState<Readonly<Record<string, string>>>({})
+  const [query, setQuery] = useState('')
+  const example = examples[Number(chosen)] ?? examples[0]
+  const [text, setText] = useState(bodyText(example?.body))
+  const [sent, setSent] = useState<Sent | null>(null)
+  const action = useAction()
+  const seeded = projects.find((project) => project.client_id === client_id)
+  const ground: Ground = { key_id, client_id, publishable_key: seeded?.publishable_key ?? '' }
+  useEffect(() => {
+    let isShown = true
+    if (names.length > 0 && client_id !== '') {
+      newestParams(names, client_id).then(
+        (found) => {
+          if (isShown) setParams((before) => ({ ...found, ...before }))
+        },
+        () => undefined,
+      )
+    }
+    return () => {
+      isShown = false
+    }
+  }, [names, client_id])
+  const filled = names.reduce((whole, name) => whole.replace(`{${name}}`, encodeURIComponent(params[name] ?? '')), path)
+  const empty = names.filter((name) => (params[name] ?? '') === '')
+  const target = filled + (query === '' ? '' : `?${query.replace(/^\?/, '')}`)
+  const body = parseJson(text)
+  const run = () =>
+    action.run(async () => {
+      setSent(null)
+      // An edited body is sent unchanged.
+      const isExample = example?.body !== undefined && text === bodyText(example.body)
+      const grounded = isExample ? await groundedBody(example.body as Json, ground, serverSender(key_id)) : null
+      const sentBody = grounded === null ? text : JSON.stringify(grounded)
+      const response = await runExample({ method, path: target, body: sentBody }, ground)
+      setSent(response)
+      return `Responded ${response.broken ?? response.status}.`
+    })
+  return (
+    <Panel
+      title="Run it"
+      lead="Against this sandbox, with the secret test key of the first project. Placeholders are filled with values from it."
+    >
+      <div className="form">
+        {examples.length > 1 && (
+          <SelectInput
+            label="Example"
+            value={chosen}
+            onChange={(next) => {
+              setChosen(next)
+              setText(bodyText(examples[Number(next)]?.body))
+            }}
+            values={examples.map(({ name }, index) => [String(index), name] as const)}
+          />
+        )}
+        {names.map((name) => (
+          <TextInput
+            key={name}
+            label={name}
+            value={params[name] ?? ''}
+            onChange={(value) => setParams((before) => ({ ...before, [name]: value }))}
+            isCode
+          />
+        ))}
+        {endpoint.fields.some(({ where }) => where === 'query') && (
+          <TextInput label="Query" value={query} onChange={setQuery} placeholder="limit=5" isCode />
+        )}
+        {method !== 'GET' && (
+          <TextInput
+            label="Body"
+            value={text}
+            onChange={setText}
+            rows={Math.min(14, Math.max(3, text.split('\n').length))}
+            isCode
+          />
+        )}
+        <Button className="small primary bar" isDisabled={action.isRunning || empty.length > 0} onPress={run}>
+          <Icon name="playground" /> Run
+        </Button>
+        {empty.length > 0 && <p className="faint label">Fill in {empty.join(', ')} first: there is none here yet.</p>}
+        <Outcome action={action} />
+        {sent !== null && <Result sent={sent} id={id} />}
+        {path.startsWith('/v1/') && (
+          <CodeTabs
+            label="The same call"
+            variants={renderExports(
+              {
+                id,
+                method,
+                path: filled,
+                ...(names.length === 0 ? {} : { params }),
+                ...(body === undefined ? {} : { body }),
+                as: 'server',
+              },
+              { base_url, origin: base_url },
+            )}
+          />
+        )}
+      </div>
+    </Panel>
+  )
+}
+
+export interface Example {
+  name: string
+  body: Json | undefined
+}
+
+function bodyText(body: Json | undefined): string {
+  return body === undefined ? '' : JSON.stringify(body, null, 2)
+}
+
+function Result({ sent: { status, broken, text, duration_ms, request_id, path }, id }: { sent: Sent; id: string }) {
+  return (
+    <div className="column">
+      <p className="bar">
+        <StatusChip status={status} text={broken} />
+        <span className="faint tiny">{duration(duration_ms)}</span>
+        {path.startsWith('/v1/') && <Id kind="request" id={request_id} isCopied />}
+      </p>
+      <Body text={text} endpoint={status < 300 ? id : undefined} label="Response" />
+    </div>
+  )
+}
+
+/** Returns the examples of an endpoint's body; one without a body where it has none. */
+function listExamples({ requestBody: body }: JsonObject): Example[] {
+  const content = isObject(body) && isObject(body.content) ? body.content['application/json'] : undefined
+  const examples = isObject(content) && isObject(content.examples) ? content.examples : {}
+  const found = Object.entries(examples).flatMap(([name, example]) =>
+    isObject(example) && example.value !== undefined ? [{ name: name.replaceAll('_', ' '), body: example.value }] : [],
+  )
+  return found.length > 0 ? found : [{ name: 'without a body', body: undefined }]
+}
+
+/**
+ * Whether an example of an endpoint can be run here: the API, and the part of the control plane that only reads JSON.
+ */
+export function isRunnable({ method, path }: { method: string; path: string }): boolean {
+  if (path.startsWith('/v1/')) return !/^\/v1\/(?:render\/|render\.js|test-assets)/.test(path)
+  return method === 'GET' && path.startsWith('/_sandbox/') && !['/_sandbox/events', '/_sandbox/export'].includes(path)
+}
