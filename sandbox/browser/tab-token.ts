@@ -2,7 +2,6 @@
  * The admin token that a page of the sandbox needs beyond loopback: kept for this tab, and taken out of the address, so
  * that no history, bookmark or copied link has it.
  */
-
 const storageKey = 'svc.admin_token'
 
 /** Returns the token of this tab, after moving `?token=` of the address into it; null without one. */

@@ -1,7 +1,6 @@
 /**
  * Elements from HTML templates, icons, text that appears word by word, and small behaviours that several parts share.
  */
-
 import paths from '#fixtures/demo/icons.json' with { type: 'json' }
 import { escapeHtml } from '#foundation/html.ts'
 

@@ -5,7 +5,6 @@
  * into `target`, measures, sends the beacons and clears it. Whatever happens to the ad, the work of the turn runs and
  * its result is returned unchanged. The backend holds the secret key; the page never sees it.
  */
-
 import { tokenHeaders } from '#browser/tab-token.ts'
 import type { JobType, NativeTemplateId, SlotHint } from '#contract/fields.ts'
 import type { ConsentStored } from '#contract/resources/consent.ts'

@@ -2,7 +2,6 @@
  * The record of each turn from both sides: the page has the renderer's events, the sandbox has its records. A decision
  * or a beacon is one entry with both sides, never two.
  */
-
 import { followEvents } from '#browser/feed.ts'
 import { tokenHeaders } from '#browser/tab-token.ts'
 import type { JobType } from '#contract/fields.ts'

@@ -3,7 +3,6 @@
  * Also the five products of the demo, as data: the look and pace of each, the place of its slot, its prompts and its
  * scripted answers. The same components play all of them (product.ts, canvases.ts).
  */
-
 import type { Format, JobType, NativeTemplateId, SlotHint } from '#contract/fields.ts'
 import agent from '#fixtures/demo/agent.json' with { type: 'json' }
 import chat from '#fixtures/demo/chat.json' with { type: 'json' }

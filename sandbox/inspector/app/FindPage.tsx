@@ -3,9 +3,9 @@ import { useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { call } from '../data/api.ts'
 import { useLoaded } from '../data/resource.ts'
-import { detectKind, routeTo } from '../parts/identifiers.ts'
 import { Page } from '../parts/Page.tsx'
 import { Empty, elsewhere, Shown } from '../parts/Shown.tsx'
+import { detectKind, routeTo } from '../parts/values/identifiers.ts'
 
 /** The page of an identifier, the kind of a token without a page, or null. */
 type Found = { route: string } | { token: keyof typeof tokenNames } | null

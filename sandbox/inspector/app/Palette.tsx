@@ -16,9 +16,9 @@ import {
 } from 'react-aria-components'
 import { useLocation } from 'wouter'
 import { linkTo, useSession } from '../data/session.ts'
-import { hasWords } from '../parts/filters.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
-import { detectKind, routeTo } from '../parts/identifiers.ts'
+import { hasWords } from '../parts/lists/filters.ts'
+import { detectKind, routeTo } from '../parts/values/identifiers.ts'
 import { setTheme, themeNames } from './theme.ts'
 import { views } from './views.ts'
 

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { TitledDialog } from '../parts/Dialog.tsx'
-import { isTyping } from '../parts/row-keys.ts'
+import { isTyping } from '../parts/lists/row-keys.ts'
 import { type View, views } from './views.ts'
 
 export type Opened = 'palette' | 'shortcuts' | null

@@ -1,7 +1,7 @@
 /** Texts to copy, in several languages behind tabs. */
 import { useState } from 'react'
-import { CopyButton } from './CopyButton.tsx'
 import { TabSet } from './TabSet.tsx'
+import { CopyButton } from './values/CopyButton.tsx'
 
 interface CodeProps {
   code: string

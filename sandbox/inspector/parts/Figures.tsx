@@ -6,9 +6,9 @@ import { Link } from 'wouter'
 import type { BillingReport } from '#contract/resources/billing.ts'
 import type { SandboxEvent } from '../data/live.ts'
 import { useResource } from '../data/resource.ts'
-import { Chip } from './Chip.tsx'
 import { Panel } from './Panel.tsx'
 import { Shown } from './Shown.tsx'
+import { Chip } from './values/Chip.tsx'
 
 /** The filters of a list; those without a value are left out. */
 export type Filters = Readonly<Record<string, string | null | undefined>>

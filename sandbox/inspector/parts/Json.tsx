@@ -8,10 +8,10 @@ import { Link } from 'wouter'
 import { isExactNumber } from '#foundation/exact-numbers.ts'
 import { readableJson } from '#foundation/json.ts'
 import { type FieldOrigin, type Part, type Provenance, plainPath, useProvenance } from '../data/provenance.ts'
-import { Chip } from './Chip.tsx'
-import { CopyButton } from './CopyButton.tsx'
 import { Icon } from './Icon.tsx'
-import { detectKind, routeTo } from './identifiers.ts'
+import { Chip } from './values/Chip.tsx'
+import { CopyButton } from './values/CopyButton.tsx'
+import { detectKind, routeTo } from './values/identifiers.ts'
 
 export interface JsonProps {
   value: unknown

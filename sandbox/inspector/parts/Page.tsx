@@ -1,6 +1,6 @@
 /** The frame of a view's content: its heading with actions. */
 import { type ReactNode, useEffect } from 'react'
-import { CopyButton } from './CopyButton.tsx'
+import { CopyButton } from './values/CopyButton.tsx'
 
 export interface PageProps {
   /** The title of the view, or of its content. */

@@ -4,8 +4,8 @@ import { Button, ProgressBar } from 'react-aria-components'
 import type { ApiProblem } from '../data/api.ts'
 import type { Loaded, Resource } from '../data/resource.ts'
 import { linkTo } from '../data/session.ts'
-import { Chip } from './Chip.tsx'
 import { Icon, type IconName } from './Icon.tsx'
+import { Chip } from './values/Chip.tsx'
 
 export function Loading({ label = 'Loading' }: { label?: string }) {
   return (

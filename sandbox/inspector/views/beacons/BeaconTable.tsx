@@ -1,18 +1,12 @@
 import { Link } from 'wouter'
 import type { BeaconItem } from '#contract/exports.ts'
-import { Chip } from '../../parts/Chip.tsx'
-import {
-  type Column,
-  idColumn,
-  LiveTable,
-  type LiveTableProps,
-  type Table,
-  timeColumn,
-} from '../../parts/DataTable.tsx'
 import { buildListAddress } from '../../parts/Figures.tsx'
-import { routeTo } from '../../parts/identifiers.ts'
-import { Time } from '../../parts/Time.tsx'
-import { lag } from '../../parts/times.ts'
+import { type Column, idColumn, timeColumn } from '../../parts/lists/columns.tsx'
+import { LiveTable, type LiveTableProps, type Table } from '../../parts/lists/DataTable.tsx'
+import { Chip } from '../../parts/values/Chip.tsx'
+import { routeTo } from '../../parts/values/identifiers.ts'
+import { Time } from '../../parts/values/Time.tsx'
+import { lag } from '../../parts/values/times.ts'
 
 const columns: readonly Column<BeaconItem>[] = [
   {

@@ -5,14 +5,14 @@ import type { SandboxClock } from '#contract/resources/sandbox/clock.ts'
 import { parseDuration } from '#foundation/duration.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments, SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Shown } from '../../parts/Shown.tsx'
-import { useSandboxTime } from '../../parts/Time.tsx'
-import { duration } from '../../parts/times.ts'
+import { Chip } from '../../parts/values/Chip.tsx'
+import { useSandboxTime } from '../../parts/values/Time.tsx'
+import { duration } from '../../parts/values/times.ts'
 
 const steps: readonly (readonly [label: string, by_ms: number])[] = [
   ['1 second', 1_000],

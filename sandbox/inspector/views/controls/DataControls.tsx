@@ -6,13 +6,13 @@ import { ApiProblem, buildAddress, call, type EndpointOutput, refusal, request }
 import { useResource } from '../../data/resource.ts'
 import { saveFile } from '../../data/save-file.ts'
 import { currentSession } from '../../data/session.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/Shown.tsx'
-import { Time } from '../../parts/Time.tsx'
+import { Chip } from '../../parts/values/Chip.tsx'
+import { Time } from '../../parts/values/Time.tsx'
 
 export function DataControls() {
   return (

@@ -5,11 +5,11 @@ import type { FaultDraft, FaultEffect, FaultRule } from '#contract/resources/san
 import { isObject, parseJson } from '#foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { type Action, ConfirmButton, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { SelectInput, SubmitForm, TextInput, Toggle } from '../../parts/Fields.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/Shown.tsx'
+import { Chip } from '../../parts/values/Chip.tsx'
 
 const effects: readonly (readonly [effect: FaultEffect, label: string])[] = [
   ['error', 'an error response'],

@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react'
 import type { KeyItem } from '#contract/exports.ts'
 import { call } from '../../data/api.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { type Action, ConfirmButton } from '../../parts/Dialog.tsx'
-import { Id } from '../../parts/Id.tsx'
-import { Time } from '../../parts/Time.tsx'
+import { Chip } from '../../parts/values/Chip.tsx'
+import { Id } from '../../parts/values/Id.tsx'
+import { Time } from '../../parts/values/Time.tsx'
 
 interface KeyCardProps {
   item: KeyItem

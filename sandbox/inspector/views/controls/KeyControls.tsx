@@ -4,11 +4,11 @@ import type { KeyClass, KeyCreated } from '#contract/exports.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'
-import { CopyButton } from '../../parts/CopyButton.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments } from '../../parts/Fields.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/Shown.tsx'
+import { CopyButton } from '../../parts/values/CopyButton.tsx'
 import { KeyCard, RevokeKey } from './KeyCard.tsx'
 
 /** The keys of a project. A new key is shown once: the sandbox stores only its hash. */

@@ -5,12 +5,12 @@ import { Link } from 'wouter'
 import type { ScenarioItem } from '#contract/exports.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { type Action, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { TextInput } from '../../parts/Fields.tsx'
-import { hasWords } from '../../parts/filters.ts'
+import { hasWords } from '../../parts/lists/filters.ts'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty, Shown } from '../../parts/Shown.tsx'
+import { Chip } from '../../parts/values/Chip.tsx'
 
 export function ScenarioControls() {
   const resource = useResource('scenario.list', {})

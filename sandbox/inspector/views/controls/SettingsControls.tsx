@@ -8,11 +8,11 @@ import type { Latency, ProjectDetail, ProjectSettings, ProjectSettingsPatch } fr
 import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments, SelectInput, SubmitForm, TextInput, Toggle } from '../../parts/Fields.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Shown } from '../../parts/Shown.tsx'
+import { Chip } from '../../parts/values/Chip.tsx'
 
 export function SettingsControls({ client_id }: { client_id: string }) {
   const resource = useResource('projects.show', { params: { client_id } })

@@ -1,11 +1,11 @@
 import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { type SandboxEvent, useRecentEvents } from '../../data/live.ts'
-import { Chip } from '../../parts/Chip.tsx'
-import { Id } from '../../parts/Id.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Empty } from '../../parts/Shown.tsx'
-import { Time } from '../../parts/Time.tsx'
+import { Chip } from '../../parts/values/Chip.tsx'
+import { Id } from '../../parts/values/Id.tsx'
+import { Time } from '../../parts/values/Time.tsx'
 
 const shownEvents = 12
 

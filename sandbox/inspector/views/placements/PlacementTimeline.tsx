@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { PlacementDetail } from '#contract/exports.ts'
-import { Chip, findTone, type Tone } from '../../parts/Chip.tsx'
-import { Time } from '../../parts/Time.tsx'
+import { Chip, findTone, type Tone } from '../../parts/values/Chip.tsx'
+import { Time } from '../../parts/values/Time.tsx'
 import { VerdictChips } from '../beacons/BeaconTable.tsx'
 import { readOutcome } from './PlacementsPage.tsx'
 

@@ -6,23 +6,16 @@ import { noFillReasons } from '#contract/no-fill.ts'
 import type { PlacementItem } from '#contract/resources/placements.ts'
 import { createSingleList } from '../../data/list.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
-import {
-  type Column,
-  DataTable,
-  idColumn,
-  LiveTable,
-  type LiveTableProps,
-  type Table,
-  timeColumn,
-} from '../../parts/DataTable.tsx'
 import { buildListAddress, TotalsPanel } from '../../parts/Figures.tsx'
-import { createChoice, type ListFilter, onDemand, projectFilter, sinceFilter } from '../../parts/filters.ts'
-import { detectKind, routeTo } from '../../parts/identifiers.ts'
-import { ListPage } from '../../parts/ListPage.tsx'
+import { type Column, idColumn, timeColumn } from '../../parts/lists/columns.tsx'
+import { DataTable, LiveTable, type LiveTableProps, type Table } from '../../parts/lists/DataTable.tsx'
+import { createChoice, type ListFilter, onDemand, projectFilter, sinceFilter } from '../../parts/lists/filters.ts'
+import { ListPage } from '../../parts/lists/ListPage.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Empty, Shown } from '../../parts/Shown.tsx'
 import { TabSet } from '../../parts/TabSet.tsx'
+import { Chip } from '../../parts/values/Chip.tsx'
+import { detectKind, routeTo } from '../../parts/values/identifiers.ts'
 import { BeaconTable } from '../beacons/BeaconTable.tsx'
 import { ConsentTable } from '../records/ConsentPage.tsx'
 

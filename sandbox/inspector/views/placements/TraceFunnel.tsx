@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import type { TraceStep } from '#contract/exports.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { Id } from '../../parts/Id.tsx'
+import { Chip } from '../../parts/values/Chip.tsx'
+import { Id } from '../../parts/values/Id.tsx'
 
 interface Stage {
   rule: string

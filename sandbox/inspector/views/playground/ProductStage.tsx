@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useImperativeHandle, useRef } from 'react'
-import type { PlacementResponse } from '#client/index.ts'
 import type { JobType } from '#contract/fields.ts'
+import type { PlacementResponse } from '#contract/resources/placements.ts'
 import { createProduct, type Product } from '#demo/product.ts'
 import { surfaces } from '#demo/surfaces.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'

@@ -5,9 +5,9 @@ import { Link } from 'wouter'
 import { isObject, type JsonObject } from '#foundation/json.ts'
 import type { ListedEndpoint, Part } from '../../data/provenance.ts'
 import { useResource } from '../../data/resource.ts'
-import { Chip } from '../../parts/Chip.tsx'
 import { Panel } from '../../parts/Panel.tsx'
 import { Loading } from '../../parts/Shown.tsx'
+import { Chip } from '../../parts/values/Chip.tsx'
 import { Example, isRunnable } from './EndpointExample.tsx'
 
 interface EndpointDetailProps {

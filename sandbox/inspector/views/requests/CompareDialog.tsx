@@ -3,13 +3,13 @@ import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
 import type { RequestDetail } from '#contract/exports.ts'
 import { useResource } from '../../data/resource.ts'
-import { StatusChip } from '../../parts/Chip.tsx'
 import { DialogButton } from '../../parts/Dialog.tsx'
 import { SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
-import { routeTo } from '../../parts/identifiers.ts'
 import { Empty, Shown } from '../../parts/Shown.tsx'
-import { Time } from '../../parts/Time.tsx'
+import { StatusChip } from '../../parts/values/Chip.tsx'
+import { routeTo } from '../../parts/values/identifiers.ts'
+import { Time } from '../../parts/values/Time.tsx'
 
 interface CompareDialogProps {
   entry: RequestDetail

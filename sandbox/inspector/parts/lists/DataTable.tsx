@@ -5,34 +5,14 @@
 import { type ColumnDef, columnVisibilityFeature, tableFeatures, useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
-import type { EndpointId } from '../data/api.ts'
-import { mediaCell } from '../data/cell.ts'
-import { type List, useList } from '../data/list.ts'
-import type { SandboxEvent } from '../data/live.ts'
-import { Id } from './Id.tsx'
-import type { IdKind } from './identifiers.ts'
+import type { EndpointId } from '../../data/api.ts'
+import { mediaCell } from '../../data/cell.ts'
+import { type List, useList } from '../../data/list.ts'
+import type { SandboxEvent } from '../../data/live.ts'
+import { Empty, Loading, Problem } from '../Shown.tsx'
+import type { Column } from './columns.tsx'
 import { useRowKeys } from './row-keys.ts'
-import { Empty, Loading, Problem } from './Shown.tsx'
 import { TableRow } from './TableRow.tsx'
-import { Time } from './Time.tsx'
-
-interface ColumnLook {
-  header: string
-  /** A width of CSS grid: `120px`, `minmax(120px, 1fr)`. */
-  width: string
-  /** Whether it is shown on a narrow window too. */
-  isNarrow?: boolean
-  /** Whether it is left out in a window that is not wide, to keep the columns next to it from being cut off. */
-  isWide?: boolean
-  isNumber?: boolean
-}
-
-/** Fields that are shown unchanged. */
-type PlainField<Item> = { [Name in keyof Item]: Item[Name] extends string | number | null ? Name : never }[keyof Item]
-
-/** Without `cell` it shows the field of its id. Where a cell has nothing, it shows a dash. */
-export type Column<Item> = ColumnLook &
-  ({ id: PlainField<Item> & string; cell?: undefined } | { id: string; cell(item: Item): ReactNode })
 
 interface DataTableProps<Item> {
   /** The name of the rows, for screen readers: `Placements`. */
@@ -44,32 +24,6 @@ interface DataTableProps<Item> {
   getRoute?(item: Item): string | null
   /** Shown when there is nothing. */
   empty?: ReactNode
-}
-
-/** Returns the column of an identifier, which leads to its page. */
-export function idColumn<Name extends string>(
-  name: Name,
-  header: string,
-  kind: IdKind,
-  width: string,
-  isNarrow = false,
-): Column<Readonly<Record<Name, string | null>>> {
-  return { id: name, header, width, isNarrow, cell: (item) => <Id kind={kind} id={item[name]} /> }
-}
-
-/** The width of a time with its day. */
-export const timeWidth = '116px'
-
-/** Returns the column of a time. */
-export function timeColumn<Name extends string>(name: Name): Column<Readonly<Record<Name, number>>> {
-  return {
-    id: name,
-    header: 'When',
-    width: timeWidth,
-    isNarrow: true,
-    isNumber: true,
-    cell: (item) => <Time at_ms={item[name]} />,
-  }
 }
 
 /** A list of the control plane: how it is shown, and when it is reloaded. */

@@ -1,10 +1,10 @@
 import { useEffect, useId, useRef, useState } from 'react'
 import { Button, Input, SearchField, Text, ToggleButton } from 'react-aria-components'
-import { useLiveStatus } from '../data/live.ts'
-import { useResource } from '../data/resource.ts'
-import { SelectField } from './Fields.tsx'
+import { useLiveStatus } from '../../data/live.ts'
+import { useResource } from '../../data/resource.ts'
+import { SelectField } from '../Fields.tsx'
+import { Icon } from '../Icon.tsx'
 import type { FilterChoice, FilterText, FilterValues, ListFilter } from './filters.ts'
-import { Icon } from './Icon.tsx'
 
 interface FilterBarProps {
   filters: readonly ListFilter[]

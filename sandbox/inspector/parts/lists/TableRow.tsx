@@ -1,7 +1,7 @@
 import { memo, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
-import { nothing } from './Chip.tsx'
-import type { Column } from './DataTable.tsx'
+import { nothing } from '../values/Chip.tsx'
+import type { Column } from './columns.tsx'
 
 interface RowProps<Item> {
   id: string

@@ -1,6 +1,6 @@
 /** The filters of lists. They are in the address, so that a link shows the same list. */
 import { useSearchParams } from 'wouter'
-import { detectKind } from './identifiers.ts'
+import { detectKind } from '../values/identifiers.ts'
 
 export interface FilterChoice {
   name: string

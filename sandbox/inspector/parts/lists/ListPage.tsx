@@ -1,9 +1,9 @@
 /** A page that fills the window with a list: the table, and the filters that select it. */
 import { type ReactNode, useState } from 'react'
+import { Page, type PageProps } from '../Page.tsx'
+import { Empty } from '../Shown.tsx'
 import { FilterBar } from './FilterBar.tsx'
 import { type FilterValues, type ListFilter, useFilters } from './filters.ts'
-import { Page, type PageProps } from './Page.tsx'
-import { Empty } from './Shown.tsx'
 
 /** The properties of a table apart from its query. */
 interface Listed {

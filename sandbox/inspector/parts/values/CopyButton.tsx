@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { Button } from 'react-aria-components'
-import { Icon } from './Icon.tsx'
+import { Icon } from '../Icon.tsx'
 
 const confirmationMs = 1400
 
