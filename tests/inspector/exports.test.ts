@@ -3,13 +3,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  curlExport,
-  type ExportedCall,
-  playgroundSuite,
-  pythonExport,
-  typescriptExport,
-} from '#inspector/views/playground/exports.ts'
+import { curlExport, type ExportedCall, pythonExport, typescriptExport } from '#inspector/views/playground/exports.ts'
+import { playgroundSuite } from '#inspector/views/playground/playground-suite.ts'
 import { defaultState, type PlaygroundState, placementBody } from '#inspector/views/playground/state.ts'
 import { suiteText } from '#inspector/views/requests/qa-suite.ts'
 import { expand } from '#qa/run/plan.ts'

@@ -1,3 +1,4 @@
+/** A row of a table, memoised: one that stays is not drawn again while the list scrolls and grows. */
 import { memo, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { nothing } from '../values/Chip.tsx'
@@ -15,7 +16,6 @@ interface RowProps<Item> {
   route: string | null
 }
 
-/** A row that stays is not drawn again while the list scrolls and grows. */
 export const TableRow = memo(function Row<Item>({
   id,
   item,

@@ -16,8 +16,9 @@ import { KeyValues, Panel } from '../../parts/Panel.tsx'
 import { Shown } from '../../parts/Shown.tsx'
 import { CopyButton } from '../../parts/values/CopyButton.tsx'
 import { dateAndTime, duration } from '../../parts/values/times.ts'
+import { environmentSnippets } from './environment-snippets.ts'
 import { LastEvents } from './LastEvents.tsx'
-import { environmentSnippets, placementSnippets } from './snippets.ts'
+import { placementSnippets } from './placement-snippets.ts'
 
 const rates: readonly Rate[] = [
   {

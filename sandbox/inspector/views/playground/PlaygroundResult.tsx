@@ -15,7 +15,8 @@ import { Id } from '../../parts/values/Id.tsx'
 import { Time } from '../../parts/values/Time.tsx'
 import { duration } from '../../parts/values/times.ts'
 import { suiteText } from '../requests/qa-suite.ts'
-import { type PlacementOutcome, playgroundSuite, renderExports } from './exports.ts'
+import { renderExports } from './exports.ts'
+import { type PlacementOutcome, playgroundSuite } from './playground-suite.ts'
 import type { PlaygroundState } from './state.ts'
 
 /** The result of the last send. */

@@ -1,3 +1,4 @@
+/** Saves a request as a suite that `svc qa run` runs. */
 import { Button } from 'react-aria-components'
 import type { RequestDetail } from '#contract/exports.ts'
 import type { ListedEndpoint } from '../../data/provenance.ts'
@@ -14,7 +15,6 @@ interface SaveSuiteProps {
   endpoints: readonly ListedEndpoint[]
 }
 
-/** Saves a request as a suite that `svc qa run` runs. */
 export function SaveSuite({ entry, endpoints }: SaveSuiteProps) {
   return (
     <DialogButton icon="check" label="Save as QA step" title="QA step" isWide>
