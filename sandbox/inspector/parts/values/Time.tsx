@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import type { SandboxClock } from '#contract/exports.ts'
+import type { SandboxClock } from '#contract/resources/sandbox/clock.ts'
 import { nothing } from './Chip.tsx'
 import { dateAndTime, duration, full, timeOfDay } from './times.ts'
 

@@ -1,5 +1,6 @@
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
-import type { BeaconItem, ListedRequest } from '#contract/exports.ts'
+import type { BeaconItem } from '#contract/resources/beacons.ts'
+import type { ListedRequest } from '#contract/resources/requests.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
 import { useResource } from '../../data/resource.ts'
 import { Json } from '../../parts/Json.tsx'

@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import type { BeaconItem } from '#contract/exports.ts'
+import type { BeaconItem } from '#contract/resources/beacons.ts'
 import { buildListAddress } from '../../parts/Figures.tsx'
 import { type Column, idColumn, timeColumn } from '../../parts/lists/columns.tsx'
 import { LiveTable, type LiveTableProps, type Table } from '../../parts/lists/DataTable.tsx'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { KeyItem } from '#contract/exports.ts'
+import type { KeyItem } from '#contract/resources/keys.ts'
 import { call } from '../../data/api.ts'
 import { ConfirmButton } from '../../parts/ConfirmButton.tsx'
 import type { Action } from '../../parts/Dialog.tsx'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
-import type { KeyClass, KeyCreated } from '#contract/exports.ts'
+import type { KeyClass, KeyCreated } from '#contract/resources/keys.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { useSession } from '../../data/session.ts'

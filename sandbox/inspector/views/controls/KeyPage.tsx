@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import type { KeyItem } from '#contract/exports.ts'
+import type { KeyItem } from '#contract/resources/keys.ts'
 import { call } from '../../data/api.ts'
 import { useLoaded } from '../../data/resource.ts'
 import { Outcome, useAction } from '../../parts/Dialog.tsx'

@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import type { ScenarioItem } from '#contract/exports.ts'
+import type { ScenarioItem } from '#contract/resources/sandbox/scenarios.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { type Action, Outcome, useAction } from '../../parts/Dialog.tsx'

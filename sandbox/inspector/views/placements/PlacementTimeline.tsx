@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { PlacementDetail } from '#contract/exports.ts'
+import type { PlacementDetail } from '#contract/resources/placements.ts'
 import { Chip, findTone, type Tone } from '../../parts/values/Chip.tsx'
 import { Time } from '../../parts/values/Time.tsx'
 import { VerdictChips } from '../beacons/BeaconTable.tsx'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
-import type { TraceStep } from '#contract/exports.ts'
+import type { TraceStep } from '#contract/resources/placements.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { Chip } from '../../parts/values/Chip.tsx'
 import { Id } from '../../parts/values/Id.tsx'

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Link } from 'wouter'
-import type { RequestDetail } from '#contract/exports.ts'
+import type { RequestDetail } from '#contract/resources/requests.ts'
 import { useResource } from '../../data/resource.ts'
 import { DialogButton } from '../../parts/Dialog.tsx'
 import { SubmitForm, TextInput } from '../../parts/Fields.tsx'

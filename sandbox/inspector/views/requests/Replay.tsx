@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
-import type { ReplayResult, RequestDetail } from '#contract/exports.ts'
+import type { ReplayResult, RequestDetail } from '#contract/resources/requests.ts'
 import { isObject, type Json, type JsonObject, parseJson } from '#foundation/json.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'

@@ -1,6 +1,6 @@
 /** Saves a request as a suite that `svc qa run` runs. */
 import { Button } from 'react-aria-components'
-import type { RequestDetail } from '#contract/exports.ts'
+import type { RequestDetail } from '#contract/resources/requests.ts'
 import type { ListedEndpoint } from '../../data/provenance.ts'
 import { useLoaded } from '../../data/resource.ts'
 import { saveFile } from '../../data/save-file.ts'

@@ -1,4 +1,4 @@
-import type { RequestDetail } from '#contract/exports.ts'
+import type { RequestDetail } from '#contract/resources/requests.ts'
 import { isObject, type Json, parseJson } from '#foundation/json.ts'
 
 export interface Difference {
