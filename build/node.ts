@@ -25,7 +25,7 @@ const codeSplitting = {
     },
     {
       name: 'command',
-      test: /src\/(cli\/(run\/(session|file-errors)|endpoint\/\w+|output\/placement-summary|process\/open-url|settings\/(files|settings|state-directory))|client\/(client|connection|errors|exchange|node-fetch)|foundation\/(?!nearest-name|table-entry|consent-strings|encoding|json-syntax|text-file)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
+      test: /src\/(cli\/(run\/(session|command-client|http-fetch|file-errors)|endpoint\/\w+|output\/placement-summary|process\/(open-url|parents)|settings\/(files|settings|state-directory))|client\/(client|connection|errors|exchange|node-fetch)|foundation\/(?!nearest-name|table-entry|consent-strings|encoding|json-syntax|text-file)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
     },
     { name: 'user-file', test: /src\/(cli\/run\/user-file|foundation\/(encoding|text-file))\.ts/ },
     {

@@ -104,7 +104,7 @@ const host: System = {
   },
   isRunning,
   readProcessStart: (pid) => readProcessStart(pid, process.pid, process.platform),
-  respondsAt: async (url) => (await import('#cli/run/session.ts')).isSandboxAt(host, url),
+  respondsAt: async (url) => (await import('#cli/run/command-client.ts')).isSandboxAt(host, url),
   findParent: findParent,
   terminate: (pid) => sendSignal(pid, 'SIGTERM'),
   signal: (pid, signal) => {

@@ -2,8 +2,8 @@ import { Option } from 'commander'
 import { repeatable, sinceText } from '#cli/endpoint/input.ts'
 import { plural } from '#cli/output/text.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
+import { sessionClient } from '#cli/run/command-client.ts'
 import { exitCodes, nothingChecked } from '#cli/run/errors.ts'
-import { sessionClient } from '#cli/run/session.ts'
 import { diagnose, type LookedAt, lookedAt, reportLines, summarize } from '#diagnosis/doctor.ts'
 import {
   findService,

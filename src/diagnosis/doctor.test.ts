@@ -11,10 +11,10 @@ import { hasStub, unguardedUses } from './facts/renderer-use.ts'
 import { type ServedFiles, secretKeysIn } from './facts/served-files.ts'
 import type { RecordedExchange } from './journal.ts'
 import type { Observed } from './rule.ts'
+import { fieldMeant } from './rules/beacon-fields.ts'
 import { checkableRules } from './rules/index.ts'
-import { difference } from './rules/keys.ts'
+import { difference } from './rules/origins.ts'
 import { servedRules, sourceRules } from './rules/page.ts'
-import { fieldMeant } from './rules/requests.ts'
 
 const noon = 1_769_860_800_000
 let exchanges = 0

@@ -1,8 +1,8 @@
 /** The conditions under which a page is tried: what each changes, and what it only imitates. */
 import { randomBytes } from 'node:crypto'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Blocker } from './blocker.ts'
 import { forceDark, hideElements, limitToWebView, lookAtHost, stampAttributes, translate } from './content-scripts.ts'
-import type { Blocker } from './filter-list.ts'
 import type { PassedDocument, PassthroughOptions } from './passthrough.ts'
 
 /** What a condition is made for. */

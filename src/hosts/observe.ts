@@ -6,9 +6,9 @@ import type { Output } from '#contract/endpoint.ts'
 import type { Contract } from '#contract/index.ts'
 import { type PageSeen, PageUnreachable, watchPage } from '#diagnosis/facts/page.ts'
 import type { PageSteps } from '#qa/browser/page-steps.ts'
+import type { Blocker } from './blocker.ts'
 import type { Condition, Scene } from './conditions.ts'
 import { type HostLook, lookAtHost, recordTrouble } from './content-scripts.ts'
-import type { Blocker } from './filter-list.ts'
 import { openPassthrough, type SeenRequest } from './passthrough.ts'
 
 type Detail = Output<Contract['placements.explain']>

@@ -1,10 +1,7 @@
 /**
- * A project: its directory and name, following the rules of npm and of every file system; its files, and how they are
- * written.
- *
- * It is written all or nothing: into a temporary folder first, then renamed into place. A new directory appears
- * complete. An existing one keeps the files that the template does not have; replaced files are kept until everything
- * is in place, and put back if something fails.
+ * The files of a project, and how they are written: all or nothing, into a temporary folder first, then renamed into
+ * place. A new directory appears complete. An existing one keeps the files that the template does not have; replaced
+ * files are kept until everything is in place, and put back if something fails.
  */
 
 import {
@@ -18,85 +15,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, isAbsolute, join, posix, relative, resolve, sep } from 'node:path'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
-import validatePackageName from 'validate-npm-package-name'
+import { dirname, join, posix } from 'node:path'
 import { createFolder, renameOver } from '#foundation/file-system.ts'
 import { entryOf } from '#foundation/table-entry.ts'
+import { packPackage } from './package-archive.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
-
-/** The directory and name of a project. */
-export interface ProjectLocation {
-  /** Absolute. */
-  directory: string
-  /** As you would type it in the current directory; `.` for that directory itself. */
-  shown: string
-  /** For `package.json`. */
-  name: string
-}
-
-/** npm's limit. */
-const maxNameLength = 214
-const reservedOnWindows = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i
-const forbiddenOnWindows = /[<>:"|?*\u0000-\u001f]|[. ]$/
-
-/** Returns the place for DIR. Throws ScaffoldError `directory_outside` or `name_invalid`. */
-export function locateProject(dir: string, cwd: string, fallback_name: string): ProjectLocation {
-  const directory = resolve(cwd, dir)
-  const shown = relative(cwd, directory)
-  if (shown === '..' || shown.startsWith(`..${sep}`) || isAbsolute(shown)) {
-    throw new ScaffoldError(
-      'directory_outside',
-      `${dir} is outside the current directory, ${cwd}.`,
-      `Change into ${dirname(directory)} first, and give only ${basename(directory)}.`,
-    )
-  }
-  if (shown === '') return { directory, shown: '.', name: slug(basename(directory)) ?? fallback_name }
-  for (const part of shown.split(sep)) {
-    const problem = problemOfFile(part)
-    if (problem !== null) throw invalid(part, problem, fallback_name)
-  }
-  const name = basename(directory)
-  const problem = findNameProblem(name)
-  if (problem !== null) throw invalid(name, problem, fallback_name)
-  return { directory, shown, name }
-}
-
-/** Returns why a project cannot have this name, in npm's words, or null. */
-export function findNameProblem(name: string): string | null {
-  const { errors = [], warnings = [] } = validatePackageName(name)
-  if (name === 'svc-sandbox') return 'a project cannot depend on a package with its own name'
-  // npm only warns about problems that it still accepts in names of old packages.
-  return [...errors, ...warnings][0]?.replace('can no longer', 'cannot') ?? null
-}
-
-function problemOfFile(part: string): string | null {
-  if (reservedOnWindows.test(part)) return 'Windows reserves it for a device'
-  if (forbiddenOnWindows.test(part)) return 'Windows does not allow such a file name'
-  return null
-}
-
-function invalid(name: string, problem: string, fallback_name: string): ScaffoldError {
-  const better = slug(name) ?? `my-${fallback_name}`
-  return new ScaffoldError(
-    'name_invalid',
-    `A project cannot be called ${JSON.stringify(name)}: ${problem}.`,
-    `Take another name, for example ${better}.`,
-  )
-}
-
-/** Returns the nearest valid name, or null. */
-function slug(text: string): string | null {
-  const name = text
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9._-]+/g, '-')
-    .replace(/^[._-]+|[._-]+$/g, '')
-    .slice(0, maxNameLength)
-  return findNameProblem(name) === null && problemOfFile(name) === null ? name : null
-}
 
 interface ProjectFile {
   /** Relative, with forward slashes. */
@@ -120,6 +43,7 @@ interface Manifest {
 
 /** Files that npm leaves out of packages or uses itself, by the name under which a template keeps them. */
 const renamed: Readonly<Record<string, string>> = { _gitignore: '.gitignore' }
+
 /** Files and folders that running a template in place leaves behind. */
 const leftovers = new Set([
   'node_modules',
@@ -307,82 +231,4 @@ function moveInto(directory: string, next: string, old: string, files: readonly 
 /** Removes the empty folders from `last` up to `first`, which was created for it. */
 function removeEmpty(last: string, first: string): void {
   for (let folder = last; folder.startsWith(first); folder = dirname(folder)) rmdirSync(folder)
-}
-
-const block = 512
-/** Files that npm packs although the manifest does not list them. */
-const always = ['README.md', 'LICENSE']
-/** 1985-10-26T08:15:00Z in seconds, which npm gives every file of a package so that archives can be compared. */
-const modifiedSeconds = 499_162_500
-
-/**
- * Returns the archive of the package in `root`, like `npm pack`: the files that its manifest names (`files`), under
- * `package/`, as a gzipped tar archive. It does not need npm, the network or a checkout, and the same files give the
- * same bytes. Hidden files, except the templates' .env.example, and `node_modules` are left out.
- */
-async function packPackage(root: string, files: readonly string[]): Promise<Uint8Array> {
-  const parts = listFiles(root, files).flatMap((path) => {
-    const content = readFileSync(join(root, path))
-    return [header(`package/${path}`, content.length, path.startsWith('bin/') ? 0o755 : 0o644), padded(content)]
-  })
-  return promisify(gzip)(Buffer.concat([...parts, Buffer.alloc(2 * block)]))
-}
-
-function listFiles(root: string, files: readonly string[]): string[] {
-  const left_out = files.filter((path) => path.startsWith('!')).map((path) => path.slice(1))
-  const inside = [...files, ...always].flatMap((path) => filesAt(root, path))
-  return ['package.json', ...inside.filter((path) => !left_out.some((out) => path.startsWith(`${out}/`))).toSorted()]
-}
-
-/** Returns the file at this path, or the files below it. */
-function filesAt(root: string, path: string): string[] {
-  const info = statSync(join(root, path), { throwIfNoEntry: false })
-  if (info === undefined) return []
-  if (!info.isDirectory()) return [path]
-  return readdirSync(join(root, path))
-    .filter(isShipped)
-    .flatMap((name) => filesAt(root, `${path}/${name}`))
-}
-
-function isShipped(name: string): boolean {
-  return name !== 'node_modules' && (!name.startsWith('.') || name === '.env.example')
-}
-
-/** Returns the header of a file in the ustar format of POSIX.1-1988. */
-function header(path: string, size: number, mode: number): Buffer {
-  const { name, prefix } = splitPath(path)
-  const bytes = Buffer.alloc(block)
-  bytes.write(name, 0)
-  bytes.write(octal(mode, 8), 100)
-  bytes.write(octal(0, 8), 108)
-  bytes.write(octal(0, 8), 116)
-  bytes.write(octal(size, 12), 124)
-  bytes.write(octal(modifiedSeconds, 12), 136)
-  bytes.write('        ', 148)
-  bytes.write('0', 156)
-  bytes.write('ustar\u000000', 257)
-  bytes.write(prefix, 345)
-  const sum = bytes.reduce((total, byte) => total + byte, 0)
-  bytes.write(`${octal(sum, 7)} `, 148)
-  return bytes
-}
-
-/** Returns a number in octal digits with a final null, `length` bytes in total. */
-function octal(value: number, length: number): string {
-  return `${value.toString(8).padStart(length - 1, '0')}\u0000`
-}
-
-/** Splits a path of more than 100 bytes at a slash, as the format requires. */
-function splitPath(path: string): { name: string; prefix: string } {
-  if (Buffer.byteLength(path) <= 100) return { name: path, prefix: '' }
-  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
-    const prefix = path.slice(0, at)
-    const name = path.slice(at + 1)
-    if (Buffer.byteLength(name) <= 100 && Buffer.byteLength(prefix) <= 155) return { name, prefix }
-  }
-  throw new Error(`${path} is too long for an archive.`)
-}
-
-function padded(content: Buffer): Buffer {
-  return Buffer.concat([content, Buffer.alloc((block - (content.length % block)) % block)])
 }

@@ -6,20 +6,11 @@ import { Box, type RenderOptions, render, Text, useApp, useInput, usePaste, useW
 import { useSyncExternalStore } from 'react'
 import { oneLine, type Style, streamText } from '#cli/output/terminal.ts'
 import { cutText, formatValue } from '#cli/output/text.ts'
+import { lastMinute, minuteSeconds, rate } from './counts.ts'
 import { type Effect, type Key, keyAction, keyHelp, pasteAction, splitKeys } from './keys.ts'
-import {
-  filterFields,
-  findCursor,
-  framesPerSecond,
-  lastMinute,
-  maxItems,
-  minuteSeconds,
-  rate,
-  type TailAction,
-  type TailState,
-  type TailStore,
-} from './model.ts'
+import { filterFields, findCursor, maxItems, type TailAction, type TailState } from './model.ts'
 import type { Details, TailSource } from './source.ts'
+import { framesPerSecond, type TailStore } from './store.ts'
 
 interface TailScreenProps {
   store: TailStore

@@ -5,7 +5,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CommandContext } from '#cli/run/command.ts'
-import { sessionClient } from '#cli/run/session.ts'
+import { sessionClient } from '#cli/run/command-client.ts'
 import { runningSandboxes, stateDirectory } from '#cli/settings/state-directory.ts'
 import type { Client } from '#client/client.ts'
 import { UnreachableError } from '#client/errors.ts'

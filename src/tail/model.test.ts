@@ -3,13 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { plainStyle } from '#cli/output/terminal.ts'
 import type { RequestDetail } from '#contract/resources/requests.ts'
 import { beaconLine, beaconSource, columnHead } from './beacons.ts'
+import { lastMinute, rate } from './counts.ts'
 import type { TailBeacon } from './feed.ts'
 import {
   findCursor,
-  lastMinute,
   maxItems,
   noFilter,
-  rate,
   reduce,
   selectedItem,
   startState,

@@ -1,5 +1,5 @@
-/** The state of a tail, its filter and totals; the reducer: an action in, the next state out; and the store, which applies items at most 15 times a second. */
-import { describeInterruption, type Interruption } from './feed.ts'
+/** The state of a tail, its filter and totals; and the reducer: an action in, the next state out. */
+import { type Counts, count, noCounts } from './counts.ts'
 import type { Arrival, Details, RequestState, SlotState, TailItem, TailSource } from './source.ts'
 
 /** Items kept; the oldest go first. */
@@ -92,37 +92,21 @@ export function reduce(state: TailState, action: TailAction): TailState {
     case 'details':
       return openDetails(state)
     case 'slot':
-      return state.screen.name === 'details' && state.screen.item.slot_id === action.slot_id
-        ? { ...state, screen: { ...state.screen, slot: action.slot } }
-        : state
+      return showSlot(state, action)
     case 'request':
-      return state.screen.name === 'details' && state.screen.item.seq === action.seq
-        ? { ...state, screen: { ...state.screen, request: action.request } }
-        : state
+      return showRequest(state, action)
     case 'show':
       return { ...state, screen: action.screen, notice: null }
     case 'search':
-      return refilter(state, { ...state.filter, search: action.text })
+      return search(state, action.text)
     case 'cancel_search':
-      return {
-        ...refilter(state, { ...state.filter, search: state.screen.name === 'search' ? state.screen.before : '' }),
-        screen: { name: 'list' },
-      }
+      return cancelSearch(state)
     case 'choose':
       return choose(state, action.by)
     case 'pause':
-      if (state.held === null) return { ...state, held: [], notice: null }
-      return { ...append({ ...state, held: null }, state.held), notice: null }
+      return togglePause(state)
     case 'clear':
-      return {
-        ...state,
-        items: [],
-        shown: [],
-        held: state.held === null ? null : [],
-        counts: noCounts,
-        selected_seq: null,
-        notice: 'Cleared.',
-      }
+      return clear(state)
     case 'notice':
       return { ...state, notice: action.text }
   }
@@ -179,6 +163,26 @@ function openDetails(state: TailState): TailState {
   return { ...state, selected_seq: item.seq, screen, notice: null }
 }
 
+function showSlot(state: TailState, { slot_id, slot }: Extract<TailAction, { type: 'slot' }>): TailState {
+  const { screen } = state
+  return screen.name === 'details' && screen.item.slot_id === slot_id
+    ? { ...state, screen: { ...screen, slot } }
+    : state
+}
+
+function showRequest(state: TailState, { seq, request }: Extract<TailAction, { type: 'request' }>): TailState {
+  const { screen } = state
+  return screen.name === 'details' && screen.item.seq === seq ? { ...state, screen: { ...screen, request } } : state
+}
+
+function search(state: TailState, text: string): TailState {
+  return refilter(state, { ...state.filter, search: text })
+}
+
+function cancelSearch(state: TailState): TailState {
+  return { ...search(state, state.screen.name === 'search' ? state.screen.before : ''), screen: { name: 'list' } }
+}
+
 function choose(state: TailState, by: number): TailState {
   if (state.screen.name !== 'filter') return state
   const { field } = state.screen
@@ -186,6 +190,16 @@ function choose(state: TailState, by: number): TailState {
   const at = choices.indexOf(state.filter.fields[field] ?? null)
   const value = choices[(at + by + choices.length) % choices.length] ?? null
   return refilter(state, { ...state.filter, fields: { ...state.filter.fields, [field]: value } })
+}
+
+function togglePause(state: TailState): TailState {
+  if (state.held === null) return { ...state, held: [], notice: null }
+  return { ...append({ ...state, held: null }, state.held), notice: null }
+}
+
+function clear(state: TailState): TailState {
+  const held = state.held === null ? null : []
+  return { ...state, items: [], shown: [], held, counts: noCounts, selected_seq: null, notice: 'Cleared.' }
 }
 
 function refilter(state: TailState, filter: TailFilter): TailState {
@@ -198,144 +212,4 @@ export function passes(source: TailSource, item: TailItem, { fields, search }: T
     Object.entries(fields).every(([field, value]) => value === null || source.readValue(item, field) === value) &&
     (search === '' || source.listSearched(item).some(has))
   )
-}
-
-type GroupCounts = Readonly<Record<string, number>>
-
-interface Counts {
-  total: number
-  by_group: GroupCounts
-  tallies: Readonly<Record<string, number>>
-  /** The last minute, oldest first; seconds without an item are left out. */
-  seconds: readonly Second[]
-}
-
-interface Second {
-  /** Epoch seconds. */
-  at_s: number
-  total: number
-  by_group: GroupCounts
-}
-
-const noCounts: Counts = { total: 0, by_group: {}, tallies: {}, seconds: [] }
-export const minuteSeconds = 60
-/** Rates are means over this many whole seconds. */
-const rateSpanSeconds = 5
-
-/** Returns the counts with more items; those from before the connection do not count for the last minute. */
-function count(counts: Counts, arrivals: readonly Arrival[], now_ms: number, source: TailSource): Counts {
-  const at_s = Math.floor(now_ms / 1000)
-  const live = arrivals.filter(({ is_live }) => is_live)
-  const seconds = live.length === 0 ? counts.seconds : withArrivals(counts.seconds, live, at_s, source)
-  const tallied = arrivals.flatMap(({ item }) => source.listTallies(item))
-  const tallies = source.tallies.map((name) => {
-    const fresh = tallied.filter((each) => each === name).length
-    return [name, (counts.tallies[name] ?? 0) + fresh]
-  })
-  return {
-    total: counts.total + arrivals.length,
-    by_group: addGroups(counts.by_group, arrivals, source),
-    tallies: Object.fromEntries(tallies),
-    seconds: seconds.filter((second) => second.at_s >= at_s - minuteSeconds),
-  }
-}
-
-/** Returns the items per second of the last seconds: of one group, or of all. */
-export function rate({ seconds }: Counts, now_ms: number, group: string | null = null): number {
-  const now_s = Math.floor(now_ms / 1000)
-  const recent = seconds.filter(({ at_s }) => at_s < now_s && at_s >= now_s - rateSpanSeconds)
-  const sum = recent.reduce((sum, second) => sum + (group === null ? second.total : (second.by_group[group] ?? 0)), 0)
-  return sum / rateSpanSeconds
-}
-
-/** Returns one number for each of the last `minute_s` whole seconds, oldest first. */
-export function lastMinute({ seconds }: Counts, now_ms: number): number[] {
-  const now_s = Math.floor(now_ms / 1000)
-  const totals = new Map(seconds.map(({ at_s, total }) => [at_s, total]))
-  return Array.from({ length: minuteSeconds }, (_, index) => totals.get(now_s - minuteSeconds + index) ?? 0)
-}
-
-function addGroups(before: GroupCounts, arrivals: readonly Arrival[], source: TailSource): GroupCounts {
-  const counts: Record<string, number> = { ...before }
-  for (const { item } of arrivals) {
-    const group = source.findGroup(item)
-    if (group !== null) counts[group] = (counts[group] ?? 0) + 1
-  }
-  return counts
-}
-
-function withArrivals(
-  seconds: readonly Second[],
-  arrivals: readonly Arrival[],
-  at_s: number,
-  source: TailSource,
-): readonly Second[] {
-  const last = seconds.at(-1)
-  const before = last?.at_s === at_s ? last : { total: 0, by_group: {} }
-  const second = {
-    at_s,
-    total: before.total + arrivals.length,
-    by_group: addGroups(before.by_group, arrivals, source),
-  }
-  return [...(last?.at_s === at_s ? seconds.slice(0, -1) : seconds), second]
-}
-
-/** The events of a feed: items, and changes of the connection. */
-export type TailMessage = Interruption | ({ kind: 'item' } & Arrival)
-
-export const framesPerSecond = 15
-
-export interface TailStore {
-  state(): TailState
-  dispatch(action: TailAction): void
-  /** Applies a message of the feed. */
-  receive(message: TailMessage): void
-  subscribe(listener: () => void): () => void
-  close(): void
-}
-
-export function createTailStore(initial: TailState, now: () => number): TailStore {
-  let state = initial
-  let pending: Arrival[] = []
-  const listeners = new Set<() => void>()
-  const dispatch = (action: TailAction) => {
-    state = reduce(state, action)
-    for (const listener of listeners) listener()
-  }
-  const flush = () => {
-    const isNextSecond = Math.floor(now() / 1000) !== Math.floor(state.now_ms / 1000)
-    if (pending.length === 0 && !isNextSecond) return
-    const arrivals = pending
-    pending = []
-    dispatch({ type: 'arrive', arrivals, now_ms: now() })
-  }
-  const timer = setInterval(flush, 1000 / framesPerSecond)
-  return {
-    state: () => state,
-    dispatch,
-    receive(message) {
-      if (message.kind === 'item') {
-        pending.push(message)
-        return
-      }
-      flush()
-      dispatch(toAction(message))
-    },
-    subscribe(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    close: () => clearInterval(timer),
-  }
-}
-
-function toAction(message: Interruption): TailAction {
-  if (message.kind === 'connected')
-    return { type: 'connect', connection: { status: 'live' }, notice: describeInterruption(message) }
-  if (message.kind !== 'lost') return { type: 'notice', text: describeInterruption(message) }
-  return {
-    type: 'connect',
-    connection: { status: 'lost', reason: message.reason },
-    notice: describeInterruption(message),
-  }
 }

@@ -9,16 +9,9 @@ import type { ReplayResult } from '#contract/resources/requests.ts'
 import type { SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { curlCommand, journaledRequest, redactedParts } from '#foundation/http.ts'
 import type { Effect } from './keys.ts'
-import {
-  createTailStore,
-  selectedItem,
-  startState,
-  type TailAction,
-  type TailFilter,
-  type TailMessage,
-  type TailStore,
-} from './model.ts'
+import { selectedItem, startState, type TailAction, type TailFilter } from './model.ts'
 import type { TailItem, TailSource } from './source.ts'
+import { createTailStore, type TailMessage, type TailStore } from './store.ts'
 
 /** The source of a tail, and where it starts. */
 interface Followed {

@@ -146,9 +146,11 @@ const keylessSenders = new Set([
   'src/cli/process/trust.ts',
   // The two clients: their parameters are permitted keys.
   'src/cli/run/command.ts',
-  'src/cli/run/session.ts',
+  'src/cli/run/command-client.ts',
+  'src/cli/run/http-fetch.ts',
   'src/qa/run/target.ts',
-  'src/qa/run/http.ts',
+  'src/qa/run/control.ts',
+  'src/qa/run/http-client.ts',
   // Requests without a credential: an OpenAPI document, a page and its files, whether a page responds.
   'src/commands/contract/check.ts',
   'src/diagnosis/facts/served-files.ts',
@@ -219,6 +221,7 @@ const fileReaders: Readonly<Record<string, string>> = {
   'src/qa/report/html/page.ts': 'a style sheet of the package',
   'src/qa/suite/builtin.ts': 'the suites of the package',
   'src/scaffold/project.ts': 'the templates of the package',
+  'src/scaffold/package-archive.ts': 'the files of the package',
   'src/scaffold/templates.ts': 'the templates of the package',
 }
 
@@ -443,7 +446,7 @@ const patternMakers: Readonly<Record<string, string>> = {
   'src/qa/report/html/page.ts': 'a secret, escaped',
   'src/qa/suite/builtin.ts': 'a number of our own',
   'src/cli/endpoint/input.ts': 'a pattern of the contract',
-  'src/cli/output/filter.ts': 'the name of a function, of word characters',
+  'src/cli/output/jq.ts': 'the name of a function, of word characters',
   'src/foundation/http.ts': 'a path template of the contract, escaped',
   'src/diagnosis/facts/renderer-use.ts': 'names of our own',
   'src/cli/output/terminal.ts': 'a random number of our own',

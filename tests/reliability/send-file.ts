@@ -1,6 +1,6 @@
 /** `node send-file.ts FILE URL`: sends a file as the command line does, and prints status and body of the response. */
 import { openAsBlob } from 'node:fs'
-import { httpFetch } from '#cli/run/session.ts'
+import { httpFetch } from '#cli/run/http-fetch.ts'
 import { readToEnd } from '#client/exchange.ts'
 
 const [file, url] = process.argv.slice(2)

@@ -1,10 +1,10 @@
 /** The places of the command line that completion knows: after each command, what may follow. */
 
 import { Option } from 'commander'
+import { topics } from '#cli/run/help-topics.ts'
 import { entryOf } from '#foundation/table-entry.ts'
 import { commonOptions } from '../run/command-line.ts'
 import type { CommandNode, OptionNode } from '../run/help.ts'
-import { topics } from '../run/help.ts'
 import { outputFormats } from '../settings/table.ts'
 
 /** A place in the command line: after the words of `path`. */

@@ -241,7 +241,7 @@ async function loadFilter(
   filter: NonNullable<OutputOptions['filter']> | null,
   style: () => Style,
 ): Promise<OutputFilter> {
-  const { compileJq, compileTemplate } = await import('./filter.ts')
+  const [{ compileJq }, { compileTemplate }] = await Promise.all([import('./jq.ts'), import('./template.ts')])
   if (filter?.kind === 'jq') return (await compileJq(filter.text)).apply
   return compileTemplate(filter?.text ?? '', style())
 }

@@ -82,7 +82,7 @@ function withoutPseudoCommand(first: string | undefined, rest: readonly string[]
 }
 
 async function printTopic(name: string | undefined, host: System): Promise<boolean> {
-  const { topics } = await import('./help.ts')
+  const { topics } = await import('./help-topics.ts')
   const topic = Object.hasOwn(topics, name ?? '') ? topics[name ?? ''] : undefined
   if (topic === undefined) return false
   const lines = await topic(chooseStyle(host.stdout, 'auto', host.env))

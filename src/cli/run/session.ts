@@ -2,26 +2,15 @@
  * Runs one parsed command in a session: settings are resolved; signals, and the end of its reader or parent, interrupt
  * it. Its client sends the keys that the settings permit, and notes differences from the contract.
  */
-import { type Client, type ClientOptions, clientOf } from '#client/client.ts'
-import { ContractError } from '#client/errors.ts'
-import { type Fetch, globalFetch, type RawResponse, streaming } from '#client/exchange.ts'
-import { isLoopbackUrl, sendDirectly } from '#client/node-fetch.ts'
-import type { EndpointId } from '#contract/index.ts'
-import { parseJson } from '#foundation/json.ts'
-import { endpoints } from '../endpoint/facts.ts'
 import { createOutput, type OutputOptions } from '../output/output.ts'
+import { watchParents } from '../process/parents.ts'
 import { configAbove, loadSettings } from '../settings/files.ts'
-import {
-  type PermittedKey,
-  permittedControlToken,
-  permittedSecretKey,
-  resolveSettings,
-  type Settings,
-} from '../settings/settings.ts'
+import { resolveSettings, type Settings } from '../settings/settings.ts'
 import type { Flags } from '../settings/table.ts'
 import type { Command, CommandContext, CommandInput } from './command.ts'
+import { brokenResponse, sessionClient } from './command-client.ts'
 import { exitCodes, InterruptError, NoSandboxError, noOwnSandbox, noSandboxFor } from './errors.ts'
-import { commandLineAgent, commandName, type System, version, withReplaced } from './host.ts'
+import { commandName, type System, withReplaced } from './host.ts'
 
 /** npm forwards the terminal's SIGINT a second time; two signals within this time count as one. */
 const maxDoubledSignalMs = 100
@@ -139,141 +128,8 @@ function handleSignals(host: System, outlives: boolean, first: (signal: string) 
   })
 }
 
-/** The interval between checks of the parents, milliseconds. */
-const parentIntervalMs = 500
-const shells = /^-?(ba|da|z|k|a|fi)?sh$|^busybox$|^cmd\.exe$/
-/** The names of package managers, and of the runtimes that run them. */
-const managers = /^(npm|npx|pnpm|pnpx|yarn|bunx?|corepack|node|MainThread)\b/
-
-interface ParentLink {
-  child: number
-  parent: number
-}
-
-/**
- * Calls `onEnd` once when the package manager that runs this command has ended, with the id of the process that has
- * ended. Returns a function that ends the watch. `npm start` puts npm and often a shell between a terminal and this
- * process: when one of them is killed, nothing forwards Ctrl-C any more, and this process would never end.
- *
- * It is called only when a package manager says that it runs a script, and watches only the processes up to it: a
- * command started by a shell, a service manager or `svc start --detach` outlives its starter.
- */
-function watchParents(host: System, onEnd: (pid: number) => void): () => void {
-  const links = linksToManager(host)
-  if (links.length === 0) return () => {}
-  const timer = setInterval(() => {
-    const broken = links.find(({ child, parent }) => host.findParent(child)?.pid !== parent)
-    if (broken === undefined) return
-    clearInterval(timer)
-    onEnd(broken.parent)
-  }, parentIntervalMs)
-  timer.unref()
-  return () => clearInterval(timer)
-}
-
-/** Returns the links from this process up to the package manager; none when no manager runs it. */
-function linksToManager(host: System): ParentLink[] {
-  const links: ParentLink[] = []
-  for (let child = host.pid; ; ) {
-    const parent = host.findParent(child)
-    if (parent === null || parent.pid <= 1) return []
-    links.push({ child, parent: parent.pid })
-    if (parent.name === null || managers.test(parent.name)) return links
-    if (!shells.test(parent.name)) return []
-    child = parent.pid
-  }
-}
-
-/**
- * Returns the client of a service with its settings. It compares responses with the contract, except from a sandbox of
- * this very version if no fault rule has changed them: the tests cover that, and loading the schemas takes longer than
- * the call.
- */
-export function sessionClient(host: System, settings: Settings, credential?: PermittedKey): Client {
-  const { sandbox } = settings
-  return commandClient(host, {
-    base_url: settings.base_url,
-    // Resolved by the first request that needs a credential: others work without one.
-    credential: () => credential ?? permittedSecretKey(settings) ?? undefined,
-    origin: settings.origin ?? undefined,
-    admin_token: permittedControlToken(settings),
-    validate: (response, endpoint) => {
-      keepReceived(host, { endpoint, response })
-      return sandbox?.version === version && response.headers.get('x-sandbox-fault') === null ? false : 'report'
-    },
-  })
-}
-
-/** Secrets that the settings permit for this service. */
-interface CommandClientOptions extends Omit<ClientOptions, 'credential' | 'headers' | 'fetch'> {
-  credential?: PermittedKey | (() => PermittedKey | undefined) | undefined
-  admin_token?: PermittedKey | undefined
-}
-
-/** Returns a client for commands: it loads the schemas of the contract when it compares something with them. */
-export function commandClient({ env }: Pick<System, 'env'>, { admin_token, ...options }: CommandClientOptions): Client {
-  const headers = admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
-  return clientOf(known, { fetch: httpFetch(env), headers, ...options })
-}
-
-/** A sandbox on this computer responds immediately or not at all. */
-const probeTimeoutMs = 500
-
-/** Whether a sandbox responds at a URL, even one of another user, whose locator cannot be read. Sends no key. */
-export async function isSandboxAt(host: Pick<System, 'env'>, base_url: string): Promise<boolean> {
-  const { health } = commandClient(host, { base_url, timeout_ms: probeTimeoutMs, validate: false })
-  return health.live().then(
-    ({ ok }) => ok === true,
-    () => false,
-  )
-}
-
-const known = { endpoints, schemas: () => import('#client/response.ts'), ...streaming }
-
-/** A response as received, in case a command cannot work with it. */
-interface Received {
-  endpoint: EndpointId
-  response: RawResponse
-}
-
-const maxReceived = 20
-
-/** The last responses to a run of a command, by its host. */
-const lastReceived = new WeakMap<System, Received[]>()
-
-function keepReceived(host: System, received: Received): void {
-  const kept = lastReceived.get(host) ?? []
-  lastReceived.set(host, [...kept.slice(1 - maxReceived), received])
-}
-
-/** Returns the error of the first response to a run that breaks the contract, or null if none does. */
-async function brokenResponse(host: System): Promise<ContractError | null> {
-  const received = lastReceived.get(host) ?? []
-  if (received.length === 0) return null
-  const { compareResponse } = await known.schemas()
-  for (const { endpoint, response } of received) {
-    const { differences } = compareResponse(endpoint, parseJson(response.text) ?? null, response.status)
-    if (differences.length > 0) return new ContractError(endpoint, response.status, differences, response.request_id)
-  }
-  return null
-}
-
 /** Returns a note that several sandboxes are running and which one is used; null when the choice is clear. */
 export function severalSandboxesNote({ running, source, base_url }: Settings, command_name: string): string | null {
   if (running < 2 || source.base_url !== 'sandbox') return null
   return `${running} sandboxes are running: using ${base_url}, the newest. For another: --base-url URL; list them: ${command_name} sandbox ps`
-}
-
-/**
- * Returns a fetch over `node:http`: the global one takes 50 ms of processor time to load, twice what Node takes to
- * start. Sends plain HTTP itself, and everything to loopback. Leaves TLS and proxies of other services to the global
- * fetch. Redirects are returned as responses: no service of the contract sends one, and following it would send headers
- * and bodies to a service that nobody named.
- */
-export function httpFetch(env: Readonly<Record<string, string | undefined>>): Fetch {
-  return (url, init) => {
-    const headers = { 'user-agent': `${commandLineAgent}${version}`, ...init.headers }
-    const isDirect = isLoopbackUrl(url) || (url.startsWith('http:') && !env.NODE_USE_ENV_PROXY)
-    return (isDirect ? sendDirectly : globalFetch)(url, { ...init, headers })
-  }
 }

@@ -5,9 +5,9 @@ import { type Column, paintDim, paintWord, tableLines } from '#cli/output/table.
 import type { Style } from '#cli/output/terminal.ts'
 import { hangingLines } from '#cli/output/text.ts'
 import { type Command, type CommandContext, suggestValues } from '#cli/run/command.ts'
+import { commandClient, sessionClient } from '#cli/run/command-client.ts'
 import { CliError, didYouMean, exitCodes, noSandbox } from '#cli/run/errors.ts'
 import { version } from '#cli/run/host.ts'
-import { commandClient, sessionClient } from '#cli/run/session.ts'
 import { readUserText } from '#cli/run/user-file.ts'
 import { keyOfStarted } from '#cli/settings/settings.ts'
 import type { Client } from '#client/client.ts'
@@ -196,7 +196,10 @@ async function tryPage(
   { names, drive, list, path, service }: Trial,
 ): Promise<number> {
   const { openExtensionBrowser, tryHosts } = await import('#hosts/matrix.ts')
-  const { openBlocker, builtinList } = await import('#hosts/filter-list.ts')
+  const [{ openBlocker }, { builtinList }] = await Promise.all([
+    import('#hosts/blocker.ts'),
+    import('#hosts/filter-list.ts'),
+  ])
   const { base_url, client, client_id, url } = service
   const project = await client.projects.show({ params: { client_id } }).catch(() => null)
   const signal = interruptOf(session)

@@ -13,7 +13,7 @@ import { untilCtrlC } from '#cli/run/errors.ts'
 import { type Client, nextCursor } from '#client/client.ts'
 import type { RequestItem } from '#contract/resources/requests.ts'
 import { connect, describeInterruption, follow, type Interruption } from '#tail/feed.ts'
-import type { TailMessage } from '#tail/model.ts'
+import type { TailMessage } from '#tail/store.ts'
 import { emptyJournal, listOptions, listQuery } from './match.ts'
 
 const options = listOptions()

@@ -6,14 +6,8 @@ import { alignPairs } from '#cli/output/text.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { buildDeclarations } from '#scaffold/declarations.ts'
-import {
-  checkDirectory,
-  locateProject,
-  type Project,
-  type ProjectLocation,
-  planProject,
-  writeProject,
-} from '#scaffold/project.ts'
+import { locateProject, type ProjectLocation } from '#scaffold/location.ts'
+import { checkDirectory, type Project, planProject, writeProject } from '#scaffold/project.ts'
 import { findTemplate, listTemplates, packageRoot, ScaffoldError, type Template } from '#scaffold/templates.ts'
 import { canAsk, openPrompt, type Prompt } from '../prompt.ts'
 

@@ -1,8 +1,8 @@
 /** `svc mcp`: tools, resources and prompts for coding agents, over stdin and stdout. */
 import { Option } from 'commander'
 import type { Command, CommandContext } from '#cli/run/command.ts'
+import { sessionClient } from '#cli/run/command-client.ts'
 import { CliError, noSandbox } from '#cli/run/errors.ts'
-import { sessionClient } from '#cli/run/session.ts'
 import { loadSettings } from '#cli/settings/files.ts'
 import { permittedControlToken, permittedSecretKey, type Settings } from '#cli/settings/settings.ts'
 import {

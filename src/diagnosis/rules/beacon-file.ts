@@ -19,7 +19,7 @@ import { nearestName } from '#foundation/nearest-name.ts'
 import { type AcceptedInFile, beaconPath, type FileBeacon, oldBeaconPath } from '../facts/beacon-file.ts'
 import { adsInFile } from '../facts/shown-ads.ts'
 import { type Finding, type RuleBody, type RuleText, ruleSet } from '../rule.ts'
-import { fieldMeant, fixUnknown, fixValue, measurementFields, topFields } from './requests.ts'
+import { fieldMeant, fixUnknown, fixValue, measurementFields, topFields } from './beacon-fields.ts'
 import { countedTwice, findAskedAgain, findCountedByTurn, turnAskedAgain } from './turns.ts'
 
 type ReadBody = Extract<FileBeacon['body'], { status: 'read' }>

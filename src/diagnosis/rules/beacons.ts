@@ -1,28 +1,19 @@
-/**
- * Beacons: whether they arrive, once, in order, in time and with the right token. Fills: whether they are shown, in
- * time, once, and fit. All rules read the same few facts of a beacon, hence one file of more than 400 lines.
- */
+/** Beacons: whether they arrive, once, in order, in time and with the right token. */
 import { plural } from '#cli/output/text.ts'
 import { metricOf } from '#contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
-import type { AcceptCode, BeaconEvent, BeaconItem } from '#contract/resources/beacons.ts'
+import type { AcceptCode, BeaconItem } from '#contract/resources/beacons.ts'
 import { valueAt } from '#foundation/json.ts'
-import { entryOf } from '#foundation/table-entry.ts'
-import { isAccepted, isViewEvent, readBeaconId, readEvent, readMount, readTurn } from '../facts/shown-ads.ts'
+import { isAccepted, isViewEvent, readBeaconId, readEvent, readMount } from '../facts/shown-ads.ts'
 import {
   countPhrase,
-  followedSlots,
   groupBy,
   isBeacon,
-  isFrame,
   isFromBrowser,
-  isPlacementRequest,
   joinFirst,
   listSlots,
   loadedFrames,
-  openSlots,
   type RecordedExchange,
-  readNoFillReason,
 } from '../journal.ts'
 import {
   completeUntil,
@@ -35,12 +26,10 @@ import {
   type Observed,
   ruleSet,
 } from '../rule.ts'
+import { frameReports, missingReports, silenceCauses, slotsWith } from './frame-reports.ts'
 
 /** Events that happen once in the life of one mount. */
 const onceOnly: ReadonlySet<string> = new Set(['render', 'visible', 'play_started', 'play_completed', 'completion'])
-
-const silenceCauses =
-  'Otherwise the console of the page names the cause: connect-src of its CSP, an origin that is not allowed, or a blocker; or the page was left before the ad was painted.'
 
 export const beaconRules = ruleSet('journal', {
   'beacon-missing': {
@@ -270,69 +259,6 @@ function isMeasured(exchange: RecordedExchange): boolean {
   return readArea(exchange) !== null && readVisibleRatio(exchange) !== null
 }
 
-/** Returns how many frames should have sent beacons by now, those without any, and those with beacons but no render. */
-function frameReports(exchanges: readonly RecordedExchange[], observed: Observed) {
-  const frames = [...loadedFrames(exchanges).values()].filter(({ at_ms }) => at_ms <= completeUntil(observed))
-  const sent = slotsWith(observed)
-  const rendered = slotsWith(observed, 'render')
-  // A beacon that was refused before its body was read may be that of any frame, and has a rule of its own.
-  const unread = exchanges.filter((each) => isBeacon(each) && each.status >= 400 && each.slot_id === null)
-  return {
-    count: frames.length,
-    silent: frames.filter(({ slot_id, at_ms }) => !sent.has(slot_id) && !unread.some((each) => each.at_ms >= at_ms)),
-    unrendered: frames.filter(({ slot_id }) => sent.has(slot_id) && !rendered.has(slot_id)),
-  }
-}
-
-function missingReports(
-  { exchanges }: Observed,
-  silent: readonly RecordedExchange[],
-  unrendered: readonly RecordedExchange[],
-): Finding[] {
-  const slots = (requests: readonly RecordedExchange[]) => `${countPhrase(requests.length)}: ${listSlots(requests)}.`
-  const renderFirst = 'Send render first: without it nothing else counts.'
-  const isScriptLoaded = exchanges.some((each) => isFromBrowser(each) && each.path.startsWith('/v1/render.js'))
-  const causes = Map.groupBy(silent, (frame) => explainSilence(frame, isScriptLoaded))
-  return [
-    ...[...causes].flatMap(([cause, frames]) => {
-      const { how, fix } = entryOf(silences, cause)!
-      return findingFor(frames, `A frame was loaded${how} and no beacon arrived, ${slots(frames)}`, fix)
-    }),
-    ...findingFor(unrendered, `A frame sent beacons but no render, ${slots(unrendered)}`, renderFirst),
-  ]
-}
-
-/** Why a frame sent nothing, judging by how its request shows it was loaded. */
-const silences: Readonly<Record<string, { how: string; fix?: string }>> = {
-  image: {
-    how: ' as an image',
-    fix: 'frame_url is a document, not a picture: mount it in an iframe, with render.js.',
-  },
-  script: {
-    how: ' by a script of the page',
-    fix: 'Its HTML does nothing outside its own frame: mount frame_url in an iframe, with render.js.',
-  },
-  program: {
-    how: ' by a program, not a browser,',
-    fix: 'Do not fetch it on the server: give frame_url to the page, and mount it in an iframe there, with render.js.',
-  },
-  preview: { how: ' as its own page', fix: 'That is a preview: mount it in an iframe, with render.js.' },
-  alone: {
-    how: ' in a page that loaded no render.js',
-    fix: 'An iframe alone sends nothing: mount it with render.js, which reports when it is rendered and seen.',
-  },
-  unknown: { how: '' },
-}
-
-function explainSilence(frame: RecordedExchange, isScriptLoaded: boolean): string {
-  if (!isFromBrowser(frame)) return 'program'
-  const destination = frame.request_headers['sec-fetch-dest'] ?? 'iframe'
-  if (destination === 'image') return 'image'
-  if (destination === 'empty') return 'script'
-  if (destination === 'document') return 'preview'
-  return isScriptLoaded ? 'unknown' : 'alone'
-}
-
 /** Reports slots whose views or completions were all accepted without counting, by reason. */
 function uncountedViews({ beacons, exchanges }: Observed): Judgement {
   const reported = beacons.filter(({ event, verdict }) => verdict === 'accepted' && isViewEvent(event))
@@ -370,12 +296,6 @@ function visibleRate(observed: Observed): string[] {
   return rendered.size === 0 ? [] : [`${seen} of ${rendered.size} rendered ads were reported as visible.`]
 }
 
-/** Returns the slots with beacons, rejected ones too: beacons of any event, or of one. */
-function slotsWith({ beacons }: Observed, event?: BeaconEvent): Set<string | null> {
-  const wanted = beacons.filter((beacon) => event === undefined || beacon.event === event)
-  return new Set(wanted.map(({ slot_id }) => slot_id))
-}
-
 function readSeq({ request_body }: RecordedExchange): number | null {
   const seq = valueAt(request_body, 'seq')
   return Number.isSafeInteger(seq) ? (seq as number) : null
@@ -390,178 +310,4 @@ function readArea({ request_body }: RecordedExchange): number | null {
 /** Whether a beacon reports that the ad was seen. */
 function isView(exchange: RecordedExchange): boolean {
   return isViewEvent(readEvent(exchange))
-}
-
-/** Returns the mounts that reported a slot as rendered, each with its first beacon. */
-function groupByMount(exchanges: readonly RecordedExchange[]): Map<string, RecordedExchange[]> {
-  const renders = exchanges.filter((each) => isAccepted(each) && readEvent(each) === 'render')
-  const slots = groupBy(renders, ({ slot_id }) => slot_id)
-  return new Map(
-    [...slots].map(([slot_id, group]) => [
-      slot_id,
-      [...Map.groupBy(group, readMount).values()].map(([first]) => first!),
-    ]),
-  )
-}
-
-/** Returns the slots whose beacons name a turn. */
-function slotsOfTurns(exchanges: readonly RecordedExchange[]): Set<string | null> {
-  const named = exchanges.filter((each) => isAccepted(each) && readTurn(each.request_body) !== null)
-  return new Set(named.map(({ slot_id }) => slot_id))
-}
-
-export const fillRules = ruleSet('journal', {
-  'fill-unused': {
-    title: 'a fill is shown',
-    severity: 'warning',
-    costs: 'The ad was won and never shown: nothing is paid, and the fill counts against your show rate.',
-    fix: 'Mount placement.render.frame_url as soon as the response arrives; request no placement without a slot for it.',
-    needs: 'a fill',
-    judge(observed) {
-      const { fills, unused } = decidedFills(observed)
-      const expired = unused.filter(({ status }) => status === 'expired').length
-      const slots = new Set(unused.map(({ slot_id }) => slot_id))
-      const requests = observed.exchanges.filter(({ slot_id, method }) => method === 'POST' && slots.has(slot_id ?? ''))
-      const burst = longestBurst(requests)
-      const finding = {
-        message: `${unused.length} of ${fills.length} fills had neither a frame nor a beacon${expired > 0 ? `, ${expired} until they expired` : ''}: ${joinFirst([...slots])}.${burst < minBurstFrames ? '' : ` ${burst} of them were requested in one session, each within a second of the last.`}`,
-        requests,
-        ...(burst < minBurstFrames ? {} : { fix: burstFix }),
-      }
-      return {
-        sample_size: fills.length,
-        findings: unused.length === 0 ? [] : [finding],
-        notes: fills.length === 0 ? [] : [`${fills.length - unused.length} of ${fills.length} fills were shown.`],
-      }
-    },
-  },
-  'expired-ad': {
-    title: 'frames are loaded while their decision is valid',
-    severity: 'error',
-    costs: 'The user sees an empty slot, and nothing is paid.',
-    fix: 'Load the frame_url of the newest response, unchanged, within constraints.max_render_delay_ms of its decision.',
-    needs: 'a frame',
-    judge: judgeMatching(isFrame, (frames) => {
-      const requests = frames.filter(({ status }) => status >= 400 && status !== 403)
-      const last = requests.at(-1)
-      const message = `A frame was refused ${countPhrase(requests.length)}, last with ${last?.reason_code ?? last?.status} (${last?.request_id}).`
-      return findingFor(requests, message)
-    }),
-  },
-  'shown-twice': {
-    title: 'each placement is shown once',
-    severity: 'error',
-    costs: 'A placement is one impression: the second is not paid, and looks like fraud to the buyer.',
-    fix: 'Mount each placement in one slot. Give each turn its own placement and pass a turnId, so that a remount by the framework is the same turn.',
-    needs: 'a frame that was loaded',
-    judge: judgeMatching(
-      (exchange) => isFrame(exchange) && exchange.status === 200,
-      (frames, { exchanges }) => {
-        const loads = groupBy(frames, ({ slot_id }) => slot_id)
-        const mounts = groupByMount(exchanges)
-        const turns = slotsOfTurns(exchanges)
-        const shown = [...new Set([...loads.keys(), ...mounts.keys()])].map((slot_id) => {
-          return { slot_id, loaded: loads.get(slot_id) ?? [], mounted: mounts.get(slot_id) ?? [] }
-        })
-        // A turn that its page mounts again loads its frame again, and stays one mount (A102).
-        const again = shown.filter(({ slot_id, loaded, mounted }) =>
-          turns.has(slot_id) ? mounted.length > 1 : loaded.length > 1 || mounted.length > 1,
-        )
-        const alike = Map.groupBy(again, ({ loaded, mounted }) => `${loaded.length} ${mounted.length}`)
-        return [...alike.values()].flatMap((slots) => {
-          const { loaded, mounted } = slots[0]!
-          const ids = joinFirst(slots.map(({ slot_id }) => slot_id))
-          const subject = slots.length === 1 ? `The frame of ${ids} was` : `The frames of ${ids} were each`
-          return findingFor(
-            slots.flatMap((each) => [...each.loaded, ...each.mounted]),
-            `${subject} loaded ${countPhrase(loaded.length)}, and reported as rendered by ${plural(mounted.length, 'mount')}.`,
-          )
-        })
-      },
-    ),
-  },
-  'slot-hint-misfit': {
-    title: 'slot hints leave room for a creative',
-    severity: 'warning',
-    costs: 'This slot never fills: every request of it is a no-fill.',
-    fix: 'Send the real size of the slot in CSS pixels, or leave slot_hint out; the smallest banners are 300 × 250 and 320 × 50.',
-    needs: 'a placement with slot_hint',
-    judge({ exchanges }) {
-      const hinted = groupBy(exchanges, (exchange) => {
-        const hint = valueAt(exchange.request_body, 'slot_hint')
-        const isAnswered = isPlacementRequest(exchange) && exchange.status === 200
-        return isAnswered && hint !== undefined ? JSON.stringify(hint) : null
-      })
-      const misfits = [...hinted].filter(([, group]) =>
-        group.every((each) => readNoFillReason(each) === 'size_mismatch'),
-      )
-      const findings = misfits.map(([hint, requests]) => ({
-        message: `Nothing fits the slot_hint ${hint}: ${requests.length} of ${requests.length} responses were size_mismatch.`,
-        requests,
-      }))
-      return { sample_size: hinted.size, findings }
-    },
-  },
-})
-
-/** Rules about fills for `svc doctor`, which looks at a journal that goes on. */
-export const fillCheckRules = ruleSet('journal', {
-  'fill-expired': {
-    severity: 'warning',
-    fix: 'Mount placement.render.frame_url as soon as the response arrives; do not keep fills, request one for each turn.',
-    judge(observed) {
-      const { fills, unused } = decidedFills({ ...observed, is_ended: true })
-      const slots = unused.filter(({ status }) => status === 'expired').map(({ slot_id }) => slot_id)
-      const message = `A fill expired before its frame was loaded, ${countPhrase(slots.length)}: ${joinFirst(slots)}.`
-      return { sample_size: fills.length, findings: slots.length === 0 ? [] : [{ message }] }
-    },
-  },
-  'fills-never-shown': {
-    severity: 'warning',
-    fix: 'Mount placement.render.frame_url in an iframe; a creative that you draw yourself needs its own beacons.',
-    judge(observed) {
-      const { fills, unused } = decidedFills(observed)
-      const [ready = 0, missed = 0] = [fills, unused].map(
-        (list) => list.filter(({ status }) => status === 'ready').length,
-      )
-      const subject = ready === 1 ? 'The only fill was not' : `None of ${ready} fills was`
-      const message = `${subject} followed by a frame or a beacon.`
-      return { sample_size: ready, findings: ready > 0 && missed === ready ? [{ message }] : [] }
-    },
-  },
-})
-
-/** This many unused fills, each requested within a second of the last, are no turns of a conversation. */
-const minBurstFrames = 3
-const burstFix =
-  'Request one placement for each turn, before its answer streams: not for each token, chunk, keystroke or rerender.'
-
-/** Returns the length of the longest run of requests for placements in one session, each within a second of the last. */
-function longestBurst(requests: readonly RecordedExchange[]): number {
-  let longest = 0
-  for (const group of groupBy(requests.filter(isPlacementRequest), ({ session_id }) => session_id).values()) {
-    let run = 0
-    for (const [index, { at_ms }] of group.entries()) {
-      run = index > 0 && at_ms - group[index - 1]!.at_ms < 1_000 ? run + 1 : 1
-      longest = Math.max(longest, run)
-    }
-  }
-  return longest
-}
-
-/**
- * Returns fills that were decided early enough to have been shown by now, and those that had neither frame nor beacon.
- * A fill of a slot that nobody polled is lost for another reason.
- */
-function decidedFills(observed: Observed): { fills: Observed['placements']; unused: Observed['placements'] } {
-  const { exchanges, placements, beacons, now_ms } = observed
-  const followed = followedSlots(observed)
-  const givenUp = new Set(exchanges.flatMap(openSlots).filter((slot_id) => !followed.has(slot_id)))
-  const used = new Set([...loadedFrames(exchanges).keys(), ...beacons.map(({ slot_id }) => slot_id)])
-  const until_ms = completeUntil(observed)
-  const fills = placements.filter(
-    ({ slot_id, fill, decided_at_ms }) =>
-      fill === true && (decided_at_ms ?? now_ms) <= until_ms && !givenUp.has(slot_id),
-  )
-  return { fills, unused: fills.filter(({ slot_id }) => !used.has(slot_id)) }
 }

@@ -3,12 +3,18 @@
  * `svc doctor` are selections of them and of its own rules. Rules about the computer are in `machine.ts`, and the rules
  * of `svc beacons lint` in `beacon-file.ts`. Ids are public and permanent.
  */
-import { beaconCheckRules, beaconRules, fillCheckRules, fillRules } from './beacons.ts'
-import { consentRules, sessionRules } from './consent.ts'
-import { configRules, keyRules, originRules } from './keys.ts'
+import { beaconCheckRules, beaconRules } from './beacons.ts'
+import { callbackRules } from './callbacks.ts'
+import { consentRules } from './consent.ts'
+import { fillCheckRules, fillRules } from './fills.ts'
+import { keyRules } from './keys.ts'
+import { originRules } from './origins.ts'
 import { pageRules, servedRules } from './page.ts'
-import { callbackRules, oldClientRules, requestRules, serviceRules } from './requests.ts'
-import { pollingRules, retryRules } from './retries.ts'
+import { pollingRules } from './polling.ts'
+import { configRules } from './project-config.ts'
+import { oldClientRules, requestRules, serviceRules } from './requests.ts'
+import { retryRules } from './retries.ts'
+import { sessionRules } from './sessions.ts'
 import { turnRules } from './turns.ts'
 
 /** Rules about the page, and what it is served. */

@@ -1,28 +1,18 @@
 /** Request bodies: fields that the service does not know, that it refuses, or that it accepts under an old name. */
-import { plural } from '#cli/output/text.ts'
-import { problemHeader } from '#contract/endpoint.ts'
-import { type FieldError, isTypeWord, type ReasonCode, typeWord } from '#contract/errors.ts'
+import { type FieldError, isTypeWord, type ReasonCode } from '#contract/errors.ts'
 import { v1 } from '#contract/index.ts'
-import {
-  BeaconRequest,
-  beaconEventMeant,
-  beaconEventSpellings,
-  beaconEvents,
-  canonicalEvent,
-  Measurements,
-  secondsBelow,
-} from '#contract/resources/beacons.ts'
+import { beaconEventSpellings } from '#contract/resources/beacons.ts'
 import { variantFieldNames } from '#contract/variant-fields.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import { isObject, valueAt } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { entryOf } from '#foundation/table-entry.ts'
-import { countPhrase, formatRoute, groupBy, isBeacon, listSlots, type RecordedExchange, textAt } from '../journal.ts'
+import { countPhrase, formatRoute, groupBy, isBeacon, type RecordedExchange, textAt } from '../journal.ts'
 import { type Finding, findRefusals, judgeMatching, judgeRefused, type Observed, ruleSet } from '../rule.ts'
+import { fieldMeant, fixExpected, fixUnknown, fixValue } from './beacon-fields.ts'
 
 const isPost = ({ method }: RecordedExchange) => method === 'POST'
 const isAny = () => true
-
 const strictFix = 'Use the route of v1: svc docs migrating. Or start the sandbox without --strict and SVC_STRICT.'
 
 export const requestRules = ruleSet('journal', {
@@ -225,32 +215,6 @@ function fieldFinding(group: readonly RefusedField[]): Finding {
   return { ...found, message: text, fix: fixUnknown(fieldMeant(path)) }
 }
 
-/** Returns what to do about a value, based on what the service expected. */
-function fixExpected(expected: string): string {
-  return expected.startsWith('must ') ? `It ${expected}.` : `Send ${expected}.`
-}
-
-/** Returns what to do about a field of a beacon, based on its value and what the service expected. */
-export function fixValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
-  const given = at.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value)
-  if (at.at(-1) === 'visible_ratio' && typeof given === 'number' && given > 1 && given <= 100) {
-    return `Send a share from 0 to 1, not a percentage: ${given / 100}.`
-  }
-  if (at.at(-1) === 'event') {
-    const meant = typeof given === 'string' ? beaconEventMeant(given) : null
-    return meant === null ? `Send one of ${beaconEvents.join(', ')}.` : `Send ${canonicalEvent(meant)}.`
-  }
-  if (at.at(-1) === 'occurred_at_ms' && typeof given === 'string') {
-    return 'Send Date.now(), a number of milliseconds; a text such as 2026-01-31T12:00:00Z belongs in occurred_at.'
-  }
-  if (typeof given === 'number' && expected === 'a whole number') {
-    const isSeconds = at.at(-1) === 'occurred_at_ms' && given < secondsBelow
-    return `Send ${isSeconds ? 'milliseconds, as ' : ''}a whole number: ${Math.round(isSeconds ? given * 1_000 : given)}.`
-  }
-  if (isTypeWord(expected) && given !== undefined) return `Send ${expected}, not ${typeWord(given)}.`
-  return fixExpected(expected)
-}
-
 function oldEvents(accepted: readonly RecordedExchange[]): Finding[] {
   const groups = groupBy(accepted.filter(isBeacon), ({ request_body }) => {
     const event = textAt(request_body, 'event')
@@ -274,41 +238,6 @@ function oldFields(accepted: readonly RecordedExchange[]): Finding[] {
     return name === undefined ? null : `${formatRoute(exchange)} had the variant field ${name}`
   })
   return [...groups].map(([text, requests]) => ({ message: `${text}, ${countPhrase(requests.length)}.`, requests }))
-}
-
-/** The fields of a beacon, and those of its measurements. */
-export const topFields = Object.keys(BeaconRequest.shape)
-export const measurementFields = Object.keys(Measurements.shape)
-
-/** Names that other beacon APIs use, other than names that differ only in case. */
-const namesElsewhere: Readonly<Record<string, readonly string[]>> = {
-  beacon_id: ['id', 'event_id', 'idempotency_key'],
-  asset_token: ['token'],
-  event: ['type', 'kind', 'event_type', 'beacon_type', 'event_name'],
-  occurred_at_ms: ['time', 'ts', 'timestamp', 'timestamp_ms', 'occurred_at_ms_client'],
-  slot_id: ['slot'],
-  render_instance_id: ['instance_id'],
-  seq: ['sequence'],
-  consent_revision: ['revision'],
-  measurements: ['metrics'],
-  metadata: ['meta', 'data'],
-  'measurements.visible_ratio': ['ratio'],
-  'measurements.duration_ms': ['duration'],
-}
-
-/** Returns what to do about an unknown field of a beacon that was probably meant for another one, or for none. */
-export function fixUnknown(meant: string | null): string {
-  return meant === null
-    ? `Leave it out, or put it into metadata. Known: ${topFields.join(', ')}.`
-    : `Its name is ${meant}.`
-}
-
-/** Returns the field of a beacon that an unknown name was probably meant for, or null when it resembles none. */
-export function fieldMeant(wrong: string): string | null {
-  const snake = wrong.replace(/[A-Z]/g, (letter, at: number) => `${at === 0 ? '' : '_'}${letter.toLowerCase()}`)
-  if (topFields.includes(snake)) return snake
-  if (measurementFields.includes(snake)) return `measurements.${snake}`
-  return Object.keys(namesElsewhere).find((name) => entryOf(namesElsewhere, name)!.includes(snake)) ?? null
 }
 
 /** Requests that failed inside the sandbox. For `svc doctor`; failures made by a fault rule are intended. */
@@ -349,41 +278,4 @@ function describeUser({ old_client, client_id, request_headers }: RecordedExchan
 function countedRoutes(requests: readonly RecordedExchange[]): string {
   const routes = groupBy(requests, ({ alias }) => alias ?? null)
   return [...routes].map(([alias, { length }]) => `${alias} (${countPhrase(length)})`).join(', ')
-}
-
-export const callbackRules = ruleSet('journal', {
-  'callback-failing': {
-    severity: 'error',
-    fix: 'Respond to each callback with a 2xx within 5 s, without a redirect, then send it again: svc callbacks resend SLOT_ID. Receive some here: svc callbacks listen',
-    judge: ({ callbacks }) => ({
-      sample_size: callbacks.length,
-      findings: [...groupBy(callbacks, ({ path }) => withoutQuery(path)).entries()].flatMap(judgeCallbacks),
-    }),
-  },
-})
-
-/** Returns the problems with callbacks to one URL: those not delivered, or else those that needed a retry. */
-function judgeCallbacks([url, attempts]: [string, readonly RecordedExchange[]]): Finding[] {
-  const slots = [...groupBy(attempts, ({ slot_id }) => slot_id).values()]
-  const failed = slots.flatMap((tries) => (isDelivered(tries.at(-1)!) ? [] : [tries.at(-1)!]))
-  const total = plural(slots.length, 'callback')
-  if (failed.length > 0) {
-    const last = failed.at(-1)!
-    const message = `${failed.length} of ${total} to ${url} not delivered: ${listSlots(failed)}. ${describeOutcome(last)}`
-    return [{ message, requests: failed, cites_last: true }]
-  }
-  const retried = slots.filter(({ length }) => length > 1)
-  if (retried.length === 0) return []
-  const first = retried[0]!.find((attempt) => !isDelivered(attempt))
-  if (first === undefined) return []
-  const message = `${retried.length} of ${total} to ${url} delivered only after a retry. ${describeOutcome(first)}`
-  return [{ message, requests: [first], severity: 'warning', cites_last: true }]
-}
-
-function isDelivered({ status }: RecordedExchange): boolean {
-  return status >= 200 && status < 300
-}
-
-function describeOutcome({ status, response_headers }: RecordedExchange): string {
-  return status === 0 ? (response_headers[problemHeader] ?? 'No response.') : `The receiver responded ${status}.`
 }

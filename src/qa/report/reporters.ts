@@ -6,7 +6,8 @@ import { nearestName } from '#foundation/nearest-name.ts'
 import { countTotals, QaError, type Reporter } from '../result.ts'
 import { createJsonReporter, createJunitReporter, createTapReporter } from './documents.ts'
 import { createHtmlReporter } from './html/page.ts'
-import { createDotReporter, createListReporter, createProgressLine, type ProgressLine } from './terminal.ts'
+import { createProgressLine, type ProgressLine } from './progress-line.ts'
+import { createDotReporter, createListReporter } from './terminal.ts'
 import { countsText, type Destination, plain, type ReportTools } from './text.ts'
 
 type Creator = (to: Destination) => Reporter

@@ -8,8 +8,9 @@ import { contractCheck } from '../expect/contract.ts'
 import type { CaseExchange, Check, Screenshot, StepResponse } from '../result.ts'
 import { pause, type RequestFields, type StepContext } from '../steps/step-kind.ts'
 import type { CaseState } from './case-state.ts'
+import { type HttpRequest, NoResponseError } from './http-client.ts'
 import type { StepTime } from './step-time.ts'
-import { type HttpRequest, NoResponseError, type Target } from './target.ts'
+import type { Target } from './target.ts'
 
 /** The dependencies of a run on the host and the command line, which `src/commands` provides. */
 export interface Environment {

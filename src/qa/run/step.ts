@@ -12,8 +12,8 @@ import { type LoadedStep, stepSchema } from '../suite/schema.ts'
 import { durationMs, type Lookup, substitute, VariableError } from '../suite/variables.ts'
 import { MissingEventsError } from './events.ts'
 import { type CaseContext, createStepContext, type Recording, redactValue } from './exchange.ts'
+import { NoResponseError } from './http-client.ts'
 import { StepTime } from './step-time.ts'
-import { NoResponseError } from './target.ts'
 
 /** The fields of a step with its variables filled in. */
 type StepFields = Pick<CommonFields, 'name' | 'as'> & RequestFields

@@ -1,0 +1,83 @@
+/** The client of commands: it sends the keys that the settings permit, and notes differences from the contract. */
+import { type Client, type ClientOptions, clientOf } from '#client/client.ts'
+import { ContractError } from '#client/errors.ts'
+import { type RawResponse, streaming } from '#client/exchange.ts'
+import type { EndpointId } from '#contract/index.ts'
+import { parseJson } from '#foundation/json.ts'
+import { endpoints } from '../endpoint/facts.ts'
+import { type PermittedKey, permittedControlToken, permittedSecretKey, type Settings } from '../settings/settings.ts'
+import { type System, version } from './host.ts'
+import { httpFetch } from './http-fetch.ts'
+
+/**
+ * Returns the client of a service with its settings. It compares responses with the contract, except from a sandbox of
+ * this very version if no fault rule has changed them: the tests cover that, and loading the schemas takes longer than
+ * the call.
+ */
+export function sessionClient(host: System, settings: Settings, credential?: PermittedKey): Client {
+  const { sandbox } = settings
+  return commandClient(host, {
+    base_url: settings.base_url,
+    // Resolved by the first request that needs a credential: others work without one.
+    credential: () => credential ?? permittedSecretKey(settings) ?? undefined,
+    origin: settings.origin ?? undefined,
+    admin_token: permittedControlToken(settings),
+    validate: (response, endpoint) => {
+      keepReceived(host, { endpoint, response })
+      return sandbox?.version === version && response.headers.get('x-sandbox-fault') === null ? false : 'report'
+    },
+  })
+}
+
+/** Secrets that the settings permit for this service. */
+interface CommandClientOptions extends Omit<ClientOptions, 'credential' | 'headers' | 'fetch'> {
+  credential?: PermittedKey | (() => PermittedKey | undefined) | undefined
+  admin_token?: PermittedKey | undefined
+}
+
+/** Returns a client for commands: it loads the schemas of the contract when it compares something with them. */
+export function commandClient({ env }: Pick<System, 'env'>, { admin_token, ...options }: CommandClientOptions): Client {
+  const headers = admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
+  return clientOf(known, { fetch: httpFetch(env), headers, ...options })
+}
+
+/** A sandbox on this computer responds immediately or not at all. */
+const probeTimeoutMs = 500
+
+/** Whether a sandbox responds at a URL, even one of another user, whose locator cannot be read. Sends no key. */
+export async function isSandboxAt(host: Pick<System, 'env'>, base_url: string): Promise<boolean> {
+  const { health } = commandClient(host, { base_url, timeout_ms: probeTimeoutMs, validate: false })
+  return health.live().then(
+    ({ ok }) => ok === true,
+    () => false,
+  )
+}
+
+const known = { endpoints, schemas: () => import('#client/response.ts'), ...streaming }
+
+/** A response as received, in case a command cannot work with it. */
+interface Received {
+  endpoint: EndpointId
+  response: RawResponse
+}
+
+const maxReceived = 20
+/** The last responses to a run of a command, by its host. */
+const lastReceived = new WeakMap<System, Received[]>()
+
+function keepReceived(host: System, received: Received): void {
+  const kept = lastReceived.get(host) ?? []
+  lastReceived.set(host, [...kept.slice(1 - maxReceived), received])
+}
+
+/** Returns the error of the first response to a run that breaks the contract, or null if none does. */
+export async function brokenResponse(host: System): Promise<ContractError | null> {
+  const received = lastReceived.get(host) ?? []
+  if (received.length === 0) return null
+  const { compareResponse } = await known.schemas()
+  for (const { endpoint, response } of received) {
+    const { differences } = compareResponse(endpoint, parseJson(response.text) ?? null, response.status)
+    if (differences.length > 0) return new ContractError(endpoint, response.status, differences, response.request_id)
+  }
+  return null
+}

@@ -1,0 +1,66 @@
+/** Fixes for fields of a beacon that the service refused, in requests and in files. */
+import { isTypeWord, typeWord } from '#contract/errors.ts'
+import { BeaconRequest, beaconEvents, Measurements, secondsBelow } from '#contract/exports.ts'
+import { beaconEventMeant, canonicalEvent } from '#contract/resources/beacons.ts'
+import { entryOf } from '#foundation/table-entry.ts'
+
+/** The fields of a beacon, and those of its measurements. */
+export const topFields = Object.keys(BeaconRequest.shape)
+export const measurementFields = Object.keys(Measurements.shape)
+
+/** Names that other beacon APIs use, other than names that differ only in case. */
+const namesElsewhere: Readonly<Record<string, readonly string[]>> = {
+  beacon_id: ['id', 'event_id', 'idempotency_key'],
+  asset_token: ['token'],
+  event: ['type', 'kind', 'event_type', 'beacon_type', 'event_name'],
+  occurred_at_ms: ['time', 'ts', 'timestamp', 'timestamp_ms', 'occurred_at_ms_client'],
+  slot_id: ['slot'],
+  render_instance_id: ['instance_id'],
+  seq: ['sequence'],
+  consent_revision: ['revision'],
+  measurements: ['metrics'],
+  metadata: ['meta', 'data'],
+  'measurements.visible_ratio': ['ratio'],
+  'measurements.duration_ms': ['duration'],
+}
+
+/** Returns what to do about an unknown field of a beacon that was probably meant for another one, or for none. */
+export function fixUnknown(meant: string | null): string {
+  return meant === null
+    ? `Leave it out, or put it into metadata. Known: ${topFields.join(', ')}.`
+    : `Its name is ${meant}.`
+}
+
+/** Returns the field of a beacon that an unknown name was probably meant for, or null when it resembles none. */
+export function fieldMeant(wrong: string): string | null {
+  const snake = wrong.replace(/[A-Z]/g, (letter, at: number) => `${at === 0 ? '' : '_'}${letter.toLowerCase()}`)
+  if (topFields.includes(snake)) return snake
+  if (measurementFields.includes(snake)) return `measurements.${snake}`
+  return Object.keys(namesElsewhere).find((name) => entryOf(namesElsewhere, name)!.includes(snake)) ?? null
+}
+
+/** Returns what to do about a field of a beacon, based on its value and what the service expected. */
+export function fixValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
+  const given = at.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value)
+  if (at.at(-1) === 'visible_ratio' && typeof given === 'number' && given > 1 && given <= 100) {
+    return `Send a share from 0 to 1, not a percentage: ${given / 100}.`
+  }
+  if (at.at(-1) === 'event') {
+    const meant = typeof given === 'string' ? beaconEventMeant(given) : null
+    return meant === null ? `Send one of ${beaconEvents.join(', ')}.` : `Send ${canonicalEvent(meant)}.`
+  }
+  if (at.at(-1) === 'occurred_at_ms' && typeof given === 'string') {
+    return 'Send Date.now(), a number of milliseconds; a text such as 2026-01-31T12:00:00Z belongs in occurred_at.'
+  }
+  if (typeof given === 'number' && expected === 'a whole number') {
+    const isSeconds = at.at(-1) === 'occurred_at_ms' && given < secondsBelow
+    return `Send ${isSeconds ? 'milliseconds, as ' : ''}a whole number: ${Math.round(isSeconds ? given * 1_000 : given)}.`
+  }
+  if (isTypeWord(expected) && given !== undefined) return `Send ${expected}, not ${typeWord(given)}.`
+  return fixExpected(expected)
+}
+
+/** Returns what to do about a value, based on what the service expected. */
+export function fixExpected(expected: string): string {
+  return expected.startsWith('must ') ? `It ${expected}.` : `Send ${expected}.`
+}

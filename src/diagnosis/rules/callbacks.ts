@@ -1,0 +1,43 @@
+/** Callbacks: whether they are delivered. For `svc doctor`. */
+import { plural } from '#cli/output/text.ts'
+import { problemHeader } from '#contract/endpoint.ts'
+import { withoutQuery } from '#foundation/http.ts'
+import { groupBy, listSlots, type RecordedExchange } from '../journal.ts'
+import { type Finding, ruleSet } from '../rule.ts'
+
+export const callbackRules = ruleSet('journal', {
+  'callback-failing': {
+    severity: 'error',
+    fix: 'Respond to each callback with a 2xx within 5 s, without a redirect, then send it again: svc callbacks resend SLOT_ID. Receive some here: svc callbacks listen',
+    judge: ({ callbacks }) => ({
+      sample_size: callbacks.length,
+      findings: [...groupBy(callbacks, ({ path }) => withoutQuery(path)).entries()].flatMap(judgeCallbacks),
+    }),
+  },
+})
+
+/** Returns the problems with callbacks to one URL: those not delivered, or else those that needed a retry. */
+function judgeCallbacks([url, attempts]: [string, readonly RecordedExchange[]]): Finding[] {
+  const slots = [...groupBy(attempts, ({ slot_id }) => slot_id).values()]
+  const failed = slots.flatMap((tries) => (isDelivered(tries.at(-1)!) ? [] : [tries.at(-1)!]))
+  const total = plural(slots.length, 'callback')
+  if (failed.length > 0) {
+    const last = failed.at(-1)!
+    const message = `${failed.length} of ${total} to ${url} not delivered: ${listSlots(failed)}. ${describeOutcome(last)}`
+    return [{ message, requests: failed, cites_last: true }]
+  }
+  const retried = slots.filter(({ length }) => length > 1)
+  if (retried.length === 0) return []
+  const first = retried[0]!.find((attempt) => !isDelivered(attempt))
+  if (first === undefined) return []
+  const message = `${retried.length} of ${total} to ${url} delivered only after a retry. ${describeOutcome(first)}`
+  return [{ message, requests: [first], severity: 'warning', cites_last: true }]
+}
+
+function isDelivered({ status }: RecordedExchange): boolean {
+  return status >= 200 && status < 300
+}
+
+function describeOutcome({ status, response_headers }: RecordedExchange): string {
+  return status === 0 ? (response_headers[problemHeader] ?? 'No response.') : `The receiver responded ${status}.`
+}

@@ -1,0 +1,192 @@
+/** Fills: whether they are shown, in time, once, and fit. */
+import { plural } from '#cli/output/text.ts'
+import { valueAt } from '#foundation/json.ts'
+import { isAccepted, readEvent, readMount, readTurn } from '../facts/shown-ads.ts'
+import {
+  countPhrase,
+  followedSlots,
+  groupBy,
+  isFrame,
+  isPlacementRequest,
+  joinFirst,
+  loadedFrames,
+  openSlots,
+  type RecordedExchange,
+  readNoFillReason,
+} from '../journal.ts'
+import { completeUntil, findingFor, judgeMatching, type Observed, ruleSet } from '../rule.ts'
+
+export const fillRules = ruleSet('journal', {
+  'fill-unused': {
+    title: 'a fill is shown',
+    severity: 'warning',
+    costs: 'The ad was won and never shown: nothing is paid, and the fill counts against your show rate.',
+    fix: 'Mount placement.render.frame_url as soon as the response arrives; request no placement without a slot for it.',
+    needs: 'a fill',
+    judge(observed) {
+      const { fills, unused } = decidedFills(observed)
+      const expired = unused.filter(({ status }) => status === 'expired').length
+      const slots = new Set(unused.map(({ slot_id }) => slot_id))
+      const requests = observed.exchanges.filter(({ slot_id, method }) => method === 'POST' && slots.has(slot_id ?? ''))
+      const burst = longestBurst(requests)
+      const finding = {
+        message: `${unused.length} of ${fills.length} fills had neither a frame nor a beacon${expired > 0 ? `, ${expired} until they expired` : ''}: ${joinFirst([...slots])}.${burst < minBurstFrames ? '' : ` ${burst} of them were requested in one session, each within a second of the last.`}`,
+        requests,
+        ...(burst < minBurstFrames ? {} : { fix: burstFix }),
+      }
+      return {
+        sample_size: fills.length,
+        findings: unused.length === 0 ? [] : [finding],
+        notes: fills.length === 0 ? [] : [`${fills.length - unused.length} of ${fills.length} fills were shown.`],
+      }
+    },
+  },
+  'expired-ad': {
+    title: 'frames are loaded while their decision is valid',
+    severity: 'error',
+    costs: 'The user sees an empty slot, and nothing is paid.',
+    fix: 'Load the frame_url of the newest response, unchanged, within constraints.max_render_delay_ms of its decision.',
+    needs: 'a frame',
+    judge: judgeMatching(isFrame, (frames) => {
+      const requests = frames.filter(({ status }) => status >= 400 && status !== 403)
+      const last = requests.at(-1)
+      const message = `A frame was refused ${countPhrase(requests.length)}, last with ${last?.reason_code ?? last?.status} (${last?.request_id}).`
+      return findingFor(requests, message)
+    }),
+  },
+  'shown-twice': {
+    title: 'each placement is shown once',
+    severity: 'error',
+    costs: 'A placement is one impression: the second is not paid, and looks like fraud to the buyer.',
+    fix: 'Mount each placement in one slot. Give each turn its own placement and pass a turnId, so that a remount by the framework is the same turn.',
+    needs: 'a frame that was loaded',
+    judge: judgeMatching(
+      (exchange) => isFrame(exchange) && exchange.status === 200,
+      (frames, { exchanges }) => {
+        const loads = groupBy(frames, ({ slot_id }) => slot_id)
+        const mounts = groupByMount(exchanges)
+        const turns = slotsOfTurns(exchanges)
+        const shown = [...new Set([...loads.keys(), ...mounts.keys()])].map((slot_id) => {
+          return { slot_id, loaded: loads.get(slot_id) ?? [], mounted: mounts.get(slot_id) ?? [] }
+        })
+        // A turn that its page mounts again loads its frame again, and stays one mount (A102).
+        const again = shown.filter(({ slot_id, loaded, mounted }) =>
+          turns.has(slot_id) ? mounted.length > 1 : loaded.length > 1 || mounted.length > 1,
+        )
+        const alike = Map.groupBy(again, ({ loaded, mounted }) => `${loaded.length} ${mounted.length}`)
+        return [...alike.values()].flatMap((slots) => {
+          const { loaded, mounted } = slots[0]!
+          const ids = joinFirst(slots.map(({ slot_id }) => slot_id))
+          const subject = slots.length === 1 ? `The frame of ${ids} was` : `The frames of ${ids} were each`
+          return findingFor(
+            slots.flatMap((each) => [...each.loaded, ...each.mounted]),
+            `${subject} loaded ${countPhrase(loaded.length)}, and reported as rendered by ${plural(mounted.length, 'mount')}.`,
+          )
+        })
+      },
+    ),
+  },
+  'slot-hint-misfit': {
+    title: 'slot hints leave room for a creative',
+    severity: 'warning',
+    costs: 'This slot never fills: every request of it is a no-fill.',
+    fix: 'Send the real size of the slot in CSS pixels, or leave slot_hint out; the smallest banners are 300 × 250 and 320 × 50.',
+    needs: 'a placement with slot_hint',
+    judge({ exchanges }) {
+      const hinted = groupBy(exchanges, (exchange) => {
+        const hint = valueAt(exchange.request_body, 'slot_hint')
+        const isAnswered = isPlacementRequest(exchange) && exchange.status === 200
+        return isAnswered && hint !== undefined ? JSON.stringify(hint) : null
+      })
+      const misfits = [...hinted].filter(([, group]) =>
+        group.every((each) => readNoFillReason(each) === 'size_mismatch'),
+      )
+      const findings = misfits.map(([hint, requests]) => ({
+        message: `Nothing fits the slot_hint ${hint}: ${requests.length} of ${requests.length} responses were size_mismatch.`,
+        requests,
+      }))
+      return { sample_size: hinted.size, findings }
+    },
+  },
+})
+
+/** Returns the mounts that reported a slot as rendered, each with its first beacon. */
+function groupByMount(exchanges: readonly RecordedExchange[]): Map<string, RecordedExchange[]> {
+  const renders = exchanges.filter((each) => isAccepted(each) && readEvent(each) === 'render')
+  const slots = groupBy(renders, ({ slot_id }) => slot_id)
+  return new Map(
+    [...slots].map(([slot_id, group]) => [
+      slot_id,
+      [...Map.groupBy(group, readMount).values()].map(([first]) => first!),
+    ]),
+  )
+}
+
+/** Returns the slots whose beacons name a turn. */
+function slotsOfTurns(exchanges: readonly RecordedExchange[]): Set<string | null> {
+  const named = exchanges.filter((each) => isAccepted(each) && readTurn(each.request_body) !== null)
+  return new Set(named.map(({ slot_id }) => slot_id))
+}
+
+/** Rules about fills for `svc doctor`, which looks at a journal that goes on. */
+export const fillCheckRules = ruleSet('journal', {
+  'fill-expired': {
+    severity: 'warning',
+    fix: 'Mount placement.render.frame_url as soon as the response arrives; do not keep fills, request one for each turn.',
+    judge(observed) {
+      const { fills, unused } = decidedFills({ ...observed, is_ended: true })
+      const slots = unused.filter(({ status }) => status === 'expired').map(({ slot_id }) => slot_id)
+      const message = `A fill expired before its frame was loaded, ${countPhrase(slots.length)}: ${joinFirst(slots)}.`
+      return { sample_size: fills.length, findings: slots.length === 0 ? [] : [{ message }] }
+    },
+  },
+  'fills-never-shown': {
+    severity: 'warning',
+    fix: 'Mount placement.render.frame_url in an iframe; a creative that you draw yourself needs its own beacons.',
+    judge(observed) {
+      const { fills, unused } = decidedFills(observed)
+      const [ready = 0, missed = 0] = [fills, unused].map(
+        (list) => list.filter(({ status }) => status === 'ready').length,
+      )
+      const subject = ready === 1 ? 'The only fill was not' : `None of ${ready} fills was`
+      const message = `${subject} followed by a frame or a beacon.`
+      return { sample_size: ready, findings: ready > 0 && missed === ready ? [{ message }] : [] }
+    },
+  },
+})
+
+/**
+ * Returns fills that were decided early enough to have been shown by now, and those that had neither frame nor beacon.
+ * A fill of a slot that nobody polled is lost for another reason.
+ */
+function decidedFills(observed: Observed): { fills: Observed['placements']; unused: Observed['placements'] } {
+  const { exchanges, placements, beacons, now_ms } = observed
+  const followed = followedSlots(observed)
+  const givenUp = new Set(exchanges.flatMap(openSlots).filter((slot_id) => !followed.has(slot_id)))
+  const used = new Set([...loadedFrames(exchanges).keys(), ...beacons.map(({ slot_id }) => slot_id)])
+  const until_ms = completeUntil(observed)
+  const fills = placements.filter(
+    ({ slot_id, fill, decided_at_ms }) =>
+      fill === true && (decided_at_ms ?? now_ms) <= until_ms && !givenUp.has(slot_id),
+  )
+  return { fills, unused: fills.filter(({ slot_id }) => !used.has(slot_id)) }
+}
+
+/** This many unused fills, each requested within a second of the last, are no turns of a conversation. */
+const minBurstFrames = 3
+
+const burstFix =
+  'Request one placement for each turn, before its answer streams: not for each token, chunk, keystroke or rerender.'
+
+/** Returns the length of the longest run of requests for placements in one session, each within a second of the last. */
+function longestBurst(requests: readonly RecordedExchange[]): number {
+  let longest = 0
+  for (const group of groupBy(requests.filter(isPlacementRequest), ({ session_id }) => session_id).values()) {
+    let run = 0
+    for (const [index, { at_ms }] of group.entries()) {
+      run = index > 0 && at_ms - group[index - 1]!.at_ms < 1_000 ? run + 1 : 1
+      longest = Math.max(longest, run)
+    }
+  }
+  return longest
+}

@@ -1,0 +1,77 @@
+/** Loaded frames that sent no beacons, or none that counts. */
+import type { BeaconEvent } from '#contract/exports.ts'
+import { entryOf } from '#foundation/table-entry.ts'
+import { countPhrase, isBeacon, isFromBrowser, listSlots, loadedFrames, type RecordedExchange } from '../journal.ts'
+import { completeUntil, type Finding, findingFor, type Observed } from '../rule.ts'
+
+export const silenceCauses =
+  'Otherwise the console of the page names the cause: connect-src of its CSP, an origin that is not allowed, or a blocker; or the page was left before the ad was painted.'
+
+/** Returns how many frames should have sent beacons by now, those without any, and those with beacons but no render. */
+export function frameReports(exchanges: readonly RecordedExchange[], observed: Observed) {
+  const frames = [...loadedFrames(exchanges).values()].filter(({ at_ms }) => at_ms <= completeUntil(observed))
+  const sent = slotsWith(observed)
+  const rendered = slotsWith(observed, 'render')
+  // A beacon that was refused before its body was read may be that of any frame, and has a rule of its own.
+  const unread = exchanges.filter((each) => isBeacon(each) && each.status >= 400 && each.slot_id === null)
+  return {
+    count: frames.length,
+    silent: frames.filter(({ slot_id, at_ms }) => !sent.has(slot_id) && !unread.some((each) => each.at_ms >= at_ms)),
+    unrendered: frames.filter(({ slot_id }) => sent.has(slot_id) && !rendered.has(slot_id)),
+  }
+}
+
+/** Returns the slots with beacons, rejected ones too: beacons of any event, or of one. */
+export function slotsWith({ beacons }: Observed, event?: BeaconEvent): Set<string | null> {
+  const wanted = beacons.filter((beacon) => event === undefined || beacon.event === event)
+  return new Set(wanted.map(({ slot_id }) => slot_id))
+}
+
+export function missingReports(
+  { exchanges }: Observed,
+  silent: readonly RecordedExchange[],
+  unrendered: readonly RecordedExchange[],
+): Finding[] {
+  const slots = (requests: readonly RecordedExchange[]) => `${countPhrase(requests.length)}: ${listSlots(requests)}.`
+  const renderFirst = 'Send render first: without it nothing else counts.'
+  const isScriptLoaded = exchanges.some((each) => isFromBrowser(each) && each.path.startsWith('/v1/render.js'))
+  const causes = Map.groupBy(silent, (frame) => explainSilence(frame, isScriptLoaded))
+  return [
+    ...[...causes].flatMap(([cause, frames]) => {
+      const { how, fix } = entryOf(silences, cause)!
+      return findingFor(frames, `A frame was loaded${how} and no beacon arrived, ${slots(frames)}`, fix)
+    }),
+    ...findingFor(unrendered, `A frame sent beacons but no render, ${slots(unrendered)}`, renderFirst),
+  ]
+}
+
+/** Why a frame sent nothing, judging by how its request shows it was loaded. */
+const silences: Readonly<Record<string, { how: string; fix?: string }>> = {
+  image: {
+    how: ' as an image',
+    fix: 'frame_url is a document, not a picture: mount it in an iframe, with render.js.',
+  },
+  script: {
+    how: ' by a script of the page',
+    fix: 'Its HTML does nothing outside its own frame: mount frame_url in an iframe, with render.js.',
+  },
+  program: {
+    how: ' by a program, not a browser,',
+    fix: 'Do not fetch it on the server: give frame_url to the page, and mount it in an iframe there, with render.js.',
+  },
+  preview: { how: ' as its own page', fix: 'That is a preview: mount it in an iframe, with render.js.' },
+  alone: {
+    how: ' in a page that loaded no render.js',
+    fix: 'An iframe alone sends nothing: mount it with render.js, which reports when it is rendered and seen.',
+  },
+  unknown: { how: '' },
+}
+
+function explainSilence(frame: RecordedExchange, isScriptLoaded: boolean): string {
+  if (!isFromBrowser(frame)) return 'program'
+  const destination = frame.request_headers['sec-fetch-dest'] ?? 'iframe'
+  if (destination === 'image') return 'image'
+  if (destination === 'empty') return 'script'
+  if (destination === 'document') return 'preview'
+  return isScriptLoaded ? 'unknown' : 'alone'
+}
