@@ -6,9 +6,9 @@ import { Argument, Option } from 'commander'
 import { flagValues } from '#cli/endpoint/input.ts'
 import type { TrustedBundles } from '#cli/process/trust.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
+import { isSandboxAt } from '#cli/run/command-client.ts'
 import { CliError } from '#cli/run/errors.ts'
 import type { Signal, System } from '#cli/run/host.ts'
-import { isSandboxAt } from '#cli/run/session.ts'
 import { keyOfStarted, type PermittedKey, toEnvironment } from '#cli/settings/settings.ts'
 import {
   mergeStartOptions,

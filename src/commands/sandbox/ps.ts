@@ -2,9 +2,9 @@
 import { type Column, tableLines } from '#cli/output/table.ts'
 import { plural, timeText } from '#cli/output/text.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
+import { commandClient } from '#cli/run/command-client.ts'
 import { noOwnSandbox, noSandbox } from '#cli/run/errors.ts'
 import type { System } from '#cli/run/host.ts'
-import { commandClient } from '#cli/run/session.ts'
 import { permittedControlToken } from '#cli/settings/settings.ts'
 import {
   checkReadable,

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Option } from 'commander'
 import { portHolder } from '#cli/process/port-holder.ts'
 import type { Command, CommandContext } from '#cli/run/command.ts'
+import { commandClient } from '#cli/run/command-client.ts'
 import { CliError } from '#cli/run/errors.ts'
 import { type System, version } from '#cli/run/host.ts'
-import { commandClient } from '#cli/run/session.ts'
 import { permittedControlToken } from '#cli/settings/settings.ts'
 import {
   checkReadable,
