@@ -15,6 +15,7 @@ import type { Faults } from '#runtime/faults.ts'
 import { followNodes } from '#runtime/node-changes.ts'
 import { openFileStore } from '#store/sqlite/index.ts'
 import { explain as explainFile } from '#store/sqlite/open.ts'
+import { stateFiles } from '#store/sqlite/state-files.ts'
 import { type OpenedStore, type Seed, StorageError, type StoreOptions } from '#store/store.ts'
 import { listCreativeFiles, readDemand, readFixture, root, type SeededProject } from './fixtures.ts'
 import { readOptions, type SandboxOptions, type StoreAddress } from './options.ts'
@@ -237,7 +238,7 @@ async function openStore(address: StoreAddress, options: StoreOptions): Promise<
   if (address.kind === 'file') return openFileStore({ ...options, path: address.path })
   // Loaded only here: a start with a file pays nothing for it.
   const { openPostgresStore } = await import('#store/postgres/index.ts')
-  return openPostgresStore({ ...options, ...address })
+  return openPostgresStore({ ...options, ...address, files: stateFiles(options) })
 }
 
 /**

@@ -15,6 +15,17 @@ export interface ImportRule {
 /** What everything below the commands may build on. */
 const base = ['src/foundation', 'src/contract', 'src/client']
 
+/** What both adapters of the store build on. */
+const sharedByAdapters = [
+  'sandbox/store/billing.ts',
+  'sandbox/store/list-conditions.ts',
+  'sandbox/store/nodes.ts',
+  'sandbox/store/rows.ts',
+  'sandbox/store/state-files.ts',
+  'sandbox/store/store.ts',
+  'sandbox/store/writes',
+]
+
 export const importTable: readonly ImportRule[] = [
   { path: 'src/main.ts', modules: ['src/program.ts', 'src/cli'], builtins: 'all' },
   { path: 'src/program.ts', modules: [...base, 'src/cli', 'src/commands'], packages: ['commander'], builtins: 'all' },
@@ -132,6 +143,27 @@ export const importTable: readonly ImportRule[] = [
   {
     path: 'sandbox/store',
     modules: ['src/foundation', 'src/contract', 'sandbox/sandbox-error.ts'],
+    types: ['sandbox/domain'],
+    packages: ['better-sqlite3', 'pg'],
+    builtins: 'all',
+  },
+  // The writes are pure, and the adapters are siblings: neither knows the other.
+  {
+    path: 'sandbox/store/writes',
+    modules: ['src/foundation', 'src/contract', 'sandbox/store/rows.ts'],
+    types: ['sandbox/domain', 'sandbox/store/store.ts'],
+    builtins: 'none',
+  },
+  {
+    path: 'sandbox/store/sqlite',
+    modules: ['src/foundation', 'src/contract', 'sandbox/sandbox-error.ts', ...sharedByAdapters],
+    types: ['sandbox/domain'],
+    packages: ['better-sqlite3'],
+    builtins: 'all',
+  },
+  {
+    path: 'sandbox/store/postgres',
+    modules: ['src/foundation', 'src/contract', 'sandbox/sandbox-error.ts', ...sharedByAdapters],
     types: ['sandbox/domain'],
     packages: ['better-sqlite3', 'pg'],
     builtins: 'all',

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os'
 import { maxJudged } from '#contract/beacon-verdict.ts'
 import { largestIdText, parseMeta } from '../rows.ts'
-import { openSqliteStore } from '../sqlite/index.ts'
+import type { StateFiles } from '../state-files.ts'
 import type {
   ClockAndFaultStore,
   ClockRow,
@@ -34,6 +34,8 @@ import { applySeed, clearAll, copyFromFile, snapshotMethods, startGeneration } f
 
 interface PostgresStoreOptions extends StoreOptions {
   url: string
+  /** The files of exports, imports and snapshots. */
+  files: StateFiles
   /** One schema each; null for the shared one. */
   namespace: string | null
   /** Whether identifiers are the same in every run, so no other node may be present. */
@@ -193,8 +195,7 @@ async function composeStore(
   const placements = placementTable(connection, projects)
   const requests = requestTable(connection, options.journal_limit, () => head)
   const snapshots = snapshotMethods(database, connection, {
-    pid,
-    openFile: (path) => openSqliteStore({ ...options, path, isReceived: true }),
+    files: options.files,
     replaceAll: (db, at_ms) => replace('sandbox.restored', at_ms, (link) => copyFromFile(link, db)),
   })
 

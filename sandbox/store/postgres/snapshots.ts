@@ -9,17 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { ownerOnly } from '#foundation/permissions.ts'
-import { receiveFile, refusalOf } from '../sqlite/copies/snapshots.ts'
-import { migrations as fileMigrations, insertSessionBeacons } from '../sqlite/migrations.ts'
-import { openDatabase } from '../sqlite/open.ts'
-import {
-  type PreparedState,
-  type Seed,
-  type SnapshotRow,
-  type SnapshotStore,
-  StorageError,
-  type Store,
-} from '../store.ts'
+import type { StateFile, StateFiles } from '../state-files.ts'
+import { type PreparedState, type Seed, type SnapshotRow, type SnapshotStore, StorageError } from '../store.ts'
 import { seedRows, stateEvent } from '../writes/state.ts'
 import type { Batch } from './batch/batch.ts'
 import { encodeBytes, toJson } from './batch/json.ts'
@@ -27,9 +18,7 @@ import type { Connection } from './group-commit.ts'
 import { type Database, type Link, storageError, type Value } from './open.ts'
 
 interface SnapshotOptions {
-  pid: number
-  /** Opens a SQLite file with the same options. */
-  openFile(path: string): Store
+  files: StateFiles
   /** Replaces every row with the rows of a SQLite file of the current schema. */
   replaceAll(db: Sqlite.Database, at_ms: number): Promise<void>
 }
@@ -40,7 +29,7 @@ const partBytes = 1_048_576
 export function snapshotMethods(
   database: Database,
   { read, flush, change }: Connection,
-  { pid, openFile, replaceAll }: SnapshotOptions,
+  { files, replaceAll }: SnapshotOptions,
 ): SnapshotStore {
   const withLink = async <Result>(work: (link: Link) => Promise<Result>): Promise<Result> => {
     let link: Link | null = null
@@ -60,9 +49,9 @@ export function snapshotMethods(
     const { path, remove } = await temporaryFile()
     try {
       await withLink(async (link) => {
-        const file = openDatabase(path, pid)
+        const file = files.open(path)
         try {
-          await copyToFile(link, file.db)
+          await copyToFile(link, file)
         } finally {
           file.close()
         }
@@ -107,7 +96,7 @@ export function snapshotMethods(
           const [row] = await link.query<SnapshotRow>(
             `INSERT INTO snapshot (${columns}) VALUES ($1, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2, $3)
              ON CONFLICT DO NOTHING RETURNING ${columns}`,
-            [name, size, fileMigrations.length],
+            [name, size, files.schema_version],
           )
           if (row === undefined) return null
           const file = await open(path)
@@ -152,13 +141,13 @@ export function snapshotMethods(
         } finally {
           await file.close()
         }
-        const refusal = await refusalOf(path, 'quick_check')
+        const refusal = await files.findRefusal(path)
         if (refusal !== null) {
           await remove()
           return refusal
         }
         // A snapshot of an older version of svc is migrated: this copy, not the snapshot itself.
-        openDatabase(path, pid).close()
+        files.open(path).close()
         const { replace } = await prepare(path)
         return { status: 'prepared', snapshot, replace, discard: remove }
       } catch (error) {
@@ -170,7 +159,7 @@ export function snapshotMethods(
     exportState: writeFile,
 
     async receiveState(bytes) {
-      return receiveFile(bytes, { folder: await temporaryFolder(), pid, open: openFile, prepare })
+      return files.receive(bytes, { folder: await temporaryFolder(), prepare })
     },
   }
 }
@@ -225,13 +214,14 @@ const tableNames = Object.keys(tables) as Table[]
 const rowsAtOnce = 400
 
 /** Copies every table, as of one point in time, into an empty SQLite file. Reset waits until it is done. */
-export async function copyToFile(link: Link, db: Sqlite.Database): Promise<void> {
+export async function copyToFile(link: Link, file: StateFile): Promise<void> {
+  const { db } = file
   await link.script('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0')
   try {
     await link.script('SET LOCAL idle_in_transaction_session_timeout = 0')
     await link.script(`LOCK TABLE ${[...tableNames, 'head'].join(', ')} IN ACCESS SHARE MODE`)
     db.exec([...tableNames, 'session_beacon'].map((table) => `DELETE FROM ${table}`).join('; '))
-    for (const table of tableNames) await copyTable(link, db, table)
+    for (const table of tableNames) await copyTable(link, file, table)
     const [head] = await link.query<{ events_dropped: number; last_dropped_seq: number; exchanges_dropped: number }>(
       'SELECT events_dropped, last_dropped_seq, exchanges_dropped FROM head',
     )
@@ -244,18 +234,15 @@ export async function copyToFile(link: Link, db: Sqlite.Database): Promise<void>
   }
 }
 
-async function copyTable(link: Link, db: Sqlite.Database, table: Table): Promise<void> {
+async function copyTable(link: Link, { db, addToSessions }: StateFile, table: Table): Promise<void> {
   const key = tables[table]
   const names = columnsOf(db, table)
   const insert = db.prepare(`INSERT INTO ${table} (${names}) VALUES (${names.map(() => '?')})`)
-  // A SQLite file finds the beacons of a session by a separate table.
-  const isOfSession = table === 'beacon' || table === 'aside_beacon'
-  const addToSessions = isOfSession
-    ? db.prepare(`${insertSessionBeacons[table]} AND ${table}.id BETWEEN ? AND ?`)
-    : undefined
   const insertAll = db.transaction((rows: readonly Record<string, unknown>[]) => {
     for (const row of rows) insert.run(...names.map((name) => toSqlite(table, name, row[name])))
-    if (rows.length > 0) addToSessions?.run(rows[0]!.id, rows.at(-1)!.id)
+    // A SQLite file finds the beacons of a session by a separate table.
+    const isOfSession = table === 'beacon' || table === 'aside_beacon'
+    if (isOfSession && rows.length > 0) addToSessions(table, Number(rows[0]!.id), Number(rows.at(-1)!.id))
   })
   const text = `SELECT ${names} FROM ${table} WHERE ${key} > $1 ORDER BY ${key} LIMIT ${rowsAtOnce}`
   for (let after: Value = key === 'name' ? '' : -1; ; ) {

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { openPostgresStore } from '#store/postgres/index.ts'
 import type { openSqliteStore } from '#store/sqlite/index.ts'
+import { stateFiles } from '#store/sqlite/state-files.ts'
 import { importMutant } from '../mutant-modules.ts'
 import type { Edit } from '../mutation.ts'
 import { type Adapter, storeMutations } from './mutations.ts'
@@ -69,7 +70,8 @@ async function openNodes(name: string, edits: readonly Edit[]): Promise<Opened> 
   const file = 'sandbox/store/postgres/index.ts'
   const module = await importMutant<{ openPostgresStore: typeof openPostgresStore }>(file, `postgres-${name}`, edits)
   const namespace = randomBytes(8).toString('hex')
-  const open = () => module.openPostgresStore({ ...options, url, namespace, isSeeded: false })
+  const open = () =>
+    module.openPostgresStore({ ...options, url, namespace, isSeeded: false, files: stateFiles(options) })
   const [{ store: one }, { store: other }] = [await open(), await open()]
   const client = new pg.Client({ connectionString: url, options: `-c search_path="svc_${namespace}"` })
   await client.connect()

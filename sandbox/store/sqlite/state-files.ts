@@ -1,0 +1,29 @@
+import type { StateFile, StateFiles } from '../state-files.ts'
+import type { StoreOptions } from '../store.ts'
+import { receiveFile, refusalOf } from './copies/received-file.ts'
+import { openSqliteStore } from './index.ts'
+import { insertSessionBeacons, migrations } from './migrations.ts'
+import { openDatabase } from './open.ts'
+
+export function stateFiles(options: StoreOptions): StateFiles {
+  const { pid } = options
+  const open = (path: string) => openSqliteStore({ ...options, path, isReceived: true })
+  return {
+    schema_version: migrations.length,
+    open: (path) => openStateFile(path, pid),
+    findRefusal: (path) => refusalOf(path, 'quick_check'),
+    receive: (bytes, receiver) => receiveFile(bytes, { ...receiver, pid, open }),
+  }
+}
+
+export function openStateFile(path: string, pid: number): StateFile {
+  const { db, close } = openDatabase(path, pid)
+  const prepare = (table: 'beacon' | 'aside_beacon') =>
+    db.prepare(`${insertSessionBeacons[table]} AND ${table}.id BETWEEN ? AND ?`)
+  const statements = { beacon: prepare('beacon'), aside_beacon: prepare('aside_beacon') }
+  return {
+    db,
+    addToSessions: (table, first_id, last_id) => void statements[table].run(first_id, last_id),
+    close,
+  }
+}
