@@ -11,7 +11,7 @@ import { limits } from '#contract/limits.ts'
 import type { NoFillReason } from '#contract/no-fill.ts'
 import { type BeaconItem, beaconEvents, type Measurements } from '#contract/resources/beacons.ts'
 import { BillingVerdict } from '#contract/resources/placements.ts'
-import { billingFix, billingVerdict } from './billing.ts'
+import { findBillingFix, judgeBilling } from './billing-verdict.ts'
 
 const banner: CreativeFacts = {
   format: 'banner',
@@ -189,9 +189,9 @@ test('only the metric of the billing model would bill; every metric that counts 
   expect(metrics).toEqual(['rendered_impression', null, 'viewable_impression', 'click', 'completed_view', null])
 })
 
-describe('billingVerdict', () => {
+describe('judgeBilling', () => {
   const verdict = (model: BillingModel, creative: CreativeFacts, beacons: AcceptedBeacon[]) =>
-    billingVerdict(model, creative, limits.viewability, beacons)
+    judgeBilling(model, creative, limits.viewability, beacons)
   const rendered = beacon(1, 'render', 0)
 
   test('names the metric, the price and why', () => {
@@ -271,8 +271,8 @@ describe('for any beacons', () => {
         const judged = judgeBeacons(model, clip, limits.viewability, beacons)
         const again = judgeBeacons(model, clip, limits.viewability, other)
         expect(Object.fromEntries(again)).toEqual(Object.fromEntries(judged))
-        expect(billingVerdict(model, clip, limits.viewability, other)).toEqual(
-          billingVerdict(model, clip, limits.viewability, beacons),
+        expect(judgeBilling(model, clip, limits.viewability, other)).toEqual(
+          judgeBilling(model, clip, limits.viewability, beacons),
         )
       }),
     )
@@ -299,7 +299,7 @@ describe('for any beacons', () => {
         const bills = verdicts.filter(({ would_bill }) => would_bill)
         expect(bills.length).toBeLessThanOrEqual(1)
         if (!beacons.some(({ event }) => event === 'render')) expect(counted).toEqual([])
-        const verdict = BillingVerdict.parse(billingVerdict(model, clip, limits.viewability, beacons))
+        const verdict = BillingVerdict.parse(judgeBilling(model, clip, limits.viewability, beacons))
         expect(verdict.would_bill).toBe(bills.length === 1)
       }),
     )
@@ -323,7 +323,7 @@ describe('what to do', () => {
     currency: 'USD',
     explanation: '',
   } as const
-  const facts: Parameters<typeof billingFix>[0] = {
+  const facts: Parameters<typeof findBillingFix>[0] = {
     status: 'ready',
     format: 'banner',
     no_fill_reason: null,
@@ -338,26 +338,26 @@ describe('what to do', () => {
   ) => ({ event, verdict, reason_code }) as BeaconItem
 
   test('begins with what is missing first: a decision, a frame, beacons', () => {
-    expect(billingFix({ ...facts, status: 'pending', billing: null })).toMatch(/^Poll /)
-    expect(billingFix(facts)).toMatch(/^Mount placement\.render\.frame_url\./)
-    expect(billingFix({ ...facts, first_frame_at_ms: 1 })).toMatch(/^Send a render beacon\./)
-    expect(billingFix({ ...facts, billing: { ...none, would_bill: true } })).toBe(null)
+    expect(findBillingFix({ ...facts, status: 'pending', billing: null })).toMatch(/^Poll /)
+    expect(findBillingFix(facts)).toMatch(/^Mount placement\.render\.frame_url\./)
+    expect(findBillingFix({ ...facts, first_frame_at_ms: 1 })).toMatch(/^Send a render beacon\./)
+    expect(findBillingFix({ ...facts, billing: { ...none, would_bill: true } })).toBe(null)
   })
 
   test('about a fill that expired unseen is not to mount its frame, which is refused by now', () => {
-    expect(billingFix({ ...facts, status: 'expired' })).toMatch(/^It expired before it was shown\./)
+    expect(findBillingFix({ ...facts, status: 'expired' })).toMatch(/^It expired before it was shown\./)
   })
 
   test('about a clip that never played names its play button', () => {
     const rendered = { ...facts, beacons: [sent('render', 'accepted', 'OK')] }
-    expect(billingFix(rendered)).toMatch(/^Bring the frame into view/)
-    expect(billingFix({ ...rendered, format: 'clip' })).toMatch(
+    expect(findBillingFix(rendered)).toMatch(/^Bring the frame into view/)
+    expect(findBillingFix({ ...rendered, format: 'clip' })).toMatch(
       /^Bring at least half of the clip into view: .*reduced motion/,
     )
   })
 
   test('about a no-fill follows from its reason', () => {
-    const fixOf = (no_fill_reason: NoFillReason) => billingFix({ ...facts, no_fill_reason, billing: null })
+    const fixOf = (no_fill_reason: NoFillReason) => findBillingFix({ ...facts, no_fill_reason, billing: null })
     expect(fixOf('below_floor')).toMatch(/^Change the request/)
     expect(fixOf('test_forced')).toBe('Leave out test_outcome.')
     expect(fixOf('consent_not_granted')).toMatch(/when consent is granted\.$/)
@@ -368,12 +368,12 @@ describe('what to do', () => {
       sent('render', 'rejected', 'beacon_before_decision'),
       sent('visible', 'accepted', 'AWAITING_RENDER'),
     ]
-    expect(billingFix({ ...facts, beacons })).toBe("Stamp it with the server's time; the client's clock is behind.")
-    expect(billingFix({ ...facts, beacons: beacons.slice(1) })).toMatch(/^Send a render beacon when/)
+    expect(findBillingFix({ ...facts, beacons })).toBe("Stamp it with the server's time; the client's clock is behind.")
+    expect(findBillingFix({ ...facts, beacons: beacons.slice(1) })).toMatch(/^Send a render beacon when/)
   })
 
   test('says where the fields of a refused beacon are listed', () => {
-    const fix = billingFix({ ...facts, beacons: [sent('render', 'rejected', 'schema_invalid')] })
+    const fix = findBillingFix({ ...facts, beacons: [sent('render', 'rejected', 'schema_invalid')] })
     expect(fix).toBe('Correct the listed fields. They are in the response: svc requests list --reason schema_invalid')
   })
 })

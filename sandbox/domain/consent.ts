@@ -44,7 +44,7 @@ interface ConsentResolution {
 }
 
 /** Returns the snapshot of a record at `now_ms`: expired when its end has passed. */
-export function snapshotOf(record: Omit<ConsentRecord, 'id'>, now_ms: number): AuthoritativeConsent {
+export function createSnapshot(record: Omit<ConsentRecord, 'id'>, now_ms: number): AuthoritativeConsent {
   return {
     lifecycle_state: now_ms >= record.expires_at_ms ? 'expired' : record.state,
     revision: record.revision,
@@ -69,13 +69,14 @@ export function resolveConsent(
 ): ConsentResolution {
   if (sent !== undefined) {
     const { semantic_targeting, prompt_shared, consent_source, source, purposes = {}, decision, ...extras } = sent
-    const mechanism = consent_source === undefined ? mechanismOf(source ?? 'wrapper_cmp') : mechanismOf(consent_source)
+    const mechanism =
+      consent_source === undefined ? parseMechanism(source ?? 'wrapper_cmp') : parseMechanism(consent_source)
     const flags = defined({ semantic_targeting, prompt_shared })
     const words = { source, purposes: { ...purposes, ...flags }, decision, extras }
     return revise(settings, sentConsent(words, mechanism), stored, now_ms)
   }
   const isCurrent = stored !== null && now_ms < stored.expires_at_ms
-  const snapshot = stored === null ? withoutConsent(settings, now_ms) : snapshotOf(stored, now_ms)
+  const snapshot = stored === null ? withoutConsent(settings, now_ms) : createSnapshot(stored, now_ms)
   return { snapshot, draft: null, keepsPurposes: false, isMissing: !isCurrent && requiresConsent(settings) }
 }
 
@@ -83,7 +84,7 @@ export function resolveConsent(
  * `none` is stored unchanged; `svc_consent`, or any other `<name>_consent`, is the project's own mechanism (A63, C02).
  * Every other source is `wrapper_cmp` (A66).
  */
-function mechanismOf(source: string): string {
+function parseMechanism(source: string): string {
   if (source === 'none') return 'none'
   return source.endsWith('_consent') ? 'svc_consent' : 'wrapper_cmp'
 }
@@ -125,7 +126,7 @@ export function resolveSentConsent(
 ): ConsentResolution {
   const { source, purposes, decision, expires_at_ms, gdpr_applies, tcf_string, gpp_string } = request
   const words = { source, purposes, decision, extras: { gdpr_applies, tcf_string, gpp_string } }
-  const sent = sentConsent(words, mechanismOf(source ?? 'svc_consent'))
+  const sent = sentConsent(words, parseMechanism(source ?? 'svc_consent'))
   return revise(settings, { ...sent, expires_at_ms }, stored, now_ms)
 }
 
@@ -192,10 +193,10 @@ function revise(
   const { decision } = sent
   const isRefused = decision === 'denied' || decision === 'withdrawn'
   const kept = isRefused || stored === null || now_ms >= stored.expires_at_ms ? null : stored
-  const purposeOf = (name: Purpose) => sent.purposes[name] ?? kept?.[name] ?? false
+  const resolvePurpose = (name: Purpose) => sent.purposes[name] ?? kept?.[name] ?? false
   const purposes = {
-    semantic_targeting: purposeOf('semantic_targeting'),
-    prompt_shared: purposeOf('prompt_shared'),
+    semantic_targeting: resolvePurpose('semantic_targeting'),
+    prompt_shared: resolvePurpose('prompt_shared'),
   }
   const state = isRefused ? decision : isGrant(settings, decision, purposes) ? 'granted' : 'denied'
   const renews =
@@ -216,7 +217,7 @@ function revise(
   const keepsEnd = sent.expires_at_ms === undefined || sent.expires_at_ms === stored?.expires_at_ms
   const isRepeated = stored !== null && keepsEnd && repeats(stored, draft)
   return {
-    snapshot: snapshotOf(isRepeated ? stored : draft, now_ms),
+    snapshot: createSnapshot(isRepeated ? stored : draft, now_ms),
     draft: isRepeated ? null : draft,
     keepsPurposes: purposeNames.some((name) => sent.purposes[name] === undefined && purposes[name]),
     isMissing: false,

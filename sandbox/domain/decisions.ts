@@ -16,7 +16,10 @@ import type { NoFillReason } from '#contract/no-fill.ts'
 import type { TraceStep } from '#contract/resources/placements.ts'
 import type { ProjectSettings } from '#contract/resources/projects.ts'
 import type { ForcedNoFill } from '#contract/resources/sandbox/scenarios.ts'
-import { bestSize, type Campaign, type Creative, type MarketData, normalizeTopic, usdRate } from './catalogue.ts'
+import type { Campaign, Creative, MarketData } from './catalogue.ts'
+import { usdRate } from './currencies.ts'
+import { findBestSize } from './sizes.ts'
+import { normalizeTopic } from './topics.ts'
 
 export interface Market {
   readonly campaigns: readonly Campaign[]
@@ -157,14 +160,15 @@ export const rules: readonly Rule[] = [
     name: 'blocked_category',
     explanation: 'Its category is blocked; a top-level code blocks its children.',
     reason: 'category_blocked',
-    keep: ({ categories }, { blocked_categories }, formats) => (meets(categories, blocked_categories) ? 0 : formats),
+    keep: ({ categories }, { blocked_categories }, formats) =>
+      includesAny(categories, blocked_categories) ? 0 : formats,
   },
   {
     code: 'd',
     name: 'blocked_domain',
     explanation: 'Its landing domain is blocked, or a domain above it.',
     reason: 'advertiser_blocked',
-    keep: ({ domains }, { blocked_domains }, formats) => (meets(domains, blocked_domains) ? 0 : formats),
+    keep: ({ domains }, { blocked_domains }, formats) => (includesAny(domains, blocked_domains) ? 0 : formats),
   },
   {
     code: 'm',
@@ -178,14 +182,14 @@ export const rules: readonly Rule[] = [
     name: 'size',
     explanation: 'None of its creatives fits the slot.',
     reason: 'size_mismatch',
-    keep: fitting,
+    keep: keepFitting,
   },
   {
     code: 'p',
     name: 'floor',
     explanation: 'Its price is under the floor.',
     reason: 'below_floor',
-    keep: affordable,
+    keep: keepAffordable,
   },
   {
     code: 'r',
@@ -207,7 +211,7 @@ export const withheldSteps: Readonly<Record<WithheldReason, { code: string; name
   internal_error: { code: 'x', name: 'internal_error', explanation: 'Its offer was lost: a scenario is in use.' },
 }
 
-const ruleOf = new Map([...rules, ...Object.values(withheldSteps)].map((rule) => [rule.code, rule]))
+const rulesByCode = new Map([...rules, ...Object.values(withheldSteps)].map((rule) => [rule.code, rule]))
 
 /** Indexes a catalogue once, for many decisions. */
 export function prepareMarket(data: MarketData): Market {
@@ -220,7 +224,7 @@ export function prepareMarket(data: MarketData): Market {
  * scenario may still withhold a fill of the market. Before the market the trace is empty: no campaign was considered.
  */
 export function decideSlot(market: Market, input: DecisionInput): MarketOutcome {
-  const reason = policyReason(input)
+  const reason = findPolicyReason(input)
   if (reason !== null) return { status: 'no_fill', reason, trace: '' }
   const outcome = decide(market, input.opportunity)
   return input.forced === null ? outcome : withhold(outcome, input.forced as WithheldReason)
@@ -238,18 +242,18 @@ export function explainTrace(market: Market, trace: string): TraceStep[] {
       `The trace is of ${trace.length} campaigns, the catalogue has ${market.campaigns.length}. Explain it with the catalogue it was decided on.`,
     )
   }
-  return market.campaigns.map(({ campaign_id }, position) => stepOf(campaign_id, trace.charAt(position)))
+  return market.campaigns.map(({ campaign_id }, position) => explainStep(campaign_id, trace.charAt(position)))
 }
 
-function stepOf(campaign_id: string, letter: string): TraceStep {
+function explainStep(campaign_id: string, letter: string): TraceStep {
   if (letter === won) return { campaign_id, outcome: 'won', rule: null, explanation: 'The best offer.' }
   if (letter === outbid) return { campaign_id, outcome: 'outbid', rule: null, explanation: 'Another offer was better.' }
-  const rule = ruleOf.get(letter)
+  const rule = rulesByCode.get(letter)
   if (rule === undefined) throw new RangeError(`The trace has ${JSON.stringify(letter)}, which belongs to no rule.`)
   return { campaign_id, outcome: 'removed', rule: rule.name, explanation: rule.explanation }
 }
 
-function policyReason(input: DecisionInput): NoFillReason | null {
+function findPolicyReason(input: DecisionInput): NoFillReason | null {
   if (input.test_forced) return 'test_forced'
   if (!input.settings.enabled) return 'policy_block'
   if (!input.settings.job_types.includes(input.opportunity.job_type)) return 'unsupported_surface'
@@ -308,7 +312,7 @@ function prepareOffer(campaign: Campaign): Offer {
   return {
     campaign,
     price_usd: campaign.price_cpm * usdRate(campaign.currency),
-    formats: maskOf(campaign.creatives.map((creative) => creative.format)),
+    formats: maskFormats(campaign.creatives.map((creative) => creative.format)),
     creatives,
     categories: [...new Set(campaign.iab_categories.flatMap((category) => [category, category.split('-')[0]!]))],
     domains: campaign.landing_domain.split('.').map((_, index, labels) => labels.slice(index).join('.')),
@@ -325,19 +329,19 @@ function prepareQuery(opportunity: Opportunity): Query {
     topic,
     blocked_categories: blocked_categories.length === 0 ? null : new Set(blocked_categories),
     blocked_domains: blocked_domains.length === 0 ? null : new Set(blocked_domains),
-    formats: maskOf(opportunity.allowed_formats),
+    formats: maskFormats(opportunity.allowed_formats),
     usd_rate: usdRate(opportunity.floor_currency),
-    hash: finish(hashText(`${seed}|${client_id}|${session_id ?? ''}|${topic ?? ''}`)),
+    hash: mixHash(hashText(`${seed}|${client_id}|${session_id ?? ''}|${topic ?? ''}`)),
   }
 }
 
-function meets(keys: readonly string[], blocked: ReadonlySet<string> | null): boolean {
+function includesAny(keys: readonly string[], blocked: ReadonlySet<string> | null): boolean {
   if (blocked === null) return false
   for (const key of keys) if (blocked.has(key)) return true
   return false
 }
 
-function fitting(offer: Offer, { opportunity }: Query, mask: number): number {
+function keepFitting(offer: Offer, { opportunity }: Query, mask: number): number {
   let kept = 0
   for (let position = 0; position < formats.length; position++) {
     const format = formats[position]!
@@ -347,7 +351,7 @@ function fitting(offer: Offer, { opportunity }: Query, mask: number): number {
   return kept
 }
 
-function affordable({ price_usd }: Offer, { opportunity: { floors }, usd_rate }: Query, mask: number): number {
+function keepAffordable({ price_usd }: Offer, { opportunity: { floors }, usd_rate }: Query, mask: number): number {
   let kept = 0
   for (let position = 0; position < formats.length; position++) {
     const format = formats[position]!
@@ -365,7 +369,7 @@ function outranks(offer: Offer, formats: number, best: Offer, best_formats: numb
   const first = firstBit(formats)
   const best_first = firstBit(best_formats)
   if (first !== best_first) return first < best_first
-  return finish(offer.hash ^ query.hash) < finish(best.hash ^ query.hash)
+  return mixHash(offer.hash ^ query.hash) < mixHash(best.hash ^ query.hash)
 }
 
 function fill(offer: Offer, mask: number, opportunity: Opportunity, trace: string): MarketOutcome {
@@ -386,10 +390,10 @@ function fill(offer: Offer, mask: number, opportunity: Opportunity, trace: strin
 }
 
 function bestCreative(offer: Offer, format: Format, { max_width, max_height }: Opportunity): Creative | null {
-  return bestSize(format, max_width, max_height, offer.creatives[format])
+  return findBestSize(format, max_width, max_height, offer.creatives[format])
 }
 
-function maskOf(list: readonly Format[]): number {
+function maskFormats(list: readonly Format[]): number {
   let mask = 0
   for (const format of list) mask |= 1 << formats.indexOf(format)
   return mask
@@ -407,7 +411,7 @@ function hashText(text: string): number {
 }
 
 /** Spreads a hash evenly over 32 bits (the finalizer of MurmurHash3). */
-function finish(hash: number): number {
+function mixHash(hash: number): number {
   let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0

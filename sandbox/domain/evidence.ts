@@ -28,7 +28,7 @@ export function canonicalJson(value: Json): string {
   throw new TypeError('This value has no canonical JSON.')
 }
 
-interface EntryFacts {
+interface EntryFields {
   /** Position in the chain of the project, from 1. */
   seq: number
   at_ms: number
@@ -36,7 +36,7 @@ interface EntryFacts {
 }
 
 /** Digests are SHA-256 in the caller's encoding; in base64url an entry stays under 500 bytes. */
-export interface DecisionEvidence extends EntryFacts {
+export interface DecisionEvidence extends EntryFields {
   slot_id: string
   fill: boolean
   format: Format | null
@@ -48,7 +48,7 @@ export interface DecisionEvidence extends EntryFacts {
   decision_sha256: string
 }
 
-export interface ConsentEvidence extends EntryFacts {
+export interface ConsentEvidence extends EntryFields {
   consent_id: string
   session_id: string
   lifecycle_state: string
@@ -59,7 +59,7 @@ export interface ConsentEvidence extends EntryFacts {
   expires_at_ms: number
 }
 
-export interface BeaconEvidence extends EntryFacts {
+export interface BeaconEvidence extends EntryFields {
   slot_id: string
   asset_token_sha256: string
   beacon_id: string

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { FaultDraft } from '#contract/resources/sandbox/faults.ts'
 import {
-  completeFault,
+  completeRule,
   countMatch,
-  errorOf,
+  drawLatency,
   type FaultRequest,
-  latencyOf,
-  matches,
+  matchesRequest,
   pathMatches,
-  rewritten,
+  resolveError,
+  rewriteFields,
 } from './faults.ts'
 
 type Draft = FaultDraft
@@ -16,7 +16,7 @@ type Draft = FaultDraft
 /** Any function that distinguishes texts. */
 const hash = (text: string) => `hash of ${text}`
 
-const rule = (draft: Draft) => completeFault(draft, hash)
+const rule = (draft: Draft) => completeRule(draft, hash)
 
 const request: FaultRequest = {
   method: 'POST',
@@ -64,11 +64,11 @@ describe('a rule matches', () => {
     [{ method: 'POST', path: '/v1', key: 'sk_', session_id: 'sess_1', format: 'banner' }, true],
     [{ method: 'POST', path: '/v1', key: 'pk_', session_id: 'sess_1', format: 'banner' }, false],
   ])('%o: %s', (draft, expected) => {
-    expect(matches(rule(draft), request, hash)).toBe(expected)
+    expect(matchesRequest(rule(draft), request, hash)).toBe(expected)
   })
 
   test('a request without a key, unless the rule names one', () => {
-    expect(matches(rule({ key: 'sk_' }), { ...request, key: null }, hash)).toBe(false)
+    expect(matchesRequest(rule({ key: 'sk_' }), { ...request, key: null }, hash)).toBe(false)
   })
 })
 
@@ -94,7 +94,7 @@ describe('a rule breaks', () => {
 })
 
 describe('latency', () => {
-  const drawn = (draft: Draft) => Array.from({ length: 500 }, (_, matched) => latencyOf(rule(draft), matched))
+  const drawn = (draft: Draft) => Array.from({ length: 500 }, (_, matched) => drawLatency(rule(draft), matched))
 
   test('is fixed', () => {
     expect(new Set(drawn({ latency_ms: 80 }))).toEqual(new Set([80]))
@@ -131,7 +131,7 @@ describe('the error of a rule', () => {
     [{ reason_code: 'beacon_stale' }, 400, 'beacon_stale'],
     [{ status: 418, reason_code: 'key_unknown' }, 418, 'key_unknown'],
   ])('%o: %i %s', (draft, status, reason_code) => {
-    expect(errorOf(rule(draft))).toEqual({ status, reason_code })
+    expect(resolveError(rule(draft))).toEqual({ status, reason_code })
   })
 })
 
@@ -139,7 +139,7 @@ describe('a rewritten response', () => {
   const response = { status: 'ready', decision: { fill: true } }
 
   test('has other fields, and the original is unchanged', () => {
-    expect(rewritten(response, { status: 'later', 'decision.fill': null, extra: { a: 1 } })).toEqual({
+    expect(rewriteFields(response, { status: 'later', 'decision.fill': null, extra: { a: 1 } })).toEqual({
       status: 'later',
       decision: { fill: null },
       extra: { a: 1 },
@@ -148,12 +148,12 @@ describe('a rewritten response', () => {
   })
 
   test('is unchanged when the path does not exist', () => {
-    expect(rewritten(response, { 'placement.render.x': 1, 'status.x': 1 })).toEqual(response)
-    expect(rewritten(null, { a: 1 })).toBeNull()
+    expect(rewriteFields(response, { 'placement.render.x': 1, 'status.x': 1 })).toEqual(response)
+    expect(rewriteFields(null, { a: 1 })).toBeNull()
   })
 
   test('cannot reach a prototype', () => {
-    rewritten(response, { '__proto__.polluted': true })
+    rewriteFields(response, { '__proto__.polluted': true })
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
   })
 })

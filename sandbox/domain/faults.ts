@@ -53,18 +53,18 @@ const defaults: Pick<FaultRule, Defaulted> = {
 }
 
 /** Returns a rule with its defaults, and its key redacted. */
-export function completeFault({ key, ...draft }: FaultDraft, hash: Hash): Fault {
+export function completeRule({ key, ...draft }: FaultDraft, hash: Hash): Fault {
   const rule = { ...defaults, ...draft } as Fault
-  return key === undefined ? rule : { ...rule, key: prefixOf(key, hash) }
+  return key === undefined ? rule : { ...rule, key: createPrefix(key, hash) }
 }
 
-function prefixOf(key: string, hash: Hash): KeyPrefix {
+function createPrefix(key: string, hash: Hash): KeyPrefix {
   const shown = redactSecrets(key)
   return { shown, length: key.length, sha256: shown === key ? null : hash(key) }
 }
 
 /** Returns the field of a rule that contains a key or token and would be stored as it is; null when there is none. */
-export function secretIn({ path, session_id, rewrite }: FaultDraft): 'path' | 'session_id' | 'rewrite' | null {
+export function findSecretField({ path, session_id, rewrite }: FaultDraft): 'path' | 'session_id' | 'rewrite' | null {
   const texts = { path, session_id, rewrite: JSON.stringify(rewrite) }
   for (const name of ['path', 'session_id', 'rewrite'] as const) {
     const text = texts[name]
@@ -80,7 +80,7 @@ export interface FaultCount {
   injected: number
 }
 
-export function matches(rule: Fault, request: FaultRequest, hash: Hash): boolean {
+export function matchesRequest(rule: Fault, request: FaultRequest, hash: Hash): boolean {
   return (
     (rule.method === undefined || rule.method === request.method) &&
     (rule.path === undefined || pathMatches(rule.path, request.path)) &&
@@ -131,7 +131,7 @@ export function countMatch(rule: Fault, count: FaultCount): { isInjected: boolea
 const maxLatency_ms = 60_000
 
 /** Returns how long the rule delays a request that `matched` others matched before, real milliseconds. */
-export function latencyOf(rule: Fault, matched: number): number {
+export function drawLatency(rule: Fault, matched: number): number {
   const { seed, latency_ms, latency_max_ms, latency_sigma } = rule
   if (latency_sigma !== undefined) {
     const radius = Math.sqrt(-2 * Math.log(1 - random(seed, matched, 1)))
@@ -143,12 +143,12 @@ export function latencyOf(rule: Fault, matched: number): number {
 }
 
 /** Returns the status and the reason code of an error response; either one implies the other. */
-export function errorOf({ status, reason_code }: Fault): { status: number; reason_code: ReasonCode } {
-  const reason = reason_code ?? onlyReasonOf(status) ?? 'injected_fault'
+export function resolveError({ status, reason_code }: Fault): { status: number; reason_code: ReasonCode } {
+  const reason = reason_code ?? findOnlyReason(status) ?? 'injected_fault'
   return { status: status ?? errorCodes[reasonCodes[reason].error].status, reason_code: reason }
 }
 
-function onlyReasonOf(status: number | undefined): ReasonCode | null {
+function findOnlyReason(status: number | undefined): ReasonCode | null {
   const reasons = (Object.keys(reasonCodes) as ReasonCode[]).filter(
     (reason) => errorCodes[reasonCodes[reason].error as ErrorCode].status === status,
   )
@@ -156,7 +156,7 @@ function onlyReasonOf(status: number | undefined): ReasonCode | null {
 }
 
 /** Returns a copy of a response with values replaced by dotted path. Paths through anything but objects are ignored. */
-export function rewritten(response: unknown, fields: Readonly<Record<string, unknown>>): unknown {
+export function rewriteFields(response: unknown, fields: Readonly<Record<string, unknown>>): unknown {
   const result = structuredClone(response)
   for (const [path, value] of Object.entries(fields)) {
     const end = path.lastIndexOf('.')

@@ -2,7 +2,7 @@
 import { encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
 import type { ConsentItem } from '#contract/resources/consent.ts'
-import { snapshotOf } from '#domain/consent.ts'
+import { createSnapshot } from '#domain/consent.ts'
 import {
   cursorOf,
   defined,
@@ -29,7 +29,7 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
   for (const row of rows) {
     const extras = JSON.parse(row.extras) as ConsentItem['extras']
     const { client_id } = await services.store.projectById(row.project_id)
-    const { lifecycle_state, revision, source, purposes, updated_at_ms, expires_at_ms } = snapshotOf(row, now_ms)
+    const { lifecycle_state, revision, source, purposes, updated_at_ms, expires_at_ms } = createSnapshot(row, now_ms)
     items.push({
       consent_id: encodeId('cns', row.id),
       client_id,

@@ -3,7 +3,7 @@
 import { ApiError } from '#contract/errors.ts'
 import { encodeId } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
-import { type ConsentDraft, type ConsentRecord, resolveSentConsent, snapshotOf } from '#domain/consent.ts'
+import { type ConsentDraft, type ConsentRecord, createSnapshot, resolveSentConsent } from '#domain/consent.ts'
 import { consentEntry } from '#domain/evidence.ts'
 import type { ConsentWrite, EvidenceDraft, ProjectRow } from '#store/store.ts'
 import { addWarning, callerOf, type Operation, type Services, warnOfPersonalSession } from './context.ts'
@@ -35,7 +35,7 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
     return {
       ok: true,
       consent_id: encodeId('cns', record.id),
-      authoritative_consent: snapshotOf(record, context.now_ms),
+      authoritative_consent: createSnapshot(record, context.now_ms),
       request_id: context.request_id,
     }
   }

@@ -11,7 +11,7 @@ import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import { type BeaconEvent, beaconEvents } from '#contract/resources/beacons.ts'
 import { type FillStep, fillSteps, funnelPlacements } from '#contract/resources/funnel.ts'
 import type { Decision, PartnerRequest, PlacementItem } from '#contract/resources/placements.ts'
-import { billingFix, billingVerdict } from '#domain/billing.ts'
+import { findBillingFix, judgeBilling } from '#domain/billing-verdict.ts'
 import { explainTrace } from '#domain/decisions.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { createOpportunity } from '#runtime/decisions.ts'
@@ -259,7 +259,7 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
     beacons: beacons.map(({ item }) => item),
     billing:
       decision?.outcome.status === 'filled'
-        ? billingVerdict(billing_model, decision.outcome, viewability, accepted)
+        ? judgeBilling(billing_model, decision.outcome, viewability, accepted)
         : null,
   }
   return {
@@ -272,7 +272,7 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
     consent: decision?.consent ?? null,
     consent_strings: await consentStrings(services, slot),
     evidence: (await store.evidenceOf(slot.id)).map(entryItem),
-    fix: billingFix(explained),
+    fix: findBillingFix(explained),
   }
 }
 

@@ -7,7 +7,7 @@ import { ApiError } from '#contract/errors.ts'
 import { type Format, formats } from '#contract/fields.ts'
 import { decodeId, parseToken } from '#contract/ids.ts'
 import { contract } from '#contract/index.ts'
-import { errorOf, type FaultRequest, rewritten } from '#domain/faults.ts'
+import { type FaultRequest, resolveError, rewriteFields } from '#domain/faults.ts'
 import { withoutQuery } from '#foundation/http.ts'
 import { isObject, parseJsonObject } from '#foundation/json.ts'
 import type { Services } from '#operations/context.ts'
@@ -77,7 +77,7 @@ async function faultError(
   { rule, fault_id }: Injection,
 ): Promise<PipelineResponse> {
   const { now_ms, request_id } = exchange.context
-  const { status, reason_code } = errorOf(rule)
+  const { status, reason_code } = resolveError(rule)
   const context = { now_ms, request_id, warnings: [], headers: { [faultHeader]: fault_id } }
   const response = { ...errorResponse(services, context, new ApiError(reason_code)), status }
   const { retry_after_format, retry_after_s } = rule
@@ -97,7 +97,7 @@ function isPublicFile(path: string): boolean {
 function rewriteResponse(response: PipelineResponse, fields: Readonly<Record<string, unknown>>): PipelineResponse {
   const body = toBytes(response)
   if (body.length === 0 || !String(response.headers['content-type']).startsWith('application/json')) return response
-  return { ...response, body: JSON.stringify(rewritten(JSON.parse(body.toString('utf8')), fields)) }
+  return { ...response, body: JSON.stringify(rewriteFields(JSON.parse(body.toString('utf8')), fields)) }
 }
 
 /** The body of a response. Faults never apply to a stream. */

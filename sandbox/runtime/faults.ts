@@ -8,15 +8,15 @@
 import { ApiError } from '#contract/errors.ts'
 import { type FaultDraft, type FaultRule, mostFaults } from '#contract/resources/sandbox/faults.ts'
 import {
-  completeFault,
+  completeRule,
   countMatch,
+  drawLatency,
   type Fault,
   type FaultRequest,
+  findSecretField,
   type Hash,
-  latencyOf,
-  matches,
+  matchesRequest,
   needsDetails,
-  secretIn,
 } from '#domain/faults.ts'
 import type { FaultState, Store, StoredFault } from '#store/store.ts'
 
@@ -149,13 +149,13 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
       const { matched } = stored.count
       const { isInjected, count } = countMatch(rule, stored.count)
       stored.count = count
-      if (isInjected) return { fault_id, rule, latency_ms: latencyOf(rule, matched) }
+      if (isInjected) return { fault_id, rule, latency_ms: drawLatency(rule, matched) }
     }
     return null
   }
 
   const ruleMatches = (stored: StoredFault, request: FaultRequest, now_ms: number) =>
-    isInForce(stored, now_ms) && matches(stored.rule, request, hash)
+    isInForce(stored, now_ms) && matchesRequest(stored.rule, request, hash)
 
   /** Stores the counts of all requests of a turn in one write. */
   const saveCounts = () => {
@@ -176,7 +176,7 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
     const added = before.added + drafts.length
     const rules = drafts.map((draft, index) => ({
       fault_id: `flt_${added - index}`,
-      rule: completeFault(draft, hash),
+      rule: completeRule(draft, hash),
       scenario,
       created_at_ms: now_ms,
       count: { matched: 0, injected: 0 },
@@ -243,7 +243,7 @@ function tooManyRules(): ApiError {
 }
 
 function refuseSecret(draft: FaultDraft): void {
-  const path = secretIn(draft)
+  const path = findSecretField(draft)
   if (path === null) return
   throw new ApiError('secret_in_field', {
     message: 'The rule contains a key or a token, which the sandbox does not store.',

@@ -1,6 +1,7 @@
 import { once } from '#contract/objects.ts'
-import { deriveTopic, isHighRisk, MarketData, prepareTopics } from '#domain/catalogue.ts'
+import { MarketData } from '#domain/catalogue.ts'
 import { type Market, prepareMarket } from '#domain/decisions.ts'
+import { deriveTopic, isHighRisk, prepareTopics } from '#domain/topics.ts'
 import type { Store } from '#store/store.ts'
 
 /** The market in force, the markets of older decisions, and the topics of prompts. */

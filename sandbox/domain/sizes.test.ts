@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { bestSize, isStandardSize, standardSizes } from './catalogue.ts'
+import { findBestSize, isStandardSize, standardSizes } from './sizes.ts'
 
 const { banner, clip } = standardSizes
 
-describe('bestSize', () => {
+describe('findBestSize', () => {
   test.each([
     [970, 250, '970x250'],
     [969, 250, '300x250'],
@@ -15,38 +15,38 @@ describe('bestSize', () => {
     [320, 99, '320x50'],
     [4096, 4096, '970x250'],
   ])('a banner slot of %ix%i takes %s', (max_width, max_height, expected) => {
-    const size = bestSize('banner', max_width, max_height, banner)
+    const size = findBestSize('banner', max_width, max_height, banner)
     expect(`${size?.width}x${size?.height}`).toBe(expected)
   })
 
   test('without a hint a banner is 300x250 and a clip 640x360', () => {
-    expect(bestSize('banner', null, null, banner)).toEqual({ width: 300, height: 250 })
-    expect(bestSize('clip', null, null, clip)).toEqual({ width: 640, height: 360 })
+    expect(findBestSize('banner', null, null, banner)).toEqual({ width: 300, height: 250 })
+    expect(findBestSize('clip', null, null, clip)).toEqual({ width: 640, height: 360 })
   })
 
   test('one bound alone does not limit the other side', () => {
-    expect(bestSize('banner', 320, null, banner)).toEqual({ width: 300, height: 250 })
-    expect(bestSize('banner', null, 90, banner)).toEqual({ width: 728, height: 90 })
-    expect(bestSize('clip', 639, null, clip)).toEqual({ width: 320, height: 180 })
+    expect(findBestSize('banner', 320, null, banner)).toEqual({ width: 300, height: 250 })
+    expect(findBestSize('banner', null, 90, banner)).toEqual({ width: 728, height: 90 })
+    expect(findBestSize('clip', 639, null, clip)).toEqual({ width: 320, height: 180 })
   })
 
   test('nothing fits a tiny slot', () => {
-    expect(bestSize('banner', 10, null, banner)).toBeNull()
-    expect(bestSize('clip', 319, 180, clip)).toBeNull()
-    expect(bestSize('banner', 970, 250, [])).toBeNull()
+    expect(findBestSize('banner', 10, null, banner)).toBeNull()
+    expect(findBestSize('clip', 319, 180, clip)).toBeNull()
+    expect(findBestSize('banner', 970, 250, [])).toBeNull()
   })
 
   test('the order of the available sizes does not matter', () => {
-    expect(bestSize('banner', 728, 250, banner.toReversed())).toEqual(bestSize('banner', 728, 250, banner))
+    expect(findBestSize('banner', 728, 250, banner.toReversed())).toEqual(findBestSize('banner', 728, 250, banner))
   })
 
   test('native fits by its template, down to 120x50', () => {
     const image = { width: 600, height: 314 }
-    expect(bestSize('native', null, null, [image])).toBe(image)
-    expect(bestSize('native', 120, 50, [image])).toBe(image)
-    expect(bestSize('native', 119, null, [image])).toBeNull()
-    expect(bestSize('native', null, 49, [image])).toBeNull()
-    expect(bestSize('native', null, null, [])).toBeNull()
+    expect(findBestSize('native', null, null, [image])).toBe(image)
+    expect(findBestSize('native', 120, 50, [image])).toBe(image)
+    expect(findBestSize('native', 119, null, [image])).toBeNull()
+    expect(findBestSize('native', null, 49, [image])).toBeNull()
+    expect(findBestSize('native', null, null, [])).toBeNull()
   })
 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import safety from '#fixtures/content-safety.json' with { type: 'json' }
 import catalogue from '#fixtures/topics.json' with { type: 'json' }
-import { deriveTopic, isHighRisk, normalizeTopic, prepareTopics } from './catalogue.ts'
+import { deriveTopic, isHighRisk, normalizeTopic, prepareTopics } from './topics.ts'
 
 const index = prepareTopics(catalogue)
 const small = prepareTopics({
