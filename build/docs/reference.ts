@@ -2,10 +2,10 @@
 import {
   type Credential,
   type Endpoint,
-  failuresOf,
   isControlPlane,
+  listFailures,
+  requiredRole,
   responseHeaders,
-  roleOf,
   type Stability,
 } from '#contract/endpoint.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
@@ -110,7 +110,8 @@ function facts(endpoint: Endpoint): string {
     ],
     ['Rate class', rate === null ? 'not limited' : `\`${rate}\`: ${rateText(rate)}`],
   ]
-  if (isControlPlane(endpoint) && !endpoint.id.startsWith('health.')) rows.push(['Role of a token', roleOf(endpoint)])
+  if (isControlPlane(endpoint) && !endpoint.id.startsWith('health.'))
+    rows.push(['Role of a token', requiredRole(endpoint)])
   const media_type = body === undefined ? body_media_type : 'application/json'
   if (media_type !== undefined) rows.push(['Body', `\`${media_type}\`, at most ${number(body_limit_bytes)} bytes`])
   return table(['', ''], rows)
@@ -194,7 +195,7 @@ function responsePart(endpoint: Endpoint, fields: readonly ListedField[], descri
 }
 
 function failuresPart(endpoint: Endpoint): string {
-  const byStatus = groupByStatus(failuresOf(endpoint), endpoint.pages)
+  const byStatus = groupByStatus(listFailures(endpoint), endpoint.pages)
   const lines = Object.entries(byStatus).map(([status, codes]) => {
     const isPage = codes.some((code) => endpoint.pages?.[code] !== undefined)
     return `- ${status}${isPage ? ' (a page)' : ''}: ${codes.map((code) => `\`${code}\``).join(', ')}`

@@ -12,7 +12,7 @@ import { isExactNumber } from '#foundation/exact-numbers.ts'
 import { fillPath } from '#foundation/http.ts'
 import { receiveBeacon } from '#operations/beacons.ts'
 import { activateBrowser } from '#operations/browser.ts'
-import { type Context, callerOf, type Operation, type Services } from '#operations/context.ts'
+import { type Context, type Operation, requireCaller, type Services } from '#operations/context.ts'
 import { getDecision, slotOfCaller } from '#operations/decisions.ts'
 import { createJob } from '#operations/jobs.ts'
 import type { ClientSide } from '#runtime/tickets.ts'
@@ -72,7 +72,7 @@ const reportLegacyGeneration: Operation<Contract['wrapper.generation']> = async 
 
 /** @throws ApiError 404 for a job that is unknown, of another project or of the other mode */
 async function recordGeneration(services: Services, context: Context, job_id: string) {
-  const caller = callerOf(context)
+  const caller = requireCaller(context)
   const id = decodeId('job', job_id)
   const job = id === null ? null : await services.store.findJob(id)
   if (job === null || job.project_id !== caller.project.id || job.mode !== caller.mode) {
@@ -98,7 +98,7 @@ const issueTicket =
   async (services, context, { params }) => {
     const slot = await slotOfCaller(services, context, params.slot_id)
     const { origin, now_ms } = context
-    const ticket = await services.tickets.issue({ slot_id: slot.id, side, origin }, callerOf(context), now_ms)
+    const ticket = await services.tickets.issue({ slot_id: slot.id, side, origin }, requireCaller(context), now_ms)
     const subject = { project_id: slot.project.id, slot_id: slot.id, ref: slot.id }
     await services.store.appendEvent({ type: 'ticket.issued', at_ms: now_ms, ...subject })
     return { ticket }

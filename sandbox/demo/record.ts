@@ -8,7 +8,7 @@ import type { JobType } from '#contract/fields.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
 import type { SandboxEvent } from '#contract/resources/events.ts'
 import type { PlacementDetail } from '#contract/resources/placements.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { RendererEvent } from '#renderer/host/events.ts'
 import type { Choices } from './surfaces.ts'
 
@@ -197,7 +197,7 @@ function sandboxKey(kind: EntryKind, { type, seq, slot_id, data }: SandboxEvent)
 function sandboxSide(turn: TurnRecord, event: SandboxEvent, recorded_at: number): Partial<TurnEntry> & { at: number } {
   const { type, data, slot_id } = event
   const cause = type.startsWith('beacon.')
-    ? (entryOf(causes, String(data.event)) ?? data.event)
+    ? (findEntry(causes, String(data.event)) ?? data.event)
     : type === 'frame.loaded'
       ? 'decision'
       : 'request'

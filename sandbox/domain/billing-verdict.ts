@@ -9,7 +9,6 @@ import {
   billed,
   type CreativeFacts,
   judgeBeacons,
-  metricOf,
   type ViewabilityThresholds,
 } from '#contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings, reasonCodes } from '#contract/error-codes.ts'
@@ -17,7 +16,7 @@ import type { Format } from '#contract/fields.ts'
 import { type NoFillReason, noFillReasons } from '#contract/no-fill.ts'
 import type { AcceptCode, BeaconItem, Metric } from '#contract/resources/beacons.ts'
 import type { BillingVerdict, PlacementDetail } from '#contract/resources/placements.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 
 /** Returns whether production would bill a placement, and why, in one sentence. At most one metric counts, at most once. */
 export function judgeBilling(
@@ -31,7 +30,7 @@ export function judgeBilling(
   const codes = new Set<AcceptCode>()
   for (const beacon of beacons) {
     const verdict = verdicts.get(beacon.id)
-    if (verdict !== undefined && metricOf[beacon.event] === metric) codes.add(verdict.reason_code)
+    if (verdict !== undefined && eventMetrics[beacon.event] === metric) codes.add(verdict.reason_code)
   }
   return {
     metric,
@@ -119,7 +118,7 @@ const noFillFixes: Readonly<Record<(typeof noFillReasons)[NoFillReason]['retry']
 function findShortfall(metric: Metric, beacons: readonly BeaconItem[]): BeaconItem | undefined {
   const shortfalls = beacons.filter(({ reason_code, verdict }) => verdict !== 'duplicate' && reason_code !== 'OK')
   const ofRender = shortfalls.findLast(({ event }) => event === null || event === 'render')
-  const ofMetric = shortfalls.findLast(({ event }) => event !== null && metricOf[event] === metric)
+  const ofMetric = shortfalls.findLast(({ event }) => event !== null && eventMetrics[event] === metric)
   // A beacon that waits for the render beacon needs no fix if the render beacon was refused.
   return ofMetric === undefined || (ofMetric.reason_code === 'AWAITING_RENDER' && ofRender !== undefined)
     ? ofRender
@@ -129,7 +128,7 @@ function findShortfall(metric: Metric, beacons: readonly BeaconItem[]): BeaconIt
 /** Returns what to do about a beacon that does not count, whether it was accepted or refused. */
 function findBeaconFix(code: BeaconItem['reason_code']): string | null {
   if (code === 'OK') return null
-  if (Object.hasOwn(acceptHints, code)) return entryOf(acceptHints, code) ?? null
-  const { hint } = entryOf(reasonCodes, code)!
+  if (Object.hasOwn(acceptHints, code)) return findEntry(acceptHints, code) ?? null
+  const { hint } = findEntry(reasonCodes, code)!
   return hint.includes('listed fields') ? `${hint} They are in the response: svc requests list --reason ${code}` : hint
 }

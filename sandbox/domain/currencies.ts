@@ -1,4 +1,4 @@
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 
 /** USD per unit of a currency: fixed, so a decision does not depend on the day. */
 const usdRates: Readonly<Record<string, number>> = {
@@ -30,5 +30,5 @@ export function hasUsdRate(currency: string): boolean {
 
 /** Returns the USD per unit of a currency. A currency without a rate counts as USD. */
 export function usdRate(currency: string): number {
-  return entryOf(usdRates, currency) ?? 1
+  return findEntry(usdRates, currency) ?? 1
 }

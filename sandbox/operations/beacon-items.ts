@@ -18,8 +18,8 @@ export async function* withBeacons({ store }: Pick<Services, 'store'>, slots: re
   for (let start = 0; start < slots.length; start += slotsAtOnce) {
     await yieldToEventLoop()
     const next = slots.slice(start, start + slotsAtOnce)
-    const beaconsOf = await Promise.all(next.map(({ id }) => store.beaconsOf(id)))
-    for (const [index, slot] of next.entries()) yield { slot, beacons: beaconsOf[index]! }
+    const beaconsBySlot = await Promise.all(next.map(({ id }) => store.beaconsOf(id)))
+    for (const [index, slot] of next.entries()) yield { slot, beacons: beaconsBySlot[index]! }
   }
 }
 
@@ -28,7 +28,7 @@ export async function beaconItems(services: Services, rows: readonly BeaconListR
   const slots = new Map(rows.flatMap((row) => (row.kind === 'accepted' ? [[row.slot.id, row.slot]] : [])))
   const verdicts = new Map<number, BeaconVerdict>()
   for await (const { slot, beacons } of withBeacons(services, [...slots.values()])) {
-    for (const [id, verdict] of verdictsOf(slot, beacons)) verdicts.set(id, verdict)
+    for (const [id, verdict] of judgeSlotBeacons(slot, beacons)) verdicts.set(id, verdict)
   }
   const items: BeaconItem[] = []
   for (const row of rows) {
@@ -43,7 +43,7 @@ export async function beaconItems(services: Services, rows: readonly BeaconListR
 }
 
 /** Returns the verdicts of a slot's accepted beacons, by identifier. */
-export function verdictsOf(slot: SlotRow, beacons: readonly BeaconRow[]): Map<number, BeaconVerdict> {
+export function judgeSlotBeacons(slot: SlotRow, beacons: readonly BeaconRow[]): Map<number, BeaconVerdict> {
   const outcome = slot.decision?.outcome
   if (outcome?.status !== 'filled') return new Map()
   const { billing_model, viewability } = slot.project.settings
@@ -61,12 +61,12 @@ export function acceptedItem(slot: SlotRow, beacon: BeaconRow, verdict: BeaconVe
     metric: verdict?.metric ?? null,
     occurred_at_ms: beacon.occurred_at_ms,
     received_at_ms: beacon.received_at_ms,
-    metadata: metadataOf(beacon),
+    metadata: readMetadata(beacon),
   }
 }
 
 /** Returns the metadata as it was sent, with exact numbers. */
-function metadataOf({ extras }: BeaconRow): Item['metadata'] {
+function readMetadata({ extras }: BeaconRow): Item['metadata'] {
   const read = parseExactly(extras)
   return isObject(read) && isObject(read.metadata) ? (read.metadata as JsonObject) : null
 }

@@ -1,11 +1,20 @@
 /** Lists beacons, by what the store can select and by their verdict. */
-import { eventsWith, metricOf } from '#contract/beacon-verdict.ts'
+import { eventMetrics, eventsWith } from '#contract/beacon-verdict.ts'
 import type { Parsed } from '#contract/endpoint.ts'
 import type { Contract } from '#contract/index.ts'
 import { type AcceptCode, type BeaconEvent, type BeaconItem, beaconEvents } from '#contract/resources/beacons.ts'
 import type { Page } from '#store/store.ts'
 import { beaconItems } from './beacon-items.ts'
-import { cursorOf, defined, fullPage, type Operation, pageOf, projectFilter, sinceOf, slotFilter } from './context.ts'
+import {
+  defined,
+  encodeCursor,
+  fullPage,
+  type Operation,
+  parsePage,
+  parseSinceFilter,
+  projectFilter,
+  slotFilter,
+} from './context.ts'
 
 export const listBeacons: Operation<Contract['beacons.list']> = async (services, context, { query }) => {
   const filter = defined({
@@ -18,15 +27,15 @@ export const listBeacons: Operation<Contract['beacons.list']> = async (services,
     currency: query.currency,
     session_id: query.session_id,
     project_id: await projectFilter(services, query.client_id),
-    since_ms: sinceOf(query.since, context.now_ms),
-    until_ms: sinceOf(query.until, context.now_ms),
-    ...candidatesOf(query),
+    since_ms: parseSinceFilter(query.since, context.now_ms),
+    until_ms: parseSinceFilter(query.until, context.now_ms),
+    ...selectCandidates(query),
   })
   const { reason, billed: isBilled, metric } = query
-  const page = pageOf(query)
+  const page = parsePage(query)
   if (reason === undefined && isBilled === undefined && metric === undefined) {
     const { rows, next } = await fullPage(context, page, (part) => services.store.listBeacons({ ...part, ...filter }))
-    return { items: await beaconItems(services, rows), next_cursor: cursorOf(next) }
+    return { items: await beaconItems(services, rows), next_cursor: encodeCursor(next) }
   }
   const reasons = reason === undefined ? null : new Set(reason.split(','))
   const isListed = (item: BeaconItem) =>
@@ -43,7 +52,7 @@ export const listBeacons: Operation<Contract['beacons.list']> = async (services,
       part.limit,
     )
   })
-  return { items: rows, next_cursor: cursorOf(next) }
+  return { items: rows, next_cursor: encodeCursor(next) }
 }
 
 /** Rows that are judged before those that do not match a filter are left out. */
@@ -60,14 +69,16 @@ export function pageOfJudged<Row>(
 }
 
 /** Returns the beacons among which those of a verdict are: what the store can select. */
-function candidatesOf({ reason, billed: isBilled, metric }: Parsed<Contract['beacons.list']>['query']) {
+function selectCandidates({ reason, billed: isBilled, metric }: Parsed<Contract['beacons.list']>['query']) {
   const counted = metric ?? (isBilled === 'true' ? 'any' : null)
   const metricEvents =
     counted === null
       ? null
-      : beaconEvents.filter((event) => metricOf[event] === counted || (counted === 'any' && metricOf[event] !== null))
+      : beaconEvents.filter(
+          (event) => eventMetrics[event] === counted || (counted === 'any' && eventMetrics[event] !== null),
+        )
   const codes = reason?.split(',') ?? null
-  const reasonEvents = codes === null ? null : eventsOf(codes)
+  const reasonEvents = codes === null ? null : selectEvents(codes)
   const accepted_events =
     metricEvents === null
       ? reasonEvents
@@ -78,7 +89,7 @@ function candidatesOf({ reason, billed: isBilled, metric }: Parsed<Contract['bea
 }
 
 /** Returns the events whose accepted beacons may have one of these reasons. */
-export function eventsOf(codes: readonly string[]): BeaconEvent[] {
+export function selectEvents(codes: readonly string[]): BeaconEvent[] {
   const accept = codes.filter(isAcceptCode)
   return beaconEvents.filter((event) => accept.some((code) => eventsWith[code]?.includes(event) ?? true))
 }

@@ -11,7 +11,7 @@ import {
   canonicalEvent,
   clipEvents,
   isBeforeDecision,
-  occurrenceOf,
+  readOccurrence,
   secondsBelow,
   timeProblem,
 } from '#contract/resources/beacons.ts'
@@ -23,11 +23,11 @@ import {
   boundConsentProblem,
   type Caller,
   type Context,
-  callerOf,
   type FilledSlot,
   findFilledSlot,
   isBeaconOpen,
   type Operation,
+  requireCaller,
   type Services,
 } from './context.ts'
 
@@ -36,7 +36,7 @@ export const sendBeacon: Operation<Contract['beacons.send']> = async (services, 
 
 /** Records a beacon. `isAlias`: it was sent to a deprecated route, in another shape. @throws ApiError 400, 403 */
 export async function receiveBeacon(services: Services, context: Context, sent: BeaconRequest, isAlias: boolean) {
-  const caller = callerOf(context)
+  const caller = requireCaller(context)
   const body = context.is_old_client ? onSandboxClock(services, sent) : sent
   const event = canonicalEvent(body.event)
   const found = findFilledSlot(services, body.asset_token)
@@ -48,7 +48,7 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
 
   // A refused credential, as the pipeline refuses one: not recorded as a rejected beacon.
   if (caller.only_event !== null && caller.only_event !== event) throw new ApiError('activation_token_expired')
-  const occurred_at_ms = occurrenceOf(body)
+  const occurred_at_ms = readOccurrence(body)
   if (occurred_at_ms === null) {
     await recordRejected(services, context, caller, body, event, filled, 'schema_invalid')
     throw new ApiError('schema_invalid', {
@@ -67,22 +67,26 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
     return reject('event_not_supported_for_format', `${event} does not exist for ${filled.outcome.format}.`)
   }
 
-  const beacon = toRow(services, context, sent, event, occurred_at_ms, filled, isAlias)
+  const beacon = newBeaconRow(services, context, sent, event, occurred_at_ms, filled, isAlias)
   const checked =
-    problemOfTime(filled, body, occurred_at_ms, context.now_ms) ??
-    problemOfRevision(filled, body) ??
+    findTimeProblem(filled, body, occurred_at_ms, context.now_ms) ??
+    findRevisionProblem(filled, body) ??
     boundConsentProblem(services, filled, context.now_ms)
   const problem = checked instanceof Promise ? await checked : checked
   if (problem === null) {
-    const set = await services.store.recordBeacon(beacon, filled.slot.project.id, evidenceOf(services, filled, beacon))
-    if (set !== null) return accepted(context, filled, beacon, set)
+    const set = await services.store.recordBeacon(
+      beacon,
+      filled.slot.project.id,
+      draftEvidence(services, filled, beacon),
+    )
+    if (set !== null) return acceptedResponse(context, filled, beacon, set)
   }
   const earlier = await services.store.findBeacon(filled.slot.id, body.beacon_id)
   // Without a problem and without an earlier beacon, a reset has removed the slot in the meantime.
   if (earlier === null) return reject(problem ?? 'asset_token_invalid')
   const isSame = earlier.body_sha256 === beacon.body_sha256 || isFromOtherRoute(earlier, beacon)
   if (!isSame) return reject('beacon_id_conflict')
-  return duplicate(services, context, caller, filled, earlier)
+  return recordDuplicate(services, context, caller, filled, earlier)
 }
 
 /**
@@ -95,7 +99,7 @@ export async function recordUnreadable(
   reason_code: ReasonCode,
   json: unknown,
 ): Promise<void> {
-  const caller = callerOf(context)
+  const caller = requireCaller(context)
   const { asset_token, beacon_id, event, beacon_type } = isObject(json) ? json : {}
   const filled = typeof asset_token === 'string' ? await findFilledSlot(services, asset_token) : null
   const isOwn = filled !== null && belongsTo(filled, caller)
@@ -121,7 +125,7 @@ export async function recordUnreadable(
  */
 function onSandboxClock({ platform }: Services, body: BeaconRequest): BeaconRequest {
   const { offset_ms } = platform.clock
-  const stated_ms = occurrenceOf(body)
+  const stated_ms = readOccurrence(body)
   if (offset_ms === 0 || stated_ms === null || stated_ms < secondsBelow) return body
   const { occurred_at: _, ...others } = body
   const shifted_ms = Math.max(0, stated_ms + offset_ms)
@@ -141,7 +145,7 @@ function belongsTo({ slot }: FilledSlot, caller: Caller): boolean {
   return caller.slot_id === null || caller.slot_id === slot.id
 }
 
-function problemOfTime(
+function findTimeProblem(
   { slot, decision }: FilledSlot,
   body: BeaconRequest,
   occurred_at_ms: number,
@@ -153,12 +157,12 @@ function problemOfTime(
 }
 
 /** A client that saw a revision other than the one bound to the decision sends the beacon for another placement. */
-function problemOfRevision({ decision }: FilledSlot, { consent_revision }: BeaconRequest): ReasonCode | null {
+function findRevisionProblem({ decision }: FilledSlot, { consent_revision }: BeaconRequest): ReasonCode | null {
   const isBound = consent_revision === undefined || consent_revision === decision.consent.revision
   return isBound ? null : 'consent_revision_mismatch'
 }
 
-function toRow(
+function newBeaconRow(
   services: Services,
   context: Context,
   body: BeaconRequest,
@@ -168,7 +172,7 @@ function toRow(
   isAlias: boolean,
 ): BeaconRow {
   const { render_instance_id, seq, consent_revision, metadata, measurements } = body
-  const stated_at_ms = occurrenceOf(body)
+  const stated_at_ms = readOccurrence(body)
   return {
     id: services.platform.newId(),
     slot_id: slot.id,
@@ -199,7 +203,7 @@ function comparable(body: BeaconRequest): string {
   return JSON.stringify(others) + canonicalJson(replaceExactNumbers(metadata, (digits) => `\0${digits}`) as Json)
 }
 
-function evidenceOf(services: Services, { slot, decision, outcome }: FilledSlot, beacon: BeaconRow): EvidenceDraft {
+function draftEvidence(services: Services, { slot, decision, outcome }: FilledSlot, beacon: BeaconRow): EvidenceDraft {
   return {
     kind: 'beacon',
     ref: beacon.id,
@@ -228,14 +232,25 @@ export function recordDigest({ platform }: Pick<Services, 'platform'>, { measure
 }
 
 /** The verdict considers all beacons of the slot, including this one (A75). */
-function accepted(context: Context, { slot, outcome }: FilledSlot, beacon: BeaconRow, set: readonly AcceptedBeacon[]) {
+function acceptedResponse(
+  context: Context,
+  { slot, outcome }: FilledSlot,
+  beacon: BeaconRow,
+  set: readonly AcceptedBeacon[],
+) {
   const { billing_model, viewability } = slot.project.settings
   const judged = set.some((other) => other.id === beacon.id) ? set : [...set, beacon]
   const verdict = judgeBeacon(billing_model, outcome, viewability, judged, beacon)
-  return response(context, verdict.reason_code, verdict)
+  return buildResponse(context, verdict.reason_code, verdict)
 }
 
-async function duplicate(services: Services, context: Context, caller: Caller, filled: FilledSlot, earlier: BeaconRow) {
+async function recordDuplicate(
+  services: Services,
+  context: Context,
+  caller: Caller,
+  filled: FilledSlot,
+  earlier: BeaconRow,
+) {
   await services.store.recordUnaccepted({
     id: services.platform.newId(),
     verdict: 'duplicate',
@@ -247,11 +262,11 @@ async function duplicate(services: Services, context: Context, caller: Caller, f
     received_at_ms: context.now_ms,
     reason_code: 'DUPLICATE',
   })
-  return response(context, 'DUPLICATE', null)
+  return buildResponse(context, 'DUPLICATE', null)
 }
 
 /** The sandbox never bills: a header shows what production would bill (A78). */
-function response(context: Context, reason_code: BeaconVerdict['reason_code'], verdict: BeaconVerdict | null) {
+function buildResponse(context: Context, reason_code: BeaconVerdict['reason_code'], verdict: BeaconVerdict | null) {
   const metric = verdict?.metric ?? null
   context.headers['x-sandbox-would-bill'] =
     `${verdict?.would_bill ?? false}${metric === null ? '' : `; metric=${metric}`}`
@@ -283,7 +298,7 @@ async function recordRejected(
     slot_id: isOwn ? filled.slot.id : null,
     beacon_id: body.beacon_id,
     event,
-    occurred_at_ms: occurrenceOf(body),
+    occurred_at_ms: readOccurrence(body),
     received_at_ms: context.now_ms,
     reason_code,
   })

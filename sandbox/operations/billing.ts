@@ -7,8 +7,16 @@ import { type BillingReport, notCountedAtMost } from '#contract/resources/billin
 import { createTally } from '#domain/billing-report.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import type { BeaconScope, BillingCounts } from '#store/store.ts'
-import { acceptedItem, unacceptedItem, verdictsOf } from './beacon-items.ts'
-import { type Context, defined, fullPage, type Operation, projectFilter, type Services, sinceOf } from './context.ts'
+import { acceptedItem, judgeSlotBeacons, unacceptedItem } from './beacon-items.ts'
+import {
+  type Context,
+  defined,
+  fullPage,
+  type Operation,
+  parseSinceFilter,
+  projectFilter,
+  type Services,
+} from './context.ts'
 
 /** Slots whose beacons are read together and judged before other requests get a turn. */
 const slotsAtOnce = 25
@@ -19,13 +27,13 @@ export const reportBilling: Operation<Contract['billing.report']> = async (servi
   const scope = defined({
     project_id: await projectFilter(services, query.client_id),
     session_id: query.session_id,
-    since_ms: sinceOf(query.since, now_ms),
-    until_ms: sinceOf(query.until, now_ms),
+    since_ms: parseSinceFilter(query.since, now_ms),
+    until_ms: parseSinceFilter(query.until, now_ms),
   })
   const counts = await store.countBilling(scope, notCountedAtMost)
   const known = reports.get(counts)
   if (known !== undefined) return known
-  const report = await reportOf(services, context, scope, counts)
+  const report = await buildReport(services, context, scope, counts)
   if (!context.signal().aborted) reports.set(counts, report)
   return report
 }
@@ -33,7 +41,7 @@ export const reportBilling: Operation<Contract['billing.report']> = async (servi
 /** The store resolves to the same counts until something changes that a report shows. */
 const reports = new WeakMap<BillingCounts, BillingReport>()
 
-async function reportOf(
+async function buildReport(
   { store }: Services,
   context: Context,
   scope: BeaconScope,
@@ -49,17 +57,17 @@ async function reportOf(
     await yieldToEventLoop()
     const next = newest.slice(start, start + slotsAtOnce)
     const slots = await Promise.all(next.map(({ slot_id }) => store.findSlot(slot_id)))
-    const beaconsOf = await Promise.all(next.map(({ slot_id }) => store.beaconsOf(slot_id)))
+    const beaconsBySlot = await Promise.all(next.map(({ slot_id }) => store.beaconsOf(slot_id)))
     for (const [index, { id }] of next.entries()) {
-      const [slot, beacons] = [slots[index] ?? null, beaconsOf[index]!]
+      const [slot, beacons] = [slots[index] ?? null, beaconsBySlot[index]!]
       const beacon = beacons.find((candidate) => candidate.id === id)
       if (slot === null || beacon === undefined) continue
-      missed.add(acceptedItem(slot, beacon, verdictsOf(slot, beacons).get(id)))
+      missed.add(acceptedItem(slot, beacon, judgeSlotBeacons(slot, beacons).get(id)))
     }
   }
   for (const verdict of ['rejected', 'duplicate'] as const) {
     const count = reasons
-      .filter(({ reason_code }) => verdictOf(reason_code) === verdict)
+      .filter(({ reason_code }) => toBillingVerdict(reason_code) === verdict)
       .reduce((sum, reason) => sum + reason.count, 0)
     // No more than the count: looking for one more would read the whole list.
     if (count === 0) continue
@@ -75,7 +83,7 @@ async function reportOf(
   return { ...report, not_counted: { ...report.not_counted, beacons: missed.items() } }
 }
 
-function verdictOf(reason: BillingCounts['missed'][number]['reason_code']): Verdict {
+function toBillingVerdict(reason: BillingCounts['missed'][number]['reason_code']): Verdict {
   if (reason === 'DUPLICATE') return 'duplicate'
   return Object.hasOwn(acceptMeanings, reason) ? 'accepted' : 'rejected'
 }

@@ -7,13 +7,13 @@ import type { CallbackItem } from '#contract/resources/callbacks.ts'
 import type { CallbackRow } from '#store/store.ts'
 import {
   type Context,
-  callerOf,
-  cursorOf,
   defined,
+  encodeCursor,
   fullPage,
   type Operation,
-  pageOf,
+  parsePage,
   projectFilter,
+  requireCaller,
   type Services,
   slotFilter,
 } from './context.ts'
@@ -23,7 +23,7 @@ import {
  * ApiError 400 for a URL that callbacks may not go to, and for a credential that cannot sign
  */
 export async function acceptCallback(services: Services, context: Context, url: string, path: string): Promise<void> {
-  const { credential, key_id } = callerOf(context)
+  const { credential, key_id } = requireCaller(context)
   if (credential !== 'secret_key') throw new ApiError('callback_key_missing')
   const problem = await services.callbacks.findProblem(url)
   if (problem !== null) {
@@ -44,10 +44,10 @@ export const listCallbacks: Operation<Contract['callbacks.list']> = async (servi
     slot_id: slotFilter(query.slot_id),
     status: query.status,
   })
-  const { rows, next } = await fullPage(context, pageOf(query), (part) =>
+  const { rows, next } = await fullPage(context, parsePage(query), (part) =>
     services.store.listCallbacks({ ...part, ...filter }),
   )
-  return { items: await Promise.all(rows.map((row) => callbackItem(services, row))), next_cursor: cursorOf(next) }
+  return { items: await Promise.all(rows.map((row) => callbackItem(services, row))), next_cursor: encodeCursor(next) }
 }
 
 export const resendCallback: Operation<Contract['callbacks.resend']> = async (services, _context, { params, body }) => {

@@ -4,14 +4,14 @@ import type { Contract } from '#contract/index.ts'
 import type { ConsentItem } from '#contract/resources/consent.ts'
 import { createSnapshot } from '#domain/consent.ts'
 import {
-  cursorOf,
   defined,
+  encodeCursor,
   fullPage,
   type Operation,
-  pageOf,
+  parsePage,
+  parseSinceFilter,
   projectFilter,
   type Services,
-  sinceOf,
 } from './context.ts'
 
 /** GET /_sandbox/consent: every revision, in its present state. */
@@ -20,9 +20,9 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
   const filter = defined({
     project_id: await projectFilter(services, query.client_id),
     session_id: query.session_id,
-    since_ms: sinceOf(query.since, now_ms),
+    since_ms: parseSinceFilter(query.since, now_ms),
   })
-  const { rows, next } = await fullPage(context, pageOf(query), (part) =>
+  const { rows, next } = await fullPage(context, parsePage(query), (part) =>
     services.store.listConsent({ ...part, ...filter }),
   )
   const items: ConsentItem[] = []
@@ -45,7 +45,7 @@ export const listConsent: Operation<Contract['consent.list']> = async (services,
       strings: await decodeStrings(row.extras),
     })
   }
-  return { items, next_cursor: cursorOf(next) }
+  return { items, next_cursor: encodeCursor(next) }
 }
 
 /** Resolves to what the strings in the stored data of a consent say. Without one, the decoder is not loaded. */
@@ -56,7 +56,7 @@ async function decodeStrings(extras: string): Promise<ConsentItem['strings']> {
 }
 
 /** Resolves to what the strings of a revision say; of one that is older than the last hundred, nothing. */
-export async function stringsOfRevision(
+export async function readRevisionStrings(
   { store }: Services,
   { project_id, session_id, revision }: { project_id: number; session_id: string; revision: number },
 ): Promise<ConsentItem['strings']> {

@@ -6,13 +6,13 @@ import type { Contract } from '#contract/index.ts'
 import { type ConsentDraft, type ConsentRecord, createSnapshot, resolveSentConsent } from '#domain/consent.ts'
 import { consentEntry } from '#domain/evidence.ts'
 import type { ConsentWrite, EvidenceDraft, ProjectRow } from '#store/store.ts'
-import { addWarning, callerOf, type Operation, type Services, warnOfPersonalSession } from './context.ts'
+import { addWarning, type Operation, requireCaller, type Services, warnOfPersonalSession } from './context.ts'
 
 /** Attempts to write when other requests change the same consent. */
 const attempts = 8
 
 export const setConsent: Operation<Contract['consent.set']> = async (services, context, { body }) => {
-  const { project } = callerOf(context)
+  const { project } = requireCaller(context)
   if (body.client_id !== project.client_id) throw new ApiError('project_mismatch')
   context.subject.session_id = body.session_id
   warnOfPersonalSession(context, body.session_id)

@@ -99,7 +99,7 @@ export type Operation<E extends Endpoint> = (
 ) => Promise<Output<E>>
 
 /** Returns the caller of an endpoint with credentials; the pipeline has checked it. */
-export function callerOf(context: Context): Caller {
+export function requireCaller(context: Context): Caller {
   if (context.caller === null) throw new Error('an endpoint without credentials has no caller')
   return context.caller
 }
@@ -179,7 +179,7 @@ export function boundConsentProblem(
 const defaultLimit = 50
 
 /** Reads limit and cursor. @throws ApiError 400 for a malformed cursor */
-export function pageOf(query: { limit?: number | undefined; cursor?: string | undefined }): PageQuery {
+export function parsePage(query: { limit?: number | undefined; cursor?: string | undefined }): PageQuery {
   const before = query.cursor === undefined ? null : decodeInteger(query.cursor)
   if (query.cursor !== undefined && before === null) {
     throw new ApiError('schema_invalid', {
@@ -205,12 +205,12 @@ export async function fullPage<Row>(
   }
 }
 
-export function cursorOf(next: number | null): string | null {
+export function encodeCursor(next: number | null): string | null {
   return next === null ? null : encodeInteger(next)
 }
 
 /** Returns the timestamp of a checked `since` or `until`: epoch milliseconds, or a span before now such as 10m. */
-export function sinceOf(since: string | undefined, now_ms: number): number | undefined {
+export function parseSinceFilter(since: string | undefined, now_ms: number): number | undefined {
   return since === undefined ? undefined : sinceMs(parseSince(since) ?? { at_ms: Number(since) }, now_ms)
 }
 
@@ -226,7 +226,7 @@ export async function projectFilter(services: Services, client_id: string | unde
 }
 
 /** Resolves to the project of a path. @throws ApiError 404 */
-export async function projectOf({ store }: Services, client_id: string): Promise<ProjectRow> {
+export async function requireProject({ store }: Services, client_id: string): Promise<ProjectRow> {
   const project = await store.findProject(client_id)
   if (project !== null) return project
   throw new ApiError('not_found', {

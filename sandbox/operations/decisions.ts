@@ -19,7 +19,7 @@ import type { Market } from '#domain/decisions.ts'
 import { andThen, type MaybePromise } from '#foundation/maybe-promise.ts'
 import { decisionEvidence, deriveAssetToken } from '#runtime/decisions.ts'
 import type { DecisionFacts, SlotRow } from '#store/store.ts'
-import { type Context, callerOf, type FilledOutcome, type Operation, type Services } from './context.ts'
+import { type Context, type FilledOutcome, type Operation, requireCaller, type Services } from './context.ts'
 
 type NoFillOutcome = Extract<DecisionFacts['outcome'], { status: 'no_fill' }>
 
@@ -31,7 +31,7 @@ export interface Fill {
 }
 
 export const getDecision: Operation<Contract['decisions.get']> = async (services, context, { params, query }) => {
-  const wait_ms = waitOf(context, query.wait_ms, undefined, limits.wait_ms.decisions_default)
+  const wait_ms = chooseWait(context, query.wait_ms, undefined, limits.wait_ms.decisions_default)
   const slot = await slotOfCaller(services, context, params.slot_id)
   const decided = await whenDecided(services, context, slot, wait_ms)
   const now_ms = Math.max(context.now_ms, decided.decision?.decided_at_ms ?? 0)
@@ -41,7 +41,7 @@ export const getDecision: Operation<Contract['decisions.get']> = async (services
 
 /** Resolves to a slot of the caller, and notes it for the journal. @throws ApiError 404 for any other */
 export async function slotOfCaller(services: Services, context: Context, slot_id: string): Promise<SlotRow> {
-  const caller = callerOf(context)
+  const caller = requireCaller(context)
   const id = decodeId('slot', slot_id)
   const slot = id === null ? null : await services.store.findSlot(id)
   if (slot === null || slot.project.id !== caller.project.id || slot.job.mode !== caller.mode) {
@@ -70,7 +70,7 @@ function expiredNoFill(response: PlacementResponse): PlacementResponse {
 }
 
 /** Returns how long to wait: the query takes precedence over the body, the maximum caps both; each adds a warning (A22). */
-export function waitOf(
+export function chooseWait(
   context: Context,
   query: number | undefined,
   body: number | undefined,
@@ -107,7 +107,7 @@ async function waitForDecision(services: Services, context: Context, slot: SlotR
 }
 
 /** Returns whether a slot is pending, ready or expired at a time (A30). */
-export function statusOf(slot: SlotRow, now_ms: number): SlotStatus {
+export function slotStatus(slot: SlotRow, now_ms: number): SlotStatus {
   if (slot.decision === null) return 'pending'
   return now_ms >= slot.decision.decided_at_ms + slot.project.settings.decision_ttl_ms ? 'expired' : 'ready'
 }
@@ -118,7 +118,7 @@ export function placementResponse(services: Services, slot: SlotRow, now_ms: num
   if (decision === null) {
     return { slot_id: encodeId('slot', slot.id), status: 'pending', placement: null, decision: null }
   }
-  return andThen(fillOf(services, decision), (fill) => decidedResponse(services, slot, decision, fill, now_ms))
+  return andThen(findFill(services, decision), (fill) => decidedResponse(services, slot, decision, fill, now_ms))
 }
 
 function decidedResponse(
@@ -129,7 +129,7 @@ function decidedResponse(
   now_ms: number,
 ): MaybePromise<PlacementResponse> {
   const slot_id = encodeId('slot', slot.id)
-  const status = statusOf(slot, now_ms)
+  const status = slotStatus(slot, now_ms)
   if (fill === null) {
     const { label_text, consent } = decision
     const { reason } = decision.outcome as NoFillOutcome
@@ -142,8 +142,8 @@ function decidedResponse(
   const response: PlacementResponse = {
     slot_id,
     status,
-    placement: status === 'expired' ? null : placementOf(services, decision, shown),
-    decision: decisionOf(services, slot, decision, shown),
+    placement: status === 'expired' ? null : buildPlacement(services, decision, shown),
+    decision: buildDecision(services, slot, decision, shown),
     authoritative_consent: decision.consent,
   }
   if (hash.equals(outcome.asset_token_hash)) return response
@@ -157,7 +157,7 @@ interface ShownFill extends Fill {
 }
 
 /** Returns the campaign and creative of a fill, without a promise when its market is in memory; null for a no-fill. */
-export function fillOf(services: Services, { outcome, catalogue }: DecisionFacts): MaybePromise<Fill | null> {
+export function findFill(services: Services, { outcome, catalogue }: DecisionFacts): MaybePromise<Fill | null> {
   if (outcome.status === 'no_fill') return null
   return andThen(services.markets.at(catalogue), (market) => fillIn(market, outcome))
 }
@@ -187,7 +187,7 @@ async function replaceToken(
   await services.store.replaceAssetToken(slot.id, hash, evidence)
 }
 
-function placementOf({ base_url }: Services, decision: DecisionFacts, shown: ShownFill): Placement {
+function buildPlacement({ base_url }: Services, decision: DecisionFacts, shown: ShownFill): Placement {
   const { outcome, campaign, asset_token, urls } = shown
   const { width, height, format } = outcome
   const { click_url, sponsor_name } = campaign
@@ -203,8 +203,8 @@ function placementOf({ base_url }: Services, decision: DecisionFacts, shown: Sho
     ad_label_text: decision.label_text,
     render: {
       strategy: 'hosted_frame',
-      frame_url: joined(base_url, '/v1/render/', asset_token),
-      script_url: joined(base_url, '/v1/render.js'),
+      frame_url: flatString(base_url, '/v1/render/', asset_token),
+      script_url: flatString(base_url, '/v1/render.js'),
       media_type: mediaTypes[format],
       width,
       height,
@@ -219,7 +219,7 @@ function placementOf({ base_url }: Services, decision: DecisionFacts, shown: Sho
 
 const mediaTypes = { banner: 'image', clip: 'video', native: 'native' } as const
 
-function decisionOf(services: Services, slot: SlotRow, decision: DecisionFacts, shown: ShownFill): Decision {
+function buildDecision(services: Services, slot: SlotRow, decision: DecisionFacts, shown: ShownFill): Decision {
   const { outcome, campaign, creative, asset_token, urls } = shown
   const { settings } = slot.project
   return {
@@ -248,7 +248,7 @@ function decisionOf(services: Services, slot: SlotRow, decision: DecisionFacts, 
       estimated_net_per_impression: Number(((outcome.gross_cpm / 1000) * settings.publisher_share).toFixed(8)),
       currency: outcome.currency,
     },
-    ...metadataOf(slot),
+    ...buildMetadata(slot),
   }
 }
 
@@ -256,7 +256,7 @@ function decisionOf(services: Services, slot: SlotRow, decision: DecisionFacts, 
  * Returns when and how long a fill may show, for a job that states how long its generation takes (C03). A creative may
  * take as long as the generation; where a clip is too long for it, a banner can take its place.
  */
-function metadataOf({ job, project }: SlotRow): { metadata?: DecisionMetadata } {
+function buildMetadata({ job, project }: SlotRow): { metadata?: DecisionMetadata } {
   const { predicted_latency_ms, timing, allowed_formats } = job.facts
   if (predicted_latency_ms === undefined) return {}
   const { defaults } = project.settings
@@ -310,26 +310,26 @@ export function creativeUrls(services: Services, slot: SlotRow, { outcome, creat
   const { base_url } = services
   const size = `width=${outcome.width}&height=${outcome.height}`
   if (creative.format === 'native') {
-    const image_url = joined(base_url, '/assets/creatives/', creative.image_file)
+    const image_url = flatString(base_url, '/assets/creatives/', creative.image_file)
     return { image_url, video_url: null, poster_url: null, mime_type: 'application/json' }
   }
   if (slot.job.mode === 'test') {
     if (creative.format === 'banner') {
-      const image_url = joined(base_url, '/v1/test-assets/banner?', size)
+      const image_url = flatString(base_url, '/v1/test-assets/banner?', size)
       return { image_url, video_url: null, poster_url: null, mime_type: 'image/png' }
     }
-    const clip = joined(base_url, '/v1/test-assets/clip?', size, '&duration_ms=', String(outcome.duration_ms))
-    return { image_url: null, video_url: clip, poster_url: joined(clip, '&poster=true'), mime_type: 'video/mp4' }
+    const clip = flatString(base_url, '/v1/test-assets/clip?', size, '&duration_ms=', String(outcome.duration_ms))
+    return { image_url: null, video_url: clip, poster_url: flatString(clip, '&poster=true'), mime_type: 'video/mp4' }
   }
-  const url = joined(base_url, '/assets/creatives/', creative.file)
+  const url = flatString(base_url, '/assets/creatives/', creative.file)
   const { mime_type } = creative
   if (creative.format === 'banner') return { image_url: url, video_url: null, poster_url: null, mime_type }
-  const poster_url = joined(base_url, '/assets/creatives/', creative.poster_file)
+  const poster_url = flatString(base_url, '/assets/creatives/', creative.poster_file)
   return { image_url: null, video_url: url, poster_url, mime_type }
 }
 
 /** Built as one flat string: see encodeId. */
-function joined(...pieces: readonly string[]): string {
+function flatString(...pieces: readonly string[]): string {
   return pieces.join('')
 }
 

@@ -13,15 +13,15 @@ import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import { type EvidenceRow, type ProjectRow, type SlotRow, StorageError } from '#store/store.ts'
 import { recordDigest } from './beacons.ts'
 import {
-  cursorOf,
   defined,
+  encodeCursor,
   fullPage,
   type Operation,
-  pageOf,
+  parsePage,
+  parseSinceFilter,
   projectFilter,
-  projectOf,
+  requireProject,
   type Services,
-  sinceOf,
   slotFilter,
 } from './context.ts'
 
@@ -38,9 +38,9 @@ export const listEvidence: Operation<Contract['evidence.list']> = async (service
     project_id: await projectFilter(services, query.client_id),
     slot_id: slotFilter(query.slot_id),
     kind: query.kind,
-    since_ms: sinceOf(query.since, context.now_ms),
+    since_ms: parseSinceFilter(query.since, context.now_ms),
   })
-  const { rows, next } = await fullPage(context, pageOf(query), (part) =>
+  const { rows, next } = await fullPage(context, parsePage(query), (part) =>
     services.store.listEvidence({ ...part, ...filter }),
   )
   const items = []
@@ -48,7 +48,7 @@ export const listEvidence: Operation<Contract['evidence.list']> = async (service
     const { client_id } = await services.store.projectById(row.project_id)
     items.push({ client_id, slot_id: row.slot_id === null ? null : encodeId('slot', row.slot_id), ...entryItem(row) })
   }
-  return { items, next_cursor: cursorOf(next) }
+  return { items, next_cursor: encodeCursor(next) }
 }
 
 export function entryItem({ seq, kind, at_ms, entry, hash }: EvidenceRow) {
@@ -58,7 +58,7 @@ export function entryItem({ seq, kind, at_ms, entry, hash }: EvidenceRow) {
 export const exportEvidence: Operation<Contract['evidence.export']> = async (services, context, { params, query }) => {
   const { store } = services
   const { after_seq = 0, limit = defaultLimit } = query
-  const project = await projectOf(services, params.client_id)
+  const project = await requireProject(services, params.client_id)
   const { client_id } = project
   const read = async () => (await store.evidence(project.id, after_seq, limit)).map(entryItem)
   const entries = await read()
@@ -76,7 +76,8 @@ export const exportEvidence: Operation<Contract['evidence.export']> = async (ser
 
 export const signEvidence: Operation<Contract['evidence.manifest']> = async (services, context, { query }) => {
   const { client_id = null } = query
-  const projects = client_id === null ? await services.store.listProjects() : [await projectOf(services, client_id)]
+  const projects =
+    client_id === null ? await services.store.listProjects() : [await requireProject(services, client_id)]
   const at_ms = context.now_ms
   const checkpoints = []
   for (const project of projects) {
@@ -161,7 +162,7 @@ async function verifyProject(services: VerifyServices, project: ProjectRow, veri
     const intact = result.ok ? rows : rows.slice(0, result.broken_at - entries - 1)
     const problems = await Promise.allSettled(intact.map((row) => rowProblem(services, row)))
     for (const [index, row] of intact.entries()) {
-      const problem = resultOf(problems[index]!)
+      const problem = unwrapResult(problems[index]!)
       if (problem !== null) return { ...verified, broken_at: row.seq, problem }
       if (row.kind === 'consent') addConsent(consents, row, verified.head)
       verified.entries = row.seq
@@ -208,7 +209,7 @@ async function changedConsent({ store }: VerifyServices, project: ProjectRow, co
 }
 
 /** @throws the reason of a rejected promise */
-function resultOf<Value>(result: PromiseSettledResult<Value>): Value {
+function unwrapResult<Value>(result: PromiseSettledResult<Value>): Value {
   if (result.status === 'rejected') throw result.reason
   return result.value
 }

@@ -40,42 +40,42 @@ export interface JobIntake {
   /** How long the generation that the placement accompanies takes, milliseconds. */
   predicted_latency_ms: number | null
   /** Returns the path of a canonical field in the original body, for error messages. */
-  pathOf: (field: CheckedField) => string
+  fieldPath: (field: CheckedField) => string
 }
 
 type CheckedField = 'slots_requested' | 'allowed_formats' | 'native_template_id' | 'callback_url'
 
-export function intakeOfPlacement(services: Services, context: Context, body: PlacementRequest): JobIntake {
+export function readPlacementIntake(services: Services, context: Context, body: PlacementRequest): JobIntake {
   const { wait_ms: _, test_outcome, ...job } = body
-  return { ...intakeOfJob(services, context, job), needsConsent: true, test_forced: test_outcome === 'no_fill' }
+  return { ...readJobIntake(services, context, job), needsConsent: true, test_forced: test_outcome === 'no_fill' }
 }
 
 /** Canonical fields take precedence over their flat variants. */
-export function intakeOfJob(services: Services, context: Context, body: JobRequest): JobIntake {
+export function readJobIntake(services: Services, context: Context, body: JobRequest): JobIntake {
   const prompt = readPrompt(body.prompt)
   return {
     client_id: body.client_id ?? null,
     session_id: body.session_id ?? body.chat_session_id ?? null,
     job_type: body.job_type ?? 'chat',
     slots_requested: body.slots_requested ?? 1,
-    topic: prompt.topic ?? topicOf(context, body.context?.topic),
+    topic: prompt.topic ?? cutTopic(context, body.context?.topic),
     text: prompt.text ?? body.context?.prompt_text ?? null,
     consent: body.consent,
     needsConsent: false,
-    hint: { ...hintOf(body.slot_config), ...body.slot_hint },
+    hint: { ...readSlotHint(body.slot_config), ...body.slot_hint },
     overrides: defined({
-      ...overridesOf(body),
+      ...readOverrides(body),
       frequency_cap: body.frequency_cap,
       timing: body.timing ?? body.slot_config?.timing,
       preferred_partner_id: body.ssp_partner_id,
       ...body.overrides,
     }),
-    country: countryOf(body.context?.geo),
+    country: readCountry(body.context?.geo),
     test_forced: false,
-    callback_url: callbackOf(services, context, body.callback_url ?? body.delivery?.callback_url),
+    callback_url: chooseCallback(services, context, body.callback_url ?? body.delivery?.callback_url),
     // In the API document it has no effect (A34, C03).
     predicted_latency_ms: services.strict ? null : (body.predicted_latency_ms ?? null),
-    pathOf(field) {
+    fieldPath(field) {
       if (field === 'slots_requested') return field
       if (field === 'callback_url') return body.callback_url === undefined ? 'delivery.callback_url' : field
       return `${body.overrides?.[field] === undefined ? 'slot_config' : 'overrides'}.${field}`
@@ -83,29 +83,29 @@ export function intakeOfJob(services: Services, context: Context, body: JobReque
   }
 }
 
-export function intakeOfBrowserJob(services: Services, context: Context, body: BrowserJobRequest): JobIntake {
+export function readBrowserIntake(services: Services, context: Context, body: BrowserJobRequest): JobIntake {
   const prompt = readPrompt(body.prompt)
   return {
     client_id: body.context?.client_id ?? null,
     session_id: body.context?.chat_session_id ?? null,
     job_type: body.job.job_type ?? 'chat',
     slots_requested: body.job.slots_requested ?? 1,
-    topic: prompt.topic ?? topicOf(context, body.context?.topic),
+    topic: prompt.topic ?? cutTopic(context, body.context?.topic),
     text: prompt.text ?? body.context?.prompt_text ?? null,
     consent: body.consent,
     needsConsent: false,
-    hint: hintOf(body.slot_config),
+    hint: readSlotHint(body.slot_config),
     overrides: defined({
-      ...overridesOf(body),
+      ...readOverrides(body),
       frequency_cap: body.frequency_cap,
       timing: body.slot_config?.timing,
       preferred_partner_id: body.routing_hint?.preferred_partner_id,
     }),
-    country: countryOf(body.context?.geo),
+    country: readCountry(body.context?.geo),
     test_forced: false,
-    callback_url: callbackOf(services, context, body.delivery?.callback_url),
+    callback_url: chooseCallback(services, context, body.delivery?.callback_url),
     predicted_latency_ms: body.latency_hint?.predicted_latency_ms ?? null,
-    pathOf: (field) => `${browserParents[field] ?? 'slot_config'}.${field}`,
+    fieldPath: (field) => `${browserParents[field] ?? 'slot_config'}.${field}`,
   }
 }
 
@@ -116,7 +116,7 @@ export function checkIntake(intake: JobIntake, settings: ProjectSettings): void 
   const { allowed_formats, native_template_id } = intake.overrides
   const { min, max } = limits.slots_requested
   const wrong = (field: CheckedField, message: string, expected: string) => ({
-    fields: [{ path: intake.pathOf(field), message, expected }],
+    fields: [{ path: intake.fieldPath(field), message, expected }],
   })
   if (intake.slots_requested < min || intake.slots_requested > max) {
     const expected = `an integer from ${min} to ${max}`
@@ -138,14 +138,14 @@ export function checkIntake(intake: JobIntake, settings: ProjectSettings): void 
 }
 
 /** Returns the stored part of a job: only what differs from the defaults, and never prompt text. */
-export function factsOf(
+export function storedFields(
   intake: JobIntake,
   settings: ProjectSettings,
   derived: string | null,
   processed: boolean,
 ): JobFacts {
   const { hint, overrides } = intake
-  const floors = floorsOf(overrides)
+  const floors = readFloors(overrides)
   return defined({
     allowed_formats: overrides.allowed_formats,
     native_template_id: overrides.native_template_id,
@@ -177,7 +177,7 @@ function readPrompt(prompt: PlacementRequest['prompt']): { topic: string | null;
 }
 
 /** Returns the topic of a context, which client libraries do not check: an empty one is absent, a long one is cut (C02). */
-function topicOf(context: Context, topic: string | undefined): string | null {
+function cutTopic(context: Context, topic: string | undefined): string | null {
   if (topic === undefined || topic === '') return null
   // In characters, as schemas count: half a surrogate pair would have no canonical JSON.
   const characters = [...topic]
@@ -187,7 +187,7 @@ function topicOf(context: Context, topic: string | undefined): string | null {
 }
 
 /** Returns the URL that decisions are sent to: none with `strict`, as the API document has no callbacks (C07). */
-function callbackOf({ strict }: Services, context: Context, url: string | null | undefined): string | null {
+function chooseCallback({ strict }: Services, context: Context, url: string | null | undefined): string | null {
   if (url === undefined || url === null) return null
   if (!strict) return url
   addWarning(context, 'callback_ignored')
@@ -196,15 +196,15 @@ function callbackOf({ strict }: Services, context: Context, url: string | null |
 
 type SlotConfig = NonNullable<JobRequest['slot_config']>
 
-function hintOf(config: SlotConfig | undefined): SlotHint {
+function readSlotHint(config: SlotConfig | undefined): SlotHint {
   if (config === undefined) return {}
   return defined({ position: config.position_hint, max_width: config.max_width, max_height: config.max_height })
 }
 
-function overridesOf(body: Pick<JobRequest, 'slot_config' | 'brand_safety' | 'publisher'>): Overrides {
+function readOverrides(body: Pick<JobRequest, 'slot_config' | 'brand_safety' | 'publisher'>): Overrides {
   return defined({
     allowed_formats: body.slot_config?.allowed_formats as Format[] | undefined,
-    native_template_id: templateOf(body.slot_config?.native_template_id),
+    native_template_id: toTemplateId(body.slot_config?.native_template_id),
     bidfloors: body.slot_config?.bidfloors,
     bidfloor: body.slot_config?.bidfloor,
     bidfloor_currency: body.slot_config?.bidfloorcur,
@@ -214,11 +214,11 @@ function overridesOf(body: Pick<JobRequest, 'slot_config' | 'brand_safety' | 'pu
   })
 }
 
-function templateOf(id: SlotConfig['native_template_id']): NativeTemplateId | undefined {
+function toTemplateId(id: SlotConfig['native_template_id']): NativeTemplateId | undefined {
   return id === 'list-item' ? 'list_item' : id
 }
 
-export function floorsOf(overrides: Overrides): JobFacts['floors'] | undefined {
+export function readFloors(overrides: Overrides): JobFacts['floors'] | undefined {
   const { bidfloor, bidfloors } = overrides
   if (bidfloor === undefined && bidfloors === undefined) return undefined
   const general = bidfloors?.default ?? bidfloor ?? 0
@@ -229,7 +229,7 @@ export function floorsOf(overrides: Overrides): JobFacts['floors'] | undefined {
   }
 }
 
-function countryOf(geo: Record<string, unknown> | undefined): string | null {
+function readCountry(geo: Record<string, unknown> | undefined): string | null {
   const country = geo?.country
   return typeof country === 'string' && /^[A-Za-z]{2}$/.test(country) ? country.toUpperCase() : null
 }

@@ -17,12 +17,19 @@ import {
   addWarning,
   type Caller,
   type Context,
-  callerOf,
   type Operation,
+  requireCaller,
   type Services,
   warnOfPersonalSession,
 } from './context.ts'
-import { checkIntake, factsOf, floorsOf, intakeOfBrowserJob, intakeOfJob, type JobIntake } from './job-intake.ts'
+import {
+  checkIntake,
+  type JobIntake,
+  readBrowserIntake,
+  readFloors,
+  readJobIntake,
+  storedFields,
+} from './job-intake.ts'
 
 /** Attempts to create a job while its session changes its consent or reaches its caps. */
 const attempts = 32
@@ -30,13 +37,13 @@ const attempts = 32
 const decisionPath = '/v1/decisions/{slot_id}'
 
 export const createJob: Operation<Contract['jobs.create']> = async (services, context, { body }) => {
-  const caller = callerOf(context)
+  const caller = requireCaller(context)
   const browser = isBrowserBranch(body) ? (body as BrowserJobRequest) : null
   if (browser !== null && !browser.contract_version.endsWith('/v1')) throw new ApiError('contract_version_unsupported')
   const intake =
     browser === null
-      ? intakeOfJob(services, context, body as JobRequest)
-      : intakeOfBrowserJob(services, context, browser)
+      ? readJobIntake(services, context, body as JobRequest)
+      : readBrowserIntake(services, context, browser)
   if (intake.client_id === null) {
     if (browser === null && !hasVariantField(body as JobRequest) && !context.is_old_client) {
       throw new ApiError('schema_invalid', {
@@ -85,7 +92,7 @@ export async function openJob(
   context: Context,
   intake: JobIntake,
 ): Promise<{ job: JobRow; slots: NewSlot[]; consent: AuthoritativeConsent }> {
-  const caller = callerOf(context)
+  const caller = requireCaller(context)
   const { project } = caller
   if (intake.client_id !== null && intake.client_id !== project.client_id) throw new ApiError('project_mismatch')
   checkIntake(intake, project.settings)
@@ -93,7 +100,7 @@ export async function openJob(
     throw new ApiError('test_outcome_requires_test_key')
   }
   if (intake.callback_url !== null) {
-    await acceptCallback(services, context, intake.callback_url, intake.pathOf('callback_url'))
+    await acceptCallback(services, context, intake.callback_url, intake.fieldPath('callback_url'))
   }
   context.subject.session_id = intake.session_id
   warnOfPersonalSession(context, intake.session_id)
@@ -115,7 +122,8 @@ function warnOfCategories(context: Context, { blocked_categories, publisher }: O
 /** A floor in a currency without a rate counts as USD (A39). */
 function warnOfCurrency(context: Context, overrides: Overrides): void {
   const { bidfloor_currency = 'USD' } = overrides
-  if (floorsOf(overrides) !== undefined && !hasUsdRate(bidfloor_currency)) addWarning(context, 'currency_without_rate')
+  if (readFloors(overrides) !== undefined && !hasUsdRate(bidfloor_currency))
+    addWarning(context, 'currency_without_rate')
 }
 
 async function tryToOpen(services: Services, context: Context, caller: Caller, intake: JobIntake) {
@@ -134,7 +142,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const text = mayProcess ? intake.text : null
   const risk = text === null ? null : markets.deriveRisk(text)
   const derived = risk ?? (text === null || intake.topic !== null ? null : markets.deriveTopic(text))
-  const facts = factsOf(intake, project.settings, derived, mayProcess)
+  const facts = storedFields(intake, project.settings, derived, mayProcess)
 
   const job: JobRow = {
     id: platform.newId(),

@@ -5,16 +5,16 @@ import { decodeId, encodeId, formatKey } from '#contract/ids.ts'
 import type { Contract } from '#contract/index.ts'
 import type { KeyItem } from '#contract/resources/keys.ts'
 import type { KeyClass, KeyListRow, NewKey } from '#store/store.ts'
-import { cursorOf, type Operation, pageOf, projectOf, type Services } from './context.ts'
+import { encodeCursor, type Operation, parsePage, requireProject, type Services } from './context.ts'
 
 export const listKeys: Operation<Contract['keys.list']> = async (services, _context, { params, query }) => {
-  const project = await projectOf(services, params.client_id)
-  const { rows, next } = await services.store.listKeys(project.id, pageOf(query))
-  return { items: rows.map(keyItem), next_cursor: cursorOf(next) }
+  const project = await requireProject(services, params.client_id)
+  const { rows, next } = await services.store.listKeys(project.id, parsePage(query))
+  return { items: rows.map(keyItem), next_cursor: encodeCursor(next) }
 }
 
 export const createKey: Operation<Contract['keys.create']> = async (services, { now_ms }, { params, body }) => {
-  const project = await projectOf(services, params.client_id)
+  const project = await requireProject(services, params.client_id)
   const { class: key_class = 'secret', mode = 'test' } = body
   const key = await newKey(services, key_class, mode)
   const row = await services.store.insertKey(project.id, key.row, now_ms)

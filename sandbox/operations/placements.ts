@@ -1,6 +1,6 @@
 /** Placements: created in one call (POST /v1/placements), listed and explained by the control plane. */
 
-import { type BeaconVerdict, metricOf } from '#contract/beacon-verdict.ts'
+import { type BeaconVerdict, eventMetrics } from '#contract/beacon-verdict.ts'
 import type { Parsed } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
 import { formats } from '#contract/fields.ts'
@@ -16,37 +16,37 @@ import { explainTrace } from '#domain/decisions.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import { createOpportunity } from '#runtime/decisions.ts'
 import type { BeaconRow, DecisionFacts, SlotRow } from '#store/store.ts'
-import { acceptedItem, unacceptedItem, verdictsOf, withBeacons } from './beacon-items.ts'
-import { eventsOf, isAcceptCode, judgedAtOnce, pageOfJudged } from './beacon-list.ts'
-import { stringsOfRevision } from './consent-list.ts'
+import { acceptedItem, judgeSlotBeacons, unacceptedItem, withBeacons } from './beacon-items.ts'
+import { isAcceptCode, judgedAtOnce, pageOfJudged, selectEvents } from './beacon-list.ts'
+import { readRevisionStrings } from './consent-list.ts'
 import {
   type Context,
-  callerOf,
-  cursorOf,
   defined,
+  encodeCursor,
   type FilledOutcome,
   fullPage,
   type Operation,
-  pageOf,
+  parsePage,
+  parseSinceFilter,
   projectFilter,
+  requireCaller,
   type Services,
-  sinceOf,
   slotFilter,
 } from './context.ts'
-import { placementResponse, statusOf, waitOf, whenDecided } from './decisions.ts'
+import { chooseWait, placementResponse, slotStatus, whenDecided } from './decisions.ts'
 import { entryItem } from './evidence.ts'
-import { intakeOfPlacement } from './job-intake.ts'
+import { readPlacementIntake } from './job-intake.ts'
 import { openJob } from './jobs.ts'
 
 export const createPlacement: Operation<Contract['placements.create']> = async (services, context, { body, query }) => {
-  const wait_ms = waitOf(context, query.wait_ms, body.wait_ms, limits.wait_ms.placements_default)
-  const { job, slots } = await openJob(services, context, intakeOfPlacement(services, context, body))
+  const wait_ms = chooseWait(context, query.wait_ms, body.wait_ms, limits.wait_ms.placements_default)
+  const { job, slots } = await openJob(services, context, readPlacementIntake(services, context, body))
   if (slots.length > 1) context.headers['x-sandbox-slot-ids'] = slots.map(({ id }) => encodeId('slot', id)).join(', ')
   const first = slots[0]!
   const slot: SlotRow = {
     id: first.id,
     job,
-    project: callerOf(context).project,
+    project: requireCaller(context).project,
     created_at_ms: job.created_at_ms,
     due_at_ms: first.due_at_ms,
     decision: first.decision,
@@ -65,13 +65,13 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
     job_id: query.job_id === undefined ? undefined : (decodeId('job', query.job_id) ?? -1),
     campaign_id: query.campaign_id,
     format: query.format,
-    fill: flagOf(query.fill),
-    decided: flagOf(query.decided),
+    fill: parseFlag(query.fill),
+    decided: parseFlag(query.decided),
     from_id: slotFilter(query.from_slot_id),
-    since_ms: sinceOf(query.since, now_ms),
+    since_ms: parseSinceFilter(query.since, now_ms),
   })
   const judged = judgedFilter(context, query)
-  const { rows, next } = await fullPage(context, pageOf(query), async (part) => {
+  const { rows, next } = await fullPage(context, parsePage(query), async (part) => {
     if (judged === null) return services.store.listSlots({ ...part, ...filter })
     const { candidates, isListed } = judged
     const limit = isListed === null ? part.limit : judgedAtOnce
@@ -83,10 +83,10 @@ export const listPlacements: Operation<Contract['placements.list']> = async (ser
     }
     return pageOfJudged(matching, next, part.limit)
   })
-  return { items: rows.map((slot) => placementItem(slot, now_ms)), next_cursor: cursorOf(next) }
+  return { items: rows.map((slot) => placementItem(slot, now_ms)), next_cursor: encodeCursor(next) }
 }
 
-function flagOf(text: 'true' | 'false' | undefined): boolean | undefined {
+function parseFlag(text: 'true' | 'false' | undefined): boolean | undefined {
   return text === undefined ? undefined : text === 'true'
 }
 
@@ -104,7 +104,7 @@ const eventsOfStep: Readonly<Record<FillStep, readonly BeaconEvent[]>> = {
   framed: [],
   rendered: ['render'],
   visible: ['visible'],
-  billable: beaconEvents.filter((event) => metricOf[event] !== null),
+  billable: beaconEvents.filter((event) => eventMetrics[event] !== null),
 }
 
 function judgedFilter(
@@ -140,13 +140,13 @@ function judgedFilter(
         : {
             no_fill: codes.filter((code) => Object.hasOwn(noFillReasons, code)),
             unaccepted: unaccepted_reasons,
-            events: eventsOf(accept),
+            events: selectEvents(accept),
           },
   })
   if (!isJudged) return { candidates, isListed: null }
   const isListed: JudgedFilter['isListed'] = async ({ store }, slot, beacons) => {
-    const verdicts = [...verdictsOf(slot, beacons).values()]
-    if (!steps.every(([step, isReached]) => stepsOf(slot, beacons, verdicts)[step] === isReached)) return false
+    const verdicts = [...judgeSlotBeacons(slot, beacons).values()]
+    if (!steps.every(([step, isReached]) => findSteps(slot, beacons, verdicts)[step] === isReached)) return false
     if (reason === undefined || verdicts.some(({ reason_code }) => codes.includes(reason_code))) return true
     const { outcome } = slot.decision ?? {}
     if (outcome?.status === 'no_fill' && codes.includes(outcome.reason)) return true
@@ -161,7 +161,7 @@ function judgedFilter(
 }
 
 /** Returns which steps a fill has reached. */
-function stepsOf(
+function findSteps(
   { first_frame_at_ms }: SlotRow,
   beacons: readonly BeaconRow[],
   verdicts: readonly BeaconVerdict[],
@@ -180,7 +180,7 @@ export const countFunnel: Operation<Contract['placements.funnel']> = async (serv
   const filter = defined({
     project_id: await projectFilter(services, query.client_id),
     session_id: query.session_id,
-    since_ms: sinceOf(query.since, context.now_ms),
+    since_ms: parseSinceFilter(query.since, context.now_ms),
   })
   const { rows, next } = await fullPage(context, { limit: funnelPlacements, before: null }, (part) =>
     services.store.listSlots({ ...part, ...filter }),
@@ -196,7 +196,7 @@ export const countFunnel: Operation<Contract['placements.funnel']> = async (serv
   for await (const { slot, beacons } of withBeacons(services, filled)) {
     const steps = byFormat.get((slot.decision!.outcome as FilledOutcome).format)!
     steps.decided++
-    const reached = stepsOf(slot, beacons, [...verdictsOf(slot, beacons).values()])
+    const reached = findSteps(slot, beacons, [...judgeSlotBeacons(slot, beacons).values()])
     for (const step of fillSteps) if (reached[step]) steps[step]++
   }
   const no_fills = [...reasons.values()].reduce((sum, count) => sum + count, 0)
@@ -229,7 +229,7 @@ export function placementItem(slot: SlotRow, now_ms: number): PlacementItem {
     job_type: slot.job.job_type,
     mode: slot.job.mode,
     format: fill?.format ?? null,
-    status: statusOf(slot, now_ms),
+    status: slotStatus(slot, now_ms),
     fill: outcome === null ? null : fill !== null,
     no_fill_reason: outcome?.status === 'no_fill' ? outcome.reason : null,
     campaign_id: fill?.campaign_id ?? null,
@@ -246,7 +246,7 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
   const { decision, project } = slot
   const market = decision === null ? null : await markets.at(decision.catalogue)
   const accepted = await store.beaconsOf(slot.id)
-  const verdicts = verdictsOf(slot, accepted)
+  const verdicts = judgeSlotBeacons(slot, accepted)
   const unaccepted = await store.unacceptedBeaconsOf(slot.id)
   const beacons = [
     ...accepted.map((beacon) => ({ id: beacon.id, item: acceptedItem(slot, beacon, verdicts.get(beacon.id)) })),
@@ -279,7 +279,7 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
 async function consentStrings(services: Services, { decision, project, job }: SlotRow) {
   const { session_id } = job
   if (decision?.consent == null || session_id === null) return []
-  return stringsOfRevision(services, { project_id: project.id, session_id, revision: decision.consent.revision })
+  return readRevisionStrings(services, { project_id: project.id, session_id, revision: decision.consent.revision })
 }
 
 /** Without the asset token, which the control plane never shows. */

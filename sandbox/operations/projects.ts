@@ -12,7 +12,7 @@ import {
 import { requiresConsent } from '#domain/consent.ts'
 import { isObject } from '#foundation/json.ts'
 import type { ProjectRow } from '#store/store.ts'
-import { callerOf, cursorOf, type Operation, pageOf, projectOf } from './context.ts'
+import { encodeCursor, type Operation, parsePage, requireCaller, requireProject } from './context.ts'
 import { newKey } from './keys.ts'
 
 /** Attempts to write while other requests change the same settings. */
@@ -20,7 +20,7 @@ const attempts = 8
 
 /** GET /v1/projects/{client_id}/config (A80). The ETag follows the revision of the settings. */
 export const getProjectConfig: Operation<Contract['projects.config']> = async (services, context, { params }) => {
-  const { project, mode } = callerOf(context)
+  const { project, mode } = requireCaller(context)
   if (params.client_id !== project.client_id) throw new ApiError('not_found')
   const { settings } = project
   context.headers.etag = `W/"${project.config_revision}-${mode}-${services.version}"`
@@ -47,7 +47,7 @@ export const getProjectConfig: Operation<Contract['projects.config']> = async (s
 }
 
 export const listProjects: Operation<Contract['projects.list']> = async ({ store }, _context, { query }) => {
-  const { limit, before } = pageOf(query)
+  const { limit, before } = parsePage(query)
   const projects = await store.listProjects()
   const older = projects.filter(({ id }) => before === null || id < before).toReversed()
   const page = older.slice(0, limit)
@@ -60,12 +60,12 @@ export const listProjects: Operation<Contract['projects.list']> = async ({ store
       allowed_origins: settings.allowed_origins,
       config_revision,
     })),
-    next_cursor: cursorOf(older.length > limit ? page.at(-1)!.id : null),
+    next_cursor: encodeCursor(older.length > limit ? page.at(-1)!.id : null),
   }
 }
 
 export const showProject: Operation<Contract['projects.show']> = async (services, _context, { params }) =>
-  projectDetail(await projectOf(services, params.client_id))
+  projectDetail(await requireProject(services, params.client_id))
 
 export const createProject: Operation<Contract['projects.create']> = async (services, { now_ms }, { body }) => {
   const { client_id, ...patch } = body
@@ -90,7 +90,7 @@ export const createProject: Operation<Contract['projects.create']> = async (serv
 
 export const updateProject: Operation<Contract['projects.update']> = async (services, _context, { params, body }) => {
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const project = await projectOf(services, params.client_id)
+    const project = await requireProject(services, params.client_id)
     const settings = checked(project.settings, body)
     if (JSON.stringify(settings) === JSON.stringify(project.settings)) return projectDetail(project)
     const saved = await services.store.saveSettings(project.id, project.config_revision, settings)

@@ -7,7 +7,7 @@ import { frameAncestors } from '#contract/origins.ts'
 import type { NativeAssets } from '#contract/resources/placements.ts'
 import type { SlotRow } from '#store/store.ts'
 import { boundConsentProblem, type Context, type FilledSlot, findFilledSlot, type Services } from './context.ts'
-import { creativeUrls, type Fill, fillOf, nativeAssets } from './decisions.ts'
+import { creativeUrls, type Fill, findFill, nativeAssets } from './decisions.ts'
 
 /** Sizes in CSS pixels, times in milliseconds. */
 export type FrameCreative =
@@ -48,7 +48,7 @@ export async function loadFrame(
   if (!isFrameOpen(filled, context.now_ms)) return refused(404, 'asset_token_expired', frame_ancestors)
   const problem = await boundConsentProblem(services, filled, context.now_ms)
   if (problem !== null) return refused(403, problem, frame_ancestors)
-  const fill = await fillOf(services, decision)
+  const fill = await findFill(services, decision)
   if (fill === null) throw new Error('a filled slot has a fill')
   return {
     status: 'shown',
@@ -71,7 +71,7 @@ export async function previewFrame(services: Services, slot_id: string) {
   const slot = id === null ? null : await services.store.findSlot(id)
   if (slot?.decision?.outcome.status !== 'filled') return null
   const { decision } = slot
-  const fill = await fillOf(services, decision)
+  const fill = await findFill(services, decision)
   if (fill === null) return null
   return {
     creative: frameCreative(services, slot, fill),

@@ -10,27 +10,38 @@ import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import { restoreRequest } from '#runtime/replay.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary } from '#store/store.ts'
-import { cursorOf, defined, type Operation, pageOf, projectFilter, type Services, sinceOf } from './context.ts'
+import {
+  defined,
+  encodeCursor,
+  type Operation,
+  parsePage,
+  parseSinceFilter,
+  projectFilter,
+  type Services,
+} from './context.ts'
 import { type Conditions, type MatchedRequest, matchRequest } from './request-match.ts'
 
 /** Exchanges whose bodies are read at a time, and in one call, so a call does not delay other requests. */
 const chunk = 250
 const maxPerCall = 1_000
-const nearestOf = 1_000
+const maxCompared = 1_000
 const defaultNearest = 3
-const mostForeign = 100
+const maxForeign = 100
 
 export const listRequests: Operation<Contract['requests.list']> = async (services, { now_ms }, { query }) => {
   if (query.foreign === 'true') return listForeign(services, now_ms, query)
   const after = query.after === undefined ? undefined : (decodeId('req', query.after) ?? undefined)
-  const filter = { ...pageOf(query), ...(await filterOf(services, query, now_ms)), ...defined({ after }) }
+  const filter = { ...parsePage(query), ...(await buildFilter(services, query, now_ms)), ...defined({ after }) }
   if (query.details === 'true') {
     const limit = Math.min(filter.limit, chunk)
     const { rows, next } = await services.store.readExchanges({ ...filter, limit })
-    return { items: await Promise.all(rows.map((row) => requestDetail(services, row))), next_cursor: cursorOf(next) }
+    return {
+      items: await Promise.all(rows.map((row) => requestDetail(services, row))),
+      next_cursor: encodeCursor(next),
+    }
   }
   const { rows, next } = await services.store.listExchanges(filter)
-  return { items: await requestItems(services, rows), next_cursor: cursorOf(next) }
+  return { items: await requestItems(services, rows), next_cursor: encodeCursor(next) }
 }
 
 /** The few requests of foreign pages are in memory: one page has all that match. */
@@ -39,8 +50,8 @@ async function listForeign(
   now_ms: number,
   query: Parsed<Contract['requests.list']>['query'],
 ): Promise<{ items: ListedRequest[]; next_cursor: null }> {
-  const { limit = mostForeign, after = '', details, cursor: _cursor, foreign: _foreign, ...match } = query
-  const conditions = conditionsOf(match, now_ms)
+  const { limit = maxForeign, after = '', details, cursor: _cursor, foreign: _foreign, ...match } = query
+  const conditions = buildConditions(match, now_ms)
   const items: ListedRequest[] = []
   for (const row of services.store.foreignExchanges()) {
     const request = await matchedRequest(services, row)
@@ -68,34 +79,34 @@ async function findExchange({ store }: Services, request_id: string): Promise<Ex
 
 export const findRequests: Operation<Contract['requests.find']> = async (services, { now_ms }, { body }) => {
   const { limit, cursor, ...match } = body
-  const page = pageOf({ limit, cursor })
-  const filter = await filterOf(services, match, now_ms)
+  const page = parsePage({ limit, cursor })
+  const filter = await buildFilter(services, match, now_ms)
   if (!needsContents(match)) {
     const { rows, next } = await services.store.listExchanges({ ...page, ...filter })
-    return { items: await requestItems(services, rows), next_cursor: cursorOf(next) }
+    return { items: await requestItems(services, rows), next_cursor: encodeCursor(next) }
   }
   const found = await matchesWithin(services, match, filter, page.before, page.limit)
-  return { items: found.items, next_cursor: cursorOf(found.next) }
+  return { items: found.items, next_cursor: encodeCursor(found.next) }
 }
 
 export const countRequests: Operation<Contract['requests.count']> = async (services, { now_ms }, { body }) => {
   const { cursor, ...match } = body
-  const { before } = pageOf({ cursor })
-  const filter = await filterOf(services, match, now_ms)
+  const { before } = parsePage({ cursor })
+  const filter = await buildFilter(services, match, now_ms)
   if (!needsContents(match)) {
     const { count, next } = await services.store.countExchanges({ before, ...filter })
-    return { count, next_cursor: cursorOf(next) }
+    return { count, next_cursor: encodeCursor(next) }
   }
   const { items, next } = await matchesWithin(services, match, filter, before, maxPerCall)
-  return { count: items.length, next_cursor: cursorOf(next) }
+  return { count: items.length, next_cursor: encodeCursor(next) }
 }
 
 export const nearestRequests: Operation<Contract['requests.nearest']> = async (services, { now_ms }, { body }) => {
   const { limit = defaultNearest, ...match } = body
-  const conditions = conditionsOf(match, now_ms)
+  const conditions = buildConditions(match, now_ms)
   const misses: NearMiss[] = []
   let before: number | null = null
-  for (let read = 0; read < nearestOf; read += chunk) {
+  for (let read = 0; read < maxCompared; read += chunk) {
     const { rows, next } = await services.store.readExchanges({ limit: chunk, before })
     for (const row of rows) {
       const request = await matchedRequest(services, row)
@@ -172,7 +183,7 @@ function needsContents({ headers, body }: RequestMatch): boolean {
   return Object.keys(headers ?? {}).length + Object.keys(body ?? {}).length > 0
 }
 
-async function filterOf(services: Services, match: RequestMatch, now_ms: number): Promise<ExchangeFilter> {
+async function buildFilter(services: Services, match: RequestMatch, now_ms: number): Promise<ExchangeFilter> {
   const { key } = match
   const isKeyId = key?.startsWith('key_') === true
   return defined({
@@ -185,13 +196,16 @@ async function filterOf(services: Services, match: RequestMatch, now_ms: number)
     key_kind: isKeyId ? undefined : (key as ExchangeFilter['key_kind']),
     key_id: isKeyId ? (decodeId('key', key) ?? -1) : undefined,
     session_id: match.session_id,
-    since_ms: sinceOf(match.since, now_ms),
-    until_ms: sinceOf(match.until, now_ms),
+    since_ms: parseSinceFilter(match.since, now_ms),
+    until_ms: parseSinceFilter(match.until, now_ms),
   })
 }
 
-function conditionsOf({ since, until, ...match }: RequestMatch, now_ms: number): Conditions {
-  return { ...match, ...defined({ since_ms: sinceOf(since, now_ms), until_ms: sinceOf(until, now_ms) }) }
+function buildConditions({ since, until, ...match }: RequestMatch, now_ms: number): Conditions {
+  return {
+    ...match,
+    ...defined({ since_ms: parseSinceFilter(since, now_ms), until_ms: parseSinceFilter(until, now_ms) }),
+  }
 }
 
 async function matchedRequest(services: Services, row: ExchangeRow): Promise<MatchedRequest> {
@@ -222,7 +236,7 @@ async function requestDetail(services: Services, row: ExchangeRow): Promise<Requ
 type AnyExchange = ExchangeRow | ExchangeSummary
 
 async function requestItem({ store }: Services, row: AnyExchange): Promise<RequestItem> {
-  const alias = aliasOf(row.method, row.path)
+  const alias = findAlias(row.method, row.path)
   const old_client = 'old_client' in row ? row.old_client : headerIn(row.request_headers, oldClientHeader)
   return {
     request_id: encodeId('req', row.id),
@@ -247,7 +261,7 @@ const aliases = Object.values<Endpoint>(compat)
   .map(({ id, method, path }) => ({ id, method, pattern: pathPattern(path) }))
 
 /** Returns the id of the deprecated endpoint that a request went to, or null. */
-function aliasOf(method: string, path: string): string | null {
+function findAlias(method: string, path: string): string | null {
   if (!path.startsWith('/public/')) return null
   const bare = withoutQuery(path)
   return aliases.find((alias) => alias.method === method && alias.pattern.test(bare))?.id ?? null

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { contract } from '#contract/index.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { publicHeaders } from './cors.ts'
 import { type Coding, codingFor, readEncoded } from './encodings.ts'
 import {
@@ -71,7 +71,7 @@ export function createAssets(root: string, creatives: ReadonlySet<string>): Asse
     if (known !== undefined) return known
     const body = await (made?.() ?? readFile(join(root, path)))
     const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
-    const media_type = entryOf(mediaTypes, path.split('.').at(-1)!) ?? 'application/octet-stream'
+    const media_type = findEntry(mediaTypes, path.split('.').at(-1)!) ?? 'application/octet-stream'
     const asset: Asset = { body, etag, media_type }
     if (made === undefined && isText.test(media_type))
       asset.encoded = cachedBy((coding) => readEncoded(join(root, path), body, coding))

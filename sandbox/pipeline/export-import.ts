@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { pipeline as pipe } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { roleOf } from '#contract/endpoint.ts'
+import { requiredRole } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
 import { contract } from '#contract/index.ts'
 import { limits } from '#contract/limits.ts'
@@ -31,7 +31,7 @@ export function archiveRoutes(
     {
       method: 'POST',
       path: importState.path,
-      role: roleOf(importState),
+      role: requiredRole(importState),
       audited_as: importState.id,
       async respond(exchange) {
         const bytes = unpackedBody(exchange.request, wait_ms)

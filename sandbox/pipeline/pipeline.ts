@@ -10,7 +10,7 @@
  */
 
 import { type CompatOperationId, compatOperations, deprecationHeaders } from '#compat/index.ts'
-import { type Endpoint, isControlPlane, type Parsed, problemHeader, roleOf } from '#contract/endpoint.ts'
+import { type Endpoint, isControlPlane, type Parsed, problemHeader, requiredRole } from '#contract/endpoint.ts'
 import { ApiError } from '#contract/errors.ts'
 import { type Contract, compat, contract, type EndpointId } from '#contract/index.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
@@ -279,7 +279,7 @@ function endpointRoute(pipeline: Pipeline, id: ServedId, endpoint: Endpoint): Ro
   const respond = endpoint.successor === undefined ? call : callDeprecated
   if (!isControlPlane(endpoint))
     return method === 'GET' ? { method, path, respond } : { method, path, body_limit_bytes, respond }
-  const role = roleOf(endpoint)
+  const role = requiredRole(endpoint)
   return method === 'GET'
     ? { method, path, role, respond, isOpen: probes.has(id) }
     : { method, path, role, ...(role === 'read' ? {} : { audited_as: id }), body_limit_bytes, respond }

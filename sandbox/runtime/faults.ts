@@ -6,7 +6,7 @@
  */
 
 import { ApiError } from '#contract/errors.ts'
-import { type FaultDraft, type FaultRule, mostFaults } from '#contract/resources/sandbox/faults.ts'
+import { type FaultDraft, type FaultRule, maxFaults } from '#contract/resources/sandbox/faults.ts'
 import {
   completeRule,
   countMatch,
@@ -172,7 +172,7 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
   }
 
   const withRules = (before: FaultState, drafts: readonly FaultDraft[], scenario: string | null, now_ms: number) => {
-    if (before.rules.length + drafts.length > mostFaults) throw tooManyRules()
+    if (before.rules.length + drafts.length > maxFaults) throw tooManyRules()
     const added = before.added + drafts.length
     const rules = drafts.map((draft, index) => ({
       fault_id: `flt_${added - index}`,
@@ -237,7 +237,7 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
 
 function tooManyRules(): ApiError {
   return new ApiError('schema_invalid', {
-    message: `A sandbox has at most ${mostFaults} fault rules.`,
+    message: `A sandbox has at most ${maxFaults} fault rules.`,
     hint: 'Remove some: svc sandbox faults clear.',
   })
 }

@@ -5,7 +5,7 @@
 import type { ErrorBody } from '#contract/errors.ts'
 import { isObject, parseJson } from '#foundation/json.ts'
 import { type BrowserEndpointId, browserEndpoints } from './browser-endpoints.ts'
-import { clientOf, type KnownContract, type Schemas, type Client as TypedClient } from './client.ts'
+import { buildClient, type KnownContract, type Schemas, type Client as TypedClient } from './client.ts'
 import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
 
 export { ContractError, RefusedError, ServiceError, UnreachableError } from './errors.ts'
@@ -24,11 +24,11 @@ export type SilentBrowserClient = TypedClient<BrowserEndpointId> & IntegrationMe
 export function createClient(options: SilentOptions): SilentBrowserClient
 export function createClient(options: IntegrationOptions & { onError?: undefined }): BrowserClient
 export function createClient(options: IntegrationOptions): BrowserClient | SilentBrowserClient {
-  return integrate<BrowserEndpointId>(clientOf(known, { ...options, validate: false }), options)
+  return integrate<BrowserEndpointId>(buildClient(known, { ...options, validate: false }), options)
 }
 
 const unchecked = {
-  errorBodyOf(text: string): ErrorBody | null {
+  parseErrorBody(text: string): ErrorBody | null {
     const body = parseJson(text)
     const isError = isObject(body) && typeof body.error === 'string' && typeof body.message === 'string'
     return isError ? (body as unknown as ErrorBody) : null

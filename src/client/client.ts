@@ -15,11 +15,11 @@ import {
   exchange,
   type Fetch,
   globalFetch,
-  mediaTypeOf,
   type openStream,
   type RawResponse,
   type Redirect,
   type ResponseMeta,
+  readMediaType,
   readToEnd,
   type Sender,
   type SentEndpoint,
@@ -122,7 +122,7 @@ export type Client<Ids extends EndpointId = EndpointId> = DataMethods<Ids> & {
 type Validation = boolean | 'report'
 
 /** Creates a client, as createClient does, from the contract in its own form. */
-export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, options: ClientOptions): Client<Ids> {
+export function buildClient<Ids extends EndpointId>(known: KnownContract<Ids>, options: ClientOptions): Client<Ids> {
   const { endpoints, schemas } = known
   const { fetch = globalFetch, timeout_ms = 30_000, validate = true } = options
   const transport: Transport = { ...options, fetch, timeout_ms }
@@ -139,7 +139,7 @@ export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, opti
     )
     if (!response.ok) throw await failure(endpoint, response)
     const meta = readMeta(response)
-    if (mediaTypeOf(endpoint) !== undefined) return { data: response.text, meta }
+    if (readMediaType(endpoint) !== undefined) return { data: response.text, meta }
     const json = parseJson(response.text)
     if (json === undefined) throw new ContractError(id, response.status, ['the body is not JSON'], meta.request_id)
     const validation = typeof validate === 'function' ? validate(response, id) : validate
@@ -163,12 +163,12 @@ export function clientOf<Ids extends EndpointId>(known: KnownContract<Ids>, opti
   /** Returns the error of a response that is not a success. */
   async function failure({ method, path }: SentEndpoint, response: RawResponse): Promise<ServiceError> {
     const { status, text, request_id } = response
-    const { errorBodyOf, describeOther } = await schemas()
+    const { parseErrorBody, describeOther } = await schemas()
     return new ServiceError({
       method,
       path,
       status,
-      body: errorBodyOf(text),
+      body: parseErrorBody(text),
       instead: describeOther(text, status, response.headers.get('location')),
       retry_after_s: retryAfterSeconds(response),
       request_id,

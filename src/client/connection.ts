@@ -34,7 +34,7 @@ interface ConnectionFailure {
  * accepted, and failures of the system. Any other failure keeps its own words.
  */
 export function describeConnection(error: unknown, base_url: string): ConnectionFailure {
-  const codes = causesOf(error).map(({ code, message }) => `${code ?? ''} ${message}`)
+  const codes = listCauses(error).map(({ code, message }) => `${code ?? ''} ${message}`)
   const isPlain = codes.some((text) => plainService.test(text))
   if (isPlain && base_url.startsWith('https:')) {
     return { reason: 'it speaks http, not https', hint: `Use ${base_url.replace(/^https/, 'http')}` }
@@ -53,16 +53,16 @@ export function describeConnection(error: unknown, base_url: string): Connection
     return { reason: 'it closed the connection without a response', hint: `Send it again, or see its log.${other}` }
   }
   const system = systemErrorBehind(error)
-  if (system === null) return { reason: reasonOf(error), hint: null }
+  if (system === null) return { reason: describeCause(error), hint: null }
   // Where nothing listens, the caller knows what to start.
   const hint = system.code === 'ECONNREFUSED' ? null : systemHint(system.code)
   return { reason: `${systemReason(system)} (${system.code})`, hint }
 }
 
 /** Returns the innermost cause in the system's words, with its code. */
-function reasonOf(error: unknown): string {
+function describeCause(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error.cause instanceof Error) return reasonOf(error.cause)
+  if (error.cause instanceof Error) return describeCause(error.cause)
   const code = (error as { code?: unknown }).code
   return typeof code === 'string' && !error.message.includes(code)
     ? `${error.message} (${code})`
@@ -91,8 +91,8 @@ const certificateProblems: readonly (readonly [RegExp, string, string])[] = [
 ]
 
 /** Returns an error with its causes, from the outermost. */
-function causesOf(error: unknown): (Error & { code?: unknown })[] {
+function listCauses(error: unknown): (Error & { code?: unknown })[] {
   if (!(error instanceof Error)) return []
   const { errors } = error as { errors?: unknown[] }
-  return [error, ...causesOf(error.cause), ...(Array.isArray(errors) ? errors.flatMap(causesOf) : [])]
+  return [error, ...listCauses(error.cause), ...(Array.isArray(errors) ? errors.flatMap(listCauses) : [])]
 }

@@ -112,7 +112,7 @@ export class RefusedError extends Error {
 }
 
 /** Returns the message of the service alone, without what the error's message adds. */
-export function messageOf({ body, message }: ServiceError): string {
+export function explainError({ body, message }: ServiceError): string {
   return body?.message ?? message
 }
 

@@ -59,22 +59,22 @@ export function buildRequest(endpoint: SentEndpoint, input: CallInput, sender: S
     method: endpoint.method,
     url: sender.base_url.replace(/\/+$/, '') + fillPath(endpoint.path, input.params) + queryString(input.query),
     headers: {
-      accept: mediaTypeOf(endpoint) ?? 'application/json',
+      accept: readMediaType(endpoint) ?? 'application/json',
       ...(input.body === undefined ? {} : { 'content-type': endpoint.body_media_type ?? 'application/json' }),
       ...(isTaken && credential !== undefined ? { authorization: `Bearer ${credential}` } : {}),
       ...(origin === undefined ? {} : { origin }),
       ...sender.headers,
     },
-    ...(input.body === undefined ? {} : { body: bodyOf(input.body) }),
+    ...(input.body === undefined ? {} : { body: serializeBody(input.body) }),
   }
 }
 
 /** Returns the media type of a response that is not JSON; undefined for JSON. */
-export function mediaTypeOf({ response }: SentEndpoint): string | undefined {
+export function readMediaType({ response }: SentEndpoint): string | undefined {
   return 'media_type' in response ? (response.media_type as string) : undefined
 }
 
-function bodyOf(body: unknown): string | Blob {
+function serializeBody(body: unknown): string | Blob {
   return body instanceof Blob ? body : JSON.stringify(body)
 }
 
@@ -252,7 +252,7 @@ interface OpenStream {
 
 /** Yields the events or bytes of a response to its end. Throws ServiceError, UnreachableError and ContractError. */
 export async function* openStream({ transport, endpoint, request, signal, onOpen, schemas, failure }: OpenStream) {
-  const expected = mediaTypeOf(endpoint)
+  const expected = readMediaType(endpoint)
   const isFile = expected === 'application/gzip'
   const opened = await exchange(isFile ? unlimited(transport) : transport, request, signal, async (response) => {
     const type = response.headers.get('content-type')
@@ -273,5 +273,6 @@ export async function* openStream({ transport, endpoint, request, signal, onOpen
 /** The parts of a client that read responses piece by piece: events, and files that are not text. */
 export const streaming = {
   stream: openStream,
-  isStream: (endpoint: SentEndpoint) => ['text/event-stream', 'application/gzip'].includes(mediaTypeOf(endpoint) ?? ''),
+  isStream: (endpoint: SentEndpoint) =>
+    ['text/event-stream', 'application/gzip'].includes(readMediaType(endpoint) ?? ''),
 }

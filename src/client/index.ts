@@ -1,6 +1,6 @@
 /** The typed client for Node and browsers, with the types of the contract that an integration needs. */
 import { contract } from '#contract/index.ts'
-import { clientOf, type Client as TypedClient } from './client.ts'
+import { buildClient, type Client as TypedClient } from './client.ts'
 import { streaming } from './exchange.ts'
 import { type IntegrationMethods, type IntegrationOptions, integrate, type SilentOptions } from './integration.ts'
 import { nodeFetch } from './node-fetch.ts'
@@ -68,7 +68,7 @@ export function createClient(options: IntegrationOptions & { onError?: undefined
 export function createClient(options: IntegrationOptions): Client | SilentClient {
   const { fetch = nodeFetch, WebSocket = nodeSocketFor(options.base_url) } = options
   const sending = { ...options, fetch, WebSocket }
-  return integrate<keyof typeof contract>(clientOf(known, sending), sending)
+  return integrate<keyof typeof contract>(buildClient(known, sending), sending)
 }
 
 const known = { endpoints: contract, schemas: () => schemas, ...streaming }

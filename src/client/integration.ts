@@ -150,8 +150,8 @@ export function integrate<Ids extends EndpointId>(
     const Socket = options.WebSocket ?? (globalThis as { WebSocket?: PushSocketClass }).WebSocket
     if (Socket === undefined) return
     try {
-      const params = { surface: surfaceOf(options), slot_id }
-      const ticket = await ticketOf(options, params, signal)
+      const params = { surface: clientSide(options), slot_id }
+      const ticket = await createTicket(options, params, signal)
       if (ticket !== null) await announced(Socket, options.base_url, { ...params, ticket }, timeout_ms, signal)
     } catch {
       // If more than push is broken, polling fails too, with the cause.
@@ -174,7 +174,7 @@ const ticketEndpoint: SentEndpoint = {
 }
 
 /** Resolves to a ticket for a socket; null when the service does not issue one. */
-async function ticketOf(
+async function createTicket(
   options: ClientOptions,
   params: { surface: string; slot_id: string },
   signal: AbortSignal | undefined,
@@ -216,7 +216,7 @@ function newBeaconId(): string {
 const socketPath = '/public/{surface}/v1/slots/{slot_id}/decision/ws'
 
 /** Returns the side that a credential belongs to: a secret key to a server, a token to a page. */
-function surfaceOf({ credential }: Pick<Sender, 'credential'>): 'wrapper' | 'browser' {
+function clientSide({ credential }: Pick<Sender, 'credential'>): 'wrapper' | 'browser' {
   const text = typeof credential === 'function' ? credential() : credential
   return text?.startsWith('sk_') === true ? 'wrapper' : 'browser'
 }
@@ -265,7 +265,7 @@ interface RetryOptions {
 }
 
 const first_ms = 500
-const longest_ms = 2_000
+const maxInterval_ms = 2_000
 
 /**
  * Retries never double a placement: a request is sent again when it cannot have taken effect, or when sending it twice
@@ -293,7 +293,7 @@ async function withRetries<T>(
 /** Returns the pause before an attempt, milliseconds: 500, 1000, then 2000, and up to a quarter more at random. */
 export function backoff(count: number): number {
   const [dice = 0] = crypto.getRandomValues(new Uint32Array(1))
-  return Math.min(longest_ms, first_ms * 2 ** count) * (1 + dice / 2 ** 34)
+  return Math.min(maxInterval_ms, first_ms * 2 ** count) * (1 + dice / 2 ** 34)
 }
 
 /** Resolves after a time. Rejects with the reason of the signal if it is aborted first. */

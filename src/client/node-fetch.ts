@@ -95,7 +95,7 @@ function send(url: string, init: FetchInit): Promise<FetchResponse> {
     const size = typeof body === 'object' ? { 'content-length': String(body.size) } : {}
     const agent = agentFor(url)
     const sent = request(url, { method, signal, agent, headers: { ...size, ...headers } }, (incoming) => {
-      resolve(responseOf(incoming, incoming.statusCode ?? 0, signal))
+      resolve(toFetchResponse(incoming, incoming.statusCode ?? 0, signal))
     })
     sent.on('error', reject)
     if (typeof body === 'object') void sendFile(body, sent)
@@ -131,7 +131,7 @@ async function drained(sent: ClientRequest): Promise<void> {
   }
 }
 
-function responseOf(incoming: IncomingMessage, status: number, signal: AbortSignal): FetchResponse {
+function toFetchResponse(incoming: IncomingMessage, status: number, signal: AbortSignal): FetchResponse {
   const pieces: AsyncIterator<Buffer, undefined> = incoming[Symbol.asyncIterator]()
   const read = async () => {
     const { done = false, value } = await pieces.next().catch((error) => {

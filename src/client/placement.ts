@@ -47,46 +47,46 @@ type Fields = Readonly<Record<string, unknown>>
  * without a creative.
  */
 export function normalizePlacement(response: unknown): NormalizedPlacement | null {
-  const whole = fieldsOf(response)
-  const slot_id = textOf(whole?.slot_id)
+  const whole = asFields(response)
+  const slot_id = asText(whole?.slot_id)
   if (whole === null || slot_id === null) return null
   if (whole.status === 'pending') return { status: 'pending', slot_id }
-  const decision = 'decision' in whole ? fieldsOf(whole.decision) : whole
+  const decision = 'decision' in whole ? asFields(whole.decision) : whole
   if (whole.status === 'expired') return { status: 'expired', slot_id }
   if (whole.status !== 'ready' || decision === null) return null
-  if (decision.fill === false) return noFillOf(slot_id, decision)
-  return filledOf(slot_id, whole, decision)
+  if (decision.fill === false) return normalizeNoFill(slot_id, decision)
+  return normalizeFill(slot_id, whole, decision)
 }
 
 const expired = 'slot_expired'
 
-function noFillOf(slot_id: string, { no_fill_reason, retryable }: Fields): NormalizedPlacement {
+function normalizeNoFill(slot_id: string, { no_fill_reason, retryable }: Fields): NormalizedPlacement {
   if (no_fill_reason === expired) return { status: 'expired', slot_id }
-  return { status: 'no_fill', slot_id, reason: textOf(no_fill_reason) ?? 'no_fill', retryable: retryable === true }
+  return { status: 'no_fill', slot_id, reason: asText(no_fill_reason) ?? 'no_fill', retryable: retryable === true }
 }
 
-function filledOf(slot_id: string, whole: Fields, decision: Fields): FilledPlacement | null {
-  const creative = fieldsOf(decision.creative)
-  const placement = fieldsOf(whole.placement) ?? {}
+function normalizeFill(slot_id: string, whole: Fields, decision: Fields): FilledPlacement | null {
+  const creative = asFields(decision.creative)
+  const placement = asFields(whole.placement) ?? {}
   const shown = creative ?? decision
-  const size = creative ?? fieldsOf(decision.dimensions) ?? placement
+  const size = creative ?? asFields(decision.dimensions) ?? placement
   const format = (creative?.type ?? decision.format) as Format
-  const native = nativeOf(creative?.native_assets ?? decision.assets)
+  const native = normalizeNative(creative?.native_assets ?? decision.assets)
   return checked({
     status: 'filled',
     slot_id,
     format,
-    asset_token: textOf(decision.asset_token) ?? '',
-    media_url: native?.image_url ?? textOf(creative?.url ?? decision.delivery_url) ?? '',
-    mime_type: textOf(shown.mime_type),
-    width: numberOf(size.width) ?? 0,
-    height: numberOf(size.height) ?? 0,
-    duration_ms: format === 'clip' ? numberOf(shown.duration_ms) : null,
-    click_url: textOf(creative?.click_through_url ?? decision.click_url ?? placement.click_url),
-    sponsor_name: textOf(shown.sponsor_name ?? placement.sponsor_name),
-    label_text: textOf(decision.ad_label_text ?? placement.ad_label_text),
+    asset_token: asText(decision.asset_token) ?? '',
+    media_url: native?.image_url ?? asText(creative?.url ?? decision.delivery_url) ?? '',
+    mime_type: asText(shown.mime_type),
+    width: asNumber(size.width) ?? 0,
+    height: asNumber(size.height) ?? 0,
+    duration_ms: format === 'clip' ? asNumber(shown.duration_ms) : null,
+    click_url: asText(creative?.click_through_url ?? decision.click_url ?? placement.click_url),
+    sponsor_name: asText(shown.sponsor_name ?? placement.sponsor_name),
+    label_text: asText(decision.ad_label_text ?? placement.ad_label_text),
     native,
-    frame_url: textOf(fieldsOf(placement.render)?.frame_url),
+    frame_url: asText(asFields(placement.render)?.frame_url),
   })
 }
 
@@ -95,28 +95,28 @@ function checked(fill: FilledPlacement): FilledPlacement | null {
   return asset_token && media_url && width > 0 && height > 0 && /^(banner|clip|native)$/.test(format) ? fill : null
 }
 
-function nativeOf(value: unknown): NormalizedNative | null {
-  const assets = fieldsOf(value)
-  const title = textOf(assets?.title)
-  const image_url = textOf(assets?.image_url)
+function normalizeNative(value: unknown): NormalizedNative | null {
+  const assets = asFields(value)
+  const title = asText(assets?.title)
+  const image_url = asText(assets?.image_url)
   if (assets === null || title === null || image_url === null) return null
   return {
     title,
     image_url,
-    description: textOf(assets.description),
-    cta_text: textOf(assets.cta_text),
-    icon_url: textOf(assets.icon_url),
+    description: asText(assets.description),
+    cta_text: asText(assets.cta_text),
+    icon_url: asText(assets.icon_url),
   }
 }
 
-function fieldsOf(value: unknown): Fields | null {
+function asFields(value: unknown): Fields | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null
 }
 
-function textOf(value: unknown): string | null {
+function asText(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-function numberOf(value: unknown): number | null {
+function asNumber(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null
 }

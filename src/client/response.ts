@@ -38,7 +38,7 @@ export function validated(
 }
 
 /** Returns the error body of a response, or null when it has none. */
-export function errorBodyOf(text: string): ErrorBody | null {
+export function parseErrorBody(text: string): ErrorBody | null {
   return ErrorBody.safeParse(parseJson(text)).data ?? null
 }
 
@@ -60,7 +60,7 @@ export function describeOther(text: string, status: number, location: string | n
 const unseen = /<!--.*?(?:-->|$)|<(head|script|style|template)\b.*?(?:<\/\1>|(?=<body)|$)/gis
 
 /** Events are small: this is a stream that never ends one. */
-const longestEvent = 2 ** 20
+const maxEventChars = 2 ** 20
 
 /** Reads server-sent events to the end of the stream. Skips comments and events that do not match the contract. */
 export async function* readEvents(reader: ByteReader): AsyncGenerator<SandboxEvent, void, undefined> {
@@ -69,7 +69,7 @@ export async function* readEvents(reader: ByteReader): AsyncGenerator<SandboxEve
   for await (const bytes of readBytes(reader)) {
     const blocks = (rest + decoder.decode(bytes, { stream: true })).replaceAll('\r\n', '\n').split('\n\n')
     rest = blocks.pop() ?? ''
-    if (rest.length > longestEvent) throw new ContractError('events.stream', 200, ['an event does not end'], null)
+    if (rest.length > maxEventChars) throw new ContractError('events.stream', 200, ['an event does not end'], null)
     for (const block of blocks) {
       const event = parseEvent(block)
       if (event !== null) yield event

@@ -39,7 +39,7 @@ const lint: Command = {
   async run({ host, out }, { args, options }) {
     const file = args[0] as string
     const name = displayName(file)
-    const sent_at_ms = options.now === undefined ? null : timestampOf(options.now as string, host)
+    const sent_at_ms = options.now === undefined ? null : parseTimestamp(options.now as string, host)
     const text = await readUserText(host, file)
     const { kind, beacons, findings } = lintBeacons(text, { now_ms: host.now(), sent_at_ms })
     if (kind === 'unknown')
@@ -58,7 +58,7 @@ const lint: Command = {
   },
 }
 
-function timestampOf(text: string, host: System): number {
+function parseTimestamp(text: string, host: System): number {
   return /^\d{12,15}$/.test(text) ? Number(text) : (parseTime(text) ?? host.now())
 }
 
@@ -136,13 +136,13 @@ async function printLines({ host, out }: CommandContext, feed: FeedOptions, filt
       if (note !== null) out.note(note)
     } else if (passes(beaconSource, message.item, filter)) {
       const { seq: _, ...item } = message.item
-      out.item(item, (style) => lineOf(message.item, style))
+      out.item(item, (style) => formatBeacon(message.item, style))
     }
   }
   return 0
 }
 
-function lineOf(beacon: TailBeacon, style: Style): string {
+function formatBeacon(beacon: TailBeacon, style: Style): string {
   if (style.columns !== undefined) return beaconLine(beacon, style.columns, style, false).trimStart()
   return [
     style.dim(timeText(beacon.received_at_ms, style)),

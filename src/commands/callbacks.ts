@@ -20,7 +20,7 @@ import type { CallbackItem } from '#contract/resources/callbacks.ts'
 import { parseJson, valueAt } from '#foundation/json.ts'
 
 const defaultPort = 4020
-const mostBodyBytes = 1_048_576
+const maxBodyBytes = 1_048_576
 /** Time limit for the program that callbacks are forwarded to. The sandbox waits 5 s. */
 const forward_ms = 10_000
 const signatureHeader = 'x-csl-signature'
@@ -73,7 +73,7 @@ const listen: Command = {
 async function receiveAll(session: CommandContext, options: CommandInput['options']): Promise<number> {
   const { out, host, signal } = session
   const receiver: Receiver = {
-    keys: keysOf(session),
+    keys: listSigningKeys(session),
     forward_to: (options.forwardTo as URL | undefined) ?? null,
     now: host.now,
     print: (callback) => out.item(callback, (style) => line(callback, style)),
@@ -104,7 +104,7 @@ function forwardUrl(text: string): URL {
 }
 
 /** Returns the key in use, then the keys that the sandbox was started with. */
-function keysOf({ settings }: CommandContext): string[] {
+function listSigningKeys({ settings }: CommandContext): string[] {
   const { secret_key, sandbox, source } = settings
   if (secret_key === null) {
     if (source.base_url === 'default') throw noSandbox('Start one: svc start. Or give --secret-key KEY.')
@@ -181,7 +181,7 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer | null> {
   let length = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > mostBodyBytes) return null
+    if (length > maxBodyBytes) return null
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

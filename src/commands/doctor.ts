@@ -62,13 +62,15 @@ export async function gather(session: CommandContext, since: string | undefined,
     machine: await gatherMachine(session, settings, problem, service),
     sandbox,
     journal:
-      sandbox === null ? null : await journalOf(sandbox, readJournal(client, sandbox.info, { since, limit }, about)),
+      sandbox === null
+        ? null
+        : await selectJournal(sandbox, readJournal(client, sandbox.info, { since, limit }, about)),
     served: await Promise.all(places.map((place) => gatherServed(place, host.cwd))),
   }
 }
 
 /** A sandbox of another version may not support the way its journal is read: that is a finding, not a failure. */
-async function journalOf({ info, version }: SandboxFacts, reading: Promise<Journal>): Promise<Journal | null> {
+async function selectJournal({ info, version }: SandboxFacts, reading: Promise<Journal>): Promise<Journal | null> {
   return reading.catch((error: unknown) => {
     if (info.version === version) throw error
     return null

@@ -64,7 +64,7 @@ export const exec: Command = {
     if (!passthrough?.length || words.length > 0) {
       throw commandMissing(`svc exec -- ${words.length === 0 ? 'npm test' : shownCommand(words)}`, session.host)
     }
-    const interrupt = interruptOf(session)
+    const interrupt = onFirstInterrupt(session)
     const given = flagValues(flags, options)
     const surrounding = options.isolated === true ? null : await surroundingSandbox(session.host)
     if (surrounding === null) {
@@ -96,7 +96,7 @@ export function commandMissing(example: string, { platform }: Pick<System, 'plat
 }
 
 /** Returns a signal that the first SIGINT, SIGTERM, SIGHUP or SIGPIPE aborts, with its name as the reason. */
-export function interruptOf(session: CommandContext): AbortSignal {
+export function onFirstInterrupt(session: CommandContext): AbortSignal {
   const interrupt = new AbortController()
   session.onInterrupt((signal) => interrupt.abort(signal))
   return interrupt.signal

@@ -27,7 +27,7 @@ export const open: Command = {
     const { url: own_url, public_url = own_url, admin_token } = settings.sandbox
     if (id !== undefined) await checkKnown(session, id)
     const token = admin_token === undefined ? '' : `?token=${admin_token}`
-    const url = `${public_url}${pathOf(id)}${token}`
+    const url = `${public_url}${inspectorPath(id)}${token}`
     const opened = await openPage(session, url)
     out.data({ url, opened }, () => [url])
     return 0
@@ -49,7 +49,7 @@ async function checkKnown({ client, signal }: CommandContext, id: string): Promi
   throw new CliError('usage', 'id_unknown', `Nothing here has the identifier ${JSON.stringify(id)}.`, hint)
 }
 
-function pathOf(id: string | undefined): string {
+function inspectorPath(id: string | undefined): string {
   if (id === undefined) return '/_sandbox/'
   const folder = folders.find(([prefix]) => id.startsWith(prefix) && !id.includes('~'))?.[1] ?? 'id'
   return `/_sandbox/${folder}/${encodeURIComponent(id)}`

@@ -56,7 +56,7 @@ export function isBilled(model: BillingModel, metric: Metric): boolean {
 }
 
 /** The metric that each event is evidence of. */
-export const metricOf: Readonly<Record<BeaconEvent, Metric | null>> = {
+export const eventMetrics: Readonly<Record<BeaconEvent, Metric | null>> = {
   render: 'rendered_impression',
   visible: 'viewable_impression',
   click: 'click',
@@ -99,7 +99,7 @@ export function judgeBeacons(
   const counted = new Set<Metric>()
   const verdicts = new Map<number, BeaconVerdict>()
   for (const beacon of beacons.toSorted(byOccurrence)) {
-    const metric = metricOf[beacon.event]
+    const metric = eventMetrics[beacon.event]
     let reason_code = qualify(beacon, creative, viewability, rendered_at_ms, playing_since_ms)
     if (reason_code === 'OK' && metric !== null && counted.has(metric)) reason_code = 'ALREADY_COUNTED'
     const counts = reason_code === 'OK' && metric !== null
@@ -127,11 +127,11 @@ export function judgeBeacon(
   const rendered_at_ms = earliest(beacons, 'render')
   const playing_since_ms = earliest(beacons, 'play_started') ?? rendered_at_ms
   const qualified = (other: AcceptedBeacon) => qualify(other, creative, viewability, rendered_at_ms, playing_since_ms)
-  const metric = metricOf[beacon.event]
+  const metric = eventMetrics[beacon.event]
   const reason_code = qualified(beacon)
   if (reason_code !== 'OK' || metric === null) return { reason_code, would_bill: false, metric: null }
   const isCounted = beacons.some(
-    (other) => metricOf[other.event] === metric && byOccurrence(other, beacon) < 0 && qualified(other) === 'OK',
+    (other) => eventMetrics[other.event] === metric && byOccurrence(other, beacon) < 0 && qualified(other) === 'OK',
   )
   if (isCounted) return { reason_code: 'ALREADY_COUNTED', would_bill: false, metric: null }
   return { reason_code, would_bill: isBilled(model, metric), metric }
@@ -179,7 +179,7 @@ function qualifyVisible(
   const { visible_ratio, visible_ms, visibility_check } = measurements
   if (visible_ratio === undefined || visible_ms === undefined) return 'VISIBILITY_UNMEASURED'
   if (visibility_check === 'none') return 'VISIBILITY_UNMEASURED'
-  const isPossible = visible_ms <= occurred_at_ms - rendered_at_ms + slackOf(occurred_at_ms)
+  const isPossible = visible_ms <= occurred_at_ms - rendered_at_ms + clockSlack(occurred_at_ms)
   return isPossible ? 'OK' : 'MEASUREMENT_IMPLAUSIBLE'
 }
 
@@ -190,7 +190,7 @@ const clockTolerance_ms = 50
  * How much later than stated a view may have happened: a time in whole seconds means any millisecond of that second
  * (A73).
  */
-function slackOf(occurred_at_ms: number): number {
+function clockSlack(occurred_at_ms: number): number {
   return occurred_at_ms % 1_000 === 0 ? 999 : clockTolerance_ms
 }
 

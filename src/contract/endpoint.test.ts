@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { z } from 'zod'
-import { type Endpoint, failuresOf, responseHeaders } from './endpoint.ts'
+import { type Endpoint, listFailures, responseHeaders } from './endpoint.ts'
 import { contract, type EndpointId } from './index.ts'
 import { warnings } from './warnings.ts'
 
-const causesOf = (id: EndpointId) => failuresOf(contract[id])
+const causesOf = (id: EndpointId) => listFailures(contract[id])
 
 describe('causes of failure follow from the declaration', () => {
   test('without a body, credentials, a rate or a database there is little that can fail', () => {

@@ -70,9 +70,9 @@ export interface EndpointEntry {
   readonly response: z.ZodType | { readonly media_type: string; readonly has_ranges?: boolean }
   /** Headers of a success, other than x-request-id. */
   readonly response_headers?: readonly ResponseHeader[]
-  /** Its own causes of failure, in addition to those that follow from the rest of the declaration (`failuresOf`). */
+  /** Its own causes of failure, in addition to those that follow from the rest of the declaration (`listFailures`). */
   readonly errors: readonly ReasonCode[]
-  /** Control plane only: the role that its token must have. Default: read for GET, else write (`roleOf`). */
+  /** Control plane only: the role that its token must have. Default: read for GET, else write (`requiredRole`). */
   readonly role?: Role
   /** Whether the response needs no database, so that none can fail it. */
   readonly is_constant?: boolean
@@ -149,7 +149,7 @@ export const writing = { ...controlPlane, method: 'POST' } as const
 const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes: readonly ReasonCode[]][] = [
   [() => true, ['http_malformed']],
   [isControlPlane, ['origin_refused']],
-  [(endpoint) => isControlPlane(endpoint) && roleOf(endpoint) !== 'read', ['role_missing']],
+  [(endpoint) => isControlPlane(endpoint) && requiredRole(endpoint) !== 'read', ['role_missing']],
   [hasBody, ['payload_too_large', 'content_type_unsupported']],
   [
     ({ credentials }) => credentials.length > 0,
@@ -177,13 +177,13 @@ const impliedErrors: readonly [applies: (endpoint: Endpoint) => boolean, causes:
  * Returns every cause of failure of an endpoint: those that follow from its declaration, then its own. A request for
  * another path or method, or a body where none belongs, can fail in further ways.
  */
-export function failuresOf(endpoint: Endpoint): ReasonCode[] {
+export function listFailures(endpoint: Endpoint): ReasonCode[] {
   const implied = impliedErrors.flatMap(([applies, causes]) => (applies(endpoint) ? causes : []))
   return [...new Set([...implied, ...endpoint.errors])]
 }
 
 /** Returns the role that a token of the control plane must have for an endpoint (A97). */
-export function roleOf({ role, method }: Pick<Endpoint, 'role' | 'method'>): Role {
+export function requiredRole({ role, method }: Pick<Endpoint, 'role' | 'method'>): Role {
   return role ?? (method === 'GET' ? 'read' : 'write')
 }
 

@@ -5,7 +5,7 @@
 
 import { z } from 'zod'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { errorCodes, reasonCodes } from './error-codes.ts'
 import { assumed, assumedObject, documented, observed } from './objects.ts'
 
@@ -96,9 +96,9 @@ export interface LocatedFieldError extends FieldError {
   isUnknown: boolean
 }
 
-const longestPath = 160
+const maxPathChars = 160
 /** The maximum number of unknown names compared with the known ones: a body can have thousands. */
-const mostCompared = 20
+const maxComparedNames = 20
 const fieldName = /^[\w.:$@-]{1,64}$/
 
 /** How to parse a value for `explainIssues`: only its input tells a missing value from a wrong one. */
@@ -113,7 +113,7 @@ export function explainIssues(
   schema?: z.core.$ZodType,
 ): { reason_code: ReasonCode; fields: LocatedFieldError[] } {
   const flat = issues.flatMap(flatten)
-  return { reason_code: reasonOf(flat), fields: flat.flatMap((issue) => toFields(issue, schema)) }
+  return { reason_code: findReason(flat), fields: flat.flatMap((issue) => toFields(issue, schema)) }
 }
 
 const typeWords: Readonly<Record<string, string>> = {
@@ -129,7 +129,7 @@ const typeWords: Readonly<Record<string, string>> = {
 /** Returns the type of a JSON value in the words of field errors: `text`, `a list`. */
 export function typeWord(value: unknown): string {
   if (value === null) return 'null'
-  return entryOf(typeWords, Array.isArray(value) ? 'array' : typeof value) ?? typeof value
+  return findEntry(typeWords, Array.isArray(value) ? 'array' : typeof value) ?? typeof value
 }
 
 /** Whether field errors expect a type with these words. */
@@ -138,12 +138,12 @@ export function isTypeWord(expected: string): boolean {
 }
 
 /** Returns what a value must be, in words that follow its name: `must be a whole number`, `must be one of a, b`. */
-export function requirementOf(issue: Issue | undefined): string {
+export function describeRequirement(issue: Issue | undefined): string {
   if (issue === undefined) return 'is not valid'
   if (issue.code === 'unrecognized_keys') return `has no field ${issue.keys.join(', ')}`
   // A message of the contract itself says more than the kind of the issue.
   if (/^(must|cannot) /.test(issue.message)) return issue.message
-  return `must be ${expectedOf(issue)}`
+  return `must be ${describeExpected(issue)}`
 }
 
 /** Hints for known fields in a place where they do not exist. */
@@ -156,7 +156,7 @@ export function unknownField(at: readonly PropertyKey[], meant: string | null = 
   const expected =
     expectedOfUnknown.get(String(at.at(-1))) ??
     (meant === null ? 'no field of this name; svc contract show lists the known ones' : `the field ${meant}`)
-  return { path: pathOf(at), message: 'is unknown', expected, at, isUnknown: true }
+  return { path: formatPath(at), message: 'is unknown', expected, at, isUnknown: true }
 }
 
 /**
@@ -215,7 +215,7 @@ function isOtherType(issue: Issue): boolean {
   return issue.code === 'invalid_type' && issue.path.length === 0
 }
 
-function reasonOf(issues: readonly Issue[]): ReasonCode {
+function findReason(issues: readonly Issue[]): ReasonCode {
   if (issues.some((issue) => issue.path.at(-2) === 'allowed_formats')) return 'format_unsupported'
   if (issues.some((issue) => issue.path[0] === 'publishable_key')) return 'publishable_key_malformed'
   if (issues.some((issue) => issue.code === 'unrecognized_keys')) return 'field_unknown'
@@ -225,16 +225,16 @@ function reasonOf(issues: readonly Issue[]): ReasonCode {
 function toFields(issue: Issue, schema?: z.core.$ZodType): LocatedFieldError[] {
   if (issue.code === 'unrecognized_keys') {
     const { path, keys } = issue
-    const isCompared = (key: string, index: number) => index < mostCompared && fieldName.test(key)
+    const isCompared = (key: string, index: number) => index < maxComparedNames && fieldName.test(key)
     return keys.map((key, index) =>
       unknownField([...path, key], schema && isCompared(key, index) ? fieldMeant(schema, path, key) : null),
     )
   }
   return [
     {
-      path: pathOf(issue.path),
-      message: messageOf(issue, schema),
-      expected: expectedOf(issue),
+      path: formatPath(issue.path),
+      message: describeIssue(issue, schema),
+      expected: describeExpected(issue),
       at: issue.path,
       isUnknown: false,
     },
@@ -242,12 +242,12 @@ function toFields(issue: Issue, schema?: z.core.$ZodType): LocatedFieldError[] {
 }
 
 /** A name that cannot be a misspelt field may be a secret or prose: it is not repeated (A12). */
-function pathOf(path: readonly PropertyKey[]): string {
+function formatPath(path: readonly PropertyKey[]): string {
   const text = path.map((name) => (fieldName.test(String(name)) ? String(name) : '[name]')).join('.')
-  return text.length > longestPath ? `${text.slice(0, longestPath)}…` : text
+  return text.length > maxPathChars ? `${text.slice(0, maxPathChars)}…` : text
 }
 
-function messageOf(issue: Issue, schema?: z.core.$ZodType): string {
+function describeIssue(issue: Issue, schema?: z.core.$ZodType): string {
   if ('input' in issue && issue.input === null) {
     return mayBeAbsent(issue.path, schema) ? 'is null; leave it out instead' : 'is null'
   }
@@ -267,18 +267,18 @@ function messageOf(issue: Issue, schema?: z.core.$ZodType): string {
   }
 }
 
-function expectedOf(issue: Issue): string {
+function describeExpected(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return entryOf(typeWords, issue.expected) ?? issue.expected
+      return findEntry(typeWords, issue.expected) ?? issue.expected
     case 'invalid_value':
       // A message of the contract itself adds the value that was probably meant.
       if (issue.message.startsWith('must be one of ')) return issue.message.slice('must be '.length)
       return `one of ${issue.values.map(String).join(', ')}`
     case 'too_small':
-      return `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${unitOf(issue.origin, issue.minimum)}`
+      return `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${countUnit(issue.origin, issue.minimum)}`
     case 'too_big':
-      return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${unitOf(issue.origin, issue.maximum)}`
+      return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${countUnit(issue.origin, issue.maximum)}`
     default:
       return issue.message.replace(/^(Invalid input: |must be )/, '')
   }
@@ -289,7 +289,7 @@ function isLength(origin: string): boolean {
   return origin === 'string' || origin === 'array'
 }
 
-function unitOf(origin: string, limit: number | bigint): string {
+function countUnit(origin: string, limit: number | bigint): string {
   if (!isLength(origin)) return ''
   const unit = origin === 'string' ? ' character' : ' item'
   return Number(limit) === 1 ? unit : `${unit}s`

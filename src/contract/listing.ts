@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { Endpoint } from './endpoint.ts'
 import { errorCodes, type ReasonCode, reasonCodes } from './errors.ts'
 import { contract, schemaName } from './index.ts'
@@ -57,7 +57,7 @@ export function endpointFields(endpoint: Endpoint): ListedField[] {
   const { params, query, body, response } = endpoint
   const parts = { params, query, body, response: response instanceof z.ZodType ? response : undefined }
   return (Object.entries(parts) as [ListedField['where'], z.ZodType | undefined][]).flatMap(([where, schema]) =>
-    schema === undefined ? [] : fieldsOf(schema, { endpoint: endpoint.id, where, prefix: '', variant: null }),
+    schema === undefined ? [] : listFields(schema, { endpoint: endpoint.id, where, prefix: '', variant: null }),
   )
 }
 
@@ -68,21 +68,21 @@ interface Place {
   variant: string | null
 }
 
-function fieldsOf(schema: z.ZodType, place: Place): ListedField[] {
+function listFields(schema: z.ZodType, place: Place): ListedField[] {
   const value = unwrap(schema)
   if (value instanceof z.ZodArray) {
-    return fieldsOf(value.element as z.ZodType, { ...place, prefix: `${place.prefix.slice(0, -1)}[].` })
+    return listFields(value.element as z.ZodType, { ...place, prefix: `${place.prefix.slice(0, -1)}[].` })
   }
   if (value instanceof z.ZodUnion) {
     const variants = (value.options as z.ZodType[]).filter((option) => unwrap(option) instanceof z.ZodObject)
     return variants.flatMap((shape) =>
-      fieldsOf(shape, { ...place, variant: variants.length > 1 ? variantName(shape) : place.variant }),
+      listFields(shape, { ...place, variant: variants.length > 1 ? variantName(shape) : place.variant }),
     )
   }
   if (!(value instanceof z.ZodObject)) return []
   return Object.entries(value.shape as Record<string, z.ZodType>).flatMap(([name, field]) => {
     const path = `${place.prefix}${name}`
-    return [listField(field, path, place), ...fieldsOf(field, { ...place, prefix: `${path}.` })]
+    return [listField(field, path, place), ...listFields(field, { ...place, prefix: `${path}.` })]
   })
 }
 
@@ -90,7 +90,7 @@ function fieldsOf(schema: z.ZodType, place: Place): ListedField[] {
 function variantName(shape: z.ZodType): string | null {
   const fields = shape instanceof z.ZodObject ? Object.entries(shape.shape as Record<string, z.ZodType>) : []
   const constant = fields.find(([, field]) => field instanceof z.ZodLiteral)
-  return schemaName(shape) ?? (constant === undefined ? null : `${constant[0]}: ${valuesOf(constant[1])}`)
+  return schemaName(shape) ?? (constant === undefined ? null : `${constant[0]}: ${listValues(constant[1])}`)
 }
 
 function listField(field: z.ZodType, path: string, { endpoint, where, variant }: Place): ListedField {
@@ -100,9 +100,9 @@ function listField(field: z.ZodType, path: string, { endpoint, where, variant }:
     where,
     path,
     variant,
-    type: typeOf(field),
-    values: valuesOf(field),
-    limits: limitsOf(field),
+    type: describeType(field),
+    values: listValues(field),
+    limits: describeLimits(field),
     required: !(field instanceof z.ZodOptional),
     provenance: source.provenance,
     decision: source.decision ?? null,
@@ -117,18 +117,18 @@ function unwrap(schema: z.ZodType): z.ZodType {
   return schema
 }
 
-function typeOf(schema: z.ZodType): string {
-  if (schema instanceof z.ZodOptional) return typeOf(schema.unwrap() as z.ZodType)
-  if (schema instanceof z.ZodPipe) return typeOf(schema.out as z.ZodType)
-  if (schema instanceof z.ZodNullable) return alternatives([typeOf(schema.unwrap() as z.ZodType), 'null'])
-  if (schema instanceof z.ZodUnion) return alternatives((schema.options as z.ZodType[]).map(typeOf))
+function describeType(schema: z.ZodType): string {
+  if (schema instanceof z.ZodOptional) return describeType(schema.unwrap() as z.ZodType)
+  if (schema instanceof z.ZodPipe) return describeType(schema.out as z.ZodType)
+  if (schema instanceof z.ZodNullable) return alternatives([describeType(schema.unwrap() as z.ZodType), 'null'])
+  if (schema instanceof z.ZodUnion) return alternatives((schema.options as z.ZodType[]).map(describeType))
   if (schema instanceof z.ZodArray) {
-    const element = typeOf(schema.element as z.ZodType)
+    const element = describeType(schema.element as z.ZodType)
     return element.includes('|') ? `(${element})[]` : `${element}[]`
   }
   if (schema instanceof z.ZodLiteral) return alternatives([...schema.values].map((value) => typeof value))
   if (schema instanceof z.ZodNumber) return schema.isInt ? 'integer' : 'number'
-  return entryOf(plainTypes, schema.type) ?? 'any'
+  return findEntry(plainTypes, schema.type) ?? 'any'
 }
 
 const plainTypes: Readonly<Record<string, string>> = {
@@ -144,24 +144,26 @@ function alternatives(types: string[]): string {
   return [...new Set(types)].join(' | ')
 }
 
-function valuesOf(schema: z.ZodType): Scalar[] | null {
+function listValues(schema: z.ZodType): Scalar[] | null {
   const value = unwrap(schema)
   if (value instanceof z.ZodEnum) return [...value.options]
   if (value instanceof z.ZodLiteral) return [...value.values] as Scalar[]
-  if (value instanceof z.ZodArray) return valuesOf(value.element as z.ZodType)
+  if (value instanceof z.ZodArray) return listValues(value.element as z.ZodType)
   if (value instanceof z.ZodUnion) {
-    const values = (value.options as z.ZodType[]).flatMap((option) => valuesOf(option) ?? [])
+    const values = (value.options as z.ZodType[]).flatMap((option) => listValues(option) ?? [])
     return values.length === 0 ? null : values
   }
   return null
 }
 
-function limitsOf(schema: z.ZodType): string | null {
+function describeLimits(schema: z.ZodType): string | null {
   const value = unwrap(schema)
   if (value instanceof z.ZodUnion) return alternativeLimits(value.options as z.ZodType[])
   if (value instanceof z.ZodArray) {
-    const each = limitsOf(value.element as z.ZodType)
-    const texts = [range(countOf(value), 'item'), each === null ? null : `each ${each}`].filter((text) => text !== null)
+    const each = describeLimits(value.element as z.ZodType)
+    const texts = [range(itemBounds(value), 'item'), each === null ? null : `each ${each}`].filter(
+      (text) => text !== null,
+    )
     return texts.length === 0 ? null : texts.join(', ')
   }
   if (value instanceof z.ZodString) return range({ min: value.minLength, max: value.maxLength }, 'character')
@@ -171,7 +173,7 @@ function limitsOf(schema: z.ZodType): string | null {
 }
 
 function alternativeLimits(options: readonly z.ZodType[]): string | null {
-  const texts = new Set(options.map(limitsOf).filter((text) => text !== null))
+  const texts = new Set(options.map(describeLimits).filter((text) => text !== null))
   return texts.size === 0 ? null : [...texts].join(' or ')
 }
 
@@ -181,7 +183,7 @@ interface Bounds {
 }
 
 /** Returns the bounds of an array: from the parser, or from a check with its own reason code. */
-function countOf(array: z.ZodArray): Bounds {
+function itemBounds(array: z.ZodArray): Bounds {
   const checks = (array._zod.def.checks ?? []).map(({ _zod }) => _zod.def as { minimum?: number; maximum?: number })
   const min = array.meta()?.keywords?.minItems ?? checks.find(({ minimum }) => minimum !== undefined)?.minimum
   return { min: min ?? null, max: checks.find(({ maximum }) => maximum !== undefined)?.maximum ?? null }

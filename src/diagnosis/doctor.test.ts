@@ -1,6 +1,6 @@
 /** Each check of an integration, once when nothing is wrong and once for each thing that can be wrong. */
 import { describe, expect, test } from 'vitest'
-import { type Endpoint, failuresOf } from '#contract/endpoint.ts'
+import { type Endpoint, listFailures } from '#contract/endpoint.ts'
 import { errorCodes, reasonCodes } from '#contract/errors.ts'
 import { v1 } from '#contract/index.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
@@ -289,7 +289,7 @@ test('every part of a request that the API refuses is found', () => {
   const gone = ['not_found']
   const overlooked = Object.values<Endpoint>(v1).flatMap((endpoint) => {
     const route = `${endpoint.method} ${endpoint.path.replaceAll(/\{\w+\}/g, 'x')}`
-    const causes = failuresOf(endpoint).filter((reason_code) => ![...ofService, ...gone].includes(reason_code))
+    const causes = listFailures(endpoint).filter((reason_code) => ![...ofService, ...gone].includes(reason_code))
     return causes
       .filter((reason_code) => {
         const status = errorCodes[reasonCodes[reason_code].error].status

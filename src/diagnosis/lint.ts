@@ -1,7 +1,7 @@
 /** `svc beacons lint`: a file of beacons judged by the rules about beacon files. Pure: text in, findings out. */
 import type { Style } from '#cli/output/terminal.ts'
 import { plural } from '#cli/output/text.ts'
-import { occurrenceOf } from '#contract/resources/beacons.ts'
+import { readOccurrence } from '#contract/resources/beacons.ts'
 import type { Place } from '#foundation/json-syntax.ts'
 import { type AcceptedInFile, type BeaconFile, readBeaconFile, type Times } from './facts/beacon-file.ts'
 import type { Judgement, RuleText, Severity } from './rule.ts'
@@ -36,7 +36,7 @@ export function lintBeacons(text: string, times: Times): LintReport {
     const found = Object.values(beaconFileRules).flatMap((rule) => toLintFindings(rule, rule.judge(file)))
     const isAccepted = found.every(({ severity, code }) => severity !== 'error' || isAboutRequest(code))
     const beacon = body.status === 'read' ? body.beacon : null
-    if (isAccepted && beacon !== null) accepted.push({ place, beacon, at_ms: occurrenceOf(beacon) ?? 0 })
+    if (isAccepted && beacon !== null) accepted.push({ place, beacon, at_ms: readOccurrence(beacon) ?? 0 })
     return found
   })
   const slots = Map.groupBy(accepted, ({ beacon }) => beacon.asset_token)

@@ -46,7 +46,7 @@ export function decodeConsentStrings(extras: Readonly<Record<string, unknown>>):
     try {
       return [{ ...empty, ...(standard === 'tcf' ? decodeTcf(text) : decodeGpp(text)) }]
     } catch (error) {
-      return [{ ...empty, problem: problemOf(standard, text, error) }]
+      return [{ ...empty, problem: describeProblem(standard, text, error) }]
     }
   })
 }
@@ -76,7 +76,7 @@ function decodeGpp(text: string): Partial<DecodedConsentString> {
 }
 
 /** A string of the other standard is the usual mistake. */
-function problemOf(standard: 'tcf' | 'gpp', text: string, error: unknown): string {
+function describeProblem(standard: 'tcf' | 'gpp', text: string, error: unknown): string {
   if (text.trim() === '') return 'It is empty.'
   if (standard === 'tcf' && text.startsWith('D')) return 'It is a GPP string: send it as gpp_string.'
   if (standard === 'tcf' && text.startsWith('B')) return 'It is a TCF 1 string, which is no longer valid.'

@@ -1,6 +1,6 @@
 /** Durations in their written form: `500ms`, `90s`, `31m`, `2h`, `7d`. Internally always milliseconds. */
 
-import { entryOf } from './table-entry.ts'
+import { findEntry } from './table-entry.ts'
 
 /** Milliseconds of each unit, largest first. */
 export const unitsMs = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const
@@ -11,7 +11,7 @@ export const durationPattern = /^(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)$/
 /** Returns the milliseconds of a duration such as `500ms` or `31m`, or null when the text is not one. */
 export function parseDuration(text: string): number | null {
   const [, count, unit] = durationPattern.exec(text) ?? []
-  return count === undefined ? null : Number(count) * entryOf(unitsMs, unit!)!
+  return count === undefined ? null : Number(count) * findEntry(unitsMs, unit!)!
 }
 
 /** Returns the milliseconds of a duration, or of a whole number of milliseconds; null when the text is neither. */

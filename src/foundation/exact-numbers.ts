@@ -31,7 +31,7 @@ const manyDigits = 16
 export function parseExactly(text: string): unknown {
   if (!mayLoseDigits(text)) return parseJson(text)
   try {
-    return parseWith(text, exactOf)
+    return parseWith(text, readExact)
   } catch {
     return undefined
   }
@@ -55,7 +55,7 @@ function isDigitOrDot(text: string, at: number): boolean {
 }
 
 /** Numbers beyond the range of a double stay infinite: no field takes them. */
-function exactOf(_name: string, value: unknown, { source = '' }: { source?: string }): unknown {
+function readExact(_name: string, value: unknown, { source = '' }: { source?: string }): unknown {
   if (typeof value !== 'number' || source.length < 16 || !Number.isFinite(value)) return value
   return significantDigits(source) === significantDigits(String(value)) ? value : JSON.rawJSON(source)
 }

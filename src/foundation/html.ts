@@ -1,4 +1,4 @@
-import { entryOf } from './table-entry.ts'
+import { findEntry } from './table-entry.ts'
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -10,7 +10,7 @@ const entities: Readonly<Record<string, string>> = {
 
 /** Returns text escaped for HTML and XML, between tags and in a quoted attribute. */
 export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entryOf(entities, character)!)
+  return text.replace(/[&<>"']/g, (character) => findEntry(entities, character)!)
 }
 
 /** Returns escaped text unescaped. */

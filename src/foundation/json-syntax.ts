@@ -32,7 +32,7 @@ export function parseJsonPart(text: string, start: number, end: number): ParsedJ
   const errors: ParseError[] = []
   const node = parseTree(part, errors, { disallowComments: true, allowTrailingComma: false })
   const [error] = errors
-  if (error !== undefined) return { problem: problemOf(error, part), offset: start + error.offset }
+  if (error !== undefined) return { problem: describeSyntaxError(error, part), offset: start + error.offset }
   if (node === undefined) return { problem: 'The text ends where a value should be.', offset: end }
   return { node, base: start }
 }
@@ -51,7 +51,7 @@ function offsetOfDepth(text: string, depth: number): number | null {
 }
 
 /** Describes a syntax error in one sentence. */
-function problemOf({ error, offset, length }: ParseError, text: string): string {
+function describeSyntaxError({ error, offset, length }: ParseError, text: string): string {
   const name = printParseErrorCode(error)
   const character = text[offset]
   const closes = character === '}' || character === ']'

@@ -35,8 +35,10 @@ export function isObject(value: unknown): boolean {
  * our own files, which need no schema.
  */
 export function hasTypes(value: unknown, types: Readonly<Record<string, string>>): value is Record<string, unknown> {
-  const typeOf = (field: unknown) => (field === null ? 'null' : Array.isArray(field) ? 'array' : typeof field)
-  return isObject(value) && Object.entries(types).every(([name, type]) => type.split('|').includes(typeOf(value[name])))
+  const nameType = (field: unknown) => (field === null ? 'null' : Array.isArray(field) ? 'array' : typeof field)
+  return (
+    isObject(value) && Object.entries(types).every(([name, type]) => type.split('|').includes(nameType(value[name])))
+  )
 }
 
 /**

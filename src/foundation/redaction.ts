@@ -59,7 +59,7 @@ const encodedCharacter = /%(?:25)*([2-7][0-9a-f])|(?<!\\)\\+u00([2-7][0-9a-f])/g
 const ofSecrets = /^[A-Za-z0-9_%-]$/
 
 /** The maximum number of nested encodings that are undone. */
-const mostRounds = 8
+const maxRounds = 8
 
 function mayBeEncoded(text: string): boolean {
   return text.includes('%') || text.includes('\\u')
@@ -68,7 +68,7 @@ function mayBeEncoded(text: string): boolean {
 /** Yields the text after one, two ... rounds of decoding, without the original text. */
 function* decodings(text: string): Generator<string> {
   let last = text
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     const decoded = last.replace(encodedCharacter, (whole, percent?: string, unicode?: string) => {
       const character = String.fromCharCode(Number.parseInt(percent ?? unicode!, 16))
       return ofSecrets.test(character) ? character : whole

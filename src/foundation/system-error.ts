@@ -2,7 +2,7 @@
  * Failures that the operating system reports, in words: a full disk, a missing permission, too many open files. Every
  * message about one takes its reason and its fix from here. None of them is a bug of this program.
  */
-import { entryOf } from './table-entry.ts'
+import { findEntry } from './table-entry.ts'
 
 /** An error with a code of the system, as Node throws it. */
 export interface SystemError extends Error {
@@ -78,7 +78,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** Returns the reason of a failure in words, without a full stop. A code without words is named. */
 export function systemReason({ code, message }: Pick<SystemError, 'code' | 'message'>): string {
-  const known = entryOf(reasons, code)
+  const known = findEntry(reasons, code)
   if (known !== undefined) return known
   // Node writes `EXDEV: cross-device link not permitted, rename 'a' -> 'b'`.
   const words = message.startsWith(`${code}: `) ? message.slice(code.length + 2).split(',', 1)[0] : undefined
@@ -106,5 +106,5 @@ const hints: Readonly<Record<string, string>> = {
 
 /** Returns what to do about a failure of the system. */
 export function systemHint(code: string): string {
-  return entryOf(hints, code) ?? 'The cause is on this computer. Remove it, or choose another place, then try again.'
+  return findEntry(hints, code) ?? 'The cause is on this computer. Remove it, or choose another place, then try again.'
 }

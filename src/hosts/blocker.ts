@@ -1,6 +1,6 @@
 /** The ad blocker: the engine of a real one. */
 import { FiltersEngine, Request, type RequestType } from '@ghostery/adblocker'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { SeenRequest } from './passthrough.ts'
 
 export interface Blocker {
@@ -30,7 +30,7 @@ export function openBlocker(list: string): Blocker {
   return {
     count: networkFilters.length + cosmeticFilters.length,
     findBlock({ url, destination, from }) {
-      const type = entryOf(types, destination) ?? 'other'
+      const type = findEntry(types, destination) ?? 'other'
       const { match, filter } = engine.match(Request.fromRawDetails({ url, type, sourceUrl: from || url }))
       return match ? (filter?.rawLine ?? filter?.toString() ?? 'a rule of the list') : null
     },

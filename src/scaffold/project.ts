@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { createFolder, renameOver } from '#foundation/file-system.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { packPackage } from './package-archive.ts'
 import { packageRoot, ScaffoldError, type Template } from './templates.ts'
 
@@ -117,7 +117,7 @@ function filesWithin(directory: string, folder = ''): string[] {
 function destination(file: string): string {
   const parts = file.split('/')
   const last = parts.pop() as string
-  return [...parts, entryOf(renamed, last) ?? last].join('/')
+  return [...parts, findEntry(renamed, last) ?? last].join('/')
 }
 
 /** Returns the template's `package.json` with the project's name, and the archive as its dependency. */

@@ -20,7 +20,7 @@ import { BeaconEvent, BeaconResult, Verdict } from '#contract/resources/beacons.
 import type { PlacementDetail } from '#contract/resources/placements.ts'
 import type { RequestItem } from '#contract/resources/requests.ts'
 import { parseJson } from '#foundation/json.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { TailBeacon } from './feed.ts'
 import { exchangeLines } from './requests.ts'
 import type { Details, TailSource } from './source.ts'
@@ -118,7 +118,7 @@ function detailLines({ item: beacon, slot, request }: Details<TailBeacon>, style
           `${formatValue(beacon.event)} of ${beacon.format === null ? 'no known format' : `a ${beacon.format}`}`,
         ],
         ['verdict', verdictPaint(beacon, style)(verdictText(beacon))],
-        ['fix', isRefused ? null : (entryOf(acceptHints, beacon.reason_code) ?? null)],
+        ['fix', isRefused ? null : (findEntry(acceptHints, beacon.reason_code) ?? null)],
         ['would bill', beacon.would_bill ? `yes, as ${formatValue(beacon.metric)}` : 'no'],
         ['session', `${formatValue(beacon.session_id)} of ${formatValue(beacon.client_id)}`],
         ['occurred', timeText(beacon.occurred_at_ms)],

@@ -2,7 +2,7 @@
 
 import type { Key as InkKey } from 'ink'
 import { withoutControls } from '#cli/output/terminal.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { filterFields, maxItems, type TailAction, type TailState } from './model.ts'
 import type { TailSource } from './source.ts'
 
@@ -61,7 +61,7 @@ export function keyAction(state: TailState, { text, name }: Key, page: number): 
   if (screen.name !== 'list' && (name === 'escape' || name === 'left' || text === 'q')) return backToList
   if (screen.name === 'help') return text === '?' || name === 'enter' ? backToList : null
   if (screen.name === 'details' && name === 'enter') return backToList
-  return (name === null ? entryOf(letterKeys, text)?.(state) : entryOf(namedKeys, name)?.(page)) ?? null
+  return (name === null ? findEntry(letterKeys, text)?.(state) : findEntry(namedKeys, name)?.(page)) ?? null
 }
 
 const backToList: KeyAction = { type: 'show', screen: { name: 'list' } }

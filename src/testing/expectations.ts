@@ -11,7 +11,7 @@ import type { BeaconEvent, BeaconItem } from '#contract/resources/beacons.ts'
 import type { PlacementItem } from '#contract/resources/placements.ts'
 import type { ListedRequest } from '#contract/resources/requests.ts'
 import { parseJsonObject } from '#foundation/json.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import {
   type AcceptedWait,
   type BeaconFilter,
@@ -88,7 +88,7 @@ async function beaconLines(sandbox: TestSandbox, filter: BeaconFilter): Promise<
 }
 
 function describeAccepted({ verdict, event, slot_id, reason_code, would_bill }: BeaconItem): string {
-  const meaning = entryOf(acceptMeanings, reason_code) ?? reason_code
+  const meaning = findEntry(acceptMeanings, reason_code) ?? reason_code
   const why = reason_code === 'OK' ? (would_bill ? ', would be billed' : '') : `, ${reason_code}: ${meaning}`
   return `  ${verdict.padEnd(9)}  ${event} of ${slot_id}${why}`
 }
@@ -96,7 +96,7 @@ function describeAccepted({ verdict, event, slot_id, reason_code, would_bill }: 
 /** Returns the lines about a rejected beacon: its code, the invalid fields, and the fix. */
 function describeRejected({ event, slot_id, reason_code, request }: RejectedBeacon): string {
   const body = parseJsonObject(request?.response_body ?? '') as Partial<ErrorBody> | null
-  const { message, hint } = entryOf(reasonCodes, reason_code) ?? {}
+  const { message, hint } = findEntry(reasonCodes, reason_code) ?? {}
   const fields = body?.fields ?? []
   return [
     `  rejected   ${event}${slot_id === null ? '' : ` of ${slot_id}`}, ${reason_code}: ${body?.message ?? message ?? ''}`.trimEnd(),
@@ -204,7 +204,7 @@ async function describePlacements(sandbox: TestSandbox, filter: BeaconFilter = {
 function describePlacement({ slot_id, status, fill, format, no_fill_reason }: PlacementItem): string {
   if (fill === true) return `  ${slot_id}  filled, ${format}`
   if (fill === null) return `  ${slot_id}  ${status}`
-  const { meaning } = entryOf(noFillReasons, no_fill_reason ?? '') ?? {}
+  const { meaning } = findEntry(noFillReasons, no_fill_reason ?? '') ?? {}
   return `  ${slot_id}  no fill, ${no_fill_reason}${meaning === undefined ? '' : `: ${meaning}`}`
 }
 

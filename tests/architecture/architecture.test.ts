@@ -212,7 +212,7 @@ test('a table is not read by a name from outside that it may lack', () => {
     unguardedLookups([table, parse('src/cli/b.ts', `import { closed, open } from './a.ts'\n${text}`)]).length
   for (const text of ['open[name]', 'name in open', 'name in closed', 'closed[name as keyof typeof closed]'])
     expect(found(text), text).toBe(1)
-  for (const text of ["open['a']", 'open.a', 'closed[name]', "'a' in closed", 'entryOf(open, name)', 'other[name]'])
+  for (const text of ["open['a']", 'open.a', 'closed[name]', "'a' in closed", 'findEntry(open, name)', 'other[name]'])
     expect(found(text), text).toBe(0)
 })
 

@@ -1,6 +1,6 @@
 /**
  * Look-ups by names that may come from outside: `constructor`, `toString` and the like are properties of every object, so a
- * table is read by `entryOf`, or is a Map. The compiler refuses any text as the key of a table whose keys it knows; what
+ * table is read by `findEntry`, or is a Map. The compiler refuses any text as the key of a table whose keys it knows; what
  * is left are tables of any key, casts to a key, and the operator `in`.
  */
 import { lineOf, type Source, type SyntaxNode } from './source.ts'
@@ -51,7 +51,7 @@ export function unguardedLookups(sources: readonly Source[]): string[] {
     if (visible.length === 0) return []
     return nodes
       .filter((node) => isUnguarded(node, text, new Map(visible.map((table) => [table.name, table]))))
-      .map(({ start }) => `${path}:${lineOf(text, start)} any object has a constructor: use entryOf or Object.hasOwn`)
+      .map(({ start }) => `${path}:${lineOf(text, start)} any object has a constructor: use findEntry or Object.hasOwn`)
   })
 }
 

@@ -5,7 +5,7 @@
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { type Endpoint, failuresOf, type Output } from '#contract/endpoint.ts'
+import { type Endpoint, listFailures, type Output } from '#contract/endpoint.ts'
 import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { type Contract, contract, type EndpointId } from '#contract/index.ts'
 
@@ -58,7 +58,7 @@ export function connect(sandbox: { url: string }) {
       const endpoint: Endpoint = contract[id]
       const response = await exchange(sandbox.url, endpoint.method, pathOf(endpoint, call), call)
       const body = errorBody(response)
-      expect([...failuresOf(endpoint), ...beforeRoutes]).toContain(body.reason_code)
+      expect([...listFailures(endpoint), ...beforeRoutes]).toContain(body.reason_code)
       return { ...response, body }
     },
     /** A call that must be refused with a page: of an endpoint that responds to errors so. */
@@ -67,7 +67,7 @@ export function connect(sandbox: { url: string }) {
       const response = await exchange(sandbox.url, endpoint.method, pathOf(endpoint, call), call)
       expect(response.headers['content-type']).toBe((endpoint.response as { media_type: string }).media_type)
       const reason_code = Object.keys(reasonCodes).find((code) => response.text.includes(code)) as ReasonCode
-      expect(failuresOf(endpoint)).toContain(reason_code)
+      expect(listFailures(endpoint)).toContain(reason_code)
       expect(response.status).toBe(endpoint.pages?.[reason_code])
       return { ...response, body: response.text, reason_code }
     },

@@ -755,8 +755,8 @@ const further: Mutation[] = [
     name: 'variant_topic_lost',
     wrong: 'The topic of a flat body is not read.',
     file: 'sandbox/operations/job-intake.ts',
-    from: 'topic: prompt.topic ?? topicOf(context, body.context?.topic),\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
-    to: 'topic: prompt.topic ?? null,\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...hintOf',
+    from: 'topic: prompt.topic ?? cutTopic(context, body.context?.topic),\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...readSlotHint',
+    to: 'topic: prompt.topic ?? null,\n    text: prompt.text ?? body.context?.prompt_text ?? null,\n    consent: body.consent,\n    needsConsent: false,\n    hint: { ...readSlotHint',
     noticed_by: 'jobs/flat fields have the meaning of the canonical ones, banner',
   },
   {

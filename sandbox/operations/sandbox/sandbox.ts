@@ -8,7 +8,7 @@ import { verifyChains } from '../evidence.ts'
 export const getInfo: Operation<Contract['sandbox.info']> = async (services, { now_ms }) => {
   const { store, platform } = services
   const projects = await store.listProjects()
-  const nodes = await nodesOf(store)
+  const nodes = await listNodes(store)
   const problem = services.descriptors.problem()
   const refused = problem === null ? [] : [`connections are closed without a response: ${problem}`]
   return {
@@ -40,7 +40,7 @@ export const stopSandbox: Operation<Contract['sandbox.stop']> = async ({ stop })
 }
 
 /** The nodes of this namespace; null for a database that one process owns. */
-async function nodesOf({ shared }: Services['store']) {
+async function listNodes({ shared }: Services['store']) {
   if (shared === null) return null
   const nodes = await shared.nodes()
   return nodes.map(({ number, url, host, pid, version, started_at_ms, clock_ahead_ms }) => ({

@@ -53,7 +53,7 @@ export async function importState(
   const received = await services.store.receiveState(bytes)
   if (received.status === 'refused') throw refused('The file', received)
   try {
-    const chains = await chainsOf({ ...services, store: received.store })
+    const chains = await verifyReceived({ ...services, store: received.store })
     const replace = (prepared: PreparedState) =>
       services.drainLock.run(() => replaceState(services, () => prepared.replace(now_ms)))
     await replaceBy(() => received.prepare(), replace)
@@ -64,7 +64,7 @@ export async function importState(
 }
 
 /** How often a state is prepared again when another one has replaced the present one in the meantime. */
-const mostTries = 10
+const maxTries = 10
 
 /** Prepares a state, and replaces the present one by it. Of several at a time each takes its turn, the last one stays. */
 async function replaceBy<State extends PreparedState>(
@@ -78,7 +78,7 @@ async function replaceBy<State extends PreparedState>(
       await replace(prepared)
       return prepared
     } catch (error) {
-      if (!isReplaced(error) || tries === mostTries) throw error
+      if (!isReplaced(error) || tries === maxTries) throw error
     } finally {
       await prepared?.discard()
     }
@@ -107,7 +107,7 @@ async function replaceState<Result>(services: Services, replace: () => Promise<R
   }, pendingDecisions.cancel)
 }
 
-async function chainsOf(services: Services): Promise<{ projects: number; evidence_entries: number }> {
+async function verifyReceived(services: Services): Promise<{ projects: number; evidence_entries: number }> {
   let chains: Output<Contract['evidence.verify']>['chains']
   try {
     chains = (await verifyChains(services)).chains

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 import { isExactNumber } from '#foundation/exact-numbers.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 
 type Schema = z.core.$ZodType
 
@@ -21,7 +21,7 @@ export function withTypedNumbers(schema: Schema, value: unknown): unknown {
   }
   if (def.type !== 'object' && def.type !== 'record') return value
   const entries = Object.entries(value).map(([name, inner]): [string, unknown] => {
-    const field = def.type === 'record' ? def.valueType : (entryOf(def.shape, name) ?? def.catchall)
+    const field = def.type === 'record' ? def.valueType : (findEntry(def.shape, name) ?? def.catchall)
     return [name, field === undefined ? inner : withTypedNumbers(field as Schema, inner)]
   })
   return Object.fromEntries(entries)

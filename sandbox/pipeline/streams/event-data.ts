@@ -2,7 +2,7 @@
 import { encodeId } from '#contract/ids.ts'
 import type { EventType, SandboxEvent } from '#contract/resources/events.ts'
 import type { MaybePromise } from '#foundation/maybe-promise.ts'
-import { acceptedItem, unacceptedItem, verdictsOf } from '#operations/beacon-items.ts'
+import { acceptedItem, judgeSlotBeacons, unacceptedItem } from '#operations/beacon-items.ts'
 import { callbackItem } from '#operations/callbacks.ts'
 import type { Services } from '#operations/context.ts'
 import { placementItem } from '#operations/placements.ts'
@@ -53,7 +53,7 @@ const readAcceptedBeacon: ReadData = async ({ services, row, slot }) => {
   const beacons = slot === null ? [] : await services.store.beaconsOf(slot.id)
   const beacon = beacons.find(({ id }) => id === row.ref)
   if (slot === null || beacon === undefined) return {}
-  return acceptedItem(slot, beacon, verdictsOf(slot, beacons).get(beacon.id))
+  return acceptedItem(slot, beacon, judgeSlotBeacons(slot, beacons).get(beacon.id))
 }
 
 const readUnacceptedBeacon: ReadData = async ({ services, row, project, slot }) => {

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http'
 import type { Parsed } from '#contract/endpoint.ts'
 import { decodeId } from '#contract/ids.ts'
 import { contract } from '#contract/index.ts'
-import { type Services, sinceOf } from '#operations/context.ts'
+import { parseSinceFilter, type Services } from '#operations/context.ts'
 import { yieldToEventLoop } from '#runtime/event-loop.ts'
 import { validate } from '../body/validation.ts'
 import { type OpenExchange, type PipelineResponse, type Request, type Route, readHeader } from '../exchange.ts'
@@ -113,7 +113,7 @@ async function findStart(
   const last = readHeader(request, 'last-event-id')
   if (last !== undefined && /^\d{1,15}$/.test(last)) return Number(last)
   if (since_seq !== undefined) return since_seq
-  const since_ms = sinceOf(since, now_ms)
+  const since_ms = parseSinceFilter(since, now_ms)
   return since_ms === undefined ? store.lastEventSeq() : store.eventSeqBefore(since_ms)
 }
 

@@ -7,7 +7,7 @@ import { open } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
 import { ProjectSettings, withDefaults } from '#contract/resources/projects.ts'
-import { latest_ms } from '#contract/resources/sandbox/clock.ts'
+import { maxClock_ms } from '#contract/resources/sandbox/clock.ts'
 import { FaultDraft } from '#contract/resources/sandbox/faults.ts'
 import { isObject, type Json, parseJson } from '#foundation/json.ts'
 import { type Seed, StateReplaced, StorageError } from '../store.ts'
@@ -119,7 +119,7 @@ export function schemaOf(db: Database.Database): string {
 const largestNumber = 2 ** 52
 
 /** The latest time of a row: the clock runs on after the latest time that it can be set to, and rows expire later. */
-export const latestStored_ms = 2 * latest_ms
+export const latestStored_ms = 2 * maxClock_ms
 
 const numbered = [
   ['project', 'id'],

@@ -2,7 +2,7 @@
 
 import { Option } from 'commander'
 import { topics } from '#cli/run/help-topics.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { commonOptions } from '../run/command-line.ts'
 import type { CommandNode, OptionNode } from '../run/help.ts'
 import { outputFormats } from '../settings/table.ts'
@@ -135,8 +135,8 @@ function commandPlace({ arguments: args = [], options = [], formats }: CommandNo
 
 function namesAt(path: string, [first]: NonNullable<CommandNode['arguments']>): NameSource | null {
   if (first === undefined || first.choices.length > 0) return null
-  const own = entryOf(firstArgumentNames, path)
-  return own === undefined ? (entryOf(argumentNames, first.name.replace(/[<>[\].]/g, '')) ?? null) : own
+  const own = findEntry(firstArgumentNames, path)
+  return own === undefined ? (findEntry(argumentNames, first.name.replace(/[<>[\].]/g, '')) ?? null) : own
 }
 
 /** Returns the flag unchanged unless the command adds values to it. */
@@ -157,6 +157,6 @@ function toFlag({ flags, description, choices, suggestions }: Omit<OptionNode, '
     summary: description,
     takes: !required ? 'nothing' : filePlaceholder.test(flags) ? 'file' : 'value',
     values,
-    names: values.length === 0 ? (entryOf(flagNames, long) ?? null) : null,
+    names: values.length === 0 ? (findEntry(flagNames, long) ?? null) : null,
   }
 }

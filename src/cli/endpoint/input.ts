@@ -6,7 +6,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { EndpointId } from '#contract/index.ts'
 import { parseSince, parseSpan } from '#foundation/duration.ts'
 import { isObject, parseJson, setValue } from '#foundation/json.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { formatTime } from '../output/text.ts'
 import { suggestValues, withProvenance } from '../run/command.ts'
 import { CliError } from '../run/errors.ts'
@@ -66,7 +66,7 @@ const placeholders: Readonly<Record<string, string>> = {
 
 function fieldOption(name: string, field: Field): Option | null {
   const [scalar, ...others] = alternatives(field)
-  const placeholder = scalar === undefined || others.length > 0 ? undefined : entryOf(placeholders, fieldKind(scalar))
+  const placeholder = scalar === undefined || others.length > 0 ? undefined : findEntry(placeholders, fieldKind(scalar))
   if (scalar === undefined || placeholder === undefined) return null
   const option = new Option(`--${name.replaceAll('_', '-')} ${placeholder}`, describe(field, listChoices(scalar)))
     .preset(scalar.type === 'boolean' ? 'true' : undefined)

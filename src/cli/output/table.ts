@@ -2,7 +2,7 @@
  * Tables: rows under the names of their columns. On a terminal they fit its width: the least important columns are
  * dropped before a cell is cut, and times are short. Anywhere else every column is printed, with full values.
  */
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { Output } from './output.ts'
 import type { Style } from './terminal.ts'
 import { cutText, formatValue, isTime, sizeText, textWidth, timeText, wrap } from './text.ts'
@@ -188,7 +188,7 @@ const words: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {
 
 /** Colours a verdict, a status or an outcome; any other word is dimmed. */
 export const paintWord: Paint = (cell, style) => {
-  const color = entryOf(words, /^\w+/.exec(cell)?.[0] ?? '')
+  const color = findEntry(words, /^\w+/.exec(cell)?.[0] ?? '')
   return color === undefined ? style.dim(cell) : style[color](cell)
 }
 

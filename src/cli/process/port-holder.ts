@@ -3,14 +3,14 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { readOutput } from '#foundation/programs.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { Locator } from '../settings/state-directory.ts'
 
 /** Returns `another sandbox, pid 4711`, `pid 4711 (node)`, or `another program` when the system does not show it. */
 export async function portHolder(port: number, platform: string, sandboxes: readonly Locator[]): Promise<string> {
   const sandbox = sandboxes.find(({ url }) => new URL(url).port === String(port))
   if (sandbox !== undefined) return `another sandbox, pid ${sandbox.pid}`
-  const find = entryOf(finders, platform)
+  const find = findEntry(finders, platform)
   return (await find?.(port)) ?? 'another program'
 }
 

@@ -1,5 +1,5 @@
 /** The client of commands: it sends the keys that the settings permit, and notes differences from the contract. */
-import { type Client, type ClientOptions, clientOf } from '#client/client.ts'
+import { buildClient, type Client, type ClientOptions } from '#client/client.ts'
 import { ContractError } from '#client/errors.ts'
 import { type RawResponse, streaming } from '#client/exchange.ts'
 import type { EndpointId } from '#contract/index.ts'
@@ -38,7 +38,7 @@ interface CommandClientOptions extends Omit<ClientOptions, 'credential' | 'heade
 /** Returns a client for commands: it loads the schemas of the contract when it compares something with them. */
 export function commandClient({ env }: Pick<System, 'env'>, { admin_token, ...options }: CommandClientOptions): Client {
   const headers = admin_token === undefined ? {} : { 'x-sandbox-token': admin_token }
-  return clientOf(known, { fetch: httpFetch(env), headers, ...options })
+  return buildClient(known, { fetch: httpFetch(env), headers, ...options })
 }
 
 /** A sandbox on this computer responds immediately or not at all. */

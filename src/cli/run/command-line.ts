@@ -8,7 +8,7 @@
  */
 
 import { type Argument, Command as Commander, CommanderError, Option } from 'commander'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { OutputOptions } from '../output/output.ts'
 import { chooseStyle, guardedHost, oneLine, type View } from '../output/terminal.ts'
 import {
@@ -298,7 +298,7 @@ function withCurrentFlags(args: readonly string[]): string[] {
   const own = args.includes('--') ? args.indexOf('--') : args.length
   return args.map((word, index) => {
     const [name = ''] = word.split('=', 1)
-    const current = index < own ? entryOf(earlierFlags, name) : undefined
+    const current = index < own ? findEntry(earlierFlags, name) : undefined
     return current === undefined ? word : current + word.slice(name.length)
   })
 }

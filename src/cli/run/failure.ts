@@ -2,14 +2,14 @@
 import {
   ContractError,
   describeField,
-  messageOf,
+  explainError,
   RefusedError,
   ServiceError,
   UnreachableError,
 } from '#client/errors.ts'
 import { type ErrorCode, errorCodes, type ReasonCode, reasonCodes } from '#contract/error-codes.ts'
 import { type SystemError, systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { oneLine } from '../output/terminal.ts'
 import { type Category, type Failure, findCategory } from './errors.ts'
 
@@ -20,7 +20,7 @@ import { type Category, type Failure, findCategory } from './errors.ts'
 export function describeFailure(error: unknown): Failure {
   if (error instanceof ServiceError) {
     // The service wrote them: a line end could forge a line of this program.
-    const message = [messageOf(error), ...(error.body?.fields ?? []).map(describeField)].map(oneLine).join('\n  ')
+    const message = [explainError(error), ...(error.body?.fields ?? []).map(describeField)].map(oneLine).join('\n  ')
     const redirect = error.status >= 300 && error.status < 400 ? checkService : null
     const wait = error.retry_after_s === null ? null : `Retry-After: ${error.retry_after_s} s.`
     const reason_code = error.reason_code ?? reasonOfPage(error)
@@ -67,10 +67,10 @@ function systemFailure(error: SystemError): Failure {
   const [call = '', ...program] = syscall.split(' ')
   const host = address === undefined ? hostname : port === undefined ? address : `${address}:${port}`
   const subject = (program.join(' ') || path) ?? host
-  const done = entryOf(refusedCalls, call) ?? 'used'
+  const done = findEntry(refusedCalls, call) ?? 'used'
   const what = subject === undefined ? 'Something on this computer' : oneLine(subject)
   const message = `${what} cannot be ${done}: ${systemReason(error)}.`
-  return failure(entryOf(networkCategories, code) ?? 'usage', 'system_error', message, { hint: systemHint(code) })
+  return failure(findEntry(networkCategories, code) ?? 'usage', 'system_error', message, { hint: systemHint(code) })
 }
 
 /** For responses that most likely are of another service. */

@@ -1,7 +1,7 @@
 /** Failures to read and to write files, for every command. */
 
 import { systemErrorBehind, systemHint, systemReason } from '#foundation/system-error.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { CliError } from './errors.ts'
 
 /** The failure of a command that cannot read a file, with the reason in words. */
@@ -15,7 +15,7 @@ export function unreadable(file: string, error: Error, hint: string | null = nul
 export function unwritable(file: string, error: unknown, hint: string): unknown {
   const system = error instanceof CliError ? null : systemErrorBehind(error)
   if (system === null) return error
-  const reason = entryOf(writeReasons, system.code) ?? systemReason(system)
+  const reason = findEntry(writeReasons, system.code) ?? systemReason(system)
   const fix = anywhere.has(system.code) ? systemHint(system.code) : hint
   return new CliError('usage', 'file_unwritable', `${file} cannot be written: ${reason}.`, fix)
 }

@@ -1,7 +1,7 @@
 /** The schemas of svc.config.json and profiles.json. Loaded only if there is such a file, or one is written. */
 import { stat } from 'node:fs/promises'
 import { z } from 'zod'
-import { requirementOf } from '#contract/errors.ts'
+import { describeRequirement } from '#contract/errors.ts'
 import { readTextFile } from '#foundation/text-file.ts'
 import { CliError } from '../run/errors.ts'
 import { parseUserJson, readFailure } from '../run/user-file.ts'
@@ -65,7 +65,7 @@ export function checkFile<S extends z.ZodType>(path: string, value: unknown, sch
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   const where = [path, ...(issue?.path.length ? [issue.path.join('.')] : [])].join(', ')
-  throw new CliError('usage', 'file_invalid', `${where}: ${requirementOf(issue)}.`, 'See svc help settings.')
+  throw new CliError('usage', 'file_invalid', `${where}: ${describeRequirement(issue)}.`, 'See svc help settings.')
 }
 
 /** Returns the schema of a setting: its rule, in a form that editors understand. */
@@ -76,7 +76,7 @@ function settingSchema(name: FileSettingName): z.ZodType<string> {
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
-  return [issue.path.join('.'), requirementOf(issue)].filter((part) => part !== '').join(': ')
+  return [issue.path.join('.'), describeRequirement(issue)].filter((part) => part !== '').join(': ')
 }
 
 async function readText(path: string): Promise<string | null> {

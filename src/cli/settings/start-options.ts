@@ -2,10 +2,10 @@
 
 import { InvalidArgumentError, Option } from 'commander'
 import { z } from 'zod'
-import { requirementOf } from '#contract/errors.ts'
+import { describeRequirement } from '#contract/errors.ts'
 import { RateText } from '#contract/resources/projects.ts'
 import { parseSpan } from '#foundation/duration.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { CliError } from '../run/errors.ts'
 
 const count = z.int('must be a whole number').min(0, 'must be 0 or more')
@@ -202,7 +202,7 @@ function parseCount(variable: string, text: string, isSpan: boolean): number {
 }
 
 function isOn(variable: string, text: string): boolean {
-  const value = entryOf(switches, text.toLowerCase())
+  const value = findEntry(switches, text.toLowerCase())
   if (value !== undefined) return value
   throw new CliError('usage', 'setting_invalid', `${variable} must be 1 or 0.`, `Unset it, or set it to 1.`)
 }
@@ -235,7 +235,7 @@ function toOption({ schema, flag, description, env }: StartRow): Option {
     const isNumber = schema instanceof z.ZodNumber
     const value = flag.endsWith('<ms>') ? parseSpan(text) : /^\d{1,15}$/.test(text) ? Number(text) : null
     const parsed = schema.safeParse(isNumber ? (value ?? text) : text)
-    if (!parsed.success) throw new InvalidArgumentError(`It ${requirementOf(parsed.error.issues[0])}.`)
+    if (!parsed.success) throw new InvalidArgumentError(`It ${describeRequirement(parsed.error.issues[0])}.`)
     return parsed.data
   })
 }

@@ -42,8 +42,8 @@ export const check: Command = {
   examples: ['contract check', 'contract check -o json'],
   async run(session, { args, options }) {
     const { reportLines, summarizeEndpoints } = await import('#qa/contract-check/report.ts')
-    const settings = args[0] === undefined ? session.settings : await settingsOf(session, args[0])
-    const subject = subjectOf(settings, options.allowLive === true)
+    const settings = args[0] === undefined ? session.settings : await loadServiceSettings(session, args[0])
+    const subject = requireSubject(settings, options.allowLive === true)
     const work = checkService(session, subject, options.openapi as string | undefined)
     const { report, openapi } = await session.out.progress(`checking ${settings.base_url}`, work)
     const { endpoints, differences } = report
@@ -74,7 +74,7 @@ function wholeUrl(text: string): string {
 }
 
 /** Returns the settings for another service: a key of the sandbox is not sent there. */
-async function settingsOf({ host, flags }: CommandContext, url: string): Promise<Settings> {
+async function loadServiceSettings({ host, flags }: CommandContext, url: string): Promise<Settings> {
   if (isValidSetting('base_url', url)) return loadSettings(host, { ...flags, base_url: url })
   const hint = 'For example: svc contract check http://127.0.0.1:4010'
   throw new CliError('usage', 'argument_invalid', `'${url}' is not an http or https URL.`, hint)
@@ -86,7 +86,7 @@ interface Subject extends Settings {
   secret_key: PermittedKey
 }
 
-function subjectOf(settings: Settings, mayBeLive: boolean): Subject {
+function requireSubject(settings: Settings, mayBeLive: boolean): Subject {
   const { client_id, secret_key, base_url, source } = settings
   if (secret_key === null && source.base_url === 'default') throw noSandboxFor(settings)
   if (secret_key === null) {

@@ -20,7 +20,10 @@ const show = endpointCommand('contract.show', {
   examples: ['contract show placements.create', 'contract show slot_id', 'contract show -o json'],
   async run({ out }, { args: [name] }) {
     const whole = contractListing()
-    const listing = { ...whole, endpoints: name === undefined ? whole.endpoints : endpointsOf(name, whole.endpoints) }
+    const listing = {
+      ...whole,
+      endpoints: name === undefined ? whole.endpoints : selectEndpoints(name, whole.endpoints),
+    }
     out.list(listing, listing.endpoints, (style) =>
       listing.endpoints.flatMap((endpoint) => endpointLines(endpoint, style)),
     )
@@ -53,7 +56,7 @@ function nameArgument(): Argument {
  * Returns the endpoint with this name, or the endpoints that have a field with it, with only that field. Throws
  * CliError.
  */
-function endpointsOf(name: string, all: readonly ListedEndpoint[]): ListedEndpoint[] {
+function selectEndpoints(name: string, all: readonly ListedEndpoint[]): ListedEndpoint[] {
   const one = all.filter(({ id }) => id === name)
   if (one.length > 0) return one
   const field = name.replace(/^--?/, '').replaceAll('-', '_')
@@ -94,7 +97,7 @@ function endpointLines({ id, method, path, stability, provenance, fields }: List
 }
 
 /** A narrower column would put every name above its facts. */
-const leastNameWidth = 8
+const minNameWidth = 8
 
 /** Returns the fields of one part, their names and types in columns, each with its description below. */
 function fieldLines(fields: readonly ListedField[], style: Style): string[] {
@@ -105,7 +108,7 @@ function fieldLines(fields: readonly ListedField[], style: Style): string[] {
   const sourceWidth = width(sourceText, columns)
   const nameWidth = width(
     ({ path }) => path,
-    Math.max(leastNameWidth, Math.min(24, columns - typeWidth - sourceWidth - '      required    '.length)),
+    Math.max(minNameWidth, Math.min(24, columns - typeWidth - sourceWidth - '      required    '.length)),
   )
   return fields.flatMap((field) => {
     const { path, values, limits, required, description } = field

@@ -179,7 +179,7 @@ export function createExportReader(public_key: string | null): ExportReader {
     manifest = line
     return null
   }
-  const problemOf = (bytes: Buffer, isWhole: boolean): string | null => {
+  const findLineProblem = (bytes: Buffer, isWhole: boolean): string | null => {
     if (manifest !== null) return 'It is after the manifest, with which an export ends.'
     const line = spelledLine(bytes, isWhole)
     if (typeof line === 'string') return line
@@ -193,7 +193,7 @@ export function createExportReader(public_key: string | null): ExportReader {
     add(bytes, isWhole) {
       if (wrong_line !== null) return false
       lines++
-      const problem = problemOf(bytes, isWhole)
+      const problem = findLineProblem(bytes, isWhole)
       if (problem !== null) fail(problem)
       return problem === null
     },

@@ -102,7 +102,7 @@ async function run(session: CommandContext, input: CommandInput): Promise<number
   const body = await createBody(session, options)
   const query = options.waitMs === undefined ? {} : { wait_ms: options.waitMs }
   const live_key = options.live ? liveKey(session) : undefined
-  const denial = options.consent === 'denied' ? denialOf(body) : null
+  const denial = options.consent === 'denied' ? explainDenial(body) : null
 
   if (options.curl) {
     const lines = [
@@ -173,7 +173,7 @@ function bodyFields(options: CreateOptions): Record<string, unknown> {
   }
 }
 
-function denialOf(body: Record<string, unknown>) {
+function explainDenial(body: Record<string, unknown>) {
   const purposes = { semantic_targeting: false, prompt_shared: false }
   return { client_id: body.client_id, session_id: body.session_id, decision: 'denied', purposes }
 }
@@ -210,7 +210,7 @@ function checkExpectations(
   response: PlacementResponse,
   expected: readonly string[],
 ): void {
-  const facts = factsOf(response)
+  const facts = outcomeFacts(response)
   for (const expectation of expected) {
     if (facts.includes(expectation)) continue
     const isNoFill = expectation === 'fill' && facts.includes('no_fill')
@@ -224,7 +224,7 @@ function checkExpectations(
 }
 
 /** Returns every expectation that the response meets. */
-function factsOf({ decision }: PlacementResponse): string[] {
+function outcomeFacts({ decision }: PlacementResponse): string[] {
   if (decision === null) return ['pending']
   return decision.fill ? ['fill', `format=${decision.format}`] : ['no_fill', `reason=${decision.no_fill_reason}`]
 }

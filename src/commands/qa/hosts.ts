@@ -13,9 +13,9 @@ import { keyOfStarted } from '#cli/settings/settings.ts'
 import type { Client } from '#client/client.ts'
 import type { CauseRow } from '#hosts/matrix.ts'
 import type { CaseResult, RunResult } from '#qa/result.ts'
-import { interruptOf } from '../exec.ts'
+import { onFirstInterrupt } from '../exec.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
-import { basesOf, loadDrive } from './observe.ts'
+import { listBases, loadDrive } from './observe.ts'
 import {
   browserPathOption,
   browserProgram,
@@ -202,7 +202,7 @@ async function tryPage(
   ])
   const { base_url, client, client_id, url } = service
   const project = await client.projects.show({ params: { client_id } }).catch(() => null)
-  const signal = interruptOf(session)
+  const signal = onFirstInterrupt(session)
   const started_at_ms = session.host.now()
   session.out.note(`trying ${url} under ${names.length} ${names.length === 1 ? 'condition' : 'conditions'}`)
   const browser = await startBrowser(session, path, { reachable: 'anything' })
@@ -210,7 +210,7 @@ async function tryPage(
   try {
     const rows = await tryHosts(names, {
       url,
-      bases: basesOf(base_url),
+      bases: listBases(base_url),
       service: new URL(base_url).origin,
       client,
       client_id,
@@ -246,7 +246,7 @@ async function report(
   if (flags.reporter === undefined) return
   const specs = out.format === 'text' ? flags.reporter : flags.reporter.filter((spec) => spec.includes('='))
   if (specs.length === 0) return
-  const cases = rows.map((row) => caseOf(row, started_at_ms))
+  const cases = rows.map((row) => toReportCase(row, started_at_ms))
   const target = { base_url, kind, version: null, key_mode: 'test' as const }
   const reporter = await createReporter(session, specs)
   const ended_at_ms = host.now()
@@ -283,7 +283,7 @@ function yes(claim: boolean): string {
   return claim ? 'yes' : 'no'
 }
 
-function caseOf(
+function toReportCase(
   { condition, title, shows, counts, why_not, missing, looked_at }: CauseRow,
   started_at_ms: number,
 ): CaseResult {

@@ -21,7 +21,7 @@ import type { Engine } from '#qa/browser/engines.ts'
 import type { CaseResult, Reporter, RunResult } from '#qa/result.ts'
 import type { PlannedCase, Selection } from '#qa/run/plan.ts'
 import type { Target } from '#qa/run/target.ts'
-import { interruptOf } from '../exec.ts'
+import { onFirstInterrupt } from '../exec.ts'
 import { hosts } from './hosts.ts'
 import { observe } from './observe.ts'
 import { list, loadSuites, show, suiteNames, suitesArgument, validate } from './suites.ts'
@@ -29,9 +29,9 @@ import {
   browserPathOption,
   browserProgram,
   createReporter,
-  engineOf,
   isEngine,
   openTargets,
+  parseEngine,
   qaFailure,
   reporterOption,
   startBrowser,
@@ -95,7 +95,7 @@ const run: Command = {
     // `--browser formats`: a word that is no engine is the first suite.
     const suite = typeof given.browser === 'string' && !isEngine(given.browser) ? given.browser : null
     const flags: RunFlags = suite === null ? given : { ...given, browser: true }
-    const interrupt = interruptOf(session)
+    const interrupt = onFirstInterrupt(session)
     const again = flags.lastFailed === true ? await lastRun(session.host) : null
     const names = [...(suite === null ? [] : [suite]), ...suiteNames(input)]
     const suites = names.length > 0 ? names : (again?.suites ?? [])
@@ -110,7 +110,7 @@ async function runOnce(
   names: readonly string[],
   interrupt: AbortSignal,
 ): Promise<number> {
-  const engine = typeof given.browser === 'string' ? engineOf(given.browser) : 'chromium'
+  const engine = typeof given.browser === 'string' ? parseEngine(given.browser) : 'chromium'
   const flags = { ...given, workers: given.workers ?? defaultWorkers[engine] }
   const again = flags.lastFailed === true ? await lastRun(session.host) : null
   if (again?.failed.length === 0) {
@@ -274,15 +274,15 @@ async function storeRun(
   }
   // A run needs no state directory: without a writable one, the next run just cannot rerun its failures.
   const others = (await runs(host).catch(() => [])).filter(({ directory }) => directory !== host.cwd)
-  await writeJson(pathOf(host), { runs: [run, ...others].slice(0, keptRuns) }).catch(() => {})
+  await writeJson(searchPath(host), { runs: [run, ...others].slice(0, keptRuns) }).catch(() => {})
 }
 
 async function runs(host: System): Promise<LastRun[]> {
-  const file = await readJson(pathOf(host), z.object({ runs: z.array(LastRun) }))
+  const file = await readJson(searchPath(host), z.object({ runs: z.array(LastRun) }))
   return file?.runs ?? []
 }
 
-function pathOf(host: System): string {
+function searchPath(host: System): string {
   return join(stateDirectory(host), 'qa-runs.json')
 }
 
@@ -305,7 +305,7 @@ async function runOnChange(
     const hint = 'Name one: svc qa run shop.yaml --watch'
     throw new CliError('usage', 'watch_nothing', '--watch needs a suite file: built-in suites do not change.', hint)
   }
-  const read = () => files.map((file) => bytesOf(resolve(host.cwd, file))).join('\0')
+  const read = () => files.map((file) => readBytes(resolve(host.cwd, file))).join('\0')
   for (;;) {
     const before = read()
     if (host.stdout.is_terminal) host.stdout.write(clearScreen())
@@ -326,7 +326,7 @@ async function runOnChange(
 }
 
 /** Returns the bytes of a file for comparison; none for a missing one, for example while an editor replaces it. */
-function bytesOf(path: string): string {
+function readBytes(path: string): string {
   try {
     return readFileSync(path, 'latin1')
   } catch {

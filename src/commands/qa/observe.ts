@@ -17,13 +17,13 @@ import { curlCommand, isLoopback } from '#foundation/http.ts'
 import { shownCommand } from '#foundation/redaction.ts'
 import type { PageSteps } from '#qa/browser/page-steps.ts'
 import type { RunResult } from '#qa/result.ts'
-import { commandMissing, interruptOf, runWithSandbox, type SandboxProgram } from '../exec.ts'
+import { commandMissing, onFirstInterrupt, runWithSandbox, type SandboxProgram } from '../exec.ts'
 import { suiteFailure } from './suites.ts'
 import {
   browserPathOption,
   browserProgram,
   createReporter,
-  engineOf,
+  parseEngine,
   qaFailure,
   reporterOption,
   startBrowser,
@@ -49,7 +49,7 @@ const pageWatch_ms = 20_000
 /** An app may have to be built before it responds. */
 const readyTimeout_ms = 120_000
 /** The longest a timer can wait: 24 days. */
-const longestTimer_ms = 2 ** 31 - 1
+const maxTimer_ms = 2 ** 31 - 1
 
 export const observe: Command = {
   name: 'observe',
@@ -86,7 +86,7 @@ export const observe: Command = {
     // Wrong names are reported before anything is watched.
     await createReporter(session, given.reporter)
     const drive = await loadDrive(session, given.steps)
-    const flags = { ...given, drive, interrupt: interruptOf(session), started_at_ms: session.host.now() }
+    const flags = { ...given, drive, interrupt: onFirstInterrupt(session), started_at_ms: session.host.now() }
     return passthrough?.length ? observeProgram(session, flags, passthrough) : observeService(session, flags)
   },
 }
@@ -165,7 +165,7 @@ async function watch(session: CommandContext, flags: Watching, base_url: string)
   if (since !== undefined && for_ms === undefined) return null
   const end = for_ms === undefined ? 'press Ctrl-C to judge it' : `it is judged after ${for_ms / 1_000} s`
   session.out.note(`watching ${base_url}: use the integration; ${end}`)
-  await sleep(for_ms ?? longestTimer_ms, undefined, { signal: interrupt }).catch(() => {})
+  await sleep(for_ms ?? maxTimer_ms, undefined, { signal: interrupt }).catch(() => {})
   return null
 }
 
@@ -177,7 +177,7 @@ async function watchInBrowser(
   const { PageUnreachable, watchPage } = await import('#diagnosis/facts/page.ts')
   const is_headed = headedFlag(flags) !== null
   const alternative = 'Without --url only the requests are judged.'
-  const engine = engineOf(word ?? 'chromium')
+  const engine = parseEngine(word ?? 'chromium')
   const path = await browserProgram(session, { engine, path: browserPath, is_headed }, alternative)
   const browser = await startBrowser(session, path, { engine, reachable: 'anything', is_headed })
   const length_ms = for_ms ?? (is_headed ? null : pageWatch_ms)
@@ -188,7 +188,7 @@ async function watchInBrowser(
       : ` for ${length_ms / 1_000} s; press Ctrl-C to judge it now`
   session.out.note(`watching ${url}${driven}${end}`)
   const prepare = drive?.prepare
-  const bases = basesOf(base_url)
+  const bases = listBases(base_url)
   const options = {
     url,
     browser_name: browser.name,
@@ -210,7 +210,7 @@ async function watchInBrowser(
 }
 
 /** Returns every base URL that a page may use to call the service: a local one has several names. */
-export function basesOf(base_url: string): string[] {
+export function listBases(base_url: string): string[] {
   const { hostname, port, protocol } = new URL(base_url)
   if (!isLoopback(hostname)) return [base_url]
   return ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${protocol}//${name}:${port}`)

@@ -33,8 +33,8 @@ interface OpenTargets {
 type TargetChoice = Omit<TargetOptions, 'browser'>
 
 /** More sandboxes than this cost more to start than they save. Browser cases mostly wait, so they gain from more. */
-const mostFresh = 2
-const mostFreshWithBrowser = 4
+const maxFresh = 2
+const maxFreshWithBrowser = 4
 const casesPerFresh = 20
 
 /** Opens the targets of a run of `cases` cases. Throws CliError when there is none, or none that is allowed. */
@@ -50,7 +50,7 @@ export async function openTargets(
     for (const each of closing.reverse()) await each()
   }
   try {
-    const most = browser === null ? mostFresh : mostFreshWithBrowser
+    const most = browser === null ? maxFresh : maxFreshWithBrowser
     const choices =
       flags.fresh === true
         ? await startFresh(session, flags, Math.min(most, Math.ceil(cases / casesPerFresh)), closing)
@@ -120,7 +120,7 @@ export function isEngine(word: string): boolean {
 }
 
 /** The engine that a flag names. Throws CliError for any other word. */
-export function engineOf(word: string): Engine {
+export function parseEngine(word: string): Engine {
   const engine = engines.find((each) => each === word)
   if (engine !== undefined) return engine
   const message = `svc opens pages in chromium, firefox or webkit, not in '${word}'.`
@@ -178,8 +178,8 @@ export async function createReporter(
   const silent: SystemStream = { write: () => {}, is_terminal: false, columns: undefined }
   try {
     const tools = {
-      stdout: sinkOf(settings.output === 'none' ? silent : host.stdout, out.style),
-      progress: sinkOf(host.stderr, out.noteStyle),
+      stdout: createSink(settings.output === 'none' ? silent : host.stdout, out.style),
+      progress: createSink(host.stderr, out.noteStyle),
       quiet: out.quiet || isJson || settings.output === 'none',
       now: () => host.now(),
       writeFile: async (path: string, content: string) => replaceFile(resolve(host.cwd, path), content),
@@ -197,7 +197,7 @@ export function qaFailure(error: unknown): unknown {
   return new CliError(category, error.code, error.message, error.hint)
 }
 
-function sinkOf(stream: SystemStream, paint: CommandContext['out']['style']) {
+function createSink(stream: SystemStream, paint: CommandContext['out']['style']) {
   return {
     write: (text: string) => stream.write(text),
     is_terminal: stream.is_terminal,

@@ -22,9 +22,9 @@ import {
   endpointAt,
   listOptions,
   listQuery,
-  matchOf,
   matchOptions,
   nearest,
+  readMatch,
   verify,
 } from './match.ts'
 import { tail } from './tail.ts'
@@ -145,10 +145,10 @@ function noResponse({ method, path, response_headers }: RequestDetail): CliError
 }
 
 async function serviceError(detail: RequestDetail): Promise<ServiceError> {
-  const { describeOther, errorBodyOf } = await import('#client/response.ts')
+  const { describeOther, parseErrorBody } = await import('#client/response.ts')
   const { method, path, status, request_id } = detail
   const text = detail.response_body ?? ''
-  const [body, instead] = [errorBodyOf(text), describeOther(text, status, detail.response_headers.location)]
+  const [body, instead] = [parseErrorBody(text), describeOther(text, status, detail.response_headers.location)]
   return new ServiceError({ method, path, status, body, instead, retry_after_s: null, request_id })
 }
 
@@ -185,7 +185,7 @@ const find = endpointCommand('requests.find', {
     'requests find --header content-type=application/json --limit 5 -o jsonl',
   ],
   run: async (session, input) => {
-    const match = { ...(await matchOf(session, input)), ...flagValues(pageOptions, input.options) }
+    const match = { ...(await readMatch(session, input)), ...flagValues(pageOptions, input.options) }
     return printFullPage(session, 'requests.find', 'body', match)
   },
 })

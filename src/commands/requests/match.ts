@@ -42,7 +42,7 @@ export function matchOptions(): Option[] {
 }
 
 /** Returns the match of the flags. A value of --body gets the type of the field at that path in the API. */
-export async function matchOf(session: CommandContext, { options }: CommandInput): Promise<RequestMatch> {
+export async function readMatch(session: CommandContext, { options }: CommandInput): Promise<RequestMatch> {
   const values = flagValues(scalarOptions, options) as RequestMatch
   const headers = ((options.header as string[] | undefined) ?? []).map((text) => split('--header', text))
   const { method, path: of } = values
@@ -87,7 +87,7 @@ export const count = endpointCommand('requests.count', {
   options: matchOptions(),
   examples: ['requests count --path /v1/beacons', 'requests count --status-class 4xx --since 1h -o json'],
   async run(session, input) {
-    const found = await countMatches(session, await matchOf(session, input))
+    const found = await countMatches(session, await readMatch(session, input))
     session.out.data({ count: found }, () => [String(found)])
     return 0
   },
@@ -103,7 +103,7 @@ export const nearest = endpointCommand('requests.nearest', {
     'requests nearest --path /v1/placements --status 404 --limit 1 -o json',
   ],
   async run(session, input) {
-    const match = { ...(await matchOf(session, input)), ...flagValues(nearestLimit, input.options) }
+    const match = { ...(await readMatch(session, input)), ...flagValues(nearestLimit, input.options) }
     const { data } = await callEndpoint(session, 'requests.nearest', { body: match })
     session.out.list(data, data.items, () =>
       data.items.flatMap((miss) => [describe(miss), ...failedLines(miss).map((line) => `  ${line}`)]),
@@ -135,8 +135,8 @@ export const verify: Command = {
 }
 
 async function run(session: CommandContext, input: CommandInput): Promise<number> {
-  const match = await matchOf(session, input)
-  const { text: expected, isMet } = expectationOf(input.options)
+  const match = await readMatch(session, input)
+  const { text: expected, isMet } = readExpectation(input.options)
   const count = await countMatches(session, match)
   const { since, client_id } = match
   const looked_at = await countMatches(session, {
@@ -177,7 +177,7 @@ async function run(session: CommandContext, input: CommandInput): Promise<number
 }
 
 /** Returns the expectation, in words and as a check. */
-function expectationOf(options: CommandInput['options']): { text: string; isMet(count: number): boolean } {
+function readExpectation(options: CommandInput['options']): { text: string; isMet(count: number): boolean } {
   const { times, atLeast = 1, none } = options as { times?: number; atLeast?: number; none?: true }
   if (none === true) return { text: 'none', isMet: (count) => count === 0 }
   if (times !== undefined) return { text: `exactly ${times}`, isMet: (count) => count === times }

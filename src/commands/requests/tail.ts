@@ -119,7 +119,7 @@ function followRequests(
   let reader = null as JournalReader | null
   return follow({ connect, signal }, async ({ client, is_new_history }) => {
     const isFirst = reader === null
-    reader ??= new JournalReader(query, await newestOf(client, signal))
+    reader ??= new JournalReader(query, await findNewest(client, signal))
     const first = isFirst ? await reader.first(client, latest, signal) : []
     if (is_new_history) reader.restart()
     return poll(reader, first, client, signal)
@@ -173,7 +173,7 @@ class JournalReader {
   /** Returns the requests written since the last poll, oldest first. */
   async next(client: Client, signal: AbortSignal): Promise<RequestMessage[]> {
     const messages: RequestMessage[] = []
-    const newest = await newestOf(client, signal)
+    const newest = await findNewest(client, signal)
     if ((newest ?? '') < (this.#newest.at(-1) ?? '')) {
       this.restart()
       messages.push({ kind: 'reset' })
@@ -251,7 +251,7 @@ async function collectJournal(
 
 type Page = { items: RequestItem[]; next_cursor: string | null }
 
-async function newestOf(client: Client, signal: AbortSignal): Promise<string | null> {
+async function findNewest(client: Client, signal: AbortSignal): Promise<string | null> {
   return (await list(client, { limit: 1 }, signal)).items[0]?.request_id ?? null
 }
 

@@ -107,7 +107,7 @@ async function startHere(session: CommandContext, options: StartOptions, isOpene
     for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
     if (shared !== null && first_token === null) session.out.note(tokenNote)
     printReady(session, ready, null, '', options)
-    if (isOpened) await openPage(session, demoOf(ready))
+    if (isOpened) await openPage(session, demoUrl(ready))
     const signal = await stopped
     session.out.note(`${signal}: stopping`)
     // Ctrl-C comes from a user who waits for the end.
@@ -140,7 +140,7 @@ async function startDetached(session: CommandContext, options: StartOptions, isO
   const ready = JSON.parse(line) as Ready
   const isOnly = (await running(session)).length === 1
   printReady(session, ready, log_file, isOnly ? '' : ` --base-url ${ready.url}`, options)
-  if (isOpened) await openPage(session, demoOf(ready))
+  if (isOpened) await openPage(session, demoUrl(ready))
   return 0
 }
 
@@ -160,12 +160,12 @@ function printReady(
  * Returns the address of a page of the sandbox; beyond loopback, with the admin token, which a browser cannot send as a
  * header.
  */
-function pageOf({ url, public_url = url, admin_token }: Ready, path: string): string {
+function pageUrl({ url, public_url = url, admin_token }: Ready, path: string): string {
   return `${public_url}${path}${admin_token === undefined ? '' : `?token=${admin_token}`}`
 }
 
-function demoOf(ready: Ready): string {
-  return pageOf(ready, '/_sandbox/demo')
+function demoUrl(ready: Ready): string {
+  return pageUrl(ready, '/_sandbox/demo')
 }
 
 /** Adds options of the environment and of the section `sandbox` of the config file; flags win. Notes which ones. */
@@ -206,7 +206,7 @@ export async function startOnFreePort(
   const isFile = store === undefined && options.ephemeral !== true
   const database = !isFile ? memory : resolve(session.host.cwd, options.db ?? join(home, 'sandbox.db'))
   if (isFile && options.db === undefined) createStateDirectory(home)
-  const certificate = await certificateOf(session.host, home, options)
+  const certificate = await loadCertificate(session.host, home, options)
   const { startSandbox, SandboxError } = await import('#sandbox/index.ts')
   const report = failureReport((line) => session.host.stderr.write(`${printable(line)}\n`))
   const first = options.port ?? defaultPort
@@ -261,7 +261,7 @@ export function failureReport(print: (text: string) => void): (error: unknown) =
 }
 
 /** Returns the certificate of --tls, or from the given files; null for http. */
-async function certificateOf(host: System, home: string, options: StartOptions): Promise<Certificate | null> {
+async function loadCertificate(host: System, home: string, options: StartOptions): Promise<Certificate | null> {
   const { tls, tls_cert: cert, tls_key: key, public_url = '', allowed_host = [] } = options
   if (tls !== true && cert === undefined && key === undefined) return null
   const { ownCertificate, readCertificate } = await import('#cli/process/certificate.ts')
@@ -359,8 +359,8 @@ export function startBlock(
         [
           ['URL', style.cyan(sandbox.url)],
           ['public URL', sandbox.public_url === undefined ? null : style.cyan(sandbox.public_url)],
-          ['demo', style.cyan(demoOf(sandbox))],
-          ['inspector', style.cyan(pageOf(sandbox, '/_sandbox/'))],
+          ['demo', style.cyan(demoUrl(sandbox))],
+          ['inspector', style.cyan(pageUrl(sandbox, '/_sandbox/'))],
           ['certificate', sandbox.certificate === undefined ? null : shorten(sandbox.certificate, home)],
           [
             'database',

@@ -28,14 +28,14 @@ export const status: Command = {
     const { info, refusal } = await readInfo(session)
     if (settings.sandbox === null && info === null && (refusal?.reason_code ?? null) === null) throw notRunning(session)
     const integrity = options.check === true && info !== null ? await checkIntegrity(session) : null
-    const place = placeOf(session, info)
+    const place = findLocation(session, info)
     const reported = {
       ...place,
       ready: state === 'ready',
       source: settings.source.base_url,
       ...(settings.sandbox?.command === undefined ? {} : { command: settings.sandbox.command }),
       ...(info?.nodes == null ? {} : { namespace: settings.sandbox?.namespace ?? null, nodes: info.nodes.length }),
-      ...factsOf(info),
+      ...reportFields(info),
       ...(options.check === true ? { integrity } : {}),
     }
     out.data(reported, (style) =>
@@ -89,7 +89,7 @@ type Place = Pick<SandboxInfo, 'url' | 'inspector_url' | 'database' | 'version' 
 type Known<T> = { [Name in keyof T]: T[Name] | null }
 
 /** Where it runs: from its locator, or for one of another computer from itself. */
-function placeOf({ settings }: CommandContext, info: SandboxInfo | null) {
+function findLocation({ settings }: CommandContext, info: SandboxInfo | null) {
   const known: Known<Place> | null = settings.sandbox ?? info
   return {
     url: settings.sandbox?.url ?? settings.base_url,
@@ -103,7 +103,7 @@ function placeOf({ settings }: CommandContext, info: SandboxInfo | null) {
 
 function placePairs(
   { host, settings }: CommandContext,
-  { url, inspector_url, database, pid, version, started_at_ms }: ReturnType<typeof placeOf>,
+  { url, inspector_url, database, pid, version, started_at_ms }: ReturnType<typeof findLocation>,
   state: State,
   info: SandboxInfo | null,
   style: Style,
@@ -132,7 +132,7 @@ function projectNames(sandbox: Locator | null, info: SandboxInfo | null): string
 }
 
 /** The facts that only the sandbox itself knows; null when it does not say them. */
-function factsOf(info: SandboxInfo | null) {
+function reportFields(info: SandboxInfo | null) {
   const { public_url, schema_version, seed, clock, journal, events, warnings } = info ?? {}
   return {
     projects: info?.projects.map(({ client_id }) => client_id) ?? [],

@@ -9,7 +9,7 @@ import { commandTree } from '#cli/run/help.ts'
 import { profilesPath } from '#cli/settings/files.ts'
 import { ProfilesFile, readJson } from '#cli/settings/schemas.ts'
 import { shellMediaType } from '#foundation/http.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { readTopics } from '#mcp/resources.ts'
 import { scenariosOfPackage } from '../sandbox/scenarios.ts'
 
@@ -29,7 +29,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
     async run(session, { args, options }) {
       const { out } = session
       if (options.names !== undefined) {
-        const names = await namesOf[options.names as NameSource](session)
+        const names = await nameReaders[options.names as NameSource](session)
         out.list(names, names, () => names)
         return 0
       }
@@ -38,7 +38,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
         throw new CliError('usage', 'argument_missing', 'The shell is missing.', hint)
       }
       const places = listCompletionSlots(await commandTree(commands))
-      const script = entryOf(completionScripts, args[0])!(places)
+      const script = findEntry(completionScripts, args[0])!(places)
       out.document(`${script.join('\n')}\n`, shellMediaType)
       return 0
     },
@@ -46,7 +46,7 @@ export function completion(commands: readonly LazyCommand[]): Command {
 }
 
 /** Reads the names of each source. Without a sandbox there are no names, and Tab completes nothing. */
-const namesOf: Readonly<Record<NameSource, (session: CommandContext) => Promise<string[]>>> = {
+const nameReaders: Readonly<Record<NameSource, (session: CommandContext) => Promise<string[]>>> = {
   profiles: async ({ host }) => Object.keys((await readJson(profilesPath(host), ProfilesFile))?.profiles ?? {}),
   topics: async () => readTopics().flatMap(({ topic }) => [topic, ...topic.split('/').slice(1)]),
   scenarios: async () => scenariosOfPackage().map(({ name }) => name),

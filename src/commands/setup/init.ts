@@ -80,20 +80,20 @@ async function choose(
 ): Promise<Choice> {
   const { host } = session
   const found = template === undefined ? null : findTemplate(template)
-  if (found !== null && (dir !== undefined || yes)) return choiceOf(found, dir ?? found.name, host.cwd)
+  if (found !== null && (dir !== undefined || yes)) return toChoice(found, dir ?? found.name, host.cwd)
   if (found === null && (yes || !canAsk(session))) throw missing('TEMPLATE', 'template_missing', 'svc init --list')
   if (!canAsk(session)) throw missing('DIR', 'directory_missing', `svc init ${template} my-${template}`)
   const selected = found ?? (hasArrowKeys(session) ? await selectTemplate(session) : null)
   const prompt = openPrompt(session)
   try {
     const chosen = selected ?? (await askTemplate(session, prompt))
-    return dir === undefined ? await askPlace(session, prompt, chosen) : choiceOf(chosen, dir, host.cwd)
+    return dir === undefined ? await askPlace(session, prompt, chosen) : toChoice(chosen, dir, host.cwd)
   } finally {
     prompt.close()
   }
 }
 
-function choiceOf(template: Template, dir: string, cwd: string): Choice {
+function toChoice(template: Template, dir: string, cwd: string): Choice {
   return { template, place: locateProject(dir, cwd, template.name) }
 }
 
@@ -128,7 +128,7 @@ async function askTemplate({ host }: CommandContext, prompt: Prompt): Promise<Te
 async function askPlace({ host }: CommandContext, prompt: Prompt, template: Template): Promise<Choice> {
   const usual = `my-${template.name}`
   return askUntilValid(host, prompt, `Directory [${usual}]: `, (answer) =>
-    choiceOf(template, answer || usual, host.cwd),
+    toChoice(template, answer || usual, host.cwd),
   )
 }
 

@@ -15,7 +15,7 @@ import {
 import { diagnose } from '#diagnosis/doctor.ts'
 import type { SandboxAccess } from '#mcp/access.ts'
 import { gather } from '../doctor.ts'
-import { interruptOf } from '../exec.ts'
+import { onFirstInterrupt } from '../exec.ts'
 import { startOnFreePort } from '../sandbox/start.ts'
 
 export const mcp: Command = {
@@ -30,7 +30,7 @@ export const mcp: Command = {
   examples: ['mcp', 'mcp --start'],
   async run(session, { options }) {
     const { host, out, command_name } = session
-    const interrupt = interruptOf(session)
+    const interrupt = onFirstInterrupt(session)
     if (host.stdin_is_terminal) {
       out.note(
         `Waiting for messages from an agent, which normally starts this command itself: ${command_name} docs agents.`,
@@ -39,7 +39,7 @@ export const mcp: Command = {
     const own = options.start === true ? await startWhenNone(session) : null
     try {
       const { serveStdio } = await import('#mcp/stdio.ts')
-      await serveStdio(host, accessOf(session), interrupt)
+      await serveStdio(host, sandboxAccess(session), interrupt)
     } finally {
       await own?.close()
     }
@@ -70,7 +70,7 @@ async function startWhenNone(session: CommandContext): Promise<{ close(): Promis
   }
 }
 
-function accessOf(session: CommandContext): SandboxAccess {
+function sandboxAccess(session: CommandContext): SandboxAccess {
   const { host, flags, command_name } = session
   /** Read again on each call: a sandbox may have been started or stopped since. */
   const settings = async (): Promise<Settings> => {

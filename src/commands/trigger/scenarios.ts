@@ -1,6 +1,6 @@
 /** The scenarios of `svc trigger`: situations that an integration meets, as data with one function each. */
 import type { BeaconEvent } from '#contract/resources/beacons.ts'
-import { fillOf, playFill, seen, type Turn, type TurnFormat, viewed_ms } from './turn.ts'
+import { playFill, readFill, seen, type Turn, type TurnFormat, viewed_ms } from './turn.ts'
 
 export interface TriggerScenario {
   name: string
@@ -51,7 +51,7 @@ export const triggerScenarios: readonly TriggerScenario[] = [
       turn.report('job', job, job.ok ? 'created' : job.reason, { expected: 'created', slot_id })
       if (slot_id === null) return
       const decided = await turn.call('decisions.get', { params: { slot_id }, query: { wait_ms: 5_000 } })
-      const fill = decided.ok ? fillOf(decided.data) : null
+      const fill = decided.ok ? readFill(decided.data) : null
       const result = decided.ok ? (fill === null ? decided.data.status : 'fill') : decided.reason
       turn.report('decision', decided, result, { expected: 'fill', slot_id, fill })
       if (fill !== null) await playFill(turn, fill)

@@ -127,8 +127,8 @@ export function startTurn(
       const by = 'test_outcome' in body ? server : client
       const called = await callWith(by, 'placements.create', { body: { ...wanted, consent, ...overrides, ...body } })
       const slot_id = called.data?.slot_id ?? null
-      self.report('placement', called, called.ok ? outcomeOf(called.data) : called.reason, { expected, slot_id })
-      return called.ok ? fillOf(called.data) : null
+      self.report('placement', called, called.ok ? describeOutcome(called.data) : called.reason, { expected, slot_id })
+      return called.ok ? readFill(called.data) : null
     },
     async frame(fill, expected = 'loaded') {
       const called = await self.call('render.frame', { params: { asset_token: fill.asset_token } })
@@ -169,13 +169,13 @@ export function startTurn(
   }
 }
 
-function outcomeOf({ status, decision }: PlacementResponse): string {
+function describeOutcome({ status, decision }: PlacementResponse): string {
   if (decision === null) return status
   return decision.fill ? 'fill' : decision.no_fill_reason
 }
 
 /** Returns the fill of a response, or null. */
-export function fillOf({ slot_id, decision }: PlacementResponse): Fill | null {
+export function readFill({ slot_id, decision }: PlacementResponse): Fill | null {
   if (decision?.fill !== true) return null
   const { asset_token, format, duration_ms } = decision
   return { slot_id, asset_token, format: format as TurnFormat, duration_ms: duration_ms ?? 0 }

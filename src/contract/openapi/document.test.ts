@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '#foundation/json.ts'
-import { type Endpoint, failuresOf, isControlPlane } from '../endpoint.ts'
+import { type Endpoint, isControlPlane, listFailures } from '../endpoint.ts'
 import { ErrorBody, ReasonCode } from '../errors.ts'
 import { encodeId, formatKey } from '../ids.ts'
 import { contract, type EndpointId, schemaName } from '../index.ts'
@@ -51,11 +51,11 @@ test('every cause is named under its status, with an example; no other cause has
     const named = Object.values(operation.responses as Record<string, Node>).flatMap(
       (row) => row['x-reason-codes'] ?? [],
     )
-    expect(named.toSorted(), endpoint.id).toEqual(failuresOf(endpoint).toSorted())
+    expect(named.toSorted(), endpoint.id).toEqual(listFailures(endpoint).toSorted())
   }
   // Handshakes have theirs in place.
   const responses = operations.filter(({ endpoint }) => endpoint.pages === undefined && endpoint.status !== 101)
-  const used = new Set<ReasonCode>(responses.flatMap(({ endpoint }) => failuresOf(endpoint)))
+  const used = new Set<ReasonCode>(responses.flatMap(({ endpoint }) => listFailures(endpoint)))
   expect(Object.keys(components.examples ?? {})).toEqual(ReasonCode.options.filter((code) => used.has(code)))
   for (const { value } of Object.values(components.examples ?? {})) ErrorBody.parse(value)
 })

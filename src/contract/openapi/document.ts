@@ -3,9 +3,9 @@ import {
   type Credential,
   type Endpoint,
   failureHeaders,
-  failuresOf,
   fileHeaders,
   isControlPlane,
+  listFailures,
   type ResponseHeader,
   responseHeaders,
 } from '../endpoint.ts'
@@ -42,7 +42,7 @@ const tags = {
  * handshakes are not operations that a generated client could call: they are under `x-websockets`, in the same shape.
  */
 export function openapiDocument({ server_url, only }: { server_url: string; only?: Part | undefined }): JsonObject {
-  const endpoints = Object.values<Endpoint>(contract).filter((endpoint) => isPartOf(only, endpoint))
+  const endpoints = Object.values<Endpoint>(contract).filter((endpoint) => isIncluded(only, endpoint))
   const { parts, components } = openapiSchemas(endpoints)
   const paths = pathItems(
     endpoints.filter(({ status }) => status !== 101),
@@ -76,17 +76,17 @@ export function openapiDocument({ server_url, only }: { server_url: string; only
   }
 }
 
-function isPartOf(only: Part | undefined, endpoint: Endpoint): boolean {
+function isIncluded(only: Part | undefined, endpoint: Endpoint): boolean {
   if (only === undefined) return true
   return only === 'sandbox' ? isControlPlane(endpoint) : endpoint.id in v1
 }
 
 function usedTags(endpoints: readonly Endpoint[]): Json[] {
-  const used = new Set(endpoints.map(tagOf))
+  const used = new Set(endpoints.map(chooseTag))
   return Object.entries(tags).flatMap(([name, description]) => (used.has(name) ? [{ name, description }] : []))
 }
 
-function tagOf(endpoint: Endpoint): string {
+function chooseTag(endpoint: Endpoint): string {
   if (!isControlPlane(endpoint)) return endpoint.stability === 'deprecated' ? 'deprecated' : 'v1'
   const name = `sandbox-${endpoint.id.slice(0, endpoint.id.indexOf('.'))}`
   return Object.hasOwn(tags, name) ? name : 'sandbox'
@@ -175,7 +175,7 @@ function operation(endpoint: Endpoint, parts: Schemas['parts']): JsonObject {
   ]
   return {
     operationId: `${id[0]}${pascalCase(id).slice(1)}`,
-    tags: [tagOf(endpoint)],
+    tags: [chooseTag(endpoint)],
     summary,
     description,
     ...(stability === 'deprecated' ? { deprecated: true } : {}),
@@ -299,9 +299,9 @@ function successes(endpoint: Endpoint, schema: JsonObject | undefined): JsonObje
 /** Returns one response per status: the causes with the error body, and the causes with a page. */
 function failures(endpoint: Endpoint): JsonObject {
   const { pages = {}, response } = endpoint
-  const headersOf: Readonly<Record<string, readonly ResponseHeader[]>> = failureHeaders
+  const headersByCode: Readonly<Record<string, readonly ResponseHeader[]>> = failureHeaders
   const byStatus = Object.groupBy(
-    failuresOf(endpoint),
+    listFailures(endpoint),
     (code) => pages[code] ?? errorCodes[reasonCodes[code].error].status,
   )
   return Object.fromEntries(
@@ -314,7 +314,7 @@ function failures(endpoint: Endpoint): JsonObject {
         {
           description: `${hasPages ? 'A page' : errorNames.join(', ')}: ${codes.join(', ')}.`,
           headers: headerReferences([
-            ...(headersOf[status] ?? []),
+            ...(headersByCode[status] ?? []),
             ...(codes.includes('injected_fault') ? (['x-sandbox-fault'] as const) : []),
           ]),
           content: {

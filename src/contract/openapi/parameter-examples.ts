@@ -1,5 +1,5 @@
 /** An example of every parameter of a path, query and header, for the OpenAPI document. The sandbox accepts each. */
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 
 /** By name, or by endpoint and name where another value belongs. */
 const examples: Readonly<Record<string, string | number>> = {
@@ -62,7 +62,7 @@ const examples: Readonly<Record<string, string | number>> = {
 
 /** Returns the example of a parameter. @throws Error for one that has none yet */
 export function parameterExample(endpoint_id: string, name: string): string | number {
-  const found = entryOf(examples, `${endpoint_id} ${name}`) ?? entryOf(examples, name)
+  const found = findEntry(examples, `${endpoint_id} ${name}`) ?? findEntry(examples, name)
   if (found === undefined) throw new Error(`The parameter ${name} of ${endpoint_id} has no example: add one here.`)
   return found
 }

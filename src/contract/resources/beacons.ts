@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { declareEndpoints, publicApi, reading } from '../endpoint.ts'
 import { acceptMeanings } from '../error-codes.ts'
 import { ReasonCode } from '../errors.ts'
@@ -77,13 +77,13 @@ const foreignWords: ReadonlyMap<string, BeaconEvent> = new Map([
 
 /** Returns the event that an unknown word was probably meant for, or null. */
 export function beaconEventMeant(word: string): (typeof eventInputs)[number] | null {
-  if (word.length > longestWord) return null
+  if (word.length > maxWordChars) return null
   const near = nearestName(word, eventInputs)
   return foreignWords.get(word.toLowerCase()) ?? eventInputs.find((event) => event === near) ?? null
 }
 
 /** A longer word is not close to any event. */
-const longestWord = 30
+const maxWordChars = 30
 
 export const acceptCodes = Object.keys(acceptMeanings) as (keyof typeof acceptMeanings)[]
 export const AcceptCode = z.enum(acceptCodes)
@@ -175,13 +175,13 @@ export const clipEvents: ReadonlySet<BeaconEvent> = new Set(['play_started', 'pl
 
 /** Returns the canonical event of a spelling (A71). */
 export function canonicalEvent(event: BeaconRequest['event']): BeaconEvent {
-  return entryOf(beaconEventSpellings, event) ?? (event as BeaconEvent)
+  return findEntry(beaconEventSpellings, event) ?? (event as BeaconEvent)
 }
 
 type StatedTimes = Pick<BeaconRequest, 'occurred_at' | 'occurred_at_ms'>
 
 /** Returns the time that a beacon states for its event, Unix epoch milliseconds, or null when it states none. */
-export function occurrenceOf({ occurred_at, occurred_at_ms }: StatedTimes): number | null {
+export function readOccurrence({ occurred_at, occurred_at_ms }: StatedTimes): number | null {
   if (occurred_at_ms !== undefined) return occurred_at_ms
   return occurred_at === undefined ? null : Math.max(0, Date.parse(occurred_at))
 }
@@ -202,7 +202,7 @@ export function timeProblem(
   const isNumber = occurred_at_ms !== undefined
   if (isNumber && happened_at_ms < secondsBelow && now_ms >= secondsBelow) return 'occurred_at_in_seconds'
   if (occurred_at !== undefined && isNumber) {
-    const precision_ms = precisionOf(occurred_at)
+    const precision_ms = readPrecision(occurred_at)
     const isSame = Math.floor(occurred_at_ms / precision_ms) * precision_ms === Date.parse(occurred_at)
     if (!isSame) return 'occurred_at_conflict'
   }
@@ -226,12 +226,12 @@ export function isBeforeDecision(
   happened_at_ms: number,
   decided_at_ms: number,
 ): boolean {
-  const precision_ms = occurred_at_ms !== undefined ? 1 : precisionOf(occurred_at ?? '')
+  const precision_ms = occurred_at_ms !== undefined ? 1 : readPrecision(occurred_at ?? '')
   return happened_at_ms < Math.floor(decided_at_ms / precision_ms) * precision_ms - beforeDecision_ms
 }
 
 /** Returns the precision of an RFC 3339 time, milliseconds: 1000 without a fraction, at least 1. */
-function precisionOf(occurred_at: string): number {
+function readPrecision(occurred_at: string): number {
   const digits = /\.(\d+)/.exec(occurred_at)?.[1]?.length ?? 0
   return 10 ** (3 - Math.min(digits, 3))
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { declareEndpoints, fileRequestHeaders, publicApi, reading, writing } from '../endpoint.ts'
 import {
   ClientId,
@@ -225,21 +225,21 @@ type Patched<Shape extends z.ZodRawShape> = {
 }
 
 /** Returns the merge patch of an object (RFC 7396): any field may be left out, null resets it to its default. */
-function patchOf<Shape extends z.ZodRawShape>(object: z.ZodObject<Shape>) {
+function createPatch<Shape extends z.ZodRawShape>(object: z.ZodObject<Shape>) {
   return strictObject(() => {
     const fields = Object.entries(object.shape).map(([name, field]) => {
       const schema = field as z.ZodType
       const { decision = 'A80', description = name } = sourceOf(schema) ?? {}
-      return [name, assumed((entryOf(patches, name) ?? schema).nullable().optional(), decision, description)]
+      return [name, assumed((findEntry(patches, name) ?? schema).nullable().optional(), decision, description)]
     })
     return Object.fromEntries(fields) as Patched<Shape>
   })
 }
 
-export const PlacementDefaultsPatch = patchOf(PlacementDefaults)
-export const ConsentRulesPatch = patchOf(ConsentRules)
-export const ViewabilityRulesPatch = patchOf(ViewabilityRules)
-export const RateLimitsPatch = patchOf(RateLimits)
+export const PlacementDefaultsPatch = createPatch(PlacementDefaults)
+export const ConsentRulesPatch = createPatch(ConsentRules)
+export const ViewabilityRulesPatch = createPatch(ViewabilityRules)
+export const RateLimitsPatch = createPatch(RateLimits)
 
 type Settings = (typeof ProjectSettings)['shape']
 type ObjectSetting = { [Name in keyof Settings]: Settings[Name] extends z.ZodObject ? Name : never }[keyof Settings]
@@ -252,7 +252,7 @@ const patches: Readonly<Record<string, z.ZodType>> = {
   rate_limits: RateLimitsPatch,
 } satisfies Record<ObjectSetting, z.ZodType>
 
-export const ProjectSettingsPatch = patchOf(ProjectSettings)
+export const ProjectSettingsPatch = createPatch(ProjectSettings)
 export type ProjectSettingsPatch = z.infer<typeof ProjectSettingsPatch>
 
 export const ProjectCreation = assumedObject('A01', () => ({

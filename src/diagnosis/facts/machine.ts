@@ -13,7 +13,7 @@ import { findConfig, loadSettings } from '#cli/settings/files.ts'
 import { resolveSettings, type Settings } from '#cli/settings/settings.ts'
 import { runningSandboxes, stateDirectory } from '#cli/settings/state-directory.ts'
 import type { Client } from '#client/client.ts'
-import { messageOf, ServiceError } from '#client/errors.ts'
+import { explainError, ServiceError } from '#client/errors.ts'
 import type { Integrity, SandboxInfo } from '#contract/resources/sandbox/sandbox.ts'
 import { isLoopback } from '#foundation/http.ts'
 import { findBrowser } from '#qa/browser/find.ts'
@@ -151,7 +151,7 @@ export async function findService(
   } catch (error) {
     if (error instanceof ServiceError && error.reason_code !== null) {
       const { hint, status, reason_code } = error
-      const message = messageOf(error)
+      const message = explainError(error)
       if (reason_code === 'not_found' && /\/v1\/?$/.test(base_url)) {
         const right = base_url.replace(/\/v1\/?$/, '')
         const refusal = { message: 'The base URL must not end in /v1.', hint: `Set it to ${right}`, is_failure: true }
@@ -170,7 +170,7 @@ export async function gatherSandbox(
   { now_ms, command_name }: Pick<SandboxFacts, 'now_ms' | 'command_name'>,
 ): Promise<SandboxFacts> {
   const integrity = await client.sandbox.integrity().catch((error: Error) => ({
-    failure: error instanceof ServiceError ? messageOf(error) : error.message,
+    failure: error instanceof ServiceError ? explainError(error) : error.message,
   }))
   return { info, integrity, now_ms, version, command_name }
 }

@@ -2,7 +2,7 @@
  * The ads that beacons report, each with its turn: from the requests of a journal, or from the bodies of a file. The turn is
  * read from `metadata.turn_id` of the beacons alone (A102): a placement request never names it.
  */
-import { metricOf } from '#contract/beacon-verdict.ts'
+import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { type BeaconEvent, BeaconEventInput, canonicalEvent } from '#contract/resources/beacons.ts'
 import { valueAt } from '#foundation/json.ts'
 import { isBeacon, type Journal, type RecordedExchange, textAt } from '../journal.ts'
@@ -38,7 +38,7 @@ const viewMetrics: ReadonlySet<string> = new Set(['viewable_impression', 'comple
 
 /** Whether an event reports that an ad was seen. */
 export function isViewEvent(event: BeaconEvent | null): boolean {
-  return event !== null && viewMetrics.has(metricOf[event] ?? '')
+  return event !== null && viewMetrics.has(eventMetrics[event] ?? '')
 }
 
 /** Returns the current name of a beacon's event, or null when it is not an event. */

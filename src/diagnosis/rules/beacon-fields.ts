@@ -2,7 +2,7 @@
 import { isTypeWord, typeWord } from '#contract/errors.ts'
 import { BeaconRequest, beaconEvents, Measurements, secondsBelow } from '#contract/exports.ts'
 import { beaconEventMeant, canonicalEvent } from '#contract/resources/beacons.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 
 /** The fields of a beacon, and those of its measurements. */
 export const topFields = Object.keys(BeaconRequest.shape)
@@ -36,7 +36,7 @@ export function fieldMeant(wrong: string): string | null {
   const snake = wrong.replace(/[A-Z]/g, (letter, at: number) => `${at === 0 ? '' : '_'}${letter.toLowerCase()}`)
   if (topFields.includes(snake)) return snake
   if (measurementFields.includes(snake)) return `measurements.${snake}`
-  return Object.keys(namesElsewhere).find((name) => entryOf(namesElsewhere, name)!.includes(snake)) ?? null
+  return Object.keys(namesElsewhere).find((name) => findEntry(namesElsewhere, name)!.includes(snake)) ?? null
 }
 
 /** Returns what to do about a field of a beacon, based on its value and what the service expected. */

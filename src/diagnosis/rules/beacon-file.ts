@@ -11,7 +11,7 @@ import {
   beaconEventSpellings,
   canonicalEvent,
   clipEvents,
-  occurrenceOf,
+  readOccurrence,
   timeProblem,
 } from '#contract/resources/beacons.ts'
 import type { Place } from '#foundation/json-syntax.ts'
@@ -108,7 +108,7 @@ export const beaconFileRules = ruleSet('beacon', {
       message: `${path === '' ? 'The beacon' : path} ${message}.`,
       fix: fixValue(at, expected, value),
     })),
-    ...(beacon !== null && occurrenceOf(beacon) === null ? [timeless] : []),
+    ...(beacon !== null && readOccurrence(beacon) === null ? [timeless] : []),
   ]),
   event_spelling_deprecated: fieldRule(
     { severity: 'warning', title: 'Events have their current names.', fix: 'Send the current name.' },
@@ -182,7 +182,7 @@ const ages = {
 /** Returns a rule about one way in which the time of a beacon is wrong (A73). */
 function timeRule(code: ReasonCode): RuleBody<'beacon'> {
   return fieldRule(refused(code), (beacon, { times: { sent_at_ms, now_ms: present_ms } }) => {
-    const happened_at_ms = occurrenceOf(beacon)
+    const happened_at_ms = readOccurrence(beacon)
     if (happened_at_ms === null) return []
     const now_ms = sent_at_ms ?? present_ms
     const allowed = sent_at_ms === null ? { ...ages, beacon_max_age_ms: now_ms } : ages

@@ -1,6 +1,6 @@
 /** Beacons: whether they arrive, once, in order, in time and with the right token. */
 import { plural } from '#cli/output/text.ts'
-import { metricOf } from '#contract/beacon-verdict.ts'
+import { eventMetrics } from '#contract/beacon-verdict.ts'
 import { acceptHints, acceptMeanings } from '#contract/error-codes.ts'
 import type { AcceptCode, BeaconItem } from '#contract/resources/beacons.ts'
 import { valueAt } from '#foundation/json.ts'
@@ -262,7 +262,7 @@ function isMeasured(exchange: RecordedExchange): boolean {
 /** Reports slots whose views or completions were all accepted without counting, by reason. */
 function uncountedViews({ beacons, exchanges }: Observed): Judgement {
   const reported = beacons.filter(({ event, verdict }) => verdict === 'accepted' && isViewEvent(event))
-  const slots = [...Map.groupBy(reported, ({ slot_id, event }) => `${slot_id} ${metricOf[event!]}`).values()]
+  const slots = [...Map.groupBy(reported, ({ slot_id, event }) => `${slot_id} ${eventMetrics[event!]}`).values()]
   const loaded = loadedFrames(exchanges)
   // A frame that was loaded and never reported as rendered has a rule of its own.
   const isNamed = ({ slot_id, reason_code }: BeaconItem) =>

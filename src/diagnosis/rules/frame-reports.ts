@@ -1,6 +1,6 @@
 /** Loaded frames that sent no beacons, or none that counts. */
 import type { BeaconEvent } from '#contract/exports.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { countPhrase, isBeacon, isFromBrowser, listSlots, loadedFrames, type RecordedExchange } from '../journal.ts'
 import { completeUntil, type Finding, findingFor, type Observed } from '../rule.ts'
 
@@ -38,7 +38,7 @@ export function missingReports(
   const causes = Map.groupBy(silent, (frame) => explainSilence(frame, isScriptLoaded))
   return [
     ...[...causes].flatMap(([cause, frames]) => {
-      const { how, fix } = entryOf(silences, cause)!
+      const { how, fix } = findEntry(silences, cause)!
       return findingFor(frames, `A frame was loaded${how} and no beacon arrived, ${slots(frames)}`, fix)
     }),
     ...findingFor(unrendered, `A frame sent beacons but no render, ${slots(unrendered)}`, renderFirst),

@@ -1,5 +1,5 @@
 /** What the errors, blocks and lost ads that render.js reports in a page mean, and what to do about each. */
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { RendererError } from '../facts/in-page.ts'
 import type { PageSeen, RefusedCall } from '../facts/page.ts'
 import { isUseTooEarly } from '../facts/renderer-use.ts'
@@ -84,7 +84,7 @@ function fixOfCall({ code, detail }: RendererError, call: RefusedCall | undefine
 
 /** Returns a sentence about a code and a space, or an empty text. */
 function fixOfCode({ code, detail }: RendererError): string {
-  const fix = code === 'target_not_found' ? fixOfTarget(detail ?? '') : entryOf(fixes, code)
+  const fix = code === 'target_not_found' ? fixOfTarget(detail ?? '') : findEntry(fixes, code)
   return fix === undefined ? '' : `${fix} `
 }
 

@@ -6,7 +6,7 @@ import { variantFieldNames } from '#contract/variant-fields.ts'
 import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import { isObject, valueAt } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { countPhrase, formatRoute, groupBy, isBeacon, type RecordedExchange, textAt } from '../journal.ts'
 import { type Finding, findRefusals, judgeMatching, judgeRefused, type Observed, ruleSet } from '../rule.ts'
 import { fieldMeant, fixExpected, fixUnknown, fixValue } from './beacon-fields.ts'
@@ -222,7 +222,7 @@ function oldEvents(accepted: readonly RecordedExchange[]): Finding[] {
   })
   return [...groups].map(([event, requests]) => ({
     message: `The event ${event} is an old spelling, accepted ${countPhrase(requests.length)}.`,
-    fix: `Send ${entryOf(beaconEventSpellings, event)}.`,
+    fix: `Send ${findEntry(beaconEventSpellings, event)}.`,
     requests,
   }))
 }

@@ -3,13 +3,19 @@
  * goes together in a placement. Each difference carries the provenance of the fact that does not hold, so that a check of
  * a live service can tell a broken promise from a difference of something that only the sandbox assumes.
  */
-import { type Endpoint, failureHeaders, failuresOf, type ResponseHeader, responseHeaders } from '#contract/endpoint.ts'
+import {
+  type Endpoint,
+  failureHeaders,
+  listFailures,
+  type ResponseHeader,
+  responseHeaders,
+} from '#contract/endpoint.ts'
 import { ErrorBody, type ErrorCode, errorCodes, explainIssues, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { endpointFields, type ListedField } from '#contract/listing.ts'
 import { type Provenance, sourceOf } from '#contract/objects.ts'
 import { retryAfterMs } from '#foundation/http.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { Check, Difference } from '../result.ts'
 
 interface SeenResponse {
@@ -113,7 +119,7 @@ function failureDifferences(endpoint: Endpoint, { status, headers, json, text }:
   const code = errorCodes[error]
   const codes = (Object.keys(errorCodes) as ErrorCode[]).filter((name) => errorCodes[name].status === status)
   const reason = (expected: string) => difference('assumed', 'error.reason_code', expected, reason_code)
-  const reasons: readonly ReasonCode[] = [...failuresOf(endpoint), ...reasonsOfAnyEndpoint]
+  const reasons: readonly ReasonCode[] = [...listFailures(endpoint), ...reasonsOfAnyEndpoint]
   return [
     ...type,
     ...(code.status === status
@@ -249,8 +255,8 @@ function placementDifferences(endpoint: Endpoint, body: Json): Difference[] {
     ...equalFields.flatMap(([path, other]) => equal(path, other)),
     ...rule(
       'placement.render.media_type',
-      valueAt(placement, 'render.media_type') === entryOf(mediaTypes, format),
-      entryOf(mediaTypes, format) ?? 'known',
+      valueAt(placement, 'render.media_type') === findEntry(mediaTypes, format),
+      findEntry(mediaTypes, format) ?? 'known',
     ),
     ...rule('placement.render.aspect_ratio', valueAt(placement, 'render.aspect_ratio') === shape, shape),
     ...isNull(`placement.${format === 'clip' ? 'image_url' : 'video_url'}`),

@@ -9,7 +9,7 @@ import { describeCauses } from '#client/errors.ts'
 import { ErrorBody, errorCodes, type ReasonCode, reasonCodes } from '#contract/errors.ts'
 import { EventType, eventTypes } from '#contract/resources/events.ts'
 import { isObject, type Json, valueAt, withoutValue } from '#foundation/json.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import type { Check, StepResponse } from '../result.ts'
 import { AnyJson, orVariable } from '../suite/variables.ts'
 import { matchPattern } from './pattern.ts'
@@ -95,7 +95,7 @@ export const operators: Readonly<Record<string, Operator>> = {
 export function matches(expected: Json, actual: Actual): boolean {
   if (isOperators(expected)) {
     return Object.entries(expected).every(
-      ([name, operand]) => entryOf(operators, name)?.holds(operand, actual) === true,
+      ([name, operand]) => findEntry(operators, name)?.holds(operand, actual) === true,
     )
   }
   if (Array.isArray(expected)) {
@@ -131,7 +131,7 @@ function isOperators(value: Json): value is { [name: string]: Json } {
 function expectedWords(expected: Json): string {
   if (!isOperators(expected)) return typeof expected === 'string' ? expected : JSON.stringify(expected)
   return Object.entries(expected)
-    .map(([name, operand]) => entryOf(operators, name)?.words(operand) ?? name)
+    .map(([name, operand]) => findEntry(operators, name)?.words(operand) ?? name)
     .join(' and ')
 }
 

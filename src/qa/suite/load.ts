@@ -8,7 +8,7 @@ import { reasonCodes } from '#contract/errors.ts'
 import { acceptCodes } from '#contract/resources/beacons.ts'
 import { isObject, type Json } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { operators } from '../expect/expectations.ts'
 import type { SourceLocation } from '../result.ts'
 import { commonFields, requestFields, type StepData } from '../steps/step-kind.ts'
@@ -338,7 +338,7 @@ function operatorProblems(value: { [name: string]: Json }, path: Path, at: Loade
   const names = Object.keys(value)
   if (!names.some((name) => name.startsWith('$'))) return []
   return names.flatMap((name) => {
-    const operator = entryOf(operators, name)
+    const operator = findEntry(operators, name)
     if (operator === undefined) {
       const message = name.startsWith('$') ? `${name} is not an operator.` : `${name} is a field among operators.`
       return [{ place: at([...path, name]), message, hint: suggestion(name, Object.keys(operators)) }]

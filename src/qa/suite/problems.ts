@@ -4,7 +4,7 @@
  */
 import { type Document, isMap, isNode, isPair, isSeq, type LineCounter, type Node } from 'yaml'
 import type { z } from 'zod'
-import { requirementOf, typeWord } from '#contract/errors.ts'
+import { describeRequirement, typeWord } from '#contract/errors.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import type { SourceLocation } from '../result.ts'
 
@@ -72,7 +72,8 @@ function explainIssue(issue: Issue, schema: z.ZodType, value: unknown, path: Pat
 
 /** Returns what is wrong with a value, in words that follow its name. */
 function describeIssue(issue: Issue, given: unknown): string {
-  if (issue.message.startsWith('Invalid input: expected')) return `${requirementOf(issue)}, not ${typeWord(given)}`
+  if (issue.message.startsWith('Invalid input: expected'))
+    return `${describeRequirement(issue)}, not ${typeWord(given)}`
   if (issue.code === 'too_small' && Array.isArray(given)) return 'must not be empty'
   return issue.message.replace(/^Invalid input: /, '').replace(/\.$/, '')
 }

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { durationPattern, parseDuration, unitsMs } from '#foundation/duration.ts'
 import { isObject, type Json, valueAt } from '#foundation/json.ts'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 
 /** The variables that every case has. */
 export const builtIns = {
@@ -107,7 +107,7 @@ async function evaluate(text: string, lookup: Lookup): Promise<Json> {
     throw new VariableError(`{{${text}}} needs a number, and ${name} is ${JSON.stringify(value)}.`)
   }
   const moved = steps.reduce<Json>((sum, { sign, amount }) => Number(sum) + sign * amount, value)
-  return filter === null ? moved : entryOf(filters, filter)!(moved)
+  return filter === null ? moved : findEntry(filters, filter)!(moved)
 }
 
 function parseExpression(text: string): Expression | null {
@@ -115,7 +115,7 @@ function parseExpression(text: string): Expression | null {
   if (name === undefined || (filter !== null && !Object.hasOwn(filters, filter))) return null
   const steps = [...sums.matchAll(/([+-])\s*([\d.]+)(ms|s|m|h|d)?/g)].map(([, sign, count, unit]) => ({
     sign: sign === '-' ? (-1 as const) : (1 as const),
-    amount: Number(count) * (unit === undefined ? 1 : entryOf(unitsMs, unit)!),
+    amount: Number(count) * (unit === undefined ? 1 : findEntry(unitsMs, unit)!),
   }))
   return { name, path: path.slice(1), steps, filter }
 }

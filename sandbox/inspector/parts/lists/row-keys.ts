@@ -1,6 +1,6 @@
 /** Keys that move between the rows of a table. */
 import { useEffect, useRef } from 'react'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 
 /** Calls `move` for j, k and, within a table, the arrow keys, unless a text is being typed. */
 export function useRowKeys(move: (step: 1 | -1) => void): void {
@@ -10,7 +10,7 @@ export function useRowKeys(move: (step: 1 | -1) => void): void {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
       const isInTable = event.target instanceof Element && event.target.closest('[role=row]') !== null
-      const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : isInTable ? entryOf(arrows, event.key) : undefined
+      const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : isInTable ? findEntry(arrows, event.key) : undefined
       if (step === undefined || document.querySelector('[role=dialog], [role=alertdialog]') !== null) return
       event.preventDefault()
       current.current(step)

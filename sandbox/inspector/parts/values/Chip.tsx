@@ -1,4 +1,4 @@
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 
 /** A short state in its colour. The same state has the same colour everywhere. */
 export type Tone = 'plain' | 'good' | 'warn' | 'bad' | 'money'
@@ -27,7 +27,7 @@ const tones: Readonly<Record<string, Tone>> = {
 
 /** Returns the tone of a state of the contract; plain when it has none. */
 export function findTone(state: string): Tone {
-  return entryOf(tones, state) ?? 'plain'
+  return findEntry(tones, state) ?? 'plain'
 }
 
 export function Chip({ children, tone }: { children: string | number | null | undefined; tone?: Tone }) {

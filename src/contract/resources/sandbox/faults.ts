@@ -6,7 +6,7 @@ import { EpochMs, Format, MethodFilter, page } from '../../fields.ts'
 import { assumed, assumedFields, assumedObject, strictObject } from '../../objects.ts'
 
 /** Maximum number of rules at a time. */
-export const mostFaults = 100
+export const maxFaults = 100
 
 export const FaultEffect = z.enum(['error', 'drop', 'reset', 'truncate', 'garble', 'rewrite', 'delay'])
 export type FaultEffect = z.infer<typeof FaultEffect>

@@ -6,7 +6,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
-import { entryOf } from '#foundation/table-entry.ts'
+import { findEntry } from '#foundation/table-entry.ts'
 import { NotSupported } from '../../result.ts'
 import type { BrowserComputer } from '../engines.ts'
 import { type ConsoleEntry, WebKitFrame, type WindowOfFrame } from './frame.ts'
@@ -384,7 +384,7 @@ class Page implements WindowOfFrame {
   readonly keyboard = limited(
     {
       press: (key: string): Promise<void> => {
-        const value = entryOf(keys, key) ?? (key.length === 1 ? key : null)
+        const value = findEntry(keys, key) ?? (key.length === 1 ? key : null)
         if (value === null) throw new NotSupported(`The key ${key} is not supported in WebKit.`)
         return this.inTurn(async () => {
           const actions = ['keyDown', 'keyUp'].map((type) => ({ type, value }))
