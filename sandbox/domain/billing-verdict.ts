@@ -8,6 +8,7 @@ import {
   type BillingModel,
   billed,
   type CreativeFacts,
+  eventMetrics,
   judgeBeacons,
   type ViewabilityThresholds,
 } from '#contract/beacon-verdict.ts'
