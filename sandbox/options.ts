@@ -1,8 +1,8 @@
 /** The options of a start, checked before anything is opened. */
 import type { Latency } from '#contract/resources/projects.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
+import { defaultHost } from '#pipeline/listeners.ts'
 import { parseRateLimit, type RateLimit } from '#pipeline/rate-limits.ts'
-import { defaultHost } from '#pipeline/server.ts'
 import { type Clock, sandboxClock } from '#platform/clock.ts'
 import { realPath } from '#store/sqlite/open.ts'
 import { type Address, readAddress } from './address.ts'

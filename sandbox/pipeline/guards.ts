@@ -51,17 +51,16 @@ export function createHostGuard({ hosts }: GuardOptions): (header: string | unde
 export async function checkControlPlane(
   request: Request,
   { isOpen = false, isPage = false, role }: Pick<Route, 'isOpen' | 'isPage' | 'role'>,
-  { needsToken, access, own_origins }: ControlPlane,
+  guard: ControlPlane,
 ): Promise<void> {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  const token = readHeader(request, 'x-sandbox-token') ?? (needsToken && isRead ? findReadToken(request) : undefined)
+  const token = readToken(request, guard.needsToken && isRead)
   // An open route works without the database that has the tokens.
-  request.holder = token === undefined || isOpen ? null : await access.find(token)
+  request.holder = isOpen ? null : await findHolder(token, guard)
   if (request.holder !== null) checkRole(request.holder, role ?? (isRead ? 'read' : 'write'))
-  else if (needsToken && !isOpen) throw createTokenError(token !== undefined)
   if (!isFromBrowser(request) || (isPage && isNavigation(request))) return
   const mayAct = isRead || request.holder !== null
-  if (!mayAct || !isFromOwnPage(request, own_origins)) throw new ApiError('origin_refused')
+  if (!mayAct || !isFromOwnPage(request, guard.own_origins)) throw new ApiError('origin_refused')
 }
 
 interface ControlPlane extends Pick<GuardOptions, 'needsToken'> {
@@ -69,8 +68,18 @@ interface ControlPlane extends Pick<GuardOptions, 'needsToken'> {
   own_origins: readonly string[]
 }
 
-function findReadToken(request: Request): string | undefined {
-  return takeQueryToken(request) ?? readCookieToken(request)
+function readToken(request: Request, mayBeInUrl: boolean): string | undefined {
+  const token = readHeader(request, 'x-sandbox-token')
+  return token ?? (mayBeInUrl ? (takeQueryToken(request) ?? readCookieToken(request)) : undefined)
+}
+
+async function findHolder(
+  token: string | undefined,
+  { access, needsToken }: ControlPlane,
+): Promise<TokenHolder | null> {
+  const holder = token === undefined ? null : await access.find(token)
+  if (holder === null && needsToken) throw createTokenError(token !== undefined)
+  return holder
 }
 
 function isFromBrowser(request: Request): boolean {

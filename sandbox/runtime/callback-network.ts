@@ -56,7 +56,7 @@ export function createCallbackNetwork({ own_port, isPublic }: NetworkOptions): C
         const addresses = await resolve(target, limit)
         const problem = check(target, addresses)
         if (problem !== null) return refused(problem)
-        return await send(target, addresses, headers, body, limit)
+        return await send(target, addresses, { headers, body }, limit)
       } catch (error) {
         return { status: null, problem: describeFailure(error), is_final: false }
       }
@@ -85,8 +85,7 @@ function resolve({ host, address }: CallbackTarget, limit?: AbortSignal): Promis
 function send(
   { url, host, port }: CallbackTarget,
   addresses: readonly Address[],
-  headers: Record<string, string>,
-  body: string,
+  { headers, body }: { headers: Record<string, string>; body: string },
   signal: AbortSignal,
 ): Promise<CallbackResult> {
   const lookup: LookupFunction = (_host, options, done) => {

@@ -93,13 +93,7 @@ export function createDrainLock(): DrainLock {
         open = resolve
       })
       try {
-        if (!(await drain(hurry))) {
-          throw new ApiError('storage_unavailable', {
-            message: 'Other requests did not finish in time, so nothing was replaced.',
-            hint: 'Wait until they have finished, then try again.',
-            retry_after_s: 1,
-          })
-        }
+        if (!(await drain(hurry))) throw createTimeoutError()
         return await work()
       } finally {
         closed = null
@@ -108,4 +102,12 @@ export function createDrainLock(): DrainLock {
       }
     },
   }
+}
+
+function createTimeoutError(): ApiError {
+  return new ApiError('storage_unavailable', {
+    message: 'Other requests did not finish in time, so nothing was replaced.',
+    hint: 'Wait until they have finished, then try again.',
+    retry_after_s: 1,
+  })
 }

@@ -71,16 +71,13 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
   }
 
   const schedule = (slot_id: number, due_at_ms: number) => {
-    const after = pending.findLastIndex((other) => other.due_at_ms <= due_at_ms)
-    pending.splice(after + 1, 0, { slot_id, due_at_ms })
+    insertByTime(pending, { slot_id, due_at_ms })
     if (running === null) setAlarm()
   }
 
   const decideDue = async () => {
     for (;;) {
-      const now_ms = clock.now()
-      const later = pending.findIndex(({ due_at_ms }, index) => index === batchSize || due_at_ms > now_ms)
-      const due = pending.splice(0, later === -1 ? pending.length : later)
+      const due = takeDue(pending, clock.now())
       if (due.length === 0) return
       await Promise.all(due.map(decide))
       await yieldToEventLoop()
@@ -124,6 +121,17 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
       waiters.wakeAll()
     },
   }
+}
+
+function insertByTime(pending: Pending[], added: Pending): void {
+  const after = pending.findLastIndex(({ due_at_ms }) => due_at_ms <= added.due_at_ms)
+  pending.splice(after + 1, 0, added)
+}
+
+/** Removes and returns at most one batch of due slots. */
+function takeDue(pending: Pending[], now_ms: number): Pending[] {
+  const later = pending.findIndex(({ due_at_ms }, index) => index === batchSize || due_at_ms > now_ms)
+  return pending.splice(0, later === -1 ? pending.length : later)
 }
 
 async function decidePending(services: PendingDecisionServices, slot_id: number): Promise<void> {

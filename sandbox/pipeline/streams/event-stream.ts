@@ -56,7 +56,7 @@ export function createEventStreams(services: Services): EventStreams {
       body(sink) {
         if (sink.destroyed) return
         if (isOfOtherStart) sink.write(startedOver(context.now_ms))
-        const follower = follow(services, batches, sink, isOfOtherStart ? 0 : wanted, filter)
+        const follower = follow(services, { batches, sink, start: isOfOtherStart ? 0 : wanted, filter })
         open.add(follower)
         sink.once('close', () => {
           follower.stop()
@@ -117,6 +117,14 @@ async function findStart(
   return since_ms === undefined ? store.lastEventSeq() : store.eventSeqBefore(since_ms)
 }
 
+interface Subscription {
+  batches: EventBatches
+  sink: ServerResponse
+  /** The sequence number that it starts after. */
+  start: number
+  filter: EventFilter
+}
+
 interface Follower {
   /** Writes the events available now. */
   pump(): void
@@ -126,13 +134,7 @@ interface Follower {
 /**
  * Writes the available events, then more on each `pump`. One at a time: a slow reader stops it, so nothing piles up.
  */
-function follow(
-  services: Services,
-  batches: EventBatches,
-  sink: ServerResponse,
-  start: number,
-  filter: EventFilter,
-): Follower {
+function follow(services: Services, { batches, sink, start, filter }: Subscription): Follower {
   const { store, platform } = services
   sink.write(': connected\n\n')
   let seq = start
