@@ -18,7 +18,8 @@ import {
   matchesRequest,
   needsDetails,
 } from '#domain/faults.ts'
-import type { FaultState, Store, StoredFault } from '#store/store.ts'
+import type { FaultState, StoredFault } from '#store/store.ts'
+import { createFaultState, type FaultStateHolder, type FaultStateServices } from './fault-state.ts'
 
 /** A fault that applies to one request. */
 export interface Injection {
@@ -53,169 +54,42 @@ export interface Faults {
   restore(): Promise<void>
 }
 
-export interface FaultServices {
-  store: Pick<Store, 'findFaults' | 'saveFaults' | 'updateFaults' | 'shared'>
+export interface FaultServices extends FaultStateServices {
   hash: Hash
-  /** Called when counts cannot be stored. */
-  report(error: unknown): void
 }
 
-const none: FaultState = { scenario: null, added: 0, rules: [] }
-
-export function createFaults({ store, hash, report }: FaultServices): Faults {
-  let state = none
-  let isSaving = false
-
-  /** Applies a change, undoes it when it cannot be stored, and resolves to the changed state. */
-  const change = async (apply: (before: FaultState) => FaultState): Promise<FaultState> => {
-    if (store.shared !== null) return changeStored(apply)
-    const before = state
-    const next = apply(before)
-    if (next === before) return before
-    state = next
-    try {
-      await store.saveFaults(() => state)
-    } catch (error) {
-      if (state === next) state = before
-      throw error
-    }
-    return next
-  }
-
-  /** Numbers keep growing after a restore, so that an identifier never names two rules. */
-  const numberedOn = (stored: FaultState | null): FaultState => {
-    const { added, ...rest } = stored ?? none
-    return { ...rest, added: Math.max(added, state.added) }
-  }
-
-  let turn: Promise<unknown> = Promise.resolve()
-
-  /**
-   * Runs the tasks that replace `state` with the stored state, one after the other: each sees what the earlier ones
-   * stored.
-   */
-  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const result = turn.then(work)
-    turn = result.catch(() => {})
-    return result
-  }
-
-  /** Applies a change to the rules that all nodes share. */
-  const changeStored = (apply: (before: FaultState) => FaultState): Promise<FaultState> =>
-    inTurn(async () => {
-      let changed = none
-      await store.updateFaults((stored) => {
-        changed = apply(numberedOn(stored))
-        return changed
-      })
-      state = changed
-      return changed
-    })
-
-  let matched: {
-    request: FaultRequest
-    now_ms: number
-    resolve(met: Injection | null): void
-    reject(error: unknown): void
-  }[] = []
-  let isCounting = false
-
-  /** Counts requests for the rules that all nodes share: requests that arrive in the meantime are counted together. */
-  const countStored = async () => {
-    isCounting = true
-    while (matched.length > 0) {
-      const turn = matched
-      matched = []
-      try {
-        let met: (Injection | null)[] = []
-        await changeStored((before) => {
-          const rules = before.rules.map((stored) => ({ ...stored }))
-          met = turn.map(({ request, now_ms }) => matchRules(rules, request, now_ms))
-          return { ...before, rules }
-        })
-        for (const [index, { resolve }] of turn.entries()) resolve(met[index]!)
-      } catch (error) {
-        for (const { reject } of turn) reject(error)
-      }
-    }
-    isCounting = false
-  }
-
-  /** Returns the first rule that a request matches, and counts the request in the rule. */
-  const matchRules = (rules: readonly StoredFault[], request: FaultRequest, now_ms: number): Injection | null => {
-    for (const stored of rules) {
-      if (!ruleMatches(stored, request, now_ms)) continue
-      const { rule, fault_id } = stored
-      const { matched } = stored.count
-      const { isInjected, count } = countMatch(rule, stored.count)
-      stored.count = count
-      if (isInjected) return { fault_id, rule, latency_ms: drawLatency(rule, matched) }
-    }
-    return null
-  }
-
-  const ruleMatches = (stored: StoredFault, request: FaultRequest, now_ms: number) =>
-    isInForce(stored, now_ms) && matchesRequest(stored.rule, request, hash)
-
-  /** Stores the counts of all requests of a turn in one write. */
-  const saveCounts = () => {
-    if (isSaving) return
-    isSaving = true
-    const current = () => {
-      isSaving = false
-      return state
-    }
-    store.saveFaults(current).catch((error: unknown) => {
-      isSaving = false
-      report(error)
-    })
-  }
-
-  const withRules = (before: FaultState, drafts: readonly FaultDraft[], scenario: string | null, now_ms: number) => {
-    if (before.rules.length + drafts.length > maxFaults) throw tooManyRules()
-    const added = before.added + drafts.length
-    const rules = drafts.map((draft, index) => ({
-      fault_id: `flt_${added - index}`,
-      rule: completeRule(draft, hash),
-      scenario,
-      created_at_ms: now_ms,
-      count: { matched: 0, injected: 0 },
-    }))
-    return { ...before, added, rules: [...rules, ...before.rules] }
-  }
-
+export function createFaults(services: FaultServices): Faults {
+  const { store, hash } = services
+  const state = createFaultState(services)
+  const counter = createSharedCounter(state, hash)
   return {
     get isEmpty() {
-      return state.rules.length === 0
+      return state.current.rules.length === 0
     },
     get needsDetails() {
-      return state.rules.some(({ rule }) => needsDetails(rule))
+      return state.current.rules.some(({ rule }) => needsDetails(rule))
     },
     get scenario() {
-      return state.scenario
+      return state.current.scenario
     },
     inject(request, now_ms) {
-      if (!state.rules.some((stored) => ruleMatches(stored, request, now_ms))) return null
-      if (store.shared === null) {
-        const met = matchRules(state.rules, request, now_ms)
-        saveCounts()
-        return met
-      }
-      return new Promise((resolve, reject) => {
-        matched.push({ request, now_ms, resolve, reject })
-        if (!isCounting) void countStored()
-      })
+      const { rules } = state.current
+      if (!rules.some((stored) => ruleMatches(stored, { request, now_ms }, hash))) return null
+      if (store.shared !== null) return counter.count(request, now_ms)
+      const matched = matchRules(rules, { request, now_ms }, hash)
+      state.saveCounts()
+      return matched
     },
     async add(draft, now_ms) {
       refuseSecret(draft)
-      const next = await change((before) => withRules(before, [draft], null, now_ms))
-      // Not from `state`: another rule may have been added in the meantime.
+      const next = await state.change((before) => addRules(before, [draft], { now_ms, scenario: null, hash }))
+      // Not from the current state: another rule may have been added in the meantime.
       return toRule(next.rules[0]!)
     },
-    list: () => state.rules.map(toRule),
+    list: () => state.current.rules.map(toRule),
     async remove(matching) {
       let removed = 0
-      await change((before) => {
+      await state.change((before) => {
         const rules = before.rules.filter((stored) => !matching(toRule(stored)))
         removed = before.rules.length - rules.length
         return removed === 0 ? before : { ...before, rules }
@@ -223,16 +97,90 @@ export function createFaults({ store, hash, report }: FaultServices): Faults {
       return removed
     },
     async replaceScenario(scenario, drafts, now_ms) {
-      await change((before) => {
+      await state.change((before) => {
         const rules = before.rules.filter((stored) => stored.scenario === null)
-        return withRules({ ...before, scenario, rules }, drafts, scenario, now_ms)
+        return addRules({ ...before, scenario, rules }, drafts, { now_ms, scenario, hash })
       })
     },
-    restore: () =>
-      inTurn(async () => {
-        state = numberedOn(await store.findFaults())
+    restore: state.restore,
+  }
+}
+
+interface TimedRequest {
+  request: FaultRequest
+  now_ms: number
+}
+
+interface UncountedRequest extends TimedRequest {
+  resolve(matched: Injection | null): void
+  reject(error: unknown): void
+}
+
+/** Counts requests for the rules that all nodes share: requests that arrive in the meantime are counted together. */
+function createSharedCounter({ change }: FaultStateHolder, hash: Hash) {
+  let uncounted: UncountedRequest[] = []
+  let isCounting = false
+  return {
+    count: (request: FaultRequest, now_ms: number) =>
+      new Promise<Injection | null>((resolve, reject) => {
+        uncounted.push({ request, now_ms, resolve, reject })
+        if (!isCounting) void countAll()
       }),
   }
+
+  async function countAll(): Promise<void> {
+    isCounting = true
+    while (uncounted.length > 0) {
+      const turn = uncounted
+      uncounted = []
+      try {
+        let matched: (Injection | null)[] = []
+        await change((before) => {
+          const rules = before.rules.map((stored) => ({ ...stored }))
+          matched = turn.map((timed) => matchRules(rules, timed, hash))
+          return { ...before, rules }
+        })
+        for (const [index, { resolve }] of turn.entries()) resolve(matched[index]!)
+      } catch (error) {
+        for (const { reject } of turn) reject(error)
+      }
+    }
+    isCounting = false
+  }
+}
+
+/** Returns the first rule that a request matches, and counts the request in the rule. */
+function matchRules(rules: readonly StoredFault[], timed: TimedRequest, hash: Hash): Injection | null {
+  for (const stored of rules) {
+    if (!ruleMatches(stored, timed, hash)) continue
+    const { rule, fault_id } = stored
+    const { matched } = stored.count
+    const { isInjected, count } = countMatch(rule, stored.count)
+    stored.count = count
+    if (isInjected) return { fault_id, rule, latency_ms: drawLatency(rule, matched) }
+  }
+  return null
+}
+
+function ruleMatches(stored: StoredFault, { request, now_ms }: TimedRequest, hash: Hash): boolean {
+  return isInForce(stored, now_ms) && matchesRequest(stored.rule, request, hash)
+}
+
+function addRules(
+  before: FaultState,
+  drafts: readonly FaultDraft[],
+  { now_ms, scenario, hash }: { now_ms: number; scenario: string | null; hash: Hash },
+): FaultState {
+  if (before.rules.length + drafts.length > maxFaults) throw tooManyRules()
+  const added = before.added + drafts.length
+  const rules = drafts.map((draft, index) => ({
+    fault_id: `flt_${added - index}`,
+    rule: completeRule(draft, hash),
+    scenario,
+    created_at_ms: now_ms,
+    count: { matched: 0, injected: 0 },
+  }))
+  return { ...before, added, rules: [...rules, ...before.rules] }
 }
 
 function tooManyRules(): ApiError {
