@@ -154,8 +154,8 @@ export function assetRoutes(assets: Assets): Route[] {
 }
 
 /**
- * A file with further headers: whole, one range of it, or 304. A text is compressed where the client accepts it; each form
- * has a tag of its own, and ranges are of the file as it is.
+ * A file with further headers: whole, one range of it, or 304. A text is compressed where the client accepts it. Each form
+ * has its own tag; ranges count uncompressed bytes.
  * @throws ApiError 404
  */
 export async function assetResponse(

@@ -134,7 +134,7 @@ function backendRoutes(pipeline: Pipeline, project: DemoProject): Route[] {
     ),
   ]
 
-  /** Adds the project to a JSON object. Any other body goes on unchanged: the v1 endpoint refuses it. */
+  /** Adds the project to a JSON object. Other bodies stay unchanged: the v1 endpoint refuses them. */
   function post(through: Pipeline, exchange: OpenExchange, url: string, complete: Complete): Promise<PipelineResponse> {
     const { request } = exchange
     const object = parseJsonObject(request.body.toString('utf8'))

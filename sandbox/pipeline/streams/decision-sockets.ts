@@ -2,8 +2,6 @@
  * Decisions that are pushed over WebSocket (C04): a socket is opened with a ticket, gets one text frame when its slot
  * is decided (immediately if it already is), and is left for the client to close. This file and the library behind it
  * are loaded with the first handshake.
- *
- * The sockets of a slot wait together: one waiter, one read and one text for all of them.
  */
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -14,6 +12,7 @@ import type { EventType } from '#contract/resources/events.ts'
 import type { Caller, Services } from '#operations/context.ts'
 import type { ClientSide } from '#runtime/tickets.ts'
 import { type OpenExchange, type PipelineResponse, type Request, receivedRequest, writeResponse } from '../exchange.ts'
+import { closed, createSlotGroups, type SlotMessage } from './slot-groups.ts'
 
 export interface DecisionSockets {
   /** Responds to the request of a handshake: 101 when its ticket is good. @throws ApiError 401, 426, 503 */
@@ -31,9 +30,6 @@ interface DecisionSocketOptions {
   respondTo(request: Request): Promise<{ exchange: OpenExchange; response: PipelineResponse }>
 }
 
-/** The text of a decided slot; null while it is pending, undefined when it is gone. */
-type SlotMessage = string | null | undefined
-
 /** Sockets at a time. */
 const maxSockets = 1_000
 /** Clients send nothing: a longer message ends the socket. */
@@ -41,12 +37,8 @@ const maxPayloadBytes = 1_024
 /** How often sockets are pinged, and how long one stays open after its frame, real milliseconds. */
 const heartbeatMs = 20_000
 const lingerMs = 60_000
-/** How long the waiters of pending slots wait at a time, and how long a stop waits for closing handshakes. */
-const waitMs = 60_000
+/** How long a stop waits for closing handshakes, real milliseconds. */
 const stopTimeoutMs = 500
-
-/** Close codes of RFC 6455. */
-const closed = { normal: 1000, goingAway: 1001, internalError: 1011 } as const
 
 interface OpenSocket {
   slot_id: number
@@ -55,13 +47,6 @@ interface OpenSocket {
   isAlive: boolean
   /** `performance.now()` when its frame was sent; null until then. */
   sent_at: number | null
-}
-
-/** The sockets that wait for one slot. */
-interface Group {
-  sockets: Set<WebSocket>
-  /** Aborted when no client waits any more. */
-  done: AbortController
 }
 
 export function createDecisionSockets(options: DecisionSocketOptions): DecisionSockets {
@@ -78,106 +63,17 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
   /** The request ids of handshakes that were accepted. */
   const accepted = new WeakMap<IncomingMessage, string>()
   const open = new Map<WebSocket, OpenSocket>()
-  const groups = new Map<number, Group>()
-  const records = new Set<Promise<void>>()
+  const events = createRecorder(services)
   let heartbeat: NodeJS.Timeout | undefined
   let isClosing = false
   server.on('headers', (headers, incoming) => headers.push(`x-request-id: ${accepted.get(incoming)}`))
 
-  const record = (type: EventType, { slot_id, project_id }: OpenSocket) => {
-    const at_ms = services.platform.clock.now()
-    const generation = services.store.stateGeneration().count
-    const written = services.drainLock
-      .run(async () => {
-        if (generation !== services.store.stateGeneration().count) return
-        await services.store.appendEvent({ type, at_ms, project_id, slot_id, ref: slot_id })
-      })
-      .catch(services.report)
-      .finally(() => records.delete(written))
-    records.add(written)
-  }
-
-  const join = (socket: WebSocket, slot_id: number, { project }: Caller) => {
-    const state = { slot_id, project_id: project.id, isAlive: true, sent_at: null }
-    open.set(socket, state)
-    socket.on('error', () => {})
-    socket.on('pong', () => {
-      state.isAlive = true
-    })
-    socket.once('close', () => leave(socket, state))
-    heartbeat ??= setInterval(beat, heartbeatMs).unref()
-    record('socket.opened', state)
-    const group = groups.get(slot_id)
-    if (group !== undefined) return void group.sockets.add(socket)
-    const created = { sockets: new Set([socket]), done: new AbortController() }
-    groups.set(slot_id, created)
-    serve(slot_id, created).catch((error) => {
-      services.report(error)
-      end(slot_id, created, closed.internalError)
-    })
-  }
-
-  const leave = (socket: WebSocket, state: OpenSocket) => {
-    open.delete(socket)
-    record('socket.closed', state)
-    const group = groups.get(state.slot_id)
-    if (group?.sockets.delete(socket) && group.sockets.size === 0) dissolve(state.slot_id, group)
-    if (open.size > 0) return
-    clearInterval(heartbeat)
-    heartbeat = undefined
-  }
-
-  const dissolve = (slot_id: number, group: Group) => {
-    if (groups.get(slot_id) === group) groups.delete(slot_id)
-    group.done.abort()
-  }
-
-  const end = (slot_id: number, group: Group, code: number) => {
-    dissolve(slot_id, group)
-    for (const socket of group.sockets) socket.close(code)
-  }
-
-  /** Waits until the slot is decided, and sends its decision to every socket that waits by then. */
-  const serve = async (slot_id: number, group: Group) => {
-    while (groups.get(slot_id) === group) {
-      const waited = services.waiters.wait(slot_id, waitMs, group.done.signal)
-      const message = await services.drainLock.run(() => options.readMessage(slot_id))
-      if (message === undefined) return end(slot_id, group, closed.goingAway)
-      if (message === null) {
-        await waited
-        continue
-      }
-      dissolve(slot_id, group)
-      for (const socket of group.sockets) {
-        const state = open.get(socket)
-        if (state === undefined || socket.readyState !== socket.OPEN) continue
-        socket.send(message)
-        state.sent_at = performance.now()
-        record('socket.sent', state)
-      }
-    }
-  }
-
-  const beat = () => {
-    const now = performance.now()
-    for (const [socket, state] of open) {
-      if (state.sent_at !== null && now - state.sent_at > lingerMs) socket.close(closed.normal)
-      if (!state.isAlive) {
-        socket.terminate()
-        continue
-      }
-      state.isAlive = false
-      socket.ping()
-    }
-  }
+  const groups = createSlotGroups({ services, readMessage: options.readMessage, send })
 
   return {
     async respond(side, { context, request }) {
       if (!handshakes.has(request)) throw notAnUpgrade()
-      if (request.headers['sec-websocket-version'] !== '13') throw notAnUpgrade('Only version 13 is supported.')
-      if (!/^[A-Za-z0-9+/]{22}==$/.test(String(request.headers['sec-websocket-key']))) {
-        throw new ApiError('http_malformed', { message: 'The handshake has no valid Sec-WebSocket-Key.' })
-      }
+      checkHandshake(request)
       if (open.size >= maxSockets) throw new ApiError('too_many_sockets', { retry_after_s: 1 })
       const slot_id = decodeId('slot', request.params.slot_id ?? '')
       const { ticket } = request.query
@@ -223,8 +119,79 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
       }, stopTimeoutMs)
       await Promise.all(ended)
       clearTimeout(force)
-      await Promise.all(records)
+      await events.finish()
     },
+  }
+
+  function join(socket: WebSocket, slot_id: number, { project }: Caller): void {
+    const state = { slot_id, project_id: project.id, isAlive: true, sent_at: null }
+    open.set(socket, state)
+    socket.on('error', () => {})
+    socket.on('pong', () => {
+      state.isAlive = true
+    })
+    socket.once('close', () => leave(socket, state))
+    heartbeat ??= setInterval(() => ping(open), heartbeatMs).unref()
+    events.record('socket.opened', state)
+    groups.add(slot_id, socket)
+  }
+
+  function leave(socket: WebSocket, state: OpenSocket): void {
+    open.delete(socket)
+    events.record('socket.closed', state)
+    groups.remove(state.slot_id, socket)
+    if (open.size > 0) return
+    clearInterval(heartbeat)
+    heartbeat = undefined
+  }
+
+  function send(socket: WebSocket, message: string): void {
+    const state = open.get(socket)
+    if (state === undefined || socket.readyState !== socket.OPEN) return
+    socket.send(message)
+    state.sent_at = performance.now()
+    events.record('socket.sent', state)
+  }
+}
+
+/** Pings every socket. Ends the ones that have not responded since the last ping, or have had their frame for long. */
+function ping(open: ReadonlyMap<WebSocket, OpenSocket>): void {
+  const now = performance.now()
+  for (const [socket, state] of open) {
+    if (state.sent_at !== null && now - state.sent_at > lingerMs) socket.close(closed.normal)
+    if (!state.isAlive) {
+      socket.terminate()
+      continue
+    }
+    state.isAlive = false
+    socket.ping()
+  }
+}
+
+/** Appends the events of sockets, unless the state was replaced in the meantime. */
+function createRecorder({ platform, store, drainLock, report }: Services) {
+  const records = new Set<Promise<void>>()
+  return {
+    record(type: EventType, { slot_id, project_id }: OpenSocket): void {
+      const at_ms = platform.clock.now()
+      const generation = store.stateGeneration().count
+      const written = drainLock
+        .run(async () => {
+          if (generation !== store.stateGeneration().count) return
+          await store.appendEvent({ type, at_ms, project_id, slot_id, ref: slot_id })
+        })
+        .catch(report)
+        .finally(() => records.delete(written))
+      records.add(written)
+    },
+    finish: () => Promise.all(records),
+  }
+}
+
+function checkHandshake({ headers }: Request): void {
+  if (headers['sec-websocket-version'] !== '13') throw notAnUpgrade('Only version 13 is supported.')
+  if (!/^[A-Za-z0-9+/]{22}==$/.test(String(headers['sec-websocket-key']))) {
+    throw new ApiError('http_malformed', { message: 'The handshake has no valid Sec-WebSocket-Key.' })
   }
 }
 

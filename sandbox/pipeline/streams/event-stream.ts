@@ -95,9 +95,9 @@ function matches(type: string, pattern: string): boolean {
 }
 
 /**
- * The event for a follower of an earlier start, whose number lies ahead of this stream: what it knows is gone, and the stream
- * goes on from its first event. A database that nodes share counts on for ever, and a node may know less of it than the
- * follower of another.
+ * The event for a follower of an earlier start, whose number lies ahead of this stream: the state that it knows is gone,
+ * and the stream continues from its first event. A shared database keeps counting, and a node may know less of it than a
+ * follower of another node.
  */
 function startedOver(at_ms: number): string {
   return eventText({ ...noSubject, type: 'sandbox.reset', seq: 0, at_ms, data: {} })
