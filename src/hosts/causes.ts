@@ -336,6 +336,10 @@ function uncounted({ sighting: { placements, page, looks, was_shown } }: Paramet
       missing: `room for ${mount.width} × ${mount.height} pixels around the slot`,
     }
   }
+  return uncountedBeacon(placement)
+}
+
+function uncountedBeacon(placement: Sighting['placements'][number]): Cause {
   const rejected = placement.beacons.find(({ verdict }) => verdict === 'rejected')
   if (rejected !== undefined) {
     return {

@@ -107,12 +107,16 @@ function searchAction({ filter }: TailState, text: string, name: Key['name']): K
   return text === '' ? null : { type: 'search', text: filter.search + text }
 }
 
+/** Keys that choose another value, and those that go to another field. */
+const choiceSteps: Readonly<Record<string, number>> = { left: -1, h: -1, right: 1, l: 1, ' ': 1 }
+const fieldSteps: Readonly<Record<string, number>> = { up: -1, k: -1, down: 1, j: 1 }
+
 function filterAction({ screen, source }: TailState, text: string, name: Key['name']): KeyAction | null {
   if (name === 'enter' || name === 'escape' || text === 'f' || text === 'q') return backToList
-  if (name === 'left' || text === 'h') return { type: 'choose', by: -1 }
-  if (name === 'right' || text === 'l' || text === ' ') return { type: 'choose', by: 1 }
-  const step = name === 'up' || text === 'k' ? -1 : name === 'down' || text === 'j' ? 1 : 0
-  if (step === 0 || screen.name !== 'filter') return null
+  const by = entryOf(choiceSteps, name ?? text)
+  if (by !== undefined) return { type: 'choose', by }
+  const step = entryOf(fieldSteps, name ?? text)
+  if (step === undefined || screen.name !== 'filter') return null
   const fields = filterFields(source)
   const at = fields.indexOf(screen.field) + step
   const field = fields[(at + fields.length) % fields.length] ?? ''

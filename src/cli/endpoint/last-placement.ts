@@ -94,9 +94,12 @@ export async function lastPlacement(session: CommandContext, field: Field): Prom
     out.note(`You have no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
     return value
   }
-  const reason = isMissing ? `there is no last ${noun}` : 'the last placement has none'
+  throw missingField(field, isMissing ? `there is no last ${noun}` : 'the last placement has none')
+}
+
+function missingField(field: Field, reason: string): CliError {
   const hint = `Give it${sources[field]}, or get a placement first: svc placements create`
-  throw new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)
+  return new CliError('usage', 'argument_missing', `${field} is missing, and ${reason}.`, hint)
 }
 
 /** Where to find an identifier that another program received. */

@@ -157,8 +157,7 @@ interface CommonOptions {
 export async function parseCommandLine(commands: readonly AnyCommand[], args: readonly string[]): Promise<ParsedLine> {
   const declared = new Map<Commander, AnyCommand>()
   let called: { command: Command; input: CommandInput } | undefined
-  /** The command whose words are parsed. */
-  let reached: { command: Command; path: string } | undefined
+  let reached: ReachedCommand | undefined
   const root = silent('svc').addOption(new Option('-h, --help')).version('', '-V, --version')
   root.option('-v').on('option:v', () => {
     throw new CommanderError(0, 'commander.version', '')
@@ -194,10 +193,7 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
       return message.includes('Did you mean') ? null : verbsHint(commands, root.args)
     }
     if (reached === undefined) return null
-    if (code === 'commander.unknownOption' && /'-\d/.test(message)) return reached.command.negativeHint ?? null
-    if (code === 'commander.unknownOption' && reached.command.passesThrough && !args.includes('--'))
-      return message.includes('Did you mean') ? null : `Write the command after --: svc ${reached.command.examples[0]}`
-    if (code === 'commander.unknownOption') return unknownFlagHint(message, reached.path, reached.command)
+    if (code === 'commander.unknownOption') return unknownFlagHint(message, reached, args.includes('--'))
     if (code !== 'commander.missingArgument') return null
     const { argumentHint, examples } = reached.command
     return (await argumentHint?.()) ?? `For example: svc ${examples[0]}`
@@ -419,8 +415,20 @@ async function verbsHint(commands: readonly AnyCommand[], words: readonly string
   return `Commands of svc ${path.join(' ')}: ${within.map(({ name }) => name).join(', ')}.`
 }
 
+/** The command whose words are parsed, and the words that call it. */
+interface ReachedCommand {
+  command: Command
+  path: string
+}
+
+function unknownFlagHint(message: string, { command, path }: ReachedCommand, hasDashes: boolean): string | null {
+  if (/'-\d/.test(message)) return command.negativeHint ?? null
+  if (!command.passesThrough || hasDashes) return argumentHint(message, path, command)
+  return message.includes('Did you mean') ? null : `Write the command after --: svc ${command.examples[0]}`
+}
+
 /** Returns how to give the argument that an unknown flag names: `--file x` for a command that takes `[file]`. */
-function unknownFlagHint(message: string, path: string, { arguments: all = [] }: Command): string | null {
+function argumentHint(message: string, path: string, { arguments: all = [] }: Command): string | null {
   const [, typed] = /unknown option '--([^'=]+)/.exec(message) ?? []
   const known = all.find((argument) => argument.name().replaceAll('_', '-') === typed)
   return known === undefined ? null : `It is an argument: svc ${path} ${argumentPlaceholder(known)}`

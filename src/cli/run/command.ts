@@ -117,30 +117,33 @@ export function tableOptions({ tables = [], fields = [] }: Pick<Command, 'tables
   return [suggestValues(chosen, known), wide]
 }
 
-const suggestions = new WeakMap<Option, readonly string[]>()
+/** A flag, with what completion and help show of it. */
+interface DescribedOption extends Option {
+  suggestions?: readonly string[]
+  /** The provenance of the field that it sets: `assumed A93`. */
+  provenance?: string
+}
 
 /** Sets the values that completion suggests for a flag whose values commander does not check. Returns the flag. */
-export function suggestValues(option: Option, values: readonly string[]): Option {
-  suggestions.set(option, values)
+export function suggestValues(option: DescribedOption, values: readonly string[]): Option {
+  option.suggestions = values
   return option
 }
 
-const provenances = new WeakMap<Option, string>()
-
 /** Sets the provenance of the field that a flag sets. Returns the flag. */
-export function withProvenance(option: Option, provenance: string | undefined): Option {
-  if (provenance !== undefined) provenances.set(option, provenance)
+export function withProvenance(option: DescribedOption, provenance: string | undefined): Option {
+  if (provenance !== undefined) option.provenance = provenance
   return option
 }
 
 /** Returns the provenance of the field that a flag sets: `assumed A93`. */
-export function findProvenance(option: Option): string | undefined {
-  return provenances.get(option)
+export function findProvenance(option: DescribedOption): string | undefined {
+  return option.provenance
 }
 
 /** Returns the values that completion suggests for a flag. */
-export function suggestedValues(option: Option): readonly string[] {
-  return option.argChoices ?? suggestions.get(option) ?? []
+export function suggestedValues(option: DescribedOption): readonly string[] {
+  return option.argChoices ?? option.suggestions ?? []
 }
 
 export interface CommandContext {

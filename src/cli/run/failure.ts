@@ -18,17 +18,7 @@ import { type Category, type Failure, findCategory } from './errors.ts'
  * code, anything else as a bug.
  */
 export function describeFailure(error: unknown): Failure {
-  if (error instanceof ServiceError) {
-    // The service wrote them: a line end could forge a line of this program.
-    const message = [explainError(error), ...(error.body?.fields ?? []).map(describeField)].map(oneLine).join('\n  ')
-    const redirect = error.status >= 300 && error.status < 400 ? checkService : null
-    const wait = error.retry_after_s === null ? null : `Retry-After: ${error.retry_after_s} s.`
-    const reason_code = error.reason_code ?? reasonOfPage(error)
-    const advice = error.hint ?? (reason_code === null ? null : reasonCodes[reason_code].hint)
-    const hint = oneLine([advice, redirect, wait].filter((part) => part !== null).join(' ')) || null
-    const { request_id } = error
-    return failure(categoryOfError(error.code), error.code, message, { reason_code, hint, request_id })
-  }
+  if (error instanceof ServiceError) return serviceFailure(error)
   if (error instanceof RefusedError) {
     const { reason_code, hint } = error
     return failure(categoryOfError(error.code), error.code, error.message, { reason_code, hint })
@@ -45,6 +35,18 @@ export function describeFailure(error: unknown): Failure {
   if (system !== null) return systemFailure(system)
   const message = error instanceof Error ? error.message : String(error)
   return failure('unexpected', 'unexpected', message, { hint: 'This looks like a bug in svc.' })
+}
+
+function serviceFailure(error: ServiceError): Failure {
+  // The service wrote them: a line end could forge a line of this program.
+  const message = [explainError(error), ...(error.body?.fields ?? []).map(describeField)].map(oneLine).join('\n  ')
+  const redirect = error.status >= 300 && error.status < 400 ? checkService : null
+  const wait = error.retry_after_s === null ? null : `Retry-After: ${error.retry_after_s} s.`
+  const reason_code = error.reason_code ?? reasonOfPage(error)
+  const advice = error.hint ?? (reason_code === null ? null : reasonCodes[reason_code].hint)
+  const hint = oneLine([advice, redirect, wait].filter((part) => part !== null).join(' ')) || null
+  const { request_id } = error
+  return failure(categoryOfError(error.code), error.code, message, { reason_code, hint, request_id })
 }
 
 /** The failures that are about a connection, by the category of their exit code. */

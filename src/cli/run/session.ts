@@ -32,11 +32,7 @@ export async function runSession(
   output.format = settings.output
   const interrupt = new AbortController()
   let onInterrupt = (signal: string) => interrupt.abort(new InterruptError(signal))
-  const { wide, columns } = input.options as { wide?: true; columns?: readonly string[] }
-  if (output.view !== undefined) {
-    const has_tables = (command.tables?.length ?? 0) > 1
-    Object.assign(output.view, { wide: wide === true, columns: columns ?? null, has_tables })
-  }
+  chooseView(output, command, input)
   const out = createOutput(host, output)
   await out.prepare()
   const outlives = command.outlivesTerminal === true && !hasTerminal(given)
@@ -71,20 +67,28 @@ export async function runSession(
         return sessionClient(host, settings, credential)
       },
     }
-    const code = await command.run(session, input).finally(() => out.flush())
-    return code
+    return await command.run(session, input).finally(() => out.flush())
   } catch (error) {
     // The reader of the output has seen enough (`svc events stream | head -1`), and nobody would read a message.
     if (error instanceof InterruptError && error.signal === 'SIGPIPE') return exitCodes.ok.exit_code
-    if (error instanceof NoSandboxError && (await host.respondsAt(settings.base_url)))
-      throw noOwnSandbox(settings.base_url)
-    // A command that fails on a response reports what is wrong with that response.
-    if (!(error instanceof TypeError || error instanceof RangeError)) throw error
-    throw (await brokenResponse(host)) ?? error
+    throw await explainError(error, host, settings)
   } finally {
     unwatch()
     removeHandler()
   }
+}
+
+function chooseView(output: OutputOptions, { tables = [] }: Command, { options }: CommandInput): void {
+  if (output.view === undefined) return
+  const { wide, columns } = options as { wide?: true; columns?: readonly string[] }
+  Object.assign(output.view, { wide: wide === true, columns: columns ?? null, has_tables: tables.length > 1 })
+}
+
+/** A command that fails on a response reports what is wrong with that response. */
+async function explainError(error: unknown, host: System, { base_url }: Settings): Promise<unknown> {
+  if (error instanceof NoSandboxError && (await host.respondsAt(base_url))) return noOwnSandbox(base_url)
+  if (!(error instanceof TypeError || error instanceof RangeError)) return error
+  return (await brokenResponse(host)) ?? error
 }
 
 /** Returns the settings of a command. A format specific to this command counts as text for everything else. */

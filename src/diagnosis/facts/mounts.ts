@@ -63,7 +63,8 @@ export function mergeLook(mounts: Map<string, WatchedMount>, { frames }: PageLoo
     const { src, width, height, hidden_by, clipped_by, shared_id, seen_share, label, is_drawn, text } = look
     const element = key(look.element)
     const slot_id = slotInSrc(src)
-    const before = mounts.get(element)
+    const earlier = mounts.get(element)
+    const before = earlier ?? { ...unseen, from_ms: now }
     const isInView = isSeen(look)
     const others = frames.filter((other) => isInView && other.target === look.target && isSeen(other))
     const rivals = others.map((other) => slotInSrc(other.src)).filter((other) => other !== slot_id)
@@ -75,22 +76,28 @@ export function mergeLook(mounts: Map<string, WatchedMount>, { frames }: PageLoo
       is_drawn,
       target: key(look.target),
       text,
-      from_ms: before?.from_ms ?? now,
+      from_ms: before.from_ms,
       until_ms: now,
-      copies: Math.max(frames.filter((other) => slotInSrc(other.src) === slot_id).length, before?.copies ?? 0),
-      rivals: [...new Set([...(before?.rivals ?? []), ...rivals])],
-      width: Math.max(width, before?.width ?? 0),
-      height: Math.max(height, before?.height ?? 0),
-      hidden_by: before?.hidden_by === null ? null : hidden_by,
+      copies: Math.max(frames.filter((other) => slotInSrc(other.src) === slot_id).length, before.copies),
+      rivals: [...new Set([...before.rivals, ...rivals])],
+      width: Math.max(width, before.width),
+      height: Math.max(height, before.height),
+      hidden_by: before.hidden_by === null ? null : hidden_by,
       clipped_by,
-      seen_share: Math.max(seen_share ?? 0, before?.seen_share ?? 0),
-      sought_ms: (before?.sought_ms ?? 0) + (isSought ? passed_ms : 0),
+      seen_share: Math.max(seen_share ?? 0, before.seen_share),
+      sought_ms: before.sought_ms + (isSought ? passed_ms : 0),
       shared_id,
-      in_view_ms: (before?.in_view_ms ?? 0) + (isInView && before !== undefined ? passed_ms : 0),
-      label: label ?? before?.label ?? null,
-      colors: before?.colors ?? null,
+      in_view_ms: before.in_view_ms + (isInView && earlier !== undefined ? passed_ms : 0),
+      label: label ?? before.label,
+      colors: before.colors,
     })
   }
+}
+
+/** A mount before its first look. */
+const unseen = {
+  ...{ copies: 0, rivals: [], width: 0, height: 0, seen_share: 0, sought_ms: 0, in_view_ms: 0 },
+  ...{ hidden_by: undefined, label: null, colors: null },
 }
 
 /** The token in the URL of a frame begins with the identifier of its slot. */

@@ -42,22 +42,29 @@ export function fieldMeant(wrong: string): string | null {
 /** Returns what to do about a field of a beacon, based on its value and what the service expected. */
 export function fixValue(at: readonly PropertyKey[], expected: string, value: unknown): string {
   const given = at.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown> | null)?.[key], value)
-  if (at.at(-1) === 'visible_ratio' && typeof given === 'number' && given > 1 && given <= 100) {
-    return `Send a share from 0 to 1, not a percentage: ${given / 100}.`
-  }
-  if (at.at(-1) === 'event') {
-    const meant = typeof given === 'string' ? beaconEventMeant(given) : null
-    return meant === null ? `Send one of ${beaconEvents.join(', ')}.` : `Send ${canonicalEvent(meant)}.`
-  }
-  if (at.at(-1) === 'occurred_at_ms' && typeof given === 'string') {
-    return 'Send Date.now(), a number of milliseconds; a text such as 2026-01-31T12:00:00Z belongs in occurred_at.'
-  }
+  const special = fixByName(at.at(-1), given)
+  if (special !== null) return special
   if (typeof given === 'number' && expected === 'a whole number') {
     const isSeconds = at.at(-1) === 'occurred_at_ms' && given < secondsBelow
     return `Send ${isSeconds ? 'milliseconds, as ' : ''}a whole number: ${Math.round(isSeconds ? given * 1_000 : given)}.`
   }
   if (isTypeWord(expected) && given !== undefined) return `Send ${expected}, not ${typeWord(given)}.`
   return fixExpected(expected)
+}
+
+/** Returns what to do about a field that clients often get wrong in the same way, or null. */
+function fixByName(name: PropertyKey | undefined, given: unknown): string | null {
+  if (name === 'visible_ratio' && typeof given === 'number' && given > 1 && given <= 100) {
+    return `Send a share from 0 to 1, not a percentage: ${given / 100}.`
+  }
+  if (name === 'event') {
+    const meant = typeof given === 'string' ? beaconEventMeant(given) : null
+    return meant === null ? `Send one of ${beaconEvents.join(', ')}.` : `Send ${canonicalEvent(meant)}.`
+  }
+  if (name === 'occurred_at_ms' && typeof given === 'string') {
+    return 'Send Date.now(), a number of milliseconds; a text such as 2026-01-31T12:00:00Z belongs in occurred_at.'
+  }
+  return null
 }
 
 /** Returns what to do about a value, based on what the service expected. */

@@ -93,21 +93,14 @@ export function serviceReport(
   return { endpoints, differences }
 }
 
-function judgeCase({ name, tags, outcome, reason, steps }: CaseResult): Finding {
+function judgeCase(item: CaseResult): Finding {
+  const { name, tags, steps } = item
   const subject = splitName(name)
-  const none = { ...subject, request_id: null, differences: [], body: undefined }
   const step = steps.at(-1)
-  // `Line 60 (activate) needs a publishable key: ...`
-  if (outcome === 'not_applicable') return { ...none, why_not: reason?.replace(/^Line .*?(?=needs )/, '') ?? '' }
-  if (step === undefined || step.outcome === 'not_run') {
-    const failed = steps.find((each) => each.outcome === 'failed')
-    return {
-      ...none,
-      why_not: reason ?? `the request before it failed: ${failed === undefined ? '' : explainStep(failed)}`,
-    }
+  const exchange = step?.exchanges.at(-1)
+  if (step === undefined || exchange === undefined || !isJudged(item, step, exchange)) {
+    return { ...subject, request_id: null, differences: [], body: undefined, why_not: explainUnjudged(item, step) }
   }
-  const exchange = step.exchanges.at(-1)
-  if (exchange === undefined || exchange.status === 0) return { ...none, why_not: step.reason ?? 'no response came' }
   const body = parseJson(exchange.response_body ?? '')
   const isNoFill = tags.includes('fill') && exchange.status < 300 && valueAt(body, 'decision.fill') === false
   const weight = tags.includes('assumed') ? 'assumed' : 'documented'
@@ -124,6 +117,19 @@ function judgeCase({ name, tags, outcome, reason, steps }: CaseResult): Finding 
     differences: [...limited, ...own],
     body: exchange.status < 300 ? body : undefined,
   }
+}
+
+function isJudged({ outcome }: CaseResult, step: StepResult, { status }: StepResult['exchanges'][number]): boolean {
+  return outcome !== 'not_applicable' && step.outcome !== 'not_run' && status !== 0
+}
+
+/** Returns why a request was not sent, or got no response. */
+function explainUnjudged({ outcome, reason, steps }: CaseResult, step: StepResult | undefined): string {
+  // `Line 60 (activate) needs a publishable key: ...`
+  if (outcome === 'not_applicable') return reason?.replace(/^Line .*?(?=needs )/, '') ?? ''
+  if (step !== undefined && step.outcome !== 'not_run') return step.reason ?? 'no response came'
+  const failed = steps.find((each) => each.outcome === 'failed')
+  return reason ?? `the request before it failed: ${failed === undefined ? '' : explainStep(failed)}`
 }
 
 /** `jobs.create: no credential` */

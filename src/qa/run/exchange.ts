@@ -6,7 +6,7 @@ import { isObject, type Json, parseJson, withoutValue, withValue } from '#founda
 import { redactSecrets, replaceSecrets } from '#foundation/redaction.ts'
 import { contractCheck } from '../expect/contract.ts'
 import type { CaseExchange, Check, Screenshot, StepResponse } from '../result.ts'
-import { pause, type RequestFields, type StepContext } from '../steps/step-kind.ts'
+import { type AnyRequest, type Call, pause, type RequestFields, type StepContext } from '../steps/step-kind.ts'
 import type { CaseState } from './case-state.ts'
 import { type HttpRequest, NoResponseError } from './http-client.ts'
 import type { StepTime } from './step-time.ts'
@@ -108,41 +108,53 @@ export function createStepContext(
     locate,
     check: (check) => checks.push(check),
     screenshot: (picture) => recording.screenshots.push(picture),
-    async call(id, { params = {}, query = {}, body, fields = {} }) {
-      const endpoint: Endpoint = contract[id]
-      const changed = body === undefined ? undefined : changedBody(body, fields)
-      const needsNoKey = endpoint.credentials.length === 0 && fields.key === undefined
-      const headers = {
-        ...(endpoint.stability === 'sandbox' ? target.control_headers : {}),
-        ...(changed === undefined ? {} : { 'content-type': 'application/json' }),
-        ...(await credentialHeaders(state, needsNoKey ? { ...fields, key: 'none' } : fields)),
-      }
-      const request = {
-        method: endpoint.method,
-        url: target.base_url + fillPath(endpoint.path, params) + queryText({ ...query, ...fields.query }),
-        headers: withHeaders(headers, fields),
-        body: changed === undefined ? null : JSON.stringify(changed),
-      }
-      return send(request, endpoint)
-    },
-    async request({ method, path, body, headers: given = {}, fields = {} }) {
-      const isControl = path.startsWith('/_sandbox')
-      const isPlain = isControl || fields.key === undefined
-      const headers = {
-        ...(isControl ? target.control_headers : {}),
-        ...given,
-        ...(await credentialHeaders(state, isPlain ? { ...fields, key: 'none' } : fields)),
-      }
-      const [address = '', written] = path.split('?')
-      const query = queryText(fields.query ?? {})
-      const url =
-        (/^https?:/.test(address) ? '' : target.base_url) +
-        address +
-        (written === undefined ? query : `?${written}${query.replace('?', '&')}`)
-      const endpoint = endpointAt(method, address.replace(target.base_url, ''))
-      return send({ method, url, headers: withHeaders(headers, fields), body }, endpoint)
+    call: async (id, call) => send(await buildCall(target, state, contract[id], call), contract[id]),
+    async request(wanted) {
+      const request = await buildRequest(target, state, wanted)
+      const [address = ''] = wanted.path.split('?')
+      return send(request, endpointAt(wanted.method, address.replace(target.base_url, '')))
     },
   }
+}
+
+async function buildCall(
+  target: Target,
+  state: CaseState,
+  endpoint: Endpoint,
+  { params = {}, query = {}, body, fields = {} }: Call,
+): Promise<HttpRequest> {
+  const changed = body === undefined ? undefined : changedBody(body, fields)
+  const needsNoKey = endpoint.credentials.length === 0 && fields.key === undefined
+  const headers = {
+    ...(endpoint.stability === 'sandbox' ? target.control_headers : {}),
+    ...(changed === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(await credentialHeaders(state, needsNoKey ? { ...fields, key: 'none' } : fields)),
+  }
+  return {
+    method: endpoint.method,
+    url: target.base_url + fillPath(endpoint.path, params) + queryText({ ...query, ...fields.query }),
+    headers: withHeaders(headers, fields),
+    body: changed === undefined ? null : JSON.stringify(changed),
+  }
+}
+
+async function buildRequest(
+  { base_url, control_headers }: Target,
+  state: CaseState,
+  { method, path, body, headers: given = {}, fields = {} }: AnyRequest,
+): Promise<HttpRequest> {
+  const isControl = path.startsWith('/_sandbox')
+  const isPlain = isControl || fields.key === undefined
+  const headers = {
+    ...(isControl ? control_headers : {}),
+    ...given,
+    ...(await credentialHeaders(state, isPlain ? { ...fields, key: 'none' } : fields)),
+  }
+  const [address = '', written] = path.split('?')
+  const query = queryText(fields.query ?? {})
+  const search = written === undefined ? query : `?${written}${query.replace('?', '&')}`
+  const url = (/^https?:/.test(address) ? '' : base_url) + address + search
+  return { method, url, headers: withHeaders(headers, fields), body }
 }
 
 async function credentialHeaders(state: CaseState, { key, origin }: RequestFields): Promise<Record<string, string>> {

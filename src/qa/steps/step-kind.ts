@@ -70,7 +70,7 @@ export interface StepContext {
 }
 
 /** A call of an endpoint of the contract. */
-interface Call {
+export interface Call {
   params?: Readonly<Record<string, string>> | undefined
   query?: Readonly<Record<string, Json>> | undefined
   body?: Json | undefined
@@ -79,7 +79,7 @@ interface Call {
 }
 
 /** A request that need not be one of the contract. */
-interface AnyRequest {
+export interface AnyRequest {
   method: string
   /** Path and query relative to the base URL, or a whole URL. */
   path: string
