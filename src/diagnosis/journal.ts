@@ -268,14 +268,26 @@ export function openSlots(exchange: RecordedExchange): string[] {
   return valueAt(response_body, 'status') === 'pending' && slot_id !== null ? [slot_id] : []
 }
 
-/** Groups exchanges by a key, in the order in which the keys first occur; exchanges without a key are left out. */
-export function groupBy(
-  exchanges: readonly RecordedExchange[],
-  key: (exchange: RecordedExchange) => string | null,
-): Map<string, RecordedExchange[]> {
-  const groups = Map.groupBy(exchanges, key)
-  groups.delete(null)
-  return groups as Map<string, RecordedExchange[]>
+export type NonEmpty<Item> = readonly [Item, ...Item[]]
+
+/** Groups items by a key, in the order in which the keys first occur; items without a key are left out. */
+export function groupBy<Item, Key extends string>(
+  items: readonly Item[],
+  key: (item: Item) => Key | null,
+): Map<Key, NonEmpty<Item>> {
+  const groups = new Map<Key, [Item, ...Item[]]>()
+  for (const item of items) {
+    const name = key(item)
+    if (name === null) continue
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [item])
+    else group.push(item)
+  }
+  return groups
+}
+
+export function takeLast<Item>(items: NonEmpty<Item>): Item {
+  return items.at(-1) ?? items[0]
 }
 
 /** Returns the slots whose frame was loaded, each with the first time. */
@@ -283,7 +295,7 @@ export function loadedFrames(exchanges: readonly RecordedExchange[]): Map<string
   const loaded = groupBy(exchanges, (exchange) =>
     isFrame(exchange) && exchange.status === 200 ? exchange.slot_id : null,
   )
-  return new Map([...loaded].map(([slot_id, [first]]) => [slot_id, first!]))
+  return new Map([...loaded].map(([slot_id, [first]]) => [slot_id, first]))
 }
 
 /** Returns the slots that requests are about: `slot_a, slot_b`. */

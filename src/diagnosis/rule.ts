@@ -8,7 +8,16 @@ import type { AcceptedInFile, FileBeacon } from './facts/beacon-file.ts'
 import type { Machine, SandboxFacts } from './facts/machine.ts'
 import type { PageSeen } from './facts/page.ts'
 import type { RendererSource, ServedFiles } from './facts/served-files.ts'
-import { countPhrase, formatRoute, groupBy, type Journal, type RecordedExchange, textAt } from './journal.ts'
+import {
+  countPhrase,
+  formatRoute,
+  groupBy,
+  type Journal,
+  type NonEmpty,
+  type RecordedExchange,
+  takeLast,
+  textAt,
+} from './journal.ts'
 
 /** The facts about an integration, and how complete its journal is. */
 export interface Observed extends Journal {
@@ -110,10 +119,10 @@ export function findingFor(requests: readonly RecordedExchange[], message: strin
 
 /** Returns one finding about each group of requests. */
 export function findingPerGroup(
-  groups: Iterable<readonly RecordedExchange[]>,
+  groups: Iterable<NonEmpty<RecordedExchange>>,
   message: (requests: readonly RecordedExchange[], first: RecordedExchange) => string,
 ): Finding[] {
-  return [...groups].map((requests) => ({ message: message(requests, requests[0]!), requests }))
+  return [...groups].map((requests) => ({ message: message(requests, requests[0]), requests }))
 }
 
 /** A browser sends its last beacons, and a client polls again, within this time. */
@@ -153,7 +162,7 @@ export function findRefusals(exchanges: readonly RecordedExchange[], reasons: re
     return reason_code !== null && reasons.includes(reason_code) ? `${reason_code} ${formatRoute(exchange)}` : null
   })
   return [...groups.values()].map((requests) => {
-    const last = requests.at(-1)!
+    const last = takeLast(requests)
     const reason = last.reason_code as ReasonCode
     const message = textAt(last.response_body, 'message')
     return {

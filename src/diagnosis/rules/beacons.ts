@@ -13,7 +13,9 @@ import {
   joinFirst,
   listSlots,
   loadedFrames,
+  type NonEmpty,
   type RecordedExchange,
+  takeLast,
 } from '../journal.ts'
 import {
   completeUntil,
@@ -103,7 +105,7 @@ export const beaconRules = ruleSet('journal', {
         if (render === 0 || (render < 0 && !isJudged)) return []
         const requests = render < 0 ? group : group.slice(0, render + 1)
         const what = render > 0 ? 'its render' : 'any render'
-        return findingFor(requests, `${readEvent(group[0]!)} of ${slot_id} was reported before ${what}.`)
+        return findingFor(requests, `${readEvent(group[0])} of ${slot_id} was reported before ${what}.`)
       })
     }),
   },
@@ -165,7 +167,7 @@ export const beaconRules = ruleSet('journal', {
       )
       // A page may collapse an ad once it has been seen.
       const unseen = slots.filter((group) => !group.some((each) => isView(each) && readArea(each) !== 0))
-      const last = unseen.map((group) => group.at(-1)!).filter((each) => readArea(each) === 0)
+      const last = unseen.map((group) => takeLast(group)).filter((each) => readArea(each) === 0)
       const message = `A rendered ad had no pixels when it was last measured, ${countPhrase(last.length)}: ${listSlots(last)}.`
       return { sample_size: slots.length, findings: findingFor(last, message) }
     },
@@ -173,9 +175,12 @@ export const beaconRules = ruleSet('journal', {
 })
 
 /** Groups exchanges, leaving out groups that a beacon may still be on its way to. */
-function groupComplete(observed: Observed, key: (exchange: RecordedExchange) => string | null): RecordedExchange[][] {
+function groupComplete(
+  observed: Observed,
+  key: (exchange: RecordedExchange) => string | null,
+): NonEmpty<RecordedExchange>[] {
   const until_ms = completeUntil(observed)
-  return [...groupBy(observed.exchanges, key).values()].filter((group) => group.at(-1)!.at_ms <= until_ms)
+  return [...groupBy(observed.exchanges, key).values()].filter((group) => takeLast(group).at_ms <= until_ms)
 }
 
 /** Rules about beacons for `svc doctor`. */
@@ -199,13 +204,12 @@ export const beaconCheckRules = ruleSet('journal', {
       const slots = groupComplete(observed, (each) => (isAccepted(each) && isMeasured(each) ? each.slot_id : null))
       const rendered = slots.filter((group) => group.some((each) => readEvent(each) === 'render'))
       if (slots.some((group) => group.some(isView))) return { sample_size: rendered.length, findings: [] }
-      const causes = Map.groupBy(rendered, (group) => findUnseenCause(group.at(-1)!, observed))
-      causes.delete(null)
+      const causes = groupBy(rendered, (group) => findUnseenCause(takeLast(group), observed))
       return {
         sample_size: rendered.length,
         findings: [...causes].map(([cause, groups]): Finding => {
-          const { what, fix } = unseenCauses[cause!]
-          const last = groups.map((group) => group.at(-1)!)
+          const { what, fix } = unseenCauses[cause]
+          const last = groups.map((group) => takeLast(group))
           const message = `No ad was reported as seen. ${what}, ${countPhrase(last.length)}: ${listSlots(last)}.`
           return { message, fix: fix.replaceAll('svc ', `${observed.command_name} `), requests: last }
         }),
@@ -262,17 +266,17 @@ function isMeasured(exchange: RecordedExchange): boolean {
 /** Reports slots whose views or completions were all accepted without counting, by reason. */
 function uncountedViews({ beacons, exchanges }: Observed): Judgement {
   const reported = beacons.filter(({ event, verdict }) => verdict === 'accepted' && isViewEvent(event))
-  const slots = [...Map.groupBy(reported, ({ slot_id, event }) => `${slot_id} ${eventMetrics[event!]}`).values()]
+  const slots = [...groupBy(reported, ({ slot_id, event }) => `${slot_id} ${eventMetrics[event!]}`).values()]
   const loaded = loadedFrames(exchanges)
   // A frame that was loaded and never reported as rendered has a rule of its own.
   const isNamed = ({ slot_id, reason_code }: BeaconItem) =>
     reason_code === 'AWAITING_RENDER' && loaded.has(slot_id ?? '')
   const uncounted = slots.filter((group) => !group.some((each) => counted.has(each.reason_code) || isNamed(each)))
   // Beacons are listed newest first: the last attempt is the one to correct.
-  const reasons = Map.groupBy(uncounted, ([newest]) => `${newest!.event} ${newest!.reason_code}`)
+  const reasons = groupBy(uncounted, ([newest]) => `${newest.event} ${newest.reason_code}`)
   const findings = [...reasons.values()].map((groups): Finding => {
-    const { event, reason_code } = groups[0]![0]!
-    const ids = groups.map(([newest]) => newest!.slot_id ?? '')
+    const { event, reason_code } = groups[0][0]
+    const ids = groups.map(([newest]) => newest.slot_id ?? '')
     const code = reason_code as Exclude<AcceptCode, 'OK'>
     return {
       message: `${event} of ${joinFirst(ids)} was accepted but does not count, ${code}: ${acceptMeanings[code]}.`,

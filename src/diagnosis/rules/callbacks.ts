@@ -2,7 +2,7 @@
 import { plural } from '#cli/output/text.ts'
 import { problemHeader } from '#contract/endpoint.ts'
 import { withoutQuery } from '#foundation/http.ts'
-import { groupBy, listSlots, type RecordedExchange } from '../journal.ts'
+import { groupBy, listSlots, type RecordedExchange, takeLast } from '../journal.ts'
 import { type Finding, ruleSet } from '../rule.ts'
 
 export const callbackRules = ruleSet('journal', {
@@ -19,7 +19,7 @@ export const callbackRules = ruleSet('journal', {
 /** Returns the problems with callbacks to one URL: those not delivered, or else those that needed a retry. */
 function judgeCallbacks([url, attempts]: [string, readonly RecordedExchange[]]): Finding[] {
   const slots = [...groupBy(attempts, ({ slot_id }) => slot_id).values()]
-  const failed = slots.flatMap((tries) => (isDelivered(tries.at(-1)!) ? [] : [tries.at(-1)!]))
+  const failed = slots.flatMap((tries) => (isDelivered(takeLast(tries)) ? [] : [takeLast(tries)]))
   const total = plural(slots.length, 'callback')
   if (failed.length > 0) {
     const last = failed.at(-1)!

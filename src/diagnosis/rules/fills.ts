@@ -73,9 +73,9 @@ export const fillRules = ruleSet('journal', {
         const again = shown.filter(({ slot_id, loaded, mounted }) =>
           turns.has(slot_id) ? mounted.length > 1 : loaded.length > 1 || mounted.length > 1,
         )
-        const alike = Map.groupBy(again, ({ loaded, mounted }) => `${loaded.length} ${mounted.length}`)
+        const alike = groupBy(again, ({ loaded, mounted }) => `${loaded.length} ${mounted.length}`)
         return [...alike.values()].flatMap((slots) => {
-          const { loaded, mounted } = slots[0]!
+          const { loaded, mounted } = slots[0]
           const ids = joinFirst(slots.map(({ slot_id }) => slot_id))
           const subject = slots.length === 1 ? `The frame of ${ids} was` : `The frames of ${ids} were each`
           return findingFor(

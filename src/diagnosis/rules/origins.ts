@@ -1,7 +1,16 @@
 /** Origins: from which page a request came, and whether its project allows it. */
 import { originEntryProblem, serializeOrigin } from '#contract/origins.ts'
 import { isLoopback } from '#foundation/http.ts'
-import { countPhrase, formatRoute, groupBy, isActivation, isFromBrowser, type RecordedExchange } from '../journal.ts'
+import {
+  countPhrase,
+  formatRoute,
+  groupBy,
+  isActivation,
+  isFromBrowser,
+  type NonEmpty,
+  type RecordedExchange,
+  takeLast,
+} from '../journal.ts'
 import { type Finding, findRefusals, type Observed, type RuleBody, ruleSet } from '../rule.ts'
 
 export const originRefused: RuleBody<'journal'> = {
@@ -25,9 +34,9 @@ export const originRefused: RuleBody<'journal'> = {
   },
 }
 
-function notAllowed(origin: string, requests: readonly RecordedExchange[], observed: Observed): Finding {
+function notAllowed(origin: string, requests: NonEmpty<RecordedExchange>, observed: Observed): Finding {
   const { projects, command_name } = observed
-  const last = requests.at(-1)!
+  const last = takeLast(requests)
   if (origin === 'null') {
     return {
       message: `A page without its own origin (null) was refused ${countPhrase(requests.length)} (${formatRoute(last)}): no project can allow it.`,

@@ -6,6 +6,7 @@ import {
   formatRoute,
   groupBy,
   joinFirst,
+  type NonEmpty,
   openSlots,
   polledSlot,
   type RecordedExchange,
@@ -57,7 +58,7 @@ export const pollingRules = ruleSet('journal', {
     judge: judgePolledSlots(
       (slots, observed) =>
         findingPerGroup(
-          slots.filter((polls) => polls.length === 1 && polls[0]!.at_ms <= completeUntil(observed)),
+          slots.filter((polls) => polls.length === 1 && polls[0].at_ms <= completeUntil(observed)),
           (_, poll) => `${polledSlot(poll)} was polled once, was pending, and was not polled again.`,
         ),
       (polls) => polls.some(isPending),
@@ -89,7 +90,7 @@ export const pollingRules = ruleSet('journal', {
         const late = decided < 0 ? [] : polls.slice(decided + 1)
         return findingFor(
           late,
-          `${polledSlot(polls[0]!)} was polled ${countPhrase(late.length)} more after it was decided.`,
+          `${polledSlot(polls[0])} was polled ${countPhrase(late.length)} more after it was decided.`,
         )
       }),
     ),
@@ -105,7 +106,7 @@ function isPollOfNoSlot(exchange: RecordedExchange): boolean {
 
 /** Returns the judge of a rule about the polls of each slot. */
 function judgePolledSlots(
-  find: (slots: readonly RecordedExchange[][], observed: Observed) => readonly Finding[],
+  find: (slots: readonly NonEmpty<RecordedExchange>[], observed: Observed) => readonly Finding[],
   isConcerned: (polls: readonly RecordedExchange[]) => boolean = () => true,
 ): RuleBody<'journal'>['judge'] {
   return (observed) => {

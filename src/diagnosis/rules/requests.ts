@@ -7,7 +7,16 @@ import { pathPattern, withoutQuery } from '#foundation/http.ts'
 import { isObject, valueAt } from '#foundation/json.ts'
 import { nearestName } from '#foundation/nearest-name.ts'
 import { findEntry } from '#foundation/table-entry.ts'
-import { countPhrase, formatRoute, groupBy, isBeacon, type RecordedExchange, textAt } from '../journal.ts'
+import {
+  countPhrase,
+  formatRoute,
+  groupBy,
+  isBeacon,
+  type NonEmpty,
+  type RecordedExchange,
+  takeLast,
+  textAt,
+} from '../journal.ts'
 import { type Finding, findRefusals, judgeMatching, judgeRefused, type Observed, ruleSet } from '../rule.ts'
 import { fieldMeant, fixExpected, fixUnknown, fixValue } from './beacon-fields.ts'
 
@@ -25,12 +34,12 @@ export const requestRules = ruleSet('journal', {
     judge: judgeMatching(isOfProgram, (requests) => {
       const strays = groupBy(requests, (exchange) => (isStray(exchange) ? formatRoute(exchange) : null))
       return [...strays].map(([route, group]) => {
-        const near = group[0]!.alias === undefined ? nearestEndpoint(group[0]!) : null
+        const near = group[0].alias === undefined ? nearestEndpoint(group[0]) : null
         return {
-          message: `There is no ${route}: ${group[0]!.status}, ${countPhrase(group.length)}.`,
-          ...(near === null ? {} : { fix: fixPath(group[0]!.path, near) }),
+          message: `There is no ${route}: ${group[0].status}, ${countPhrase(group.length)}.`,
+          ...(near === null ? {} : { fix: fixPath(group[0].path, near) }),
           // Only a strict sandbox has no routes of old clients.
-          ...(group[0]!.alias === undefined ? {} : { fix: strictFix }),
+          ...(group[0].alias === undefined ? {} : { fix: strictFix }),
           requests: group,
         }
       })
@@ -168,7 +177,7 @@ const fieldReasons: readonly ReasonCode[] = ['field_unknown', 'schema_invalid']
 /** Returns one finding for each refused field, among the wanted ones. */
 function fieldFindings(exchanges: readonly RecordedExchange[], isWanted: (field: RefusedField) => boolean): Finding[] {
   const fields = exchanges.filter(isRefusedForFields).flatMap(listRefusedFields).filter(isWanted)
-  const groups = Map.groupBy(fields, ({ exchange, path, message }) => {
+  const groups = groupBy(fields, ({ exchange, path, message }) => {
     // Each wrong event stands for another one.
     const event = path === 'event' ? textAt(exchange.request_body, path) : null
     return `${formatRoute(exchange)} ${path} ${message} ${event}`
@@ -193,8 +202,8 @@ function listRefusedFields(exchange: RecordedExchange): RefusedField[] {
   return Array.isArray(fields) ? fields.map((field: FieldError) => ({ exchange, ...field })) : []
 }
 
-function fieldFinding(group: readonly RefusedField[]): Finding {
-  const { exchange, path, message, expected } = group.at(-1)!
+function fieldFinding(group: NonEmpty<RefusedField>): Finding {
+  const { exchange, path, message, expected } = takeLast(group)
   const found = { requests: group.map((each) => each.exchange), reason: exchange.reason_code! }
   const count = countPhrase(group.length)
   const route = formatRoute(exchange)

@@ -9,6 +9,7 @@ import {
   type RecordedExchange,
   readNoFillReason,
   sessionKey,
+  takeLast,
 } from '../journal.ts'
 import { judgeMatching, type RuleBody, ruleSet } from '../rule.ts'
 
@@ -88,12 +89,12 @@ function judgeRepetitions(
   message: (first: RecordedExchange, count: string) => string,
 ): RuleBody<'journal'>['judge'] {
   return judgeMatching(isConcerned, (_, { exchanges }) => {
-    const groups = Map.groupBy(
+    const groups = groupBy(
       find(exchanges),
       ({ first }) => `${formatRoute(first)} ${first.status} ${first.reason_code} ${readNoFillReason(first)}`,
     )
     return [...groups.values()].map((group) => {
-      const last = group.at(-1)!.first
+      const last = takeLast(group).first
       const reason = last.reason_code as ReasonCode | null
       return {
         message: message(last, countPhrase(group.length)),

@@ -9,6 +9,7 @@ import {
   isFromBrowser,
   joinFirst,
   type RecordedExchange,
+  takeLast,
 } from '../journal.ts'
 import { findingFor, findingPerGroup, judgeMatching, judgeRefused, ruleSet } from '../rule.ts'
 
@@ -70,7 +71,7 @@ export const sessionRules = ruleSet('journal', {
           (exchange) => isAdRequest(exchange) && exchange.key === 'at' && identifyBrowser(exchange) === page,
         )
         const isOneSession = new Set(asked.map(({ session_id }) => session_id)).size === 1
-        const isClose = group.at(-1)!.at_ms - group[0]!.at_ms < togetherMs * (group.length - 1)
+        const isClose = takeLast(group).at_ms - group[0].at_ms < togetherMs * (group.length - 1)
         return group.length >= inARow && asked.length <= group.length && isOneSession && isClose
       })
       return findingPerGroup(

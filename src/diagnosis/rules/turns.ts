@@ -6,7 +6,7 @@
 import { plural } from '#cli/output/text.ts'
 import type { Mount } from '../facts/mounts.ts'
 import { type AdBeacon, adsInJournal, isViewEvent, type ShownAd } from '../facts/shown-ads.ts'
-import { isPlacementRequest, joinFirst, type RecordedExchange } from '../journal.ts'
+import { groupBy, isPlacementRequest, joinFirst, type NonEmpty, type RecordedExchange } from '../journal.ts'
 import { type Finding, type Judgement, type Observed, type RuleText, ruleSet } from '../rule.ts'
 
 const nameTheMessage =
@@ -39,9 +39,9 @@ export const countedTwice = {
 } as const satisfies Omit<RuleText, 'id'>
 
 /** Returns the ads of each turn, by session and id. */
-function groupTurns(ads: readonly ShownAd[]): ShownAd[][] {
+function groupTurns(ads: readonly ShownAd[]): NonEmpty<ShownAd>[] {
   const named = ads.filter(({ turn_id }) => turn_id !== null)
-  return [...Map.groupBy(named, ({ session, turn_id }) => JSON.stringify([session, turn_id])).values()]
+  return [...groupBy(named, ({ session, turn_id }) => JSON.stringify([session, turn_id])).values()]
 }
 
 const listSlots = (ads: readonly ShownAd[]) => joinFirst(ads.map(({ slot_id }) => slot_id))
@@ -53,7 +53,7 @@ export function findAskedAgain(ads: readonly ShownAd[]): { sample_size: number; 
   return {
     sample_size: turns.length,
     found: again.map((own) => ({
-      message: `Turn ${quoted(own[0]!)} has ${plural(own.length, 'placement')}: ${listSlots(own)}.`,
+      message: `Turn ${quoted(own[0])} has ${plural(own.length, 'placement')}: ${listSlots(own)}.`,
       beacons: firstBeacons(own),
     })),
   }
@@ -74,7 +74,7 @@ export function findCountedByTurn(ads: readonly ShownAd[]): { sample_size: numbe
   const found = turns
     .filter(({ length }) => length > 1)
     .map((own) => ({
-      message: `The view of turn ${quoted(own[0]!)} counts ${own.length} times, once for each of ${listSlots(own)}.`,
+      message: `The view of turn ${quoted(own[0])} counts ${own.length} times, once for each of ${listSlots(own)}.`,
       // The page names its turns: they were asked for more than once.
       fix: turnAskedAgain.fix,
       beacons: own.flatMap(({ beacons }) => beacons.find(isCounted) ?? []),
