@@ -113,9 +113,9 @@ const fieldSteps: Readonly<Record<string, number>> = { up: -1, k: -1, down: 1, j
 
 function filterAction({ screen, source }: TailState, text: string, name: Key['name']): KeyAction | null {
   if (name === 'enter' || name === 'escape' || text === 'f' || text === 'q') return backToList
-  const by = entryOf(choiceSteps, name ?? text)
+  const by = findEntry(choiceSteps, name ?? text)
   if (by !== undefined) return { type: 'choose', by }
-  const step = entryOf(fieldSteps, name ?? text)
+  const step = findEntry(fieldSteps, name ?? text)
   if (step === undefined || screen.name !== 'filter') return null
   const fields = filterFields(source)
   const at = fields.indexOf(screen.field) + step
