@@ -37,41 +37,35 @@ export const sendBeacon: Operation<Contract['beacons.send']> = async (services, 
 /** Records a beacon. `isAlias`: it was sent to a deprecated route, in another shape. @throws ApiError 400, 403 */
 export async function receiveBeacon(services: Services, context: Context, sent: BeaconRequest, isAlias: boolean) {
   const caller = requireCaller(context)
-  const body = context.is_old_client ? onSandboxClock(services, sent) : sent
+  const body = onSandboxClock(services, context, sent)
   const event = canonicalEvent(body.event)
   const found = findFilledSlot(services, body.asset_token)
   const filled = found instanceof Promise ? await found : found
-  const reject = async (reason: ReasonCode, message?: string): Promise<never> => {
-    await recordRejected(services, context, caller, body, event, filled, reason)
-    throw new ApiError(reason, message === undefined ? {} : { message })
+  const reject = async (
+    reason: ReasonCode,
+    details: ConstructorParameters<typeof ApiError>[1] = {},
+  ): Promise<never> => {
+    await recordRejected(services, context, { body, event, filled }, reason)
+    throw new ApiError(reason, details)
   }
 
   // A refused credential, as the pipeline refuses one: not recorded as a rejected beacon.
   if (caller.only_event !== null && caller.only_event !== event) throw new ApiError('activation_token_expired')
   const occurred_at_ms = readOccurrence(body)
   if (occurred_at_ms === null) {
-    await recordRejected(services, context, caller, body, event, filled, 'schema_invalid')
-    throw new ApiError('schema_invalid', {
+    return reject('schema_invalid', {
       fields: [{ path: 'occurred_at_ms', message: 'is missing', expected: 'either occurred_at or occurred_at_ms' }],
     })
   }
-  if (body.contract_version !== undefined && !body.contract_version.endsWith('/v1')) {
-    return reject('contract_version_unsupported')
-  }
+  if (!isVersionSupported(body)) return reject('contract_version_unsupported')
   if (filled === null || !belongsTo(filled, caller)) return reject('asset_token_invalid')
   context.subject.slot_id = filled.slot.id
   context.subject.session_id = filled.slot.job.session_id
-  if (!isBeaconOpen(filled.slot, filled.decision, event, context.now_ms)) return reject('asset_token_expired')
-  if (body.slot_id !== undefined && body.slot_id !== encodeId('slot', filled.slot.id)) return reject('slot_mismatch')
-  if (clipEvents.has(event) && filled.outcome.format !== 'clip') {
-    return reject('event_not_supported_for_format', `${event} does not exist for ${filled.outcome.format}.`)
-  }
+  const mismatch = findMismatch(context, filled, body, event)
+  if (mismatch !== null) return reject(mismatch.reason, mismatch.details)
 
-  const beacon = newBeaconRow(services, context, sent, event, occurred_at_ms, filled, isAlias)
-  const checked =
-    findTimeProblem(filled, body, occurred_at_ms, context.now_ms) ??
-    findRevisionProblem(filled, body) ??
-    boundConsentProblem(services, filled, context.now_ms)
+  const beacon = newBeaconRow(services, context, filled, { body: sent, event, occurred_at_ms, isAlias })
+  const checked = findProblem(services, filled, body, { occurred_at_ms, now_ms: context.now_ms })
   const problem = checked instanceof Promise ? await checked : checked
   if (problem === null) {
     const set = await services.store.recordBeacon(
@@ -84,9 +78,46 @@ export async function receiveBeacon(services: Services, context: Context, sent: 
   const earlier = await services.store.findBeacon(filled.slot.id, body.beacon_id)
   // Without a problem and without an earlier beacon, a reset has removed the slot in the meantime.
   if (earlier === null) return reject(problem ?? 'asset_token_invalid')
-  const isSame = earlier.body_sha256 === beacon.body_sha256 || isFromOtherRoute(earlier, beacon)
-  if (!isSame) return reject('beacon_id_conflict')
-  return recordDuplicate(services, context, caller, filled, earlier)
+  if (!isRepeated(earlier, beacon)) return reject('beacon_id_conflict')
+  return recordDuplicate(services, context, earlier)
+}
+
+function isVersionSupported({ contract_version }: BeaconRequest): boolean {
+  return contract_version === undefined || contract_version.endsWith('/v1')
+}
+
+/** Returns why a beacon does not fit the slot of its asset token. */
+function findMismatch(
+  { now_ms }: Context,
+  { slot, decision, outcome }: FilledSlot,
+  body: BeaconRequest,
+  event: BeaconEvent,
+): { reason: ReasonCode; details?: { message: string } } | null {
+  if (!isBeaconOpen(slot, decision, event, now_ms)) return { reason: 'asset_token_expired' }
+  if (body.slot_id !== undefined && body.slot_id !== encodeId('slot', slot.id)) return { reason: 'slot_mismatch' }
+  if (clipEvents.has(event) && outcome.format !== 'clip') {
+    const message = `${event} does not exist for ${outcome.format}.`
+    return { reason: 'event_not_supported_for_format', details: { message } }
+  }
+  return null
+}
+
+/** Returns why a beacon that fits its slot does not count, unless it repeats an earlier one. */
+function findProblem(
+  services: Services,
+  filled: FilledSlot,
+  body: BeaconRequest,
+  times: { occurred_at_ms: number; now_ms: number },
+) {
+  return (
+    findTimeProblem(filled, body, times) ??
+    findRevisionProblem(filled, body) ??
+    boundConsentProblem(services, filled, times.now_ms)
+  )
+}
+
+function isRepeated(earlier: BeaconRow, beacon: BeaconRow): boolean {
+  return earlier.body_sha256 === beacon.body_sha256 || isFromOtherRoute(earlier, beacon)
 }
 
 /**
@@ -123,7 +154,8 @@ export async function recordUnreadable(
  * Returns a beacon of an old client with its time on the sandbox clock: such a client only knows its own clock, which
  * stays behind when the sandbox clock is moved (C08). A time in seconds is left as is, to be refused.
  */
-function onSandboxClock({ platform }: Services, body: BeaconRequest): BeaconRequest {
+function onSandboxClock({ platform }: Services, { is_old_client }: Context, body: BeaconRequest): BeaconRequest {
+  if (!is_old_client) return body
   const { offset_ms } = platform.clock
   const stated_ms = readOccurrence(body)
   if (offset_ms === 0 || stated_ms === null || stated_ms < secondsBelow) return body
@@ -148,8 +180,7 @@ function belongsTo({ slot }: FilledSlot, caller: Caller): boolean {
 function findTimeProblem(
   { slot, decision }: FilledSlot,
   body: BeaconRequest,
-  occurred_at_ms: number,
-  now_ms: number,
+  { occurred_at_ms, now_ms }: { occurred_at_ms: number; now_ms: number },
 ): ReasonCode | null {
   const problem = timeProblem(body, occurred_at_ms, now_ms, slot.project.settings)
   if (problem !== null) return problem
@@ -165,12 +196,10 @@ function findRevisionProblem({ decision }: FilledSlot, { consent_revision }: Bea
 function newBeaconRow(
   services: Services,
   context: Context,
-  body: BeaconRequest,
-  event: BeaconEvent,
-  occurred_at_ms: number,
   { slot }: FilledSlot,
-  isAlias: boolean,
+  sent: { body: BeaconRequest; event: BeaconEvent; occurred_at_ms: number; isAlias: boolean },
 ): BeaconRow {
+  const { body, event, occurred_at_ms, isAlias } = sent
   const { render_instance_id, seq, consent_revision, metadata, measurements } = body
   const stated_at_ms = readOccurrence(body)
   return {
@@ -244,18 +273,12 @@ function acceptedResponse(
   return buildResponse(context, verdict.reason_code, verdict)
 }
 
-async function recordDuplicate(
-  services: Services,
-  context: Context,
-  caller: Caller,
-  filled: FilledSlot,
-  earlier: BeaconRow,
-) {
+async function recordDuplicate(services: Services, context: Context, earlier: BeaconRow) {
   await services.store.recordUnaccepted({
     id: services.platform.newId(),
     verdict: 'duplicate',
-    project_id: caller.project.id,
-    slot_id: filled.slot.id,
+    project_id: requireCaller(context).project.id,
+    slot_id: earlier.slot_id,
     beacon_id: earlier.beacon_id,
     event: earlier.event,
     occurred_at_ms: earlier.occurred_at_ms,
@@ -284,12 +307,10 @@ function buildResponse(context: Context, reason_code: BeaconVerdict['reason_code
 async function recordRejected(
   services: Services,
   context: Context,
-  caller: Caller,
-  body: BeaconRequest,
-  event: BeaconEvent,
-  filled: FilledSlot | null,
+  { body, event, filled }: { body: BeaconRequest; event: BeaconEvent; filled: FilledSlot | null },
   reason_code: ReasonCode,
 ): Promise<void> {
+  const caller = requireCaller(context)
   const isOwn = filled !== null && filled.slot.project.id === caller.project.id
   await services.store.recordUnaccepted({
     id: services.platform.newId(),

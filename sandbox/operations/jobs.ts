@@ -127,7 +127,7 @@ function warnOfCurrency(context: Context, overrides: Overrides): void {
 }
 
 async function tryToOpen(services: Services, context: Context, caller: Caller, intake: JobIntake) {
-  const { store, platform, markets } = services
+  const { store, platform } = services
   const { project } = caller
   const { now_ms } = context
   const latest = intake.session_id === null ? null : store.latestConsent(project.id, intake.session_id)
@@ -137,13 +137,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   if (resolved.keepsPurposes) addWarning(context, 'consent_purposes_kept')
   const { snapshot, draft } = resolved
 
-  const mayProcess = mayProcessPrompt(snapshot)
-  if (intake.text !== null && !mayProcess) addWarning(context, 'prompt_text_discarded')
-  const text = mayProcess ? intake.text : null
-  const risk = text === null ? null : markets.deriveRisk(text)
-  const derived = risk ?? (text === null || intake.topic !== null ? null : markets.deriveTopic(text))
-  const facts = storedFields(intake, project.settings, derived, mayProcess)
-
+  const facts = readFacts(services, context, intake, snapshot)
   const job: JobRow = {
     id: platform.newId(),
     project_id: project.id,
@@ -154,18 +148,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
     created_at_ms: now_ms,
     facts: intake.session_id === null ? { ...facts, consent: snapshot } : facts,
   }
-  const slots: NewSlot[] = []
-  for (let index = 0; index < intake.slots_requested; index++) {
-    const id = platform.newId()
-    const latency_ms = drawLatency(services, project, caller.mode)
-    const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
-    const slot = { project, job, slot_id: id }
-    const terms = { consent: snapshot, now_ms, fills_before: fills }
-    const decided = latency_ms > 0 ? null : decideJobSlot(services, slot, terms)
-    const decision = decided instanceof Promise ? await decided : decided
-    const evidence = decision === null ? null : decisionEvidence(services, slot, decision)
-    slots.push({ id, due_at_ms: now_ms + latency_ms, decision, evidence })
-  }
+  const slots = await decideSlots(services, job, intake.slots_requested, { caller, consent: snapshot })
   const write =
     draft === null || intake.session_id === null
       ? null
@@ -173,11 +156,54 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const created = await store.createJob(job, slots, write, listCaps(job, now_ms))
   if (!created) return null
   context.subject.slot_id = slots[0]!.id
+  followSlots(services, facts, slots)
+  return { job, slots, consent: snapshot }
+}
+
+/** Returns the stored fields of a job. Prompt text is read only with consent. */
+function readFacts(services: Services, context: Context, intake: JobIntake, snapshot: AuthoritativeConsent) {
+  const mayProcess = mayProcessPrompt(snapshot)
+  if (intake.text !== null && !mayProcess) addWarning(context, 'prompt_text_discarded')
+  const text = mayProcess ? intake.text : null
+  const risk = text === null ? null : services.markets.deriveRisk(text)
+  const derived = risk ?? (text === null || intake.topic !== null ? null : services.markets.deriveTopic(text))
+  return storedFields(intake, requireCaller(context).project.settings, derived, mayProcess)
+}
+
+/** Decides each slot that has no latency, by the fills before it. */
+async function decideSlots(
+  services: Services,
+  job: JobRow,
+  count: number,
+  { caller, consent }: { caller: Caller; consent: AuthoritativeConsent },
+): Promise<NewSlot[]> {
+  const { project, mode } = caller
+  const now_ms = job.created_at_ms
+  const slots: NewSlot[] = []
+  for (let index = 0; index < count; index++) {
+    const id = services.platform.newId()
+    const latency_ms = drawLatency(services, project, mode)
+    const fills = slots.filter((slot) => slot.decision?.outcome.status === 'filled').length
+    const slot = { project, job, slot_id: id }
+    const terms = { consent, now_ms, fills_before: fills }
+    const decided = latency_ms > 0 ? null : decideJobSlot(services, slot, terms)
+    const decision = decided instanceof Promise ? await decided : decided
+    const evidence = decision === null ? null : decisionEvidence(services, slot, decision)
+    slots.push({ id, due_at_ms: now_ms + latency_ms, decision, evidence })
+  }
+  return slots
+}
+
+/** Schedules the pending slots, and delivers the decided ones to the callback URL. */
+function followSlots(
+  { callbacks, pendingDecisions }: Services,
+  { callback_url }: JobRow['facts'],
+  slots: readonly NewSlot[],
+) {
   for (const slot of slots) {
     if (slot.decision === null) {
-      if (facts.callback_url !== undefined) services.callbacks.expect(slot.id)
-      services.pendingDecisions.schedule(slot.id, slot.due_at_ms)
-    } else if (facts.callback_url !== undefined) services.callbacks.deliver(slot.id)
+      if (callback_url !== undefined) callbacks.expect(slot.id)
+      pendingDecisions.schedule(slot.id, slot.due_at_ms)
+    } else if (callback_url !== undefined) callbacks.deliver(slot.id)
   }
-  return { job, slots, consent: snapshot }
 }
