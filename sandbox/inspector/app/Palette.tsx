@@ -112,25 +112,6 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
     }),
   )
   const all = new Map([...found, ...places, ...actions, ...pages].map((command) => [command.id, command]))
-  const section = (title: string, commands: readonly Command[]) =>
-    commands.length > 0 && (
-      <MenuSection>
-        <Header className="faint tiny">{title}</Header>
-        {commands.map(({ id, label, summary, icon }) => (
-          <MenuItem key={id} id={id} className="option command" textValue={`${label} ${summary}`}>
-            <Icon name={icon} />
-            <Text slot="label" className="clipped">
-              {label}
-            </Text>
-            {summary !== '' && (
-              <Text slot="description" className="faint clipped">
-                {summary}
-              </Text>
-            )}
-          </MenuItem>
-        ))}
-      </MenuSection>
-    )
   return (
     <Autocomplete inputValue={text} onInputChange={setText} filter={contains}>
       <SearchField
@@ -151,12 +132,34 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
         }}
         renderEmptyState={() => <p className="faint palette-empty">No matches.</p>}
       >
-        {section('Open', found)}
-        {section('Views', places)}
-        {section('Actions', actions)}
-        {section('Documentation', pages)}
+        <CommandSection title="Open" commands={found} />
+        <CommandSection title="Views" commands={places} />
+        <CommandSection title="Actions" commands={actions} />
+        <CommandSection title="Documentation" commands={pages} />
       </Menu>
     </Autocomplete>
+  )
+}
+
+function CommandSection({ title, commands }: { title: string; commands: readonly Command[] }) {
+  if (commands.length === 0) return null
+  return (
+    <MenuSection>
+      <Header className="faint tiny">{title}</Header>
+      {commands.map(({ id, label, summary, icon }) => (
+        <MenuItem key={id} id={id} className="option command" textValue={`${label} ${summary}`}>
+          <Icon name={icon} />
+          <Text slot="label" className="clipped">
+            {label}
+          </Text>
+          {summary !== '' && (
+            <Text slot="description" className="faint clipped">
+              {summary}
+            </Text>
+          )}
+        </MenuItem>
+      ))}
+    </MenuSection>
   )
 }
 

@@ -2,7 +2,7 @@
  * JSON as a tree whose parts fold, whose identifiers lead to their page, and whose fields show their provenance in the
  * contract.
  */
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Button, Tooltip, TooltipTrigger } from 'react-aria-components'
 import { Link } from 'wouter'
 import { isExactNumber } from '#foundation/exact-numbers.ts'
@@ -66,30 +66,22 @@ function Value({ name, value, path, level, context }: ValueProps) {
   const [isOpen, setOpen] = useState(level < openLevels && entries.length <= maxEntries)
   const [count, setCount] = useState(maxEntries)
   const mark = context.marks?.[path]
-  const line = (
-    <>
-      {name !== null && (
-        <Name
-          name={name}
-          origin={context.provenance?.get(plainPath(context.prefix === '' ? path : `${context.prefix}.${path}`))}
-        />
-      )}
-      {isBranch ? null : <Leaf value={value} />}
-      {mark !== undefined && <span className="json-mark"> {mark}</span>}
-    </>
+  const isMarked = mark !== undefined || undefined
+  const label = (
+    <ValueLabel name={name} path={path} mark={mark} leaf={isBranch ? null : <Leaf value={value} />} context={context} />
   )
   const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
   if (entries.length === 0) {
     return (
-      <div className="json-line" data-marked={mark !== undefined || undefined}>
-        {line}
+      <div className="json-line" data-marked={isMarked}>
+        {label}
         {isBranch && <span className="faint">{open + close}</span>}
       </div>
     )
   }
   return (
     <div className="json-branch">
-      <div className="json-line" data-marked={mark !== undefined || undefined}>
+      <div className="json-line" data-marked={isMarked}>
         <Button
           className="json-fold"
           aria-expanded={isOpen}
@@ -98,7 +90,7 @@ function Value({ name, value, path, level, context }: ValueProps) {
         >
           <Icon name="chevron" />
         </Button>
-        {line}
+        {label}
         <span className="faint">
           {open}
           {!isOpen && ` ${entries.length} ${close}`}
@@ -127,6 +119,24 @@ function Value({ name, value, path, level, context }: ValueProps) {
         </>
       )}
     </div>
+  )
+}
+
+interface ValueLabelProps extends Pick<ValueProps, 'name' | 'path' | 'context'> {
+  mark: string | undefined
+  leaf: ReactNode
+}
+
+/** The name of a value, the value itself where it has no fields, and its mark. */
+function ValueLabel({ name, path, mark, leaf, context: { provenance, prefix } }: ValueLabelProps) {
+  return (
+    <>
+      {name !== null && (
+        <Name name={name} origin={provenance?.get(plainPath(prefix === '' ? path : `${prefix}.${path}`))} />
+      )}
+      {leaf}
+      {mark !== undefined && <span className="json-mark"> {mark}</span>}
+    </>
   )
 }
 

@@ -5,7 +5,7 @@ import type { SandboxClock } from '#contract/resources/sandbox/clock.ts'
 import { parseDuration } from '#foundation/duration.ts'
 import { call } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { Outcome, useAction } from '../../parts/Dialog.tsx'
+import { type Action, Outcome, useAction } from '../../parts/Dialog.tsx'
 import { Segments, SubmitForm, TextInput } from '../../parts/Fields.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { Panel } from '../../parts/Panel.tsx'
@@ -36,110 +36,122 @@ const tickMs = 500
 
 export function ClockControls() {
   const resource = useResource('clock.show', {}, ({ type }) => type === 'clock.changed')
-  return <Shown resource={resource}>{(clock) => <Clock clock={clock} reload={resource.reload} />}</Shown>
+  const action = useAction(resource.reload)
+  return (
+    <Shown resource={resource}>
+      {(clock) => (
+        <div className="columns even">
+          <TimePanel clock={clock} action={action} />
+          <MovePanel action={action} />
+        </div>
+      )}
+    </Shown>
+  )
 }
 
-function Clock({ clock, reload }: { clock: SandboxClock; reload: () => void }) {
-  const action = useAction(reload)
+function TimePanel({ clock, action }: { clock: SandboxClock; action: Action }) {
+  const [speed, setSpeed] = useQuickClock(action)
+  return (
+    <Panel
+      title="Sandbox time"
+      actions={<Chip tone={clock.frozen ? 'warn' : 'good'}>{clock.frozen ? 'frozen' : 'running'}</Chip>}
+    >
+      <TimeDisplay clock={clock} />
+      <div className="bar wrap-line">
+        {clock.frozen ? (
+          <Button
+            className="small primary bar"
+            onPress={() => action.run(() => call('clock.resume', { body: {} }), 'The clock runs again.')}
+          >
+            <Icon name="playground" /> Resume
+          </Button>
+        ) : (
+          <Button
+            className="small bar"
+            onPress={() => action.run(() => call('clock.freeze', { body: {} }), 'The clock is frozen.')}
+          >
+            <Icon name="stop" /> Freeze
+          </Button>
+        )}
+        <Button
+          className="small"
+          isDisabled={clock.offset_ms === 0 && !clock.frozen}
+          onPress={() =>
+            action.run(() => call('clock.set', { body: { to_ms: null } }), 'The clock follows system time again.')
+          }
+        >
+          Back to system time
+        </Button>
+      </div>
+      <Segments
+        label="Speed"
+        value={speed}
+        onChange={setSpeed}
+        values={speeds}
+        hint="Moved forward twice a second while this page is open."
+      />
+      <Outcome action={action} />
+    </Panel>
+  )
+}
+
+function MovePanel({ action }: { action: Action }) {
   const [by, setBy] = useState('')
   const [to, setTo] = useState('')
-  const [speed, setSpeed] = useQuickClock(action)
   const by_ms = parseSpan(by)
   const to_ms = parseTime(to)
   return (
-    <div className="columns even">
-      <Panel
-        title="Sandbox time"
-        actions={<Chip tone={clock.frozen ? 'warn' : 'good'}>{clock.frozen ? 'frozen' : 'running'}</Chip>}
-      >
-        <TimeDisplay clock={clock} />
-        <div className="bar wrap-line">
-          {clock.frozen ? (
-            <Button
-              className="small primary bar"
-              onPress={() => action.run(() => call('clock.resume', { body: {} }), 'The clock runs again.')}
-            >
-              <Icon name="playground" /> Resume
-            </Button>
-          ) : (
-            <Button
-              className="small bar"
-              onPress={() => action.run(() => call('clock.freeze', { body: {} }), 'The clock is frozen.')}
-            >
-              <Icon name="stop" /> Freeze
-            </Button>
-          )}
+    <Panel title="Move" lead="Whatever becomes due happens before the response: decisions, expiries, callbacks.">
+      <fieldset className="bar wrap-line">
+        <legend className="label soft">Advance by</legend>
+        {steps.map(([label, ms]) => (
           <Button
+            key={label}
             className="small"
-            isDisabled={clock.offset_ms === 0 && !clock.frozen}
-            onPress={() =>
-              action.run(() => call('clock.set', { body: { to_ms: null } }), 'The clock follows system time again.')
-            }
+            onPress={() => action.run(() => call('clock.advance', { body: { by_ms: ms } }), `Advanced by ${label}.`)}
           >
-            Back to system time
+            {label}
           </Button>
-        </div>
-        <Segments
-          label="Speed"
-          value={speed}
-          onChange={setSpeed}
-          values={speeds}
-          hint="Moved forward twice a second while this page is open."
+        ))}
+      </fieldset>
+      <SubmitForm
+        className="form-line"
+        onSubmit={() =>
+          by_ms !== null &&
+          action.run(() => call('clock.advance', { body: { by_ms } }), `Advanced by ${duration(by_ms)}.`)
+        }
+      >
+        <TextInput
+          label="Custom duration"
+          value={by}
+          onChange={setBy}
+          placeholder="90s, 15m, 2h, 3d"
+          problem={by !== '' && by_ms === null ? 'Enter a duration such as 90s, 15m, 2h or 3d.' : undefined}
         />
-        <Outcome action={action} />
-      </Panel>
-      <Panel title="Move" lead="Whatever becomes due happens before the response: decisions, expiries, callbacks.">
-        <fieldset className="bar wrap-line">
-          <legend className="label soft">Advance by</legend>
-          {steps.map(([label, ms]) => (
-            <Button
-              key={label}
-              className="small"
-              onPress={() => action.run(() => call('clock.advance', { body: { by_ms: ms } }), `Advanced by ${label}.`)}
-            >
-              {label}
-            </Button>
-          ))}
-        </fieldset>
-        <SubmitForm
-          className="form-line"
-          onSubmit={() =>
-            by_ms !== null &&
-            action.run(() => call('clock.advance', { body: { by_ms } }), `Advanced by ${duration(by_ms)}.`)
-          }
-        >
-          <TextInput
-            label="Custom duration"
-            value={by}
-            onChange={setBy}
-            placeholder="90s, 15m, 2h, 3d"
-            problem={by !== '' && by_ms === null ? 'Enter a duration such as 90s, 15m, 2h or 3d.' : undefined}
-          />
-          <Button type="submit" className="small" isDisabled={by_ms === null}>
-            Advance
-          </Button>
-        </SubmitForm>
-        <SubmitForm
-          className="form-line"
-          onSubmit={() =>
-            to_ms !== null &&
-            action.run(() => call('clock.set', { body: { to_ms } }), `Set to ${new Date(to_ms).toISOString()}.`)
-          }
-        >
-          <TextInput
-            label="Set to a time"
-            value={to}
-            onChange={setTo}
-            placeholder="2027-01-31T12:00:00Z or epoch milliseconds"
-            hint="May be in the past; nothing is undone."
-            problem={to !== '' && to_ms === null ? 'Enter a time such as 2027-01-31T12:00:00Z.' : undefined}
-          />
-          <Button type="submit" className="small" isDisabled={to_ms === null}>
-            Set
-          </Button>
-        </SubmitForm>
-      </Panel>
-    </div>
+        <Button type="submit" className="small" isDisabled={by_ms === null}>
+          Advance
+        </Button>
+      </SubmitForm>
+      <SubmitForm
+        className="form-line"
+        onSubmit={() =>
+          to_ms !== null &&
+          action.run(() => call('clock.set', { body: { to_ms } }), `Set to ${new Date(to_ms).toISOString()}.`)
+        }
+      >
+        <TextInput
+          label="Set to a time"
+          value={to}
+          onChange={setTo}
+          placeholder="2027-01-31T12:00:00Z or epoch milliseconds"
+          hint="May be in the past; nothing is undone."
+          problem={to !== '' && to_ms === null ? 'Enter a time such as 2027-01-31T12:00:00Z.' : undefined}
+        />
+        <Button type="submit" className="small" isDisabled={to_ms === null}>
+          Set
+        </Button>
+      </SubmitForm>
+    </Panel>
   )
 }
 
@@ -160,7 +172,7 @@ function TimeDisplay({ clock }: { clock: SandboxClock }) {
 }
 
 /** Advances the clock while a speed above 1 is chosen and this page is open. */
-function useQuickClock(action: ReturnType<typeof useAction>): [Speed, (speed: Speed) => void] {
+function useQuickClock(action: Action): [Speed, (speed: Speed) => void] {
   const [speed, setSpeed] = useState<Speed>('1')
   const failed = useRef(action.run)
   failed.current = action.run

@@ -135,20 +135,7 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
   const problem =
     effect === 'rewrite' && !isObject(rewrite) ? 'Enter a JSON object: {"decision.fill": "yes"}' : undefined
   const submit = async () => {
-    const body = {
-      effect,
-      ...(isServed ? { served: true } : {}),
-      ...(draft.method ? { method: draft.method } : {}),
-      ...(draft.reason_code && effect === 'error' ? { reason_code: draft.reason_code } : {}),
-      ...Object.fromEntries(texts.flatMap(([name]) => (draft[name] ? [[name, draft[name]]] : []))),
-      ...Object.fromEntries(
-        numbers.flatMap(([name, , , only]) =>
-          draft[name] && (only === '' || only === effect) ? [[name, Number(draft[name])]] : [],
-        ),
-      ),
-      ...(effect === 'rewrite' ? { rewrite } : {}),
-    }
-    if (await add(body as FaultDraft)) setDraft({})
+    if (await add(buildRule(effect, isServed, draft))) setDraft({})
   }
   return (
     <Panel title="Add a rule">
@@ -191,21 +178,7 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
             isCode
           />
         ))}
-        <div className="form-grid">
-          {numbers
-            .filter(([, , , only]) => only === '' || only === effect)
-            .map(([name, label, placeholder]) => (
-              <TextInput
-                key={name}
-                label={label}
-                value={draft[name] ?? ''}
-                onChange={set(name)}
-                placeholder={placeholder}
-                isNumeric
-                problem={Number.isNaN(Number(draft[name] ?? 0)) ? 'Enter a number.' : undefined}
-              />
-            ))}
-        </div>
+        <NumberFields effect={effect} draft={draft} set={set} />
         <Toggle
           label="The request takes effect"
           hint="Only its response is lost or damaged."
@@ -218,4 +191,47 @@ function AddRule({ add }: { add: (draft: FaultDraft) => Promise<boolean> }) {
       </SubmitForm>
     </Panel>
   )
+}
+
+interface NumberFieldsProps {
+  effect: FaultEffect
+  draft: Draft
+  set(name: string): (value: string) => void
+}
+
+function NumberFields({ effect, draft, set }: NumberFieldsProps) {
+  return (
+    <div className="form-grid">
+      {numbers
+        .filter(([, , , only]) => only === '' || only === effect)
+        .map(([name, label, placeholder]) => (
+          <TextInput
+            key={name}
+            label={label}
+            value={draft[name] ?? ''}
+            onChange={set(name)}
+            placeholder={placeholder}
+            isNumeric
+            problem={Number.isNaN(Number(draft[name] ?? 0)) ? 'Enter a number.' : undefined}
+          />
+        ))}
+    </div>
+  )
+}
+
+function buildRule(effect: FaultEffect, isServed: boolean, draft: Draft): FaultDraft {
+  const body = {
+    effect,
+    ...(isServed ? { served: true } : {}),
+    ...(draft.method ? { method: draft.method } : {}),
+    ...(draft.reason_code && effect === 'error' ? { reason_code: draft.reason_code } : {}),
+    ...Object.fromEntries(texts.flatMap(([name]) => (draft[name] ? [[name, draft[name]]] : []))),
+    ...Object.fromEntries(
+      numbers.flatMap(([name, , , only]) =>
+        draft[name] && (only === '' || only === effect) ? [[name, Number(draft[name])]] : [],
+      ),
+    ),
+    ...(effect === 'rewrite' ? { rewrite: parseJson(draft.rewrite ?? '') } : {}),
+  }
+  return body as FaultDraft
 }

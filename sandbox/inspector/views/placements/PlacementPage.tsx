@@ -105,51 +105,8 @@ function Placement({ placement }: { placement: PlacementDetail }) {
         )}
       </div>
       <div className="column">
-        <Panel title="Summary">
-          <KeyValues
-            pairs={[
-              [
-                'Outcome',
-                <span key="outcome" className="bar wrapping">
-                  <Chip>{readOutcome(placement)}</Chip>
-                  <Chip tone="warn">{placement.no_fill_reason}</Chip>
-                </span>,
-              ],
-              ['Format', placement.format],
-              ['Sponsor', decision?.fill ? decision.sponsor_name : null],
-              ['Campaign', <Id key="campaign" kind="campaign" id={placement.campaign_id} />],
-              ['Surface', placement.job_type],
-              ['Mode', placement.mode],
-              ['Topic', placement.topic],
-              [
-                'Prompt',
-                placement.prompt_length === null ? null : `${placement.prompt_length} characters, never stored`,
-              ],
-              ['Project', <Id key="project" kind="project" id={placement.client_id} />],
-              ['Session', <Id key="session" kind="session" id={placement.session_id} />],
-              ['Job', <Id key="job" kind="job" id={placement.job_id} />],
-              ['Created', dateAndTime(placement.created_at_ms)],
-            ]}
-          />
-        </Panel>
-        {billing !== null && (
-          <Panel
-            title="Billing verdict"
-            actions={
-              <Chip tone={billing.would_bill ? 'money' : 'plain'}>
-                {billing.would_bill ? 'would bill' : 'would not bill'}
-              </Chip>
-            }
-          >
-            <p>{billing.explanation}</p>
-            <KeyValues
-              pairs={[
-                ['Model', billing.metric.replaceAll('_', ' ')],
-                ['Price', billing.gross_cpm === null ? null : `${billing.gross_cpm} ${billing.currency ?? ''} CPM`],
-              ]}
-            />
-          </Panel>
-        )}
+        <SummaryPanel placement={placement} />
+        {billing !== null && <BillingPanel billing={billing} />}
         {decision?.fill === true && (
           <Panel title="Rendered frame" lead="A preview: nothing is counted and no beacons are sent.">
             <FramePreview slot_id={placement.slot_id} {...decision.dimensions} />
@@ -164,6 +121,57 @@ function Placement({ placement }: { placement: PlacementDetail }) {
         </Panel>
       </div>
     </div>
+  )
+}
+
+function SummaryPanel({ placement }: { placement: PlacementDetail }) {
+  const { decision } = placement
+  return (
+    <Panel title="Summary">
+      <KeyValues
+        pairs={[
+          [
+            'Outcome',
+            <span key="outcome" className="bar wrapping">
+              <Chip>{readOutcome(placement)}</Chip>
+              <Chip tone="warn">{placement.no_fill_reason}</Chip>
+            </span>,
+          ],
+          ['Format', placement.format],
+          ['Sponsor', decision?.fill ? decision.sponsor_name : null],
+          ['Campaign', <Id key="campaign" kind="campaign" id={placement.campaign_id} />],
+          ['Surface', placement.job_type],
+          ['Mode', placement.mode],
+          ['Topic', placement.topic],
+          ['Prompt', placement.prompt_length === null ? null : `${placement.prompt_length} characters, never stored`],
+          ['Project', <Id key="project" kind="project" id={placement.client_id} />],
+          ['Session', <Id key="session" kind="session" id={placement.session_id} />],
+          ['Job', <Id key="job" kind="job" id={placement.job_id} />],
+          ['Created', dateAndTime(placement.created_at_ms)],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+function BillingPanel({ billing }: { billing: NonNullable<PlacementDetail['billing']> }) {
+  return (
+    <Panel
+      title="Billing verdict"
+      actions={
+        <Chip tone={billing.would_bill ? 'money' : 'plain'}>
+          {billing.would_bill ? 'would bill' : 'would not bill'}
+        </Chip>
+      }
+    >
+      <p>{billing.explanation}</p>
+      <KeyValues
+        pairs={[
+          ['Model', billing.metric.replaceAll('_', ' ')],
+          ['Price', billing.gross_cpm === null ? null : `${billing.gross_cpm} ${billing.currency ?? ''} CPM`],
+        ]}
+      />
+    </Panel>
   )
 }
 

@@ -59,73 +59,7 @@ const refreshMs = 1_500
 
 export function RequestList() {
   const [picked, setPicked] = useState<readonly string[]>([])
-  const columns = useMemo<readonly Column<ListedRequest>[]>(
-    () => [
-      {
-        id: 'pick',
-        header: '',
-        width: '30px',
-        cell: ({ request_id }) => (
-          // The browser's own: a library component in each row would slow down scrolling.
-          <label className="check">
-            <input
-              type="checkbox"
-              aria-label={`Compare ${request_id}`}
-              checked={picked.includes(request_id)}
-              onChange={({ target }) =>
-                setPicked((before) =>
-                  target.checked ? [...before, request_id].slice(-2) : before.filter((id) => id !== request_id),
-                )
-              }
-            />
-          </label>
-        ),
-      },
-      { id: 'when', header: 'When', width: timeWidth, isNarrow: true, cell: ({ at_ms }) => <Time at_ms={at_ms} /> },
-      {
-        id: 'status',
-        header: 'Status',
-        width: '64px',
-        isNarrow: true,
-        cell: ({ status }) => <StatusChip status={status} text={status === 0 ? 'none' : null} />,
-      },
-      {
-        id: 'request',
-        header: 'Request',
-        width: 'minmax(150px, 1.6fr)',
-        isNarrow: true,
-        cell: ({ method, path }) => (
-          <code title={path}>
-            <b>{method}</b> {path}
-          </code>
-        ),
-      },
-      {
-        id: 'reason',
-        header: 'Reason',
-        width: 'minmax(110px, 0.8fr)',
-        cell: ({ reason_code }) => (reason_code === null ? '' : <code className="soft">{reason_code}</code>),
-      },
-      {
-        id: 'key',
-        header: 'Key',
-        width: '72px',
-        isWide: true,
-        cell: ({ key }) => <code className="faint">{key}</code>,
-      },
-      idColumn('session_id', 'Session', 'session', 'minmax(90px, 0.7fr)'),
-      idColumn('request_id', 'Request ID', 'request', '140px'),
-      {
-        id: 'took',
-        header: 'Took',
-        width: '72px',
-        isNumber: true,
-        isWide: true,
-        cell: ({ duration_ms }) => duration(duration_ms),
-      },
-    ],
-    [picked],
-  )
+  const columns = useMemo(() => [createPickColumn(picked, setPicked), ...fields], [picked])
   const table: Table<ListedRequest> = {
     id: 'requests.list',
     label: 'Requests',
@@ -172,3 +106,75 @@ export function RequestList() {
     </ListPage>
   )
 }
+
+/** The column that picks two requests to compare. */
+function createPickColumn(
+  picked: readonly string[],
+  setPicked: (change: (before: readonly string[]) => readonly string[]) => void,
+): Column<ListedRequest> {
+  return {
+    id: 'pick',
+    header: '',
+    width: '30px',
+    cell: ({ request_id }) => (
+      // The browser's own: a library component in each row would slow down scrolling.
+      <label className="check">
+        <input
+          type="checkbox"
+          aria-label={`Compare ${request_id}`}
+          checked={picked.includes(request_id)}
+          onChange={({ target }) =>
+            setPicked((before) =>
+              target.checked ? [...before, request_id].slice(-2) : before.filter((id) => id !== request_id),
+            )
+          }
+        />
+      </label>
+    ),
+  }
+}
+
+const fields: readonly Column<ListedRequest>[] = [
+  { id: 'when', header: 'When', width: timeWidth, isNarrow: true, cell: ({ at_ms }) => <Time at_ms={at_ms} /> },
+  {
+    id: 'status',
+    header: 'Status',
+    width: '64px',
+    isNarrow: true,
+    cell: ({ status }) => <StatusChip status={status} text={status === 0 ? 'none' : null} />,
+  },
+  {
+    id: 'request',
+    header: 'Request',
+    width: 'minmax(150px, 1.6fr)',
+    isNarrow: true,
+    cell: ({ method, path }) => (
+      <code title={path}>
+        <b>{method}</b> {path}
+      </code>
+    ),
+  },
+  {
+    id: 'reason',
+    header: 'Reason',
+    width: 'minmax(110px, 0.8fr)',
+    cell: ({ reason_code }) => (reason_code === null ? '' : <code className="soft">{reason_code}</code>),
+  },
+  {
+    id: 'key',
+    header: 'Key',
+    width: '72px',
+    isWide: true,
+    cell: ({ key }) => <code className="faint">{key}</code>,
+  },
+  idColumn('session_id', 'Session', 'session', 'minmax(90px, 0.7fr)'),
+  idColumn('request_id', 'Request ID', 'request', '140px'),
+  {
+    id: 'took',
+    header: 'Took',
+    width: '72px',
+    isNumber: true,
+    isWide: true,
+    cell: ({ duration_ms }) => duration(duration_ms),
+  },
+]

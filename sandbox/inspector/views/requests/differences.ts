@@ -12,23 +12,21 @@ export interface Difference {
 /** Returns every value at the end of a path, of either side, in the order of the first and then of the second. */
 export function differences(before: Json | undefined, after: Json | undefined, path = ''): Difference[] {
   if (before === undefined && after === undefined) return []
-  const [left, right] = [listFields(before), listFields(after)]
-  const isNested = (left !== null || before === undefined) && (right !== null || after === undefined)
   const isSameShape = before === undefined || after === undefined || Array.isArray(before) === Array.isArray(after)
-  if (isNested && isSameShape) {
-    const names = [...new Set([...(left?.keys() ?? []), ...(right?.keys() ?? [])])]
-    if (names.length > 0) {
-      return names.flatMap((name) =>
-        differences(left?.get(name), right?.get(name), path === '' ? name : `${path}.${name}`),
-      )
-    }
+  const [left, right] = [listFields(before), listFields(after)]
+  if (left !== null && right !== null && isSameShape && left.size + right.size > 0) {
+    return [...new Set([...left.keys(), ...right.keys()])].flatMap((name) =>
+      differences(left.get(name), right.get(name), path === '' ? name : `${path}.${name}`),
+    )
   }
   if (before === undefined) return [{ path, kind: 'added', after: after! }]
   if (after === undefined) return [{ path, kind: 'removed', before }]
   return [{ path, kind: JSON.stringify(before) === JSON.stringify(after) ? 'same' : 'changed', before, after }]
 }
 
-function listFields(value: Json | undefined): Map<string, Json> | null {
+/** Returns null for a value without fields; a missing value has none of any. */
+function listFields(value: Json | undefined): ReadonlyMap<string, Json> | null {
+  if (value === undefined) return new Map()
   if (Array.isArray(value)) return new Map(value.map((item, index) => [String(index), item]))
   return isObject(value) ? new Map(Object.entries(value)) : null
 }

@@ -86,15 +86,22 @@ function buildRequest(
   const sent = body === undefined ? undefined : portable(body, [], entry, notes)
   if (endpoint === undefined || !isJson || !isPlain) {
     const text = entry.request_body ?? ''
+    const raw = isJson && isPlain ? (sent ?? null) : escaped(text)
+    const content_type = text === '' ? null : type
     return {
       request: {
         method,
         path: tokensAsVariables(escaped(path)),
-        ...(text === '' ? {} : { body: isJson && isPlain ? (sent ?? null) : escaped(text) }),
-        ...(isPlain && type !== null ? {} : { content_type: text === '' ? null : type }),
+        ...(text === '' ? {} : { body: raw }),
+        ...(isPlain && type !== null ? {} : { content_type }),
       },
     }
   }
+  return buildCall(entry, endpoint, sent)
+}
+
+function buildCall(entry: SavedEntry, endpoint: KnownEndpoint, sent: Json | undefined): JsonObject {
+  const { path } = entry
   const params = parseParams(endpoint.path, withoutQuery(path))
   const query = Object.fromEntries(
     [...new URLSearchParams(path.slice(withoutQuery(path).length))].map(([name, value]) => [
