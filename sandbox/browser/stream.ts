@@ -1,6 +1,7 @@
 /** The event stream of the sandbox over one connection, and the messages between a page and the worker that shares one. */
 import type { SandboxEvent } from '#contract/resources/events.ts'
-import { parseJson } from '#foundation/json.ts'
+import { isObject } from '#foundation/json.ts'
+import { parseEventData, splitEventBlocks } from '#foundation/server-sent-events.ts'
 
 /** From a page to the worker. Only a page that follows is sent events. */
 export type PageMessage =
@@ -67,12 +68,11 @@ export async function* readEvents({ token, since_seq, signal, onOpen }: StreamOp
       const { done, value } = await reader.read()
       if (done) return
       restartSilence()
-      const parts = (rest + value).split('\n\n')
-      rest = parts.pop() ?? ''
-      const events = parts.flatMap((part) => {
-        const data = part.split('\n').find((line) => line.startsWith('data: '))
-        const event = data === undefined ? undefined : parseJson(data.slice(6))
-        return event === undefined || event === null ? [] : [event as unknown as SandboxEvent]
+      const split = splitEventBlocks(rest + value)
+      rest = split.rest
+      const events = split.blocks.flatMap((block) => {
+        const event = parseEventData(block)
+        return isObject(event) ? [event as unknown as SandboxEvent] : []
       })
       if (events.length > 0) yield events
     }

@@ -6,6 +6,7 @@ import { contract, type EndpointId } from '#contract/index.ts'
 import { SandboxEvent } from '#contract/resources/events.ts'
 import { unescapeHtml } from '#foundation/html.ts'
 import { type Json, parseJson } from '#foundation/json.ts'
+import { parseEventData, splitEventBlocks } from '#foundation/server-sent-events.ts'
 import { ContractError } from './errors.ts'
 import { type ByteReader, type ResponseMeta, readBytes } from './exchange.ts'
 
@@ -67,21 +68,12 @@ export async function* readEvents(reader: ByteReader): AsyncGenerator<SandboxEve
   const decoder = new TextDecoder()
   let rest = ''
   for await (const bytes of readBytes(reader)) {
-    const blocks = (rest + decoder.decode(bytes, { stream: true })).replaceAll('\r\n', '\n').split('\n\n')
-    rest = blocks.pop() ?? ''
+    const split = splitEventBlocks(rest + decoder.decode(bytes, { stream: true }))
+    rest = split.rest
     if (rest.length > maxEventChars) throw new ContractError('events.stream', 200, ['an event does not end'], null)
-    for (const block of blocks) {
-      const event = parseEvent(block)
-      if (event !== null) yield event
+    for (const block of split.blocks) {
+      const event = SandboxEvent.safeParse(parseEventData(block)).data
+      if (event !== undefined) yield event
     }
   }
-}
-
-function parseEvent(block: string): SandboxEvent | null {
-  const data = block
-    .split('\n')
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(5).replace(/^ /, ''))
-    .join('\n')
-  return SandboxEvent.safeParse(parseJson(data)).data ?? null
 }

@@ -109,8 +109,7 @@ export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_
       emit('turn:expired', {})
       return
     }
-    // Nothing more can come of it. A request that failed is not repeated by each row of a list that is drawn again.
-    if (state === 'no_fill' || (state === 'failed' && requested && !response)) return
+    if (isExhausted()) return
     if (!requested) session_id = String(given.body?.session_id ?? '')
     options = { ...given, target: '' }
     starts += 1
@@ -137,6 +136,10 @@ export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_
       .catch((problem) => fail({ code: 'internal', message: String(problem) }))
       .then((response) => response ?? null)
     follow(given.signal)
+  }
+  /** Nothing more can come of it. A request that failed is not repeated by each row of a list that is drawn again. */
+  function isExhausted(): boolean {
+    return state === 'no_fill' || (state === 'failed' && !!requested && !response)
   }
   function follow(signal: AbortSignal | undefined): void {
     if (signal?.aborted) cancel('aborted')
@@ -205,27 +208,7 @@ export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_
     loader.load().catch(() => {})
     state = 'consent_check'
     if (options.authoritative_consent !== undefined && isBlocked(options.authoritative_consent)) return null
-    if (!response) {
-      if (!options.endpoint && !renderer.activation) return fail({ code: 'endpoint_missing' })
-      state = 'requesting'
-      let received: unknown
-      try {
-        received = await request(signal)
-      } catch (problem) {
-        await pause(0, undefined)
-        const violation = violations.find('connect-src', String(options.endpoint))
-        if (!isOver()) fail(violation ?? { code: 'request_failed', ...describeProblem(problem) })
-        return null
-      }
-      const { kind } = readDecision(received)
-      if (kind !== 'pending') response = received
-      if (isOver()) {
-        if (kind !== 'pending' && isLast(state)) emit('error', { code: 'late_decision' })
-        return received
-      }
-      await read(received, true, signal)
-      return received
-    }
+    if (!response) return receive(signal)
     if (performance.now() - mounted_at < redrawMs) {
       for (let seen = 0; seen !== starts; ) {
         seen = starts
@@ -234,6 +217,25 @@ export function createTurn(renderer: Renderer, loader: Loader, id = newId('turn_
     }
     if (!isOver()) await read(response, false, signal)
     return response
+  }
+  /** Requests the decision and shows it. */
+  async function receive(signal: AbortSignal): Promise<unknown> {
+    if (!options.endpoint && !renderer.activation) return fail({ code: 'endpoint_missing' })
+    state = 'requesting'
+    let received: unknown
+    try {
+      received = await request(signal)
+    } catch (problem) {
+      await pause(0, undefined)
+      const violation = violations.find('connect-src', String(options.endpoint))
+      if (!signal.aborted) fail(violation ?? { code: 'request_failed', ...describeProblem(problem) })
+      return null
+    }
+    const { kind } = readDecision(received)
+    if (kind !== 'pending') response = received
+    if (!signal.aborted) await read(received, true, signal)
+    else if (kind !== 'pending' && isLast(state)) emit('error', { code: 'late_decision' })
+    return received
   }
   /** Requests the decision, at most once: a turn that was cancelled and is started again joins the request under way. */
   function request(signal: AbortSignal): Promise<unknown> {
