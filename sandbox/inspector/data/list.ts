@@ -34,9 +34,12 @@ const defaultPageSize = 100
 /** A list that grows on its own keeps this many rows, or as many as were read by scrolling if that is more. */
 const maxLiveRows = 2000
 
-interface State<Item> {
+interface ReadPage<Item> {
   items: readonly Item[]
   next_cursor: string | null
+}
+
+interface State<Item> extends ReadPage<Item> {
   isLoading: boolean
   isLoadingMore: boolean
   problem: ApiProblem | null
@@ -65,18 +68,18 @@ export function useList<Item>(
       ...input,
       query,
     } as EndpointInput<EndpointId>)
-    return page as { items: Item[]; next_cursor: string | null }
+    return page as ReadPage<Item>
   }, [])
 
   const readFirst = useCallback(async () => {
     if (latest.current.input === null) return
     const own = ++generation.current
     try {
-      const { items, next_cursor } = await readPage(null)
+      const page = await readPage(null)
       if (own !== generation.current) return
       const { getKey } = latest.current.options
-      noteCursor(cursors.current, items, next_cursor, getKey)
-      setState((before) => mergePage(before, items, next_cursor, getKey, cursors.current))
+      noteCursor(cursors.current, page, getKey)
+      setState((before) => mergePage(before, page, getKey, cursors.current))
     } catch (error) {
       if (own === generation.current) {
         setState((before) => ({ ...before, isLoading: false, isLoadingMore: false, problem: toProblem(error) }))
@@ -118,7 +121,7 @@ export function useList<Item>(
     try {
       const { items, next_cursor } = await readPage(state.next_cursor)
       const { getKey } = latest.current.options
-      noteCursor(cursors.current, items, next_cursor, getKey)
+      noteCursor(cursors.current, { items, next_cursor }, getKey)
       setState((before) => {
         // A list that was restarted in the meantime has its own cursor.
         if (before.next_cursor !== state.next_cursor) return { ...before, isLoadingMore: false }
@@ -160,11 +163,10 @@ export function createSingleList<Item>(item: Item, reload: () => void): List<Ite
 /** Stores the cursor of the next page under the last item of a page, so that a list can be cut there. */
 function noteCursor<Item>(
   cursors: Map<string, string>,
-  page: readonly Item[],
-  next_cursor: string | null,
+  { items, next_cursor }: ReadPage<Item>,
   getKey: (item: Item) => string,
 ): void {
-  const last = page.at(-1)
+  const last = items.at(-1)
   if (last !== undefined && next_cursor !== null) cursors.set(getKey(last), next_cursor)
 }
 
@@ -175,8 +177,7 @@ function noteCursor<Item>(
  */
 function mergePage<Item>(
   before: State<Item>,
-  page: readonly Item[],
-  next_cursor: string | null,
+  { items: page, next_cursor }: ReadPage<Item>,
   getKey: (item: Item) => string,
   cursors: Map<string, string>,
 ): State<Item> {
@@ -188,15 +189,10 @@ function mergePage<Item>(
     return isShown(before, read, next_cursor) ? before : { ...state, items: read, next_cursor, isLoadingMore: false }
   }
   const own = new Set(page.map(getKey))
-  const merged = [...read, ...before.items.filter((item) => !own.has(getKey(item)))]
-  const { items, cursor } = cutList(
-    merged,
-    Math.max(maxLiveRows, before.items.length),
-    before.next_cursor,
-    getKey,
-    cursors,
-  )
-  return isShown(before, items, cursor) ? before : { ...state, items, next_cursor: cursor }
+  const items = [...read, ...before.items.filter((item) => !own.has(getKey(item)))]
+  const maxItems = Math.max(maxLiveRows, before.items.length)
+  const list = cutList({ items, next_cursor: before.next_cursor }, maxItems, getKey, cursors)
+  return isShown(before, list.items, list.next_cursor) ? before : { ...state, ...list }
 }
 
 function sameOr<Item>(known: Item | undefined, read: Item): Item {
@@ -219,20 +215,19 @@ function isShown<Item>(state: State<Item>, items: readonly Item[], next_cursor: 
  * down.
  */
 function cutList<Item>(
-  items: readonly Item[],
+  { items, next_cursor }: ReadPage<Item>,
   maxItems: number,
-  next_cursor: string | null,
   getKey: (item: Item) => string,
   cursors: Map<string, string>,
-): { items: readonly Item[]; cursor: string | null } {
-  if (items.length <= maxItems) return { items, cursor: next_cursor }
+): ReadPage<Item> {
+  if (items.length <= maxItems) return { items, next_cursor }
   for (let length = maxItems; length > maxItems / 2; length--) {
     const cursor = cursors.get(getKey(items[length - 1] as Item))
     if (cursor === undefined) continue
     const kept = items.slice(0, length)
     const keys = new Set(kept.map(getKey))
     for (const key of cursors.keys()) if (!keys.has(key)) cursors.delete(key)
-    return { items: kept, cursor }
+    return { items: kept, next_cursor: cursor }
   }
-  return { items, cursor: next_cursor }
+  return { items, next_cursor }
 }

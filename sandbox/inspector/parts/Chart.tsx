@@ -43,52 +43,8 @@ export function Chart({ label, times_ms, series, height_px = 200, kind = 'line',
     let observer: ResizeObserver | undefined
     void import('uplot').then(({ default: UPlot }) => {
       if (isGone) return
-      const style = getComputedStyle(document.documentElement)
-      const color = (name: string) => resolveColor(parent, name, style)
-      const paths = kind === 'bars' ? UPlot.paths.bars?.({ size: [0.7, 60], align: 0 }) : UPlot.paths.spline?.()
-      const axis = { stroke: color('--faint'), grid: { stroke: color('--line'), width: 1 }, ticks: { show: false } }
-      chart.current = new UPlot(
-        {
-          width: parent.clientWidth,
-          height: height_px,
-          ...(isSparkline && { padding: [4, 0, 4, 0] as [number, number, number, number] }),
-          cursor: { show: !isSparkline },
-          legend: { show: false },
-          scales: {
-            ...(kind === 'bars' && { x: { range: (_, min, max) => [min - halfDayS, max + halfDayS] } }),
-            y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
-          },
-          axes: isSparkline
-            ? [{ show: false }, { show: false }]
-            : [
-                {
-                  ...axis,
-                  ...(kind === 'bars' && {
-                    splits: (chart: uPlot) => [...(chart.data[0] ?? [])],
-                    values: dayLabels,
-                  }),
-                },
-                { ...axis, size: 52, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6] },
-              ],
-          series: [
-            {},
-            ...(kind === 'bars' ? series.toReversed() : series).map(({ label, color: name }) => {
-              const stroke = color(name)
-              const fill = stroke.replace(/^rgb\((.*)\)$/, kind === 'bars' ? 'rgb($1)' : 'rgba($1, 0.12)')
-              return {
-                label,
-                stroke,
-                fill,
-                width: kind === 'bars' ? 0 : 1.5,
-                points: { show: false },
-                ...(paths !== undefined && { paths }),
-              }
-            }),
-          ],
-        },
-        latest.current,
-        parent,
-      )
+      const options = buildOptions(UPlot, parent, { series, height_px, kind, isSparkline })
+      chart.current = new UPlot(options, latest.current, parent)
       observer = new ResizeObserver(() => chart.current?.setSize({ width: parent.clientWidth, height: height_px }))
       observer.observe(parent)
     })
@@ -122,6 +78,57 @@ export function Chart({ label, times_ms, series, height_px = 200, kind = 'line',
       )}
     </>
   )
+}
+
+type ChartShape = Required<Pick<ChartProps, 'series' | 'height_px' | 'kind' | 'isSparkline'>>
+
+function buildOptions(
+  UPlot: typeof uPlot,
+  parent: HTMLElement,
+  { series, height_px, kind, isSparkline }: ChartShape,
+): uPlot.Options {
+  const style = getComputedStyle(document.documentElement)
+  const color = (name: string) => resolveColor(parent, name, style)
+  const paths = kind === 'bars' ? UPlot.paths.bars?.({ size: [0.7, 60], align: 0 }) : UPlot.paths.spline?.()
+  const axis = { stroke: color('--faint'), grid: { stroke: color('--line'), width: 1 }, ticks: { show: false } }
+  return {
+    width: parent.clientWidth,
+    height: height_px,
+    ...(isSparkline && { padding: [4, 0, 4, 0] as [number, number, number, number] }),
+    cursor: { show: !isSparkline },
+    legend: { show: false },
+    scales: {
+      ...(kind === 'bars' && { x: { range: (_, min, max) => [min - halfDayS, max + halfDayS] } }),
+      y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
+    },
+    axes: isSparkline
+      ? [{ show: false }, { show: false }]
+      : [
+          {
+            ...axis,
+            ...(kind === 'bars' && {
+              splits: (chart: uPlot) => [...(chart.data[0] ?? [])],
+              values: dayLabels,
+            }),
+          },
+          { ...axis, size: 52, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6] },
+        ],
+    series: [
+      {},
+      ...(kind === 'bars' ? series.toReversed() : series).map(({ label, color: name }) => {
+        const stroke = color(name)
+        const fill = stroke.replace(/^rgb\((.*)\)$/, kind === 'bars' ? 'rgb($1)' : 'rgba($1, 0.12)')
+        return {
+          label,
+          stroke,
+          fill,
+          width: kind === 'bars' ? 0 : 1.5,
+          points: { show: false },
+          ...(paths !== undefined && { paths }),
+        }
+      }),
+    ],
+  }
 }
 
 const halfDayS = 43_200

@@ -29,9 +29,8 @@ export function idColumn<Name extends string>(
   header: string,
   kind: IdKind,
   width: string,
-  isNarrow = false,
 ): Column<Readonly<Record<Name, string | null>>> {
-  return { id: name, header, width, isNarrow, cell: (item) => <Id kind={kind} id={item[name]} /> }
+  return { id: name, header, width, cell: (item) => <Id kind={kind} id={item[name]} /> }
 }
 
 /** The width of a time with its day. */

@@ -14,7 +14,7 @@ import { routeTo } from '../../parts/values/identifiers.ts'
 import { KeyCard } from './KeyCard.tsx'
 
 const columns: readonly Column<ProjectItem>[] = [
-  idColumn('client_id', 'Project', 'project', 'minmax(120px, 1fr)', true),
+  { ...idColumn('client_id', 'Project', 'project', 'minmax(120px, 1fr)'), isNarrow: true },
   {
     id: 'state',
     header: 'State',

@@ -108,7 +108,7 @@ export function CampaignPage({ id }: { id: string }) {
 }
 
 const columns: readonly Column<PlacementItem>[] = [
-  idColumn('slot_id', 'Slot', 'placement', 'minmax(136px, 1fr)', true),
+  { ...idColumn('slot_id', 'Slot', 'placement', 'minmax(136px, 1fr)'), isNarrow: true },
   {
     id: 'outcome',
     header: 'Outcome',

@@ -69,7 +69,7 @@ const isAffected = ({ type }: SandboxEvent) => type === 'consent.changed' || typ
 const flag = (isOn: boolean) => <Chip tone={isOn ? 'good' : 'plain'}>{isOn ? 'yes' : 'no'}</Chip>
 
 const columns: readonly Column<ConsentItem>[] = [
-  idColumn('session_id', 'Session', 'session', 'minmax(110px, 1.3fr)', true),
+  { ...idColumn('session_id', 'Session', 'session', 'minmax(110px, 1.3fr)'), isNarrow: true },
   {
     id: 'state',
     header: 'State',

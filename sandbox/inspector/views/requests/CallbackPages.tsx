@@ -26,7 +26,7 @@ const tones = { waiting: 'plain', retrying: 'warn', delivered: 'good', failed: '
 const statuses = Object.keys(tones) as readonly CallbackStatus[]
 
 const columns: readonly Column<CallbackItem>[] = [
-  idColumn('slot_id', 'Slot', 'callback', '140px', true),
+  { ...idColumn('slot_id', 'Slot', 'callback', '140px'), isNarrow: true },
   {
     id: 'status',
     header: 'Status',
