@@ -15,7 +15,7 @@ import {
   useFilter,
 } from 'react-aria-components'
 import { useLocation } from 'wouter'
-import { linkTo, useSession } from '../data/session.ts'
+import { linkTo, type SeededProject, useSession } from '../data/session.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { hasWords } from '../parts/lists/filters.ts'
 import { detectKind, routeTo } from '../parts/values/identifiers.ts'
@@ -72,36 +72,7 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
   const places = views.map(
     ({ id, label, summary, icon, href }): Command => ({ id, label, summary, icon, run: () => navigate(href) }),
   )
-  const go = (address: string) => () => location.assign(linkTo(address))
-  const actions: Command[] = [
-    {
-      id: 'demo',
-      label: 'Demo host',
-      summary: 'five surfaces with a sponsored slot',
-      icon: 'product',
-      run: go('/_sandbox/demo'),
-    },
-    {
-      id: 'docs',
-      label: 'Documentation',
-      summary: 'guides, reference, codes',
-      icon: 'page',
-      run: go('/_sandbox/docs/'),
-    },
-    ...(['light', 'dark', 'system'] as const).map(
-      (id): Command => ({ id, label: themeNames[id], summary: '', icon: id, run: () => setTheme(id) }),
-    ),
-    { id: 'keys', label: 'Keyboard shortcuts', summary: '', icon: 'command', run: openShortcuts },
-    ...projects.slice(0, 1).map(
-      ({ client_id, secret_key }): Command => ({
-        id: 'copy-key',
-        label: `Copy the secret key for ${client_id}`,
-        summary: secret_key,
-        icon: 'copy',
-        run: () => void navigator.clipboard?.writeText(secret_key),
-      }),
-    ),
-  ]
+  const actions = listActions(projects[0], openShortcuts)
   const pages = useDocs(wanted).map(
     ({ topic, title, summary }): Command => ({
       id: `docs:${topic}`,
@@ -140,6 +111,41 @@ function Commands({ close, openShortcuts }: Omit<PaletteProps, 'isOpen'>) {
     </Autocomplete>
   )
 }
+
+/** Returns the actions available everywhere; the key to copy is of the first seeded project. */
+function listActions(project: SeededProject | undefined, openShortcuts: () => void): Command[] {
+  return [
+    {
+      id: 'demo',
+      label: 'Demo host',
+      summary: 'five surfaces with a sponsored slot',
+      icon: 'product',
+      run: go('/_sandbox/demo'),
+    },
+    {
+      id: 'docs',
+      label: 'Documentation',
+      summary: 'guides, reference, codes',
+      icon: 'page',
+      run: go('/_sandbox/docs/'),
+    },
+    ...(['light', 'dark', 'system'] as const).map(
+      (id): Command => ({ id, label: themeNames[id], summary: '', icon: id, run: () => setTheme(id) }),
+    ),
+    { id: 'keys', label: 'Keyboard shortcuts', summary: '', icon: 'command', run: openShortcuts },
+    ...(project === undefined ? [] : [project]).map(
+      ({ client_id, secret_key }): Command => ({
+        id: 'copy-key',
+        label: `Copy the secret key for ${client_id}`,
+        summary: secret_key,
+        icon: 'copy',
+        run: () => void navigator.clipboard?.writeText(secret_key),
+      }),
+    ),
+  ]
+}
+
+const go = (address: string) => () => location.assign(linkTo(address))
 
 function CommandSection({ title, commands }: { title: string; commands: readonly Command[] }) {
   if (commands.length === 0) return null

@@ -81,11 +81,11 @@ function buildRequest(
 ): JsonObject {
   const { method, path, request_headers } = entry
   const type = request_headers['content-type'] ?? null
-  const isJson = (entry.request_body ?? '') === '' || body !== undefined
+  const text = entry.request_body ?? ''
+  const isJson = text === '' || body !== undefined
   const isPlain = type === null || /^application\/json\b/.test(type)
   const sent = body === undefined ? undefined : portable(body, [], entry, notes)
   if (endpoint === undefined || !isJson || !isPlain) {
-    const text = entry.request_body ?? ''
     const raw = isJson && isPlain ? (sent ?? null) : escaped(text)
     const content_type = text === '' ? null : type
     return {
