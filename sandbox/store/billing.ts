@@ -35,7 +35,7 @@ export const judgedColumns =
   "id, event, occurred_at_ms, received_at_ms, CASE WHEN event = 'visible' THEN measurements END AS measurements"
 
 /** Returns the rules of projects. */
-function billingRulesOf(projects: readonly ProjectRow[]): BillingRules {
+function createBillingRules(projects: readonly ProjectRow[]): BillingRules {
   return Object.fromEntries(
     projects.map(({ id, settings: { billing_model, viewability } }) => [id, { billing_model, viewability }]),
   )
@@ -207,7 +207,7 @@ export function countAgain(
  */
 
 /** Reports that are kept, one per project. */
-const mostKept = 64
+const maxKeptReports = 64
 /** For each beacon that is named, so many are kept. */
 const spare = 10
 
@@ -242,7 +242,7 @@ export function billingReports({ listProjects, generation, goOn }: ReportSource)
     for (let most_latest = spare * newest; ; ) {
       const before = await generation()
       const rows = await listProjects()
-      const [rules, projects] = [billingRulesOf(rows), JSON.stringify(rows)]
+      const [rules, projects] = [createBillingRules(rows), JSON.stringify(rows)]
       const kept = keptReports.get(name)
       keptReports.delete(name)
       const isUsable = kept !== undefined && kept.generation === before && areStill(kept.rules, rules)
@@ -256,7 +256,7 @@ export function billingReports({ listProjects, generation, goOn }: ReportSource)
       progress.counts.changes = 0
       const counts = isSame ? kept.counts : toBillingCounts(progress.counts, newest)
       if (isOfAllTime(scope) && !progress.counts.is_partial) {
-        cacheRow(keptReports, mostKept, name, { generation: before, rules, progress, projects, counts })
+        cacheRow(keptReports, maxKeptReports, name, { generation: before, rules, progress, projects, counts })
       }
       return counts
     }

@@ -35,14 +35,14 @@ export interface AccessStore {
   insertToken(token: TokenRow, hash: Uint8Array): Promise<TokenRow | null>
   /** Revokes a token; the first time counts. null when there is no such token. */
   revokeToken(name: string, at_ms: number): Promise<TokenRow | null>
-  /** Appends to the audit list, which keeps the newest `mostAudited` entries or a few more. */
+  /** Appends to the audit list, which keeps the newest `maxAuditEntries` entries or a few more. */
   appendAudit(entry: Omit<AuditRow, 'id'>): Promise<void>
   /** Newest first, only entries with smaller identifiers than `before`; one more than `limit` when there are more. */
   listAudit(query: { limit: number; before: number | null; token?: string | undefined }): Promise<AuditRow[]>
 }
 
 /** Entries that the audit list keeps. */
-export const mostAudited = 10_000
+export const maxAuditEntries = 10_000
 
 /* Nodes: the processes that serve one database */
 

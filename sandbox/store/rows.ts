@@ -1,10 +1,7 @@
 /**
- * Rows as both adapters store them: settings as differences from the defaults, decisions as columns, JSON as text. Also
- * the conditions and pages of lists, bounded caches, and checks that a row can be read at all.
+ * Rows as both adapters store them: settings as differences from the defaults, JSON as text. Also the conditions and pages of lists, bounded caches, and checks that a row can be read at all.
  */
 
-import type { AuthoritativeConsent } from '#contract/fields.ts'
-import type { NoFillReason } from '#contract/no-fill.ts'
 import { normalizeOriginEntries } from '#contract/origins.ts'
 import type { Measurements } from '#contract/resources/beacons.ts'
 import { defaultSettings, type ProjectSettings, withDefaults } from '#contract/resources/projects.ts'
@@ -12,16 +9,11 @@ import { isObject, parseJson, parseJsonObject } from '#foundation/json.ts'
 import {
   type BeaconListRow,
   type BeaconRow,
-  type DecisionFacts,
   type EvidenceRow,
   type ExchangeFilter,
-  type ExchangeRow,
-  type JobFacts,
-  type JobRow,
   type Page,
   type PageQuery,
   type ProjectRow,
-  type SlotRow,
   StorageError,
 } from './store.ts'
 
@@ -58,6 +50,7 @@ export function createConditions(): Conditions {
 
 export const summaryColumns =
   'id, at_ms, method, path, status, error, reason_code, duration_us, project_id, session_id, slot_id, key_kind, key_id'
+
 export const exchangeColumns = `${summaryColumns}, request_headers, request_body, response_headers, response_body`
 
 /**
@@ -83,39 +76,6 @@ export function exchangeConditions<Filter extends Conditions>(
   filter.add('at_ms >= ?', query.since_ms)
   filter.add('at_ms <= ?', query.until_ms)
   return { range, filter }
-}
-
-/** Foreign exchanges that are kept. */
-const mostForeign = 100
-
-/** The newest exchanges of foreign pages, in the memory of the process that refused them, and their number. */
-interface ForeignExchanges {
-  append(row: ExchangeRow): void
-  readonly rows: readonly ExchangeRow[]
-  readonly count: number
-  clear(): void
-}
-
-export function createForeignExchanges(): ForeignExchanges {
-  let rows: ExchangeRow[] = []
-  let count = 0
-  return {
-    append(row) {
-      count++
-      rows.unshift(row)
-      if (rows.length > mostForeign) rows.pop()
-    },
-    get rows() {
-      return rows
-    },
-    get count() {
-      return count
-    },
-    clear() {
-      rows = []
-      count = 0
-    },
-  }
 }
 
 /** Adds a row to a cache of at most `size` rows. A full cache drops its older half. */
@@ -215,6 +175,7 @@ export type StoredBeacon = Omit<BeaconRow, 'measurements'> & { measurements: str
 
 export const beaconColumns =
   'id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, body_sha256, measurements, extras'
+
 export const unacceptedColumns =
   'id, verdict, project_id, slot_id, beacon_id, event, occurred_at_ms, received_at_ms, reason_code'
 
@@ -239,100 +200,6 @@ export function mergeBeacons(parts: readonly Page<BeaconListRow>[], limit: numbe
 
 export const callbackColumns =
   'id AS slot_id, project_id, key_id, url, status, attempts, http_status, problem, created_at_ms, attempted_at_ms'
-
-/* Slots and their decisions */
-
-type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
-type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
-
-/** A slot with its job. The columns of the decision are null while it is pending. */
-export interface StoredSlot extends Omit<JobRow, 'facts'>, Nullable<Omit<FilledOutcome, 'status'>> {
-  job_id: number
-  due_at_ms: number
-  decided_at_ms: number | null
-  no_fill_reason: NoFillReason | null
-  label_text: string | null
-  consent: string | null
-  trace: string | null
-  catalogue: number | null
-  topic: string | null
-  first_frame_at_ms: number | null
-  facts: string
-}
-
-/** The columns of a decision, in the order of `decisionValues`. */
-export const decisionColumns =
-  'decided_at_ms, format, campaign_id, creative_id, width, height, duration_ms, gross_cpm, currency, template_id, asset_token_hash, no_fill_reason, label_text, consent, trace, catalogue, topic'.split(
-    ', ',
-  )
-
-/** Returns the values of a decision, in the order of `decisionColumns`. */
-export function decisionValues(decision: DecisionFacts): (string | number | null | Uint8Array)[] {
-  const { outcome } = decision
-  const fill = outcome.status === 'filled' ? outcome : null
-  return [
-    decision.decided_at_ms,
-    fill?.format ?? null,
-    fill?.campaign_id ?? null,
-    fill?.creative_id ?? null,
-    fill?.width ?? null,
-    fill?.height ?? null,
-    fill?.duration_ms ?? null,
-    fill?.gross_cpm ?? null,
-    fill?.currency ?? null,
-    fill?.template_id ?? null,
-    fill?.asset_token_hash ?? null,
-    outcome.status === 'no_fill' ? outcome.reason : null,
-    decision.label_text,
-    JSON.stringify(decision.consent),
-    decision.trace,
-    decision.catalogue,
-    decision.topic,
-  ]
-}
-
-export function toSlot(stored: StoredSlot, project: ProjectRow): SlotRow {
-  const { id, job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, decided_at_ms } = stored
-  const facts = parseRow<JobFacts>(stored.facts)
-  return {
-    id,
-    project,
-    job: { id: job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, facts },
-    created_at_ms,
-    due_at_ms: stored.due_at_ms,
-    decision: decided_at_ms === null ? null : toDecision(stored, decided_at_ms),
-    first_frame_at_ms: stored.first_frame_at_ms,
-  }
-}
-
-/** @throws StorageError when a column that every decision has is missing */
-function toDecision(stored: StoredSlot, decided_at_ms: number): DecisionFacts {
-  const value = <Name extends keyof StoredSlot>(name: Name) => required(stored[name], name)
-  return {
-    decided_at_ms,
-    outcome:
-      stored.format === null
-        ? { status: 'no_fill', reason: value('no_fill_reason') }
-        : {
-            status: 'filled',
-            format: stored.format,
-            campaign_id: value('campaign_id'),
-            creative_id: value('creative_id'),
-            width: value('width'),
-            height: value('height'),
-            duration_ms: stored.duration_ms,
-            gross_cpm: value('gross_cpm'),
-            currency: value('currency'),
-            template_id: stored.template_id,
-            asset_token_hash: requiredBytes(stored.asset_token_hash, 'asset_token_hash'),
-          },
-    label_text: value('label_text'),
-    consent: parseRow<AuthoritativeConsent>(value('consent')),
-    trace: value('trace'),
-    catalogue: value('catalogue'),
-    topic: stored.topic,
-  }
-}
 
 /** A query of the largest identifier in use, as `id`. */
 export const largestIdText = `SELECT coalesce(max(id), 0) AS id FROM (${[

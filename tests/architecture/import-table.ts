@@ -18,9 +18,11 @@ const base = ['src/foundation', 'src/contract', 'src/client']
 /** What both adapters of the store build on. */
 const sharedByAdapters = [
   'sandbox/store/billing.ts',
+  'sandbox/store/foreign-exchanges.ts',
   'sandbox/store/list-conditions.ts',
   'sandbox/store/nodes.ts',
   'sandbox/store/rows.ts',
+  'sandbox/store/slot-rows.ts',
   'sandbox/store/state-files.ts',
   'sandbox/store/store.ts',
   'sandbox/store/writes',

@@ -11,7 +11,7 @@ import { request } from 'undici'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { applicationId, migrations } from '#store/sqlite/migrations.ts'
 import { openDatabase } from '#store/sqlite/open.ts'
-import { tablesOf } from '#store/sqlite/state.ts'
+import { listTables } from '#store/sqlite/state.ts'
 import { beacon, fill, folder, key, type Stage, stage } from '#tests/http/stage.ts'
 
 const present = migrations.length
@@ -177,7 +177,7 @@ test('every table of the schema is cleared but the catalogues, those of later mi
   try {
     db.exec(`CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT; INSERT INTO later VALUES (1);
       INSERT INTO meta VALUES ('name', 'value'); INSERT INTO catalogue (sha256, demand) VALUES ('a', '{}')`)
-    for (const table of tablesOf(db)) if (table !== 'catalogue') db.exec(`DELETE FROM ${table}`)
+    for (const table of listTables(db)) if (table !== 'catalogue') db.exec(`DELETE FROM ${table}`)
     const count = (table: string) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
     expect([count('later'), count('meta'), count('catalogue')]).toEqual([0, 0, 1])
   } finally {

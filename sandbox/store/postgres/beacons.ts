@@ -24,7 +24,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
 
   const list = async (query: BeaconQuery): Promise<Page<BeaconListRow & { kind: 'accepted' }>> => {
     if (leavesOut('beacon', query)) return nothing
-    const { rows, next } = await listPart<StoredBeacon>(connection, sourceOf('beacon', query), query)
+    const { rows, next } = await listPart<StoredBeacon>(connection, createListSource('beacon', query), query)
     const slots = await placements.findAll(rows.map(({ slot_id }) => slot_id))
     const slotOf = (id: number) => required(slots.get(id), 'a slot, or its job,')
     return {
@@ -35,7 +35,11 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
 
   const listUnaccepted = async (query: BeaconQuery): Promise<Page<BeaconListRow & { kind: 'unaccepted' }>> => {
     if (leavesOut('aside_beacon', query)) return nothing
-    const { rows, next } = await listPart<UnacceptedBeaconRow>(connection, sourceOf('aside_beacon', query), query)
+    const { rows, next } = await listPart<UnacceptedBeaconRow>(
+      connection,
+      createListSource('aside_beacon', query),
+      query,
+    )
     const slots = await placements.findAll(rows.flatMap(({ slot_id }) => slot_id ?? []))
     return {
       rows: rows.map((beacon) => ({ kind: 'unaccepted', beacon, slot: slots.get(beacon.slot_id ?? -1) ?? null })),
@@ -82,7 +86,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
 const nothing = { rows: [], next: null }
 
 /** Returns the list of one of the two tables. Other tables are joined where a filter needs them. */
-function sourceOf(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
+function createListSource(table: 'beacon' | 'aside_beacon', query: BeaconQuery): ListSource {
   const filter = createFilter()
   filter.add(`${table}.slot_id = ?`, query.slot_id)
   // IS TRUE: the slots of a busy session are a set that each row is looked up in, not hundreds of thousands of joins.

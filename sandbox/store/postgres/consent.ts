@@ -1,7 +1,7 @@
 /** Sessions and their consent, in numbered revisions. Nothing is cached: another node may have changed it. */
 import type { ConsentListRow, ConsentStore } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
-import { newestOf, sessionsWanted } from './batch/load.ts'
+import { sessionsWanted, toNewestConsent } from './batch/load.ts'
 import type { Connection } from './group-commit.ts'
 import { createFilter, listPart, sessionsNamed, shareReads } from './rows.ts'
 
@@ -14,11 +14,11 @@ export function consentTable(connection: Connection): Omit<ConsentStore, keyof W
   const { read } = connection
   const newest = shareReads(async (names: readonly string[]) => {
     const wanted = names.map((name) => JSON.parse(name) as [number, string])
-    const rows = await read<Parameters<typeof newestOf>[0]>(sessionsWanted, [
+    const rows = await read<Parameters<typeof toNewestConsent>[0]>(sessionsWanted, [
       wanted.map(([project_id]) => project_id),
       wanted.map(([, session_id]) => session_id),
     ])
-    return new Map(rows.map((row) => [JSON.stringify([row.project_id, row.session_id]), newestOf(row)]))
+    return new Map(rows.map((row) => [JSON.stringify([row.project_id, row.session_id]), toNewestConsent(row)]))
   })
   return {
     latestConsent: (project_id, session_id) => newest(JSON.stringify([project_id, session_id])),

@@ -123,9 +123,9 @@ interface Committed {
 }
 
 /** Writes of one transaction at most. */
-const mostTogether = 256
+const maxWritesTogether = 256
 /** How often to try a transaction that loses to others. */
-const mostAttempts = 6
+const maxAttempts = 6
 const nudge_ms = 15
 
 export function groupCommit(database: Database, hooks: Hooks): Connection {
@@ -165,7 +165,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
       clearTimeout(idleTimer)
       idleTimer = undefined
       const alone = queue.findIndex(({ runAlone }) => runAlone !== null)
-      const count = alone === 0 ? 1 : Math.min(alone === -1 ? queue.length : alone, mostTogether)
+      const count = alone === 0 ? 1 : Math.min(alone === -1 ? queue.length : alone, maxWritesTogether)
       await commit(queue.splice(0, count))
       while (hooks.hasSuspects() && !isClosed) await commit([])
       // Clients that have their response send more: they belong to the next transaction.
@@ -191,7 +191,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
         if (isLost) used?.end()
         else if (used !== null) await used.link.script('ROLLBACK').catch(() => used?.end())
         const mayRetry = isConflict(error) || (isLost && taken.length === 0 && attempt === 1)
-        if (mayRetry && attempt < mostAttempts && !isClosed) continue
+        if (mayRetry && attempt < maxAttempts && !isClosed) continue
         // The writes of the turn are tried again without the exchanges.
         if (isRefused && turn.length > 0) continue
         if (failure instanceof StorageError || turn.length <= 1) {

@@ -43,11 +43,11 @@ const renewedEvery = 15
 /** How long a node counts as alive after its last heartbeat. */
 export const expiry = "interval '10 seconds'"
 const poll_ms = 50
-const longestBackoff_ms = 1_000
+const maxBackoff_ms = 1_000
 /** Numbers below this fit an identifier; sandbox/platform has the same limit. */
-const mostNodes = 64
+const maxNodes = 64
 /** Slots that one notification names. A longer list is read from the events. */
-const mostNamed = 300
+const maxNamedSlots = 300
 
 interface NodeOptions {
   pid: number
@@ -202,7 +202,7 @@ export async function joinNodes(
       isLive = false
       if (isClosed) return
       await pause(backoff_ms)
-      backoff_ms = Math.min(backoff_ms * 2, longestBackoff_ms)
+      backoff_ms = Math.min(backoff_ms * 2, maxBackoff_ms)
     }
   }
   void follow().catch(report)
@@ -213,7 +213,7 @@ export async function joinNodes(
     noticeOf({ events: added, notices, decided }) {
       if (added.length === 0 && notices.size === 0) return null
       const kinds = notices.size === 0 ? '-' : [...notices].join(',')
-      const slots = decided.length === 0 ? '-' : decided.length > mostNamed ? '*' : decided.join(',')
+      const slots = decided.length === 0 ? '-' : decided.length > maxNamedSlots ? '*' : decided.join(',')
       const generation = added.find(({ type }) => type === 'sandbox.reset' || type === 'sandbox.restored')
       return `${token} ${generation === undefined ? '-' : 'new'} ${kinds} ${slots}`
     },
@@ -260,13 +260,9 @@ async function claimNumber(
       const isInTheWay = nodes.length > 0 && (isSeeded || nodes.some(({ is_seeded }) => is_seeded))
       if (!isInTheWay) {
         const taken = new Set(nodes.map((node) => node.number))
-        const number = Array.from({ length: mostNodes }, (_, index) => index).find((index) => !taken.has(index))
+        const number = Array.from({ length: maxNodes }, (_, index) => index).find((index) => !taken.has(index))
         if (number === undefined) {
-          throw new SandboxError(
-            'database_in_use',
-            `${mostNodes} nodes share ${location} already.`,
-            'Stop one of them.',
-          )
+          throw new SandboxError('database_in_use', `${maxNodes} nodes share ${location} already.`, 'Stop one of them.')
         }
         await link.run('INSERT INTO node VALUES ($1, $2, $3, $4, clock_timestamp())', [number, token, pid, isSeeded])
         await link.script('COMMIT')

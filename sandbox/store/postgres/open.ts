@@ -50,7 +50,7 @@ export interface Database {
 }
 
 /** Connections for reading. Their statements are pipelined, so a few serve many requests. */
-const mostReaders = 6
+const maxReaders = 6
 /** Statements under way on a reader before another one is opened. */
 const busyReader = 4
 
@@ -118,7 +118,7 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
     connectionTimeoutMillis: connectTimeout_ms,
     query_timeout: statementTimeout_ms + 5_000,
     options: `${ownOptions} -c search_path=${identifier(schema)} -c statement_timeout=${statementTimeout_ms} -c lock_timeout=${lockTimeout_ms} -c idle_in_transaction_session_timeout=${idleInTransactionTimeout_ms} -c client_min_messages=warning`,
-    types: { getTypeParser: (oid: number, format?: 'text' | 'binary') => parserOf(pg.types, oid, format) },
+    types: { getTypeParser: (oid: number, format?: 'text' | 'binary') => findParser(pg.types, oid, format) },
   }
   const open = new Set<Link>()
   let isClosed = false
@@ -180,7 +180,7 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
     for (let index = readers.length - 1; index >= 0; index--) if (readers[index]!.isBroken()) readers.splice(index, 1)
     let best = readers[0]
     for (const other of readers) if (best === undefined || other.busy < best.busy) best = other
-    if (best !== undefined && (best.busy < busyReader || readers.length >= mostReaders)) return best
+    if (best !== undefined && (best.busy < busyReader || readers.length >= maxReaders)) return best
     let connected: Link | null = null
     let hasFailed = false
     const link = connect()
@@ -198,7 +198,7 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
   }
 
   return {
-    location: locationOf(address),
+    location: toLocation(address),
     schema,
     wantsListen,
     connect,
@@ -262,7 +262,7 @@ function invalidUrl(): SandboxError {
 }
 
 /** Returns a URL without its password, and without its parameters: one may be the password. */
-function locationOf(address: URL): string {
+function toLocation(address: URL): string {
   const shown = new URL(address)
   shown.password = ''
   shown.search = ''
@@ -277,7 +277,7 @@ function locationOf(address: URL): string {
 export const flushText = "SELECT pg_logical_emit_message(true, 'svc', '')"
 
 /** `MATERIALIZED` and `plan_cache_mode` came with PostgreSQL 12. */
-const leastVersion = 12
+const minVersion = 12
 
 /** The features of a database server. */
 interface ServerFeatures {
@@ -304,10 +304,10 @@ export async function checkServer({ location, wantsListen }: Database, link: Lin
 
 /** Returns why a server cannot be used, by its `server_version_num`; null when it can. */
 export function versionProblem(location: string, version: number): SandboxError | null {
-  if (!(version < leastVersion * 10_000)) return null
+  if (!(version < minVersion * 10_000)) return null
   return new SandboxError(
     'database_unwritable',
-    `${location} is PostgreSQL ${Math.floor(version / 10_000)}; the sandbox needs ${leastVersion} or later.`,
+    `${location} is PostgreSQL ${Math.floor(version / 10_000)}; the sandbox needs ${minVersion} or later.`,
     'Use a newer server. svc docs scaling lists the features it needs.',
   )
 }
@@ -315,7 +315,7 @@ export function versionProblem(location: string, version: number): SandboxError 
 type Types = typeof import('pg').types
 
 /** 64-bit integers are read as numbers: every stored one is below 2^53. */
-function parserOf(types: Types, oid: number, format: 'text' | 'binary' | undefined) {
+function findParser(types: Types, oid: number, format: 'text' | 'binary' | undefined) {
   if (oid === types.builtins.INT8) return Number
   return types.getTypeParser(oid, format ?? 'text')
 }
@@ -372,7 +372,7 @@ export function explain(error: unknown, location: string): unknown {
     return new SandboxError(
       'database_unwritable',
       `${location} does not support a statement of the sandbox: ${why}.`,
-      `Use PostgreSQL ${leastVersion} or later, or an engine with the features that svc docs scaling lists.`,
+      `Use PostgreSQL ${minVersion} or later, or an engine with the features that svc docs scaling lists.`,
       { cause: error },
     )
   }

@@ -1,14 +1,16 @@
 /** Placements: jobs and their slots, each with its decision. */
+
+import { type StoredSlot, toSlot } from '#store/slot-rows.ts'
 import { addSlotConditions } from '../list-conditions.ts'
-import { parseRow, type StoredSlot, toSlot } from '../rows.ts'
+import { parseRow } from '../rows.ts'
 import type { JobFacts, JobRow, PlacementStore, SlotRow } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
-import { capQueries, type NearJob, nearTo } from './batch/load.ts'
+import { capQueries, type NearJob, nearJobsValues } from './batch/load.ts'
 import type { Connection } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
 import { createFilter, listPart, sessionsNamed, shareReads } from './rows.ts'
 
-const joined = `
+const selectSlots = `
   SELECT slot.*, job.project_id, session.session_id, job.job_type, job.mode, job.key_id, job.created_at_ms, job.facts
   FROM slot JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session`
 
@@ -25,7 +27,7 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
   /** Resolves to slots by their numbers. */
   const findAll = async (ids: readonly number[]): Promise<Map<number, SlotRow>> => {
     if (ids.length === 0) return new Map()
-    const rows = await read<StoredSlot>(`${joined} WHERE slot.id = ANY($1::bigint[])`, [[...new Set(ids)]])
+    const rows = await read<StoredSlot>(`${selectSlots} WHERE slot.id = ANY($1::bigint[])`, [[...new Set(ids)]])
     return new Map((await toSlots(rows)).map((slot) => [slot.id, slot]))
   }
 
@@ -48,7 +50,7 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
       filter.add('slot.job_id = ?', query.job_id)
       addSlotConditions(filter, query)
       const isIndexed = query.session_id !== undefined || query.job_id !== undefined
-      const source = { table: 'slot', select: joined, filter, isIndexed, from_id: query.from_id }
+      const source = { table: 'slot', select: selectSlots, filter, isIndexed, from_id: query.from_id }
       const page = await listPart<StoredSlot>(connection, source, query)
       return { rows: await toSlots(page.rows), next: page.next }
     },
@@ -66,7 +68,7 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
       return row?.fills ?? 0
     },
     async filledWithin(interval) {
-      const rows = await read<NearJob>(capQueries.nearJobs, nearTo(interval))
+      const rows = await read<NearJob>(capQueries.nearJobs, nearJobsValues(interval))
       return rows.some(({ is_filled }) => is_filled)
     },
     async catalogue(id) {

@@ -5,13 +5,8 @@
  */
 import { oldClientHeader } from '#contract/endpoint.ts'
 import { parseJsonObject } from '#foundation/json.ts'
-import {
-  exchangeColumns as columns,
-  createForeignExchanges,
-  exchangeConditions,
-  summaryColumns,
-  toPage,
-} from '../rows.ts'
+import { createForeignExchanges } from '#store/foreign-exchanges.ts'
+import { exchangeColumns as columns, exchangeConditions, summaryColumns, toPage } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, PageQuery, RequestStore } from '../store.ts'
 import type { Head } from './batch/head.ts'
 import { encodeBytes } from './batch/json.ts'
@@ -44,7 +39,7 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
   let suspects = 0
   const foreign = createForeignExchanges()
 
-  const endOf = async (range: Filter): Promise<number | null> => {
+  const findEnd = async (range: Filter): Promise<number | null> => {
     const ids = await read<{ id: number }>(
       `SELECT id FROM exchange WHERE ${range.where(1)} ORDER BY id DESC LIMIT 2 OFFSET ${maxRead - 1}`,
       range.values,
@@ -62,7 +57,7 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
       ...filter.values,
       query.limit + 1,
     ])
-    return rows.length <= query.limit ? { rows, next: await endOf(range) } : toPage(rows, query.limit)
+    return rows.length <= query.limit ? { rows, next: await findEnd(range) } : toPage(rows, query.limit)
   }
 
   const methods: RequestStore = {
@@ -85,7 +80,7 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
         `${summaryColumns}, ${oldClient} AS headers`,
         query,
       )
-      return { rows: rows.map(({ headers, ...row }) => ({ ...row, old_client: versionOf(headers) })), next }
+      return { rows: rows.map(({ headers, ...row }) => ({ ...row, old_client: parseVersion(headers) })), next }
     },
     async readExchanges(query) {
       const { rows, next } = await list<Stored>(columns, query)
@@ -99,7 +94,7 @@ export function requestTable({ read, flush, nudge }: Connection, limit: number, 
         `SELECT count(*) AS count FROM (${newest(summaryColumns, range)}) newest WHERE ${where}`,
         [...range.values, ...filter.values],
       )
-      return { count: row?.count ?? 0, next: await endOf(range) }
+      return { count: row?.count ?? 0, next: await findEnd(range) }
     },
     journal() {
       const { exchanges, exchanges_dropped } = head()
@@ -172,7 +167,7 @@ function toRow(stored: Stored): ExchangeRow {
   }
 }
 
-function versionOf(headers: string | null): string | null {
+function parseVersion(headers: string | null): string | null {
   if (headers === null) return null
   const version = parseJsonObject(headers)?.[oldClientHeader]
   return typeof version === 'string' ? version : null
@@ -185,12 +180,12 @@ function newest(names: string, range: Filter): string {
 /** Returns the range of rows that are read, and the conditions that they must meet. */
 function conditions(query: Pick<PageQuery, 'before'> & ExchangeFilter) {
   const { range, filter } = exchangeConditions(query, createFilter)
-  if (query.path?.includes('*') === true) filter.add(`path LIKE ? ESCAPE '\\'`, likeOf(query.path))
+  if (query.path?.includes('*') === true) filter.add(`path LIKE ? ESCAPE '\\'`, toLike(query.path))
   else filter.add('starts_with(path, ?)', query.path)
   return { range, filter }
 }
 
 /** `%`, `_` and the backslash are special in LIKE; here they match themselves. */
-function likeOf(path: string): string {
+function toLike(path: string): string {
   return path.replaceAll(/[%_\\]/g, (character) => `\\${character}`).replaceAll('*', '%')
 }

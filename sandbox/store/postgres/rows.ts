@@ -63,7 +63,7 @@ export interface ListSource {
 }
 
 /** The most values that a list is narrowed to. */
-const mostFound = 2_000
+const maxFoundRows = 2_000
 
 /** Resolves to the next part of a list, newest first: `next` may be set with fewer rows than `limit`. */
 export async function listPart<Row extends { id: number }>(
@@ -73,8 +73,8 @@ export async function listPart<Row extends { id: number }>(
 ): Promise<Page<Row>> {
   const end = before ?? Number.MAX_SAFE_INTEGER
   for (const { column, by, value } of isIndexed ? [] : narrowed) {
-    const found = await read<{ id: number }>(`${by} LIMIT ${mostFound + 1}`, [value])
-    if (found.length > mostFound) continue
+    const found = await read<{ id: number }>(`${by} LIMIT ${maxFoundRows + 1}`, [value])
+    if (found.length > maxFoundRows) continue
     const rows = await read<Row>(
       `${select} WHERE ${column} = ANY($3::bigint[]) AND ${table}.id < $1 AND ${filter.where(4)} ORDER BY ${table}.id + 0 DESC LIMIT $2`,
       [end, limit + 1, found.map(({ id }) => id), ...filter.values],

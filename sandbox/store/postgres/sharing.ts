@@ -6,7 +6,7 @@
 import {
   type AccessStore,
   type AuditRow,
-  mostAudited,
+  maxAuditEntries,
   type NodeRow,
   type RateTaken,
   type SharedStore,
@@ -116,7 +116,7 @@ export function accessTable(run: Run): AccessStore {
       )
       if (++sinceRemoval < auditSlack) return
       sinceRemoval = 0
-      await run(`DELETE FROM ${teamSchema}.audit WHERE id <= $1`, [row!.id - mostAudited])
+      await run(`DELETE FROM ${teamSchema}.audit WHERE id <= $1`, [row!.id - maxAuditEntries])
     },
     listAudit: ({ limit, before, token }) =>
       run<AuditRow>(
@@ -200,7 +200,7 @@ export function sharingMethods(
     `SELECT $${index + 1}::text AS schema, count(*) AS nodes FROM ${identifier(name)}.node WHERE seen_at > now() - ${expiry}`
 
   return {
-    namespace: namespaceOf(schema),
+    namespace: parseNamespace(schema),
     isConnected: nodes.isLive,
     announce,
     async join({ url, version }, now) {
@@ -228,10 +228,10 @@ export function sharingMethods(
     async namespaces() {
       const names = await schemas()
       const rows = await run<{ schema: string; nodes: number }>(names.map(aliveIn).join(' UNION ALL '), names)
-      return rows.map(({ schema: of, nodes: count }) => ({ name: namespaceOf(of), nodes: count })).sort(byName)
+      return rows.map(({ schema: of, nodes: count }) => ({ name: parseNamespace(of), nodes: count })).sort(byName)
     },
     async deleteNamespace(name) {
-      const doomed = schemaOf(name)
+      const doomed = toSchema(name)
       if (!(await schemas()).includes(doomed)) return 'missing'
       const [alive] = await run<{ nodes: number }>(aliveIn(doomed), [doomed])
       if (alive!.nodes > 0) return 'in_use'
@@ -281,11 +281,11 @@ export function sharingMethods(
 /** The names that `--namespace` permits, and the default. */
 const ownSchema = /^svc(?:_[a-z0-9_-]{1,63})?$/
 
-function namespaceOf(schema: string): string {
+function parseNamespace(schema: string): string {
   return schema === 'svc' ? defaultNamespace : schema.slice('svc_'.length)
 }
 
-function schemaOf(namespace: string): string {
+function toSchema(namespace: string): string {
   return namespace === defaultNamespace ? 'svc' : `svc_${namespace}`
 }
 

@@ -236,7 +236,7 @@ export async function copyToFile(link: Link, file: StateFile): Promise<void> {
 
 async function copyTable(link: Link, { db, addToSessions }: StateFile, table: Table): Promise<void> {
   const key = tables[table]
-  const names = columnsOf(db, table)
+  const names = listColumns(db, table)
   const insert = db.prepare(`INSERT INTO ${table} (${names}) VALUES (${names.map(() => '?')})`)
   const insertAll = db.transaction((rows: readonly Record<string, unknown>[]) => {
     for (const row of rows) insert.run(...names.map((name) => toSqlite(table, name, row[name])))
@@ -253,7 +253,7 @@ async function copyTable(link: Link, { db, addToSessions }: StateFile, table: Ta
   }
 }
 
-function columnsOf(db: Sqlite.Database, table: Table): string[] {
+function listColumns(db: Sqlite.Database, table: Table): string[] {
   return (db.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name)
 }
 
@@ -293,7 +293,7 @@ export async function copyFromFile(link: Link, db: Sqlite.Database): Promise<voi
 
 async function insertTable(link: Link, db: Sqlite.Database, table: Table): Promise<void> {
   const key = tables[table]
-  const names = columnsOf(db, table)
+  const names = listColumns(db, table)
   const next = db.prepare<[string | number], Record<string, Value>>(
     `SELECT ${names} FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${rowsAtOnce}`,
   )

@@ -17,14 +17,14 @@ import type { Transaction } from '../writes/transaction.ts'
 import type { ConsentTable } from './consent.ts'
 import type { Connection } from './group-commit.ts'
 import type { PlacementTable } from './placements.ts'
-import { createFilter, indexedBy, type ListSource, listPart, mostFound, sessionsNamed } from './rows.ts'
+import { createFilter, indexedBy, type ListSource, listPart, maxFoundRows, sessionsNamed } from './rows.ts'
 
 type BeaconQuery = Parameters<BeaconStore['listBeacons']>[0]
 
 /** Slots whose beacons are cached. */
 const cacheSize = 1_024
 /** Sessions whose newest beacon is cached. */
-const mostSessions = 20_000
+const maxCachedSessions = 20_000
 
 export function beaconTable(
   { db, read }: Connection,
@@ -77,7 +77,7 @@ export function beaconTable(
 
   const list = (query: BeaconQuery): Page<BeaconListRow & { kind: 'accepted' }> => {
     if (leavesOut('beacon', query)) return nothing
-    const { rows, next } = listPart<StoredBeacon>(db, sourceOf('beacon', query, sessions), query)
+    const { rows, next } = listPart<StoredBeacon>(db, createListSource('beacon', query, sessions), query)
     return {
       rows: rows.map((stored) => ({
         kind: 'accepted',
@@ -90,7 +90,7 @@ export function beaconTable(
 
   const listUnaccepted = (query: BeaconQuery): Page<BeaconListRow & { kind: 'unaccepted' }> => {
     if (leavesOut('aside_beacon', query)) return nothing
-    const { rows, next } = listPart<UnacceptedBeaconRow>(db, sourceOf('aside_beacon', query, sessions), query)
+    const { rows, next } = listPart<UnacceptedBeaconRow>(db, createListSource('aside_beacon', query, sessions), query)
     return {
       rows: rows.map((beacon) => {
         return { kind: 'unaccepted', beacon, slot: beacon.slot_id === null ? null : placements.find(beacon.slot_id) }
@@ -165,7 +165,7 @@ export function beaconTable(
 const nothing = { rows: [], next: null }
 
 /** Returns the list of one of the two tables. Other tables are joined where a filter needs them. */
-function sourceOf(
+function createListSource(
   table: 'beacon' | 'aside_beacon',
   query: BeaconQuery,
   sessions: ReturnType<typeof sessionBeacons>,
@@ -230,7 +230,7 @@ function sessionBeacons(db: Database.Database) {
   let lastSession: number | null = null
 
   /** Returns the newest entry of a session, which is updated in place. */
-  const lastOf = (session: number, is_accepted: number): Entry => {
+  const findNewest = (session: number, is_accepted: number): Entry => {
     const key = 2 * session + is_accepted
     const cached = newest.get(key)
     if (cached !== undefined) return cached
@@ -238,7 +238,7 @@ function sessionBeacons(db: Database.Database) {
     const stored = session > lastSession ? undefined : findLast.get(session, is_accepted, Number.MAX_SAFE_INTEGER)
     lastSession = Math.max(lastSession, session)
     const last = stored ?? { id: 0, latest_at_ms: 0 }
-    cacheRow(newest, mostSessions, key, last)
+    cacheRow(newest, maxCachedSessions, key, last)
     return last
   }
 
@@ -264,7 +264,7 @@ function sessionBeacons(db: Database.Database) {
     },
     /** Adds a beacon to its session. If a newer one has overtaken it, it raises the time of the newer one. */
     add(session: number, is_accepted: number, id: number, received_at_ms: number): void {
-      const last = lastOf(session, is_accepted)
+      const last = findNewest(session, is_accepted)
       const latest_at_ms = Math.max(received_at_ms, last.latest_at_ms)
       insert.run(session, is_accepted, id, received_at_ms, latest_at_ms)
       if (last.id > id) raiseNewer.run(latest_at_ms, session, is_accepted, id)
@@ -279,24 +279,24 @@ function sessionBeacons(db: Database.Database) {
     ) {
       const is_accepted = Number(table === 'beacon')
       const isTimed = since_ms > 0 || until_ms < Number.MAX_SAFE_INTEGER
-      const firstOf = (session: number) => firstSince(session, is_accepted, since_ms, end)
-      const first = since_ms === 0 ? 0 : Math.min(end, ...findSessions.all(session_id!).map(firstOf))
+      const findFirst = (session: number) => firstSince(session, is_accepted, since_ms, end)
+      const first = since_ms === 0 ? 0 : Math.min(end, ...findSessions.all(session_id!).map(findFirst))
       const start =
         db
           .prepare<[number, number, number, string], number | null>(
             `SELECT max((SELECT id FROM session_beacon WHERE session = named.id AND is_accepted = ? AND id >= ? AND id < ?
-               ORDER BY id DESC LIMIT 1 OFFSET ${(isTimed ? entriesAtOnce : mostFound) - 1})) FROM (${sessionsNamed}) named`,
+               ORDER BY id DESC LIMIT 1 OFFSET ${(isTimed ? entriesAtOnce : maxFoundRows) - 1})) FROM (${sessionsNamed}) named`,
           )
           .pluck()
           .get(is_accepted, first, end, session_id!) ?? first
       const ids = db
         .prepare<(string | number)[], number>(
           `SELECT id FROM session_beacon WHERE session IN (${sessionsNamed}) AND is_accepted = ? AND id >= ? AND id < ?
-             AND received_at_ms >= ? AND received_at_ms < ? ORDER BY id DESC LIMIT ${mostFound}`,
+             AND received_at_ms >= ? AND received_at_ms < ? ORDER BY id DESC LIMIT ${maxFoundRows}`,
         )
         .pluck()
         .all(session_id!, is_accepted, start, end, since_ms, until_ms)
-      if (ids.length === mostFound) return { ids, next: ids.at(-1)! }
+      if (ids.length === maxFoundRows) return { ids, next: ids.at(-1)! }
       return { ids, next: start === first ? null : start }
     },
   }

@@ -52,18 +52,18 @@ export function consentTable({ db, read }: Connection) {
     return inserted
   }
 
-  const latestOf = (session: number | null): ConsentRecord | null => {
+  const findNewest = (session: number | null): ConsentRecord | null => {
     if (session === null) return null
     const cached = newest.get(session)
     if (cached !== undefined) return cached
     const stored = latest.get(session)
-    const record = stored === undefined ? null : { ...stored, ...purposesOf(stored) }
+    const record = stored === undefined ? null : { ...stored, ...toPurposes(stored) }
     cacheRow(newest, cacheSize, session, record)
     return record
   }
 
   const transaction = {
-    newestConsent: ({ project_id, session_id }) => latestOf(ensureSession(project_id, session_id)),
+    newestConsent: ({ project_id, session_id }) => findNewest(ensureSession(project_id, session_id)),
     insertConsent({ project_id, session_id }, record) {
       const session = ensureSession(project_id, session_id)
       newest.delete(session)
@@ -87,7 +87,7 @@ export function consentTable({ db, read }: Connection) {
   } satisfies Partial<Transaction>
 
   const methods: Omit<ConsentStore, keyof WriteMethods> = {
-    latestConsent: (project_id, session_id) => read(() => latestOf(sessionOf(project_id, session_id))),
+    latestConsent: (project_id, session_id) => read(() => findNewest(sessionOf(project_id, session_id))),
     async listConsent(query) {
       const filter = createFilter()
       filter.add('+session.project_id = ?', query.project_id)
@@ -107,7 +107,7 @@ export function consentTable({ db, read }: Connection) {
         ),
       )
       return {
-        rows: rows.map((stored) => ({ ...stored, ...purposesOf(stored), is_current: stored.is_current === 1 })),
+        rows: rows.map((stored) => ({ ...stored, ...toPurposes(stored), is_current: stored.is_current === 1 })),
         next,
       }
     },
@@ -125,6 +125,6 @@ export function consentTable({ db, read }: Connection) {
   }
 }
 
-function purposesOf({ semantic_targeting, prompt_shared }: { semantic_targeting: number; prompt_shared: number }) {
+function toPurposes({ semantic_targeting, prompt_shared }: { semantic_targeting: number; prompt_shared: number }) {
   return { semantic_targeting: semantic_targeting === 1, prompt_shared: prompt_shared === 1 }
 }

@@ -70,9 +70,9 @@ export async function findRowProblem(path: string): Promise<string | null> {
 }
 
 /** Pieces after which a report moves to the thread; its start costs about as much. */
-const mostPieces = 20
+const maxPieces = 20
 /** Rows that an index may find in one go. */
-const mostSelected = 1_000
+const maxSelectedRows = 1_000
 /** How long a report of a database in memory waits after each piece, as a multiple of the time that the piece took. */
 const rest = 1
 
@@ -93,11 +93,11 @@ export function billingWork({ db, read }: Connection, path: string | null) {
   }
 
   return async (scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<BillingProgress> => {
-    const pieces = countBilling(db, scope, rules, progress, mostSelected)
+    const pieces = countBilling(db, scope, rules, progress, maxSelectedRows)
     for (let piece = 0; ; piece++) {
       const started = performance.now()
       if (read(() => pieces.next()).done === true) return progress
-      if (piece < mostPieces) await nextTurn()
+      if (piece < maxPieces) await nextTurn()
       else if (path === null) await sleep(rest * (performance.now() - started))
       else {
         pieces.return()

@@ -8,10 +8,11 @@ import Database from 'better-sqlite3'
 import type { BillingProgress } from '../billing.ts'
 import { stateEvent } from '../writes/state.ts'
 import { countBilling } from './billing.ts'
+import { latestStored_ms } from './copies/state-problem.ts'
 import { prepareEvent } from './events.ts'
 import type { FileWork, Replaced, Replacement } from './file-work.ts'
 import { planOnce } from './open.ts'
-import { applySeed, latestStored_ms, replaceTables } from './state.ts'
+import { applySeed, replaceTables } from './state.ts'
 
 /* The constraints of each row beyond its schema: times, JSON objects, words and references. */
 
@@ -65,7 +66,7 @@ const references = [
 ] as const
 
 /** Rows that an index may find for a report: nothing waits here. */
-const mostSelected = 100_000
+const maxSelectedRows = 100_000
 
 /**
  * Milliseconds of a report after which it checks whether others have committed, and how long it then rests for each.
@@ -92,7 +93,7 @@ function done(work: FileWork): string[] | BillingProgress | Replaced {
 
 /** Each piece is a transaction, so it sees one state of the rows. */
 function bill({ scope, rules, progress }: Extract<FileWork, { kind: 'billing' }>): BillingProgress {
-  const pieces = countBilling(db, scope, rules, progress, mostSelected)
+  const pieces = countBilling(db, scope, rules, progress, maxSelectedRows)
   const next = db.transaction(() => pieces.next().done === true)
   const giveWay = restWhenBusy()
   while (!next()) giveWay()

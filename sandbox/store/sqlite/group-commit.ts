@@ -40,7 +40,7 @@ export interface Connection {
 }
 
 /** The number of writes from which a turn waits for no more. */
-const mostGathered = 64
+const maxGatheredWrites = 64
 
 /** No queued write is lost silently: a failed commit rejects every write of its turn with a StorageError. */
 export function groupCommit(
@@ -75,7 +75,7 @@ export function groupCommit(
 
   /** Under load, a turn grows as long as each round of the event loop brings more: a commit costs as much for fewer. */
   const gather = () => {
-    if (queue.length <= gathered || queue.length >= mostGathered) return flush()
+    if (queue.length <= gathered || queue.length >= maxGatheredWrites) return flush()
     gathered = queue.length
     setImmediate(gather)
   }

@@ -24,7 +24,9 @@ import { accessFile } from './access/index.ts'
 import { beaconTable } from './beacons.ts'
 import { callbackTable } from './callbacks.ts'
 import { consentTable } from './consent.ts'
+import { type MemoryState, memoryState } from './copies/memory-state.ts'
 import { snapshotMethods } from './copies/snapshots.ts'
+import { stateProblem } from './copies/state-problem.ts'
 import { type EventTable, eventTable, prepareEvent } from './events.ts'
 import { evidenceTable } from './evidence.ts'
 import { billingWork, checkFile, replaceFile } from './file-work.ts'
@@ -35,7 +37,7 @@ import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
 import { metaValue } from './rows.ts'
-import { applySeed, type MemoryState, memoryState, overwriteFile, stateProblem } from './state.ts'
+import { applySeed, overwriteFile } from './state.ts'
 import { backgroundCheckpoints, type Lost } from './write-ahead-log.ts'
 
 interface SqliteStoreOptions extends StoreOptions {
@@ -97,7 +99,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     if (problem !== null) throw damaged(path, `it holds what no sandbox writes: ${problem}`)
     const store = composeStore(opened, options)
     // Read here, as a start does, so that damage is explained here.
-    largestIdOf(opened.db)
+    findLargestId(opened.db)
     opened.db.prepare('SELECT count(due_at_ms) FROM slot WHERE decided_at_ms IS NULL').get()
     if (options.isReceived !== true) store.journal()
     return store
@@ -214,7 +216,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
       const problems = opened.isInPlace() ? await checkFile(path, 'quick_check', maxProblems) : [removedWarning(path)]
       return [...problems, ...(await access.problems())]
     },
-    largestId: async () => connection.read(() => largestIdOf(db)),
+    largestId: async () => connection.read(() => findLargestId(db)),
     async close() {
       if (isClosed) return
       isClosed = true
@@ -323,7 +325,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   }
 }
 
-function largestIdOf(db: OpenDatabase['db']): number {
+function findLargestId(db: OpenDatabase['db']): number {
   return db.prepare<[], number>(largestIdText).pluck().get() ?? 0
 }
 

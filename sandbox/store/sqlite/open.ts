@@ -54,7 +54,7 @@ const filePageBytes = 8_192
 const memoryPageBytes = 16_384
 
 /** The log is cut to this when it starts over, however long it grew while a reader prevented that. */
-const longestLog_bytes = 64 * 1_048_576
+const maxLogBytes = 64 * 1_048_576
 
 /** Opens or creates the database at `path` (`:memory:` for none), claims it for process `pid`, migrates it. */
 export function openDatabase(
@@ -74,11 +74,11 @@ export function openDatabase(
     db = planOnce(new Database(path, { timeout: 2000 }))
     const version = db.pragma('user_version', { simple: true }) as number
     refuseForeign(db, path, version)
-    if (left !== null) unclean = { lost: left.lost ?? lossOf(db, left) }
+    if (left !== null) unclean = { lost: left.lost ?? findLoss(db, left) }
     if (version === 0) db.pragma(`page_size = ${page_bytes}`)
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
-    db.pragma(`journal_size_limit = ${longestLog_bytes}`)
+    db.pragma(`journal_size_limit = ${maxLogBytes}`)
     db.pragma('temp_store = MEMORY')
     db.pragma('cache_size = -2000')
     db.pragma('foreign_keys = OFF')
@@ -146,7 +146,7 @@ function claim(path: string, pid: number): Claim {
       // Another program may have removed it, and another sandbox may have one of that name now.
       if (due === null && fileAt(lockPath) === file) removeLock(lockPath)
       try {
-        held.exec(existsSync(lockPath) ? `${signOf(due)}; COMMIT` : 'ROLLBACK')
+        held.exec(existsSync(lockPath) ? `${uncleanSign(due)}; COMMIT` : 'ROLLBACK')
       } catch (error) {
         // The file then says that it was held, and the next start makes the same check.
         if (!(error instanceof Database.SqliteError)) throw error
@@ -208,7 +208,7 @@ function lockFile(lockPath: string, pid: number): { lock: Database.Database; las
   let replaced: LastOwner | null = null
   for (let attempt = 1; attempt <= maxLockAttempts; attempt++) {
     // Where a file system keeps no time of birth, the time of the last change stands for it, and our own write moves it.
-    const identify = attempt <= maxAttemptsByBirth ? identityOf : fileAt
+    const identify = attempt <= maxAttemptsByBirth ? identifyFile : fileAt
     const before = identify(lockPath)
     const isOurs = () => before !== null && identify(lockPath) === before
     const lock = new Database(lockPath, { timeout: 0 })
@@ -245,13 +245,13 @@ const maxLockAttempts = 200
  * Returns the statements that leave an unclean end in the lock file; a file that merely could not be removed reports
  * none.
  */
-function signOf(due: UncleanEnd | null): string {
+function uncleanSign(due: UncleanEnd | null): string {
   if (due === null) return 'PRAGMA user_version = 0; PRAGMA application_id = 0'
   return `PRAGMA application_id = ${losses.indexOf(due.lost) + 1}`
 }
 
 /** Compares the frames that SQLite has found in the log with those that were committed. */
-function lossOf(db: Database.Database, { frames: { committed, copied } }: LeftBehind): Lost {
+function findLoss(db: Database.Database, { frames: { committed, copied } }: LeftBehind): Lost {
   const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
   // The rest of a truncated log undoes pages that were copied from beyond it.
   return log < committed && (log > 0 || copied < committed) ? 'yes' : 'no'
@@ -276,7 +276,7 @@ function fileAt(path: string): string | null {
   return stat === undefined ? null : `${stat.dev} ${stat.ino}`
 }
 
-function identityOf(file: string): string | null {
+function identifyFile(file: string): string | null {
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false })
   return stat === undefined ? null : `${stat.dev} ${stat.ino} ${stat.birthtimeNs}`
 }
@@ -331,7 +331,7 @@ function refuseForeign(db: Database.Database, path: string, version: number): vo
  */
 function shortenLog(db: Database.Database, path: string): void {
   const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
-  if (size > longestLog_bytes / 4) db.pragma('wal_checkpoint(TRUNCATE)')
+  if (size > maxLogBytes / 4) db.pragma('wal_checkpoint(TRUNCATE)')
 }
 
 function migrate(db: Database.Database, path: string, version: number): string | null {
@@ -456,7 +456,7 @@ function isBusy(error: unknown): boolean {
 /* Files of a database: one name for each, and readable by their owner alone. SQLite gives the log the mode of its database. */
 
 /** The same number as Linux follows. */
-const mostLinks = 40
+const maxLinks = 40
 
 /**
  * Returns the name of a file behind its symbolic links, whether or not it exists: lock, log, key and snapshots are next
@@ -466,7 +466,7 @@ export function realPath(path: string, links = 0): string {
   const absolute = resolve(path)
   if (existsSync(absolute)) return realpathSync(absolute)
   const isDangling = lstatSync(absolute, { throwIfNoEntry: false })?.isSymbolicLink() === true
-  if (isDangling && links < mostLinks) return realPath(resolve(dirname(absolute), readlinkSync(absolute)), links + 1)
+  if (isDangling && links < maxLinks) return realPath(resolve(dirname(absolute), readlinkSync(absolute)), links + 1)
   const folder = dirname(absolute)
   return folder === absolute ? absolute : resolve(realPath(folder, links), basename(absolute))
 }

@@ -1,5 +1,6 @@
+import { decisionColumns, decisionValues, type StoredSlot, toSlot } from '#store/slot-rows.ts'
 import { addSlotConditions } from '../list-conditions.ts'
-import { cacheRow, decisionColumns, decisionValues, parseRow, required, type StoredSlot, toSlot } from '../rows.ts'
+import { cacheRow, parseRow, required } from '../rows.ts'
 import type { IntervalGuard, JobFacts, JobRow, PlacementStore, SlotRow } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
 import type { Transaction } from '../writes/transaction.ts'
@@ -11,7 +12,7 @@ import { createFilter, indexedBy, listPart, newestSlotOfSession, sessionsNamed, 
 /** Cached slots. */
 const cacheSize = 1_024
 
-const joined = `
+const selectSlots = `
   SELECT slot.*, job.project_id, session.session_id, job.job_type, job.mode, job.key_id, job.created_at_ms, job.facts
   FROM slot CROSS JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session`
 
@@ -38,7 +39,7 @@ export function placementTable(
     `SELECT job.id, job.project_id, session.session_id, job_type, mode, key_id, job.created_at_ms, facts
      FROM job LEFT JOIN session ON session.id = job.session WHERE job.id = ?`,
   )
-  const findStored = db.prepare<[number], StoredSlot>(`${joined} WHERE slot.id = ?`)
+  const findStored = db.prepare<[number], StoredSlot>(`${selectSlots} WHERE slot.id = ?`)
   const pending = db.prepare<[number], { id: number; due_at_ms: number }>(
     'SELECT id, due_at_ms FROM slot WHERE decided_at_ms IS NULL AND due_at_ms <= ? ORDER BY due_at_ms',
   )
@@ -151,7 +152,7 @@ export function placementTable(
       ]
       const [newest] = indexedBy(newestSlotOfSession, query.session_id)
       return read(() => {
-        const source = { table: 'slot', select: joined, filter, indexed, newest, from_id: query.from_id }
+        const source = { table: 'slot', select: selectSlots, filter, indexed, newest, from_id: query.from_id }
         const { rows, next } = listPart<StoredSlot>(db, source, query)
         return { rows: rows.map(withProject), next }
       })

@@ -36,7 +36,7 @@ export function projectTable({ db, read, write }: Connection, onSettings: () => 
   )
   const lastKey = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM api_key').pluck()
   const listedKey = 'SELECT id, project_id, class, mode, created_at_ms, revoked_at_ms FROM api_key'
-  const keysOf = db.prepare<[number, number, number], StoredKey>(
+  const listKeys = db.prepare<[number, number, number], StoredKey>(
     `${listedKey} WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
   )
   const keyById = db.prepare<[number], StoredKey>(`${listedKey} WHERE id = ?`)
@@ -130,7 +130,7 @@ export function projectTable({ db, read, write }: Connection, onSettings: () => 
     findKey: (hash) => read(() => findKey(hash)),
     keyById: async (id) => read(() => found(keyById.get(id))),
     async listKeys(project_id, { limit, before }) {
-      const rows = read(() => keysOf.all(project_id, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(withProject))
+      const rows = read(() => listKeys.all(project_id, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(withProject))
       return toPage(rows, limit)
     },
     insertKey: (project_id, key, at_ms) => write(() => withProject(keyById.get(addKey(project_id, key, at_ms))!)),

@@ -7,13 +7,8 @@
  * early reads no further.
  */
 import { oldClientHeader } from '#contract/endpoint.ts'
-import {
-  exchangeColumns as columns,
-  createForeignExchanges,
-  exchangeConditions,
-  summaryColumns,
-  toPage,
-} from '../rows.ts'
+import { createForeignExchanges } from '#store/foreign-exchanges.ts'
+import { exchangeColumns as columns, exchangeConditions, summaryColumns, toPage } from '../rows.ts'
 import type { ExchangeFilter, ExchangeRow, ExchangeSummary, Page, PageQuery, RequestStore } from '../store.ts'
 import { type Connection, isStorageFailure } from './group-commit.ts'
 import type { ProjectTable } from './projects.ts'
@@ -99,12 +94,12 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
     const sql = `SELECT * FROM (${newest(names + computed, range)}) WHERE ${text} LIMIT ?`
     return readAll(() => {
       const rows = db.prepare<(string | number)[], Row>(sql).all(...range.values, ...values, query.limit + 1)
-      return rows.length <= query.limit ? { rows, next: endOf(range) } : toPage(rows, query.limit)
+      return rows.length <= query.limit ? { rows, next: findEnd(range) } : toPage(rows, query.limit)
     })
   }
 
   /** The last row that was read; null when there is none after it. */
-  const endOf = (range: Filter): number | null => {
+  const findEnd = (range: Filter): number | null => {
     const ids = db
       .prepare<(string | number)[], number>(
         `SELECT id FROM exchange WHERE ${range.where()} ORDER BY id DESC LIMIT 2 OFFSET ${maxRead - 1}`,
@@ -139,7 +134,7 @@ export function requestTable({ db, flush, nudge, read }: Connection, projects: P
           .prepare<(string | number)[], number>(sql)
           .pluck()
           .get(...range.values, ...values)!,
-        next: endOf(range),
+        next: findEnd(range),
       }))
     },
     journal() {
@@ -205,12 +200,12 @@ function newest(names: string, range: Filter): string {
 /** Returns the range of rows that are read, and the conditions that they must meet. */
 function conditions(query: Pick<PageQuery, 'before'> & ExchangeFilter) {
   const { range, filter } = exchangeConditions(query, createFilter)
-  if (query.path?.includes('*') === true) filter.add('path GLOB ?', globOf(query.path))
+  if (query.path?.includes('*') === true) filter.add('path GLOB ?', toGlob(query.path))
   else filter.add('substr(path, 1, ?) = ?', query.path?.length, query.path)
   return { text: filter.where(), values: filter.values, range }
 }
 
 /** `?` and `[` are special in GLOB; here they match themselves. */
-function globOf(path: string): string {
+function toGlob(path: string): string {
   return path.replaceAll(/[?[]/g, (character) => `[${character}]`)
 }

@@ -9,7 +9,7 @@
 import type Database from 'better-sqlite3'
 import { type Conditions, createConditions, parseMeta, toPage } from '../rows.ts'
 import type { Page, PageQuery } from '../store.ts'
-import type { MetaName } from './state.ts'
+import type { MetaName } from './copies/state-problem.ts'
 
 /** The conditions of a list. */
 export interface Filter extends Conditions {
@@ -25,7 +25,7 @@ export function createFilter(): Filter {
 /** Rows that one part of a list reads in the order of ids. */
 const rowsAtOnce = 600
 /** Rows that one part reads by an index, each from another page. */
-export const mostFound = 1_000
+export const maxFoundRows = 1_000
 
 /** A query of the ids of a list's rows that uses an index of one of its filters. */
 interface IndexedIds {
@@ -41,7 +41,7 @@ export interface ListSource {
   filter: Filter
   indexed: readonly IndexedIds[]
   /**
-   * Returns the next ids below `end` that a filter matches, newest first and at most `mostFound`, with the id that the
+   * Returns the next ids below `end` that a filter matches, newest first and at most `maxFoundRows`, with the id that the
    * next part continues from; null after the last.
    */
   ordered?: ((end: number) => { ids: readonly number[]; next: number | null }) | undefined
@@ -71,7 +71,7 @@ export const slotsOfSession = `
  */
 export const newestSlotOfSession = `
   SELECT max(slot.id) FROM (
-    SELECT id FROM job WHERE session IN (${sessionsNamed}) ORDER BY id DESC LIMIT ${mostFound}
+    SELECT id FROM job WHERE session IN (${sessionsNamed}) ORDER BY id DESC LIMIT ${maxFoundRows}
   ) newest CROSS JOIN slot ON slot.job_id = newest.id`
 
 /**
@@ -79,7 +79,7 @@ export const newestSlotOfSession = `
  * only added, and a state that replaces another is read in the order of ids, which is just as correct.
  */
 const unselective = new Set<string>()
-const mostUnselective = 1_000
+const maxUnselectiveFilters = 1_000
 
 /** Whether an indexed filter matches no more rows than a part may read. */
 function isSelective(db: Database.Database, { sql, values }: IndexedIds): boolean {
@@ -87,10 +87,10 @@ function isSelective(db: Database.Database, { sql, values }: IndexedIds): boolea
   if (unselective.has(name)) return false
   const { count } = preparedOnce<{ count: number }>(
     db,
-    `SELECT count(*) AS count FROM (${sql} LIMIT ${mostFound + 1})`,
+    `SELECT count(*) AS count FROM (${sql} LIMIT ${maxFoundRows + 1})`,
   ).get(...values)!
-  if (count <= mostFound) return true
-  if (unselective.size >= mostUnselective) unselective.clear()
+  if (count <= maxFoundRows) return true
+  if (unselective.size >= maxUnselectiveFilters) unselective.clear()
   unselective.add(name)
   return false
 }

@@ -1,6 +1,6 @@
 import type { StateFile, StateFiles } from '../state-files.ts'
 import type { StoreOptions } from '../store.ts'
-import { receiveFile, refusalOf } from './copies/received-file.ts'
+import { findRefusal, receiveFile } from './copies/received-file.ts'
 import { openSqliteStore } from './index.ts'
 import { insertSessionBeacons, migrations } from './migrations.ts'
 import { openDatabase } from './open.ts'
@@ -11,7 +11,7 @@ export function stateFiles(options: StoreOptions): StateFiles {
   return {
     schema_version: migrations.length,
     open: (path) => openStateFile(path, pid),
-    findRefusal: (path) => refusalOf(path, 'quick_check'),
+    findRefusal: (path) => findRefusal(path, 'quick_check'),
     receive: (bytes, receiver) => receiveFile(bytes, { ...receiver, pid, open }),
   }
 }

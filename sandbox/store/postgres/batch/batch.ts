@@ -6,7 +6,8 @@
 import type { AcceptedBeacon } from '#contract/beacon-verdict.ts'
 import type { Sha256Hex } from '#contract/resources/evidence.ts'
 import type { ConsentRecord } from '#domain/consent.ts'
-import { decisionColumns, decisionValues, parseRow, required } from '../../rows.ts'
+import { decisionColumns, decisionValues } from '#store/slot-rows.ts'
+import { parseRow, required } from '../../rows.ts'
 import {
   type BeaconRow,
   type CallbackUpdate,

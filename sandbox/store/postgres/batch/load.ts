@@ -147,16 +147,16 @@ export async function loadBatch(link: Link, needs: readonly Needs[], maxJudged: 
       callbacks,
       Promise.all(capped),
     ])
-  const judgedOf = new Map<number, AcceptedBeacon[]>(beaconSlots.map((slot_id) => [slot_id, []]))
-  for (const { slot_id, ...beacon } of judgedRows) judgedOf.get(slot_id)?.push(withMeasurements(beacon))
+  const judgedBySlot = new Map<number, AcceptedBeacon[]>(beaconSlots.map((slot_id) => [slot_id, []]))
+  for (const { slot_id, ...beacon } of judgedRows) judgedBySlot.get(slot_id)?.push(withMeasurements(beacon))
   return {
     generation: state?.generation ?? -1,
     heads: new Map(
       headRows.map(({ project_id, seq, hash }) => [project_id, { seq, hash: hash?.toString('hex') ?? genesis }]),
     ),
-    sessions: new Map(sessionRows.map((row) => [nameSession(row), { id: row.session, newest: newestOf(row) }])),
+    sessions: new Map(sessionRows.map((row) => [nameSession(row), { id: row.session, newest: toNewestConsent(row) }])),
     slots: new Map(slotRows.map((row) => [row.id, row])),
-    judged: judgedOf,
+    judged: judgedBySlot,
     beaconIds: new Set(takenRows.map(({ slot_id, beacon_id }) => nameBeacon(slot_id, beacon_id))),
     fills: new Map(capRows.flatMap(({ name, fills }) => (fills === null ? [] : [[name, fills]]))),
     nearJobs: new Map(capRows.flatMap(({ name, jobs }) => (jobs === null ? [] : [[name, jobs]]))),
@@ -192,7 +192,7 @@ export const sessionsWanted = `
     WHERE consent.session = session.id ORDER BY revision DESC LIMIT 1) newest ON true`
 
 /** Returns the newest consent of a session; null when it has none. */
-export function newestOf({
+export function toNewestConsent({
   session: _,
   project_id: __,
   session_id: ___,
@@ -218,13 +218,13 @@ export const capQueries = {
 }
 
 /** The parameters of `nearJobs`. */
-export function nearTo({ project_id, session_id, job_id, jobs }: IntervalGuard): Value[] {
+export function nearJobsValues({ project_id, session_id, job_id, jobs }: IntervalGuard): Value[] {
   return [project_id, session_id, job_id, jobs]
 }
 
 async function loadCap(link: Pick<Link, 'query'>, name: string, cap: CapGuard) {
   if (cap.kind === 'interval') {
-    return { name, fills: null, jobs: await link.query<NearJob>(capQueries.nearJobs, nearTo(cap)) }
+    return { name, fills: null, jobs: await link.query<NearJob>(capQueries.nearJobs, nearJobsValues(cap)) }
   }
   const { project_id, session_id, since_ms, most } = cap
   const [row] = await (session_id === null

@@ -1,5 +1,5 @@
 /** The second round trip of a transaction: the rows that a batch adds and changes, one statement for each table. */
-import { decisionColumns } from '../../rows.ts'
+import { decisionColumns } from '#store/slot-rows.ts'
 import type { Link } from '../open.ts'
 import { addedTables, type Batch } from './batch.ts'
 import { type JsonRow, toJson } from './json.ts'

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { createPrivate } from '#foundation/file-system.ts'
-import { type AccessStore, type AuditRow, mostAudited, type TokenRow } from '../../nodes.ts'
+import { type AccessStore, type AuditRow, maxAuditEntries, type TokenRow } from '../../nodes.ts'
 import { StorageError } from '../../store.ts'
 import { checkFile } from '../file-work.ts'
 import { makePrivate } from '../open.ts'
@@ -95,7 +95,7 @@ export function accessFile(path: string): AccessStore & {
         const { lastInsertRowid } = open().prepare(addAudit).run(entry)
         open()
           .prepare('DELETE FROM audit WHERE id <= ?')
-          .run(Number(lastInsertRowid) - mostAudited)
+          .run(Number(lastInsertRowid) - maxAuditEntries)
       }),
     listAudit: async ({ limit, before, token }) =>
       attempt(() => {

@@ -13,7 +13,8 @@ import { type ReceivedState, type Refusal, StorageError, type Store } from '../.
 import { type Check, checkFile, findRowProblem } from '../file-work.ts'
 import { applicationId, migrations } from '../migrations.ts'
 import { openDatabase } from '../open.ts'
-import { schemaOf, stateProblem } from '../state.ts'
+import { readSchema } from '../state.ts'
+import { stateProblem } from './state-problem.ts'
 
 interface FileReceiver extends Receiver {
   pid: number
@@ -44,12 +45,12 @@ export async function receiveFile(
 const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true })
 
 async function openReceived(path: string, receiver: FileReceiver): Promise<ReceivedState | Refusal> {
-  const refusal = await refusalOf(path, 'integrity_check')
+  const refusal = await findRefusal(path, 'integrity_check')
   if (refusal !== null) return refusal
   let store: Store
   try {
     const { db: migrated, close } = openDatabase(path, receiver.pid)
-    const isSame = schemaOf(migrated) === ownSchema(receiver.pid)
+    const isSame = readSchema(migrated) === ownSchema(receiver.pid)
     const problem = isSame ? stateProblem(migrated, false) : 'it has other tables than a sandbox'
     if (problem === null) await removeOtherRequests(migrated)
     close()
@@ -104,7 +105,7 @@ async function removeOtherRequests(db: Database.Database): Promise<void> {
 function ownSchema(pid: number): string {
   const { db, close } = openDatabase(':memory:', pid)
   try {
-    return schemaOf(db)
+    return readSchema(db)
   } finally {
     close()
   }
@@ -151,7 +152,7 @@ async function* stateBytes(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
 }
 
 /** Returns why a file cannot be used as a state; null when it may be opened. Nothing in it is executed. */
-export async function refusalOf(path: string, check: Check): Promise<Refusal | null> {
+export async function findRefusal(path: string, check: Check): Promise<Refusal | null> {
   const header = readHeader(path)
   if (header === null || header.application_id !== applicationId) return invalid('it is not a state of a sandbox')
   const { version } = header

@@ -18,8 +18,9 @@ import { copyFile } from '../file-work.ts'
 import type { Connection } from '../group-commit.ts'
 import { migrations } from '../migrations.ts'
 import { openDatabase } from '../open.ts'
-import { changed, type MemoryState, stateProblem } from '../state.ts'
-import { invalid, readHeader, receiveFile, refusalOf } from './received-file.ts'
+import { changed, type MemoryState } from './memory-state.ts'
+import { findRefusal, invalid, readHeader, receiveFile } from './received-file.ts'
+import { stateProblem } from './state-problem.ts'
 
 interface SnapshotOptions {
   path: string
@@ -71,7 +72,7 @@ export function snapshotMethods(
       async prepareSnapshot(name) {
         const found = copies.find(name)
         if (found === null) return 'missing'
-        const refusal = await refusalOf(found.path, 'quick_check')
+        const refusal = await findRefusal(found.path, 'quick_check')
         if (refusal !== null) return refusal
         const { path, ...snapshot } = found
         if (snapshot.schema_version === migrations.length) {
@@ -136,10 +137,10 @@ function snapshotFolder(
     createFolder(root, ownerOnly.folder)
     return join(root, `${temporary}${++count}`)
   }
-  const pathOf = (name: string) => (root === null ? null : join(root, `snapshot-${name}.db`))
+  const snapshotPath = (name: string) => (root === null ? null : join(root, `snapshot-${name}.db`))
 
   const find = (name: string): (SnapshotRow & { path: string }) | null => {
-    const file = pathOf(name)
+    const file = snapshotPath(name)
     if (file === null || !existsSync(file)) return null
     const { mtimeMs, size } = statSync(file)
     const schema_version = readHeader(file)?.version ?? 0
@@ -177,7 +178,7 @@ function snapshotFolder(
     remove: (file: string): Promise<void> => rm(file, { recursive: true, force: true }),
     /** Moves a copy to its name; false when the name is taken and may not be replaced. */
     moveTo(name: string, file: string, mayReplace: boolean): boolean {
-      const to = pathOf(name)!
+      const to = snapshotPath(name)!
       if (!mayReplace && existsSync(to)) return false
       renameOver(file, to)
       return true
@@ -190,7 +191,7 @@ function snapshotFolder(
         .sort((a, b) => b.saved_at_ms - a.saved_at_ms || (a.name < b.name ? -1 : 1))
     },
     delete(name: string): boolean {
-      const file = pathOf(name)
+      const file = snapshotPath(name)
       if (file === null || !existsSync(file)) return false
       rmSync(file)
       return true

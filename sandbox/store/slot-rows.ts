@@ -1,0 +1,98 @@
+/** Slots with their jobs and decisions as both adapters store them: decisions are columns. */
+import type { AuthoritativeConsent } from '#contract/fields.ts'
+import type { NoFillReason } from '#contract/no-fill.ts'
+import { parseRow, required, requiredBytes } from './rows.ts'
+import type { DecisionFacts, JobFacts, JobRow, ProjectRow, SlotRow } from './store.ts'
+
+type FilledOutcome = Extract<DecisionFacts['outcome'], { status: 'filled' }>
+
+type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null }
+
+/** A slot with its job. The columns of the decision are null while it is pending. */
+export interface StoredSlot extends Omit<JobRow, 'facts'>, Nullable<Omit<FilledOutcome, 'status'>> {
+  job_id: number
+  due_at_ms: number
+  decided_at_ms: number | null
+  no_fill_reason: NoFillReason | null
+  label_text: string | null
+  consent: string | null
+  trace: string | null
+  catalogue: number | null
+  topic: string | null
+  first_frame_at_ms: number | null
+  facts: string
+}
+
+/** The columns of a decision, in the order of `decisionValues`. */
+export const decisionColumns =
+  'decided_at_ms, format, campaign_id, creative_id, width, height, duration_ms, gross_cpm, currency, template_id, asset_token_hash, no_fill_reason, label_text, consent, trace, catalogue, topic'.split(
+    ', ',
+  )
+
+/** Returns the values of a decision, in the order of `decisionColumns`. */
+export function decisionValues(decision: DecisionFacts): (string | number | null | Uint8Array)[] {
+  const { outcome } = decision
+  const fill = outcome.status === 'filled' ? outcome : null
+  return [
+    decision.decided_at_ms,
+    fill?.format ?? null,
+    fill?.campaign_id ?? null,
+    fill?.creative_id ?? null,
+    fill?.width ?? null,
+    fill?.height ?? null,
+    fill?.duration_ms ?? null,
+    fill?.gross_cpm ?? null,
+    fill?.currency ?? null,
+    fill?.template_id ?? null,
+    fill?.asset_token_hash ?? null,
+    outcome.status === 'no_fill' ? outcome.reason : null,
+    decision.label_text,
+    JSON.stringify(decision.consent),
+    decision.trace,
+    decision.catalogue,
+    decision.topic,
+  ]
+}
+
+export function toSlot(stored: StoredSlot, project: ProjectRow): SlotRow {
+  const { id, job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, decided_at_ms } = stored
+  const facts = parseRow<JobFacts>(stored.facts)
+  return {
+    id,
+    project,
+    job: { id: job_id, project_id, session_id, job_type, mode, key_id, created_at_ms, facts },
+    created_at_ms,
+    due_at_ms: stored.due_at_ms,
+    decision: decided_at_ms === null ? null : toDecision(stored, decided_at_ms),
+    first_frame_at_ms: stored.first_frame_at_ms,
+  }
+}
+
+/** @throws StorageError when a column that every decision has is missing */
+function toDecision(stored: StoredSlot, decided_at_ms: number): DecisionFacts {
+  const value = <Name extends keyof StoredSlot>(name: Name) => required(stored[name], name)
+  return {
+    decided_at_ms,
+    outcome:
+      stored.format === null
+        ? { status: 'no_fill', reason: value('no_fill_reason') }
+        : {
+            status: 'filled',
+            format: stored.format,
+            campaign_id: value('campaign_id'),
+            creative_id: value('creative_id'),
+            width: value('width'),
+            height: value('height'),
+            duration_ms: stored.duration_ms,
+            gross_cpm: value('gross_cpm'),
+            currency: value('currency'),
+            template_id: stored.template_id,
+            asset_token_hash: requiredBytes(stored.asset_token_hash, 'asset_token_hash'),
+          },
+    label_text: value('label_text'),
+    consent: parseRow<AuthoritativeConsent>(value('consent')),
+    trace: value('trace'),
+    catalogue: value('catalogue'),
+    topic: stored.topic,
+  }
+}
