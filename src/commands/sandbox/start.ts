@@ -87,22 +87,13 @@ async function startHere(session: CommandContext, options: StartOptions, isOpene
   const { sandbox, certificate } = await startOnFreePort(session, options)
   const pid_scope = session.host.pid_scope ?? undefined
   let drain_ms = 0
-  const { url, public_url, inspector_url, database, pid, version, projects, shared, first_token } = sandbox
-  // With a shared store, the token that every node knows. The one from this start would not work behind a balancer.
-  const isNeeded = shared === null ? sandbox.is_public : public_url === url
-  const admin_token = first_token ?? (isNeeded ? sandbox.admin_token : null)
-  const ready = {
-    ...{ url, inspector_url, database, pid, version, projects },
-    ...(public_url === url ? {} : { public_url }),
-    ...(admin_token === null ? {} : { admin_token }),
-    ...(shared ?? {}),
-    ...(certificate === null ? {} : { certificate: certificate.path }),
-  }
+  const { shared, first_token } = sandbox
+  const ready = describeReady(sandbox, certificate)
   try {
     const own = shared === null ? ready : { ...ready, admin_token: first_token ?? sandbox.admin_token }
     if (unwritable === null)
       await writeLocator(home, { ...own, ...(await ownProcess(session.host)), started_at_ms: session.host.now() })
-    else session.out.note(`warning: ${unwritable.message} Other commands need --base-url ${url} and the keys.`)
+    else session.out.note(`warning: ${unwritable.message} Other commands need --base-url ${ready.url} and the keys.`)
     if (options.strict === true) session.out.note('Strict: only the API document, without the routes of old clients.')
     for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
     if (shared !== null && first_token === null) session.out.note(tokenNote)
@@ -117,6 +108,21 @@ async function startHere(session: CommandContext, options: StartOptions, isOpene
   }
   session.out.note('stopped')
   return 0
+}
+
+/** Returns what a start prints and other commands find. */
+function describeReady(sandbox: Sandbox, certificate: Certificate | null): Ready {
+  const { url, public_url, inspector_url, database, pid, version, projects, shared, first_token } = sandbox
+  // With a shared store, the token that every node knows. The one from this start would not work behind a balancer.
+  const isNeeded = shared === null ? sandbox.is_public : public_url === url
+  const admin_token = first_token ?? (isNeeded ? sandbox.admin_token : null)
+  return {
+    ...{ url, inspector_url, database, pid, version, projects },
+    ...(public_url === url ? {} : { public_url }),
+    ...(admin_token === null ? {} : { admin_token }),
+    ...(shared ?? {}),
+    ...(certificate === null ? {} : { certificate: certificate.path }),
+  }
 }
 
 const tokenNote =
