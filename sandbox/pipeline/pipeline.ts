@@ -37,7 +37,8 @@ import {
   successResponse,
 } from './exchange.ts'
 import { errorResponse, toApiError } from './failures.ts'
-import { applyFault, faultResponse, injectFault, isRefused } from './faults.ts'
+import { injectFault } from './fault-requests.ts'
+import { applyFault, faultResponse, isRefused } from './faults.ts'
 import { readableInFrame } from './frames.ts'
 import {
   checkControlPlane,

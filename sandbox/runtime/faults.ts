@@ -18,6 +18,7 @@ import {
   matchesRequest,
   needsDetails,
 } from '#domain/faults.ts'
+import type { MaybePromise } from '#foundation/maybe-promise.ts'
 import type { FaultState, StoredFault } from '#store/store.ts'
 import { createFaultState, type FaultStateHolder, type FaultStateServices } from './fault-state.ts'
 
@@ -39,7 +40,7 @@ export interface Faults {
    * Returns the first rule that the request matches, and counts it. Counts are stored with the next commit. Where nodes
    * share the store, the store counts each request, so the result is a promise.
    */
-  inject(request: FaultRequest, now_ms: number): Injection | null | Promise<Injection | null>
+  inject(request: FaultRequest, now_ms: number): MaybePromise<Injection | null>
   /**
    * Adds a rule that is tried before the existing ones. @throws ApiError 400 when there are too many or it names a
    * secret

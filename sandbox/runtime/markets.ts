@@ -2,14 +2,15 @@ import { once } from '#contract/objects.ts'
 import { MarketData } from '#domain/catalogue.ts'
 import { type Market, prepareMarket } from '#domain/decisions.ts'
 import { deriveTopic, isHighRisk, prepareTopics } from '#domain/topics.ts'
+import type { MaybePromise } from '#foundation/maybe-promise.ts'
 import type { Store } from '#store/store.ts'
 
 /** The market in force, the markets of older decisions, and the topics of prompts. */
 export interface Markets {
   readonly current: Market
   readonly catalogue_id: number
-  /** Returns the market that a decision was made with, without a promise when it is in memory; null when its catalogue is gone. */
-  at(catalogue_id: number): Market | null | Promise<Market | null>
+  /** Returns the market that a decision was made with; null when its catalogue is gone. */
+  at(catalogue_id: number): MaybePromise<Market | null>
   /** Clears the cache of older markets, when another state with its own catalogues has replaced this one. */
   clearCache(): void
   deriveTopic(text: string): string | null

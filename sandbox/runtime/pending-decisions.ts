@@ -57,8 +57,6 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
     alarm = at_ms === undefined ? null : { at_ms, cancel: clock.at(at_ms, run) }
   }
 
-  const isDue = () => pending[0] !== undefined && pending[0].due_at_ms <= clock.now()
-
   const run = (): Promise<void> => {
     if (running !== null) return running
     alarm?.cancel()
@@ -110,7 +108,7 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
       for (const { id, due_at_ms } of due) if (!own.has(id)) schedule(id, due_at_ms)
     },
     async drain() {
-      while (running !== null || isDue()) await run()
+      while (running !== null || isDue(pending[0], clock.now())) await run()
     },
     cancel() {
       for (const timer of retries) clearTimeout(timer)
@@ -121,6 +119,10 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
       waiters.wakeAll()
     },
   }
+}
+
+function isDue(next: Pending | undefined, now_ms: number): boolean {
+  return next !== undefined && next.due_at_ms <= now_ms
 }
 
 function insertByTime(pending: Pending[], added: Pending): void {
