@@ -1,7 +1,7 @@
 /**
  * A forward proxy on loopback, one for each condition. The browser sends every request of a page through it, so the page keeps
  * its own origin while the responses get other headers, some requests are blocked, or the network is down. The driver
- * intercepts nothing: an intercepted request gets its CORS preflight answered by the driver.
+ * intercepts nothing: the driver responds to the CORS preflight of an intercepted request.
  */
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -1,5 +1,5 @@
 /**
- * Checks beacons that an agent sends on a thread: a sandbox that serves its tools goes on with its requests, and a text
+ * Checks beacons that an agent sends on a thread: the sandbox keeps serving requests, and a text
  * that takes too long is given up.
  */
 import { join } from 'node:path'

@@ -20,7 +20,7 @@ export class QaError extends Error {
   }
 }
 
-/** Something that the browser of the run cannot do: the case is not applicable there, which is no failure. */
+/** Something that the browser of the run cannot do: the case is not applicable there. */
 export class NotSupported extends Error {
   override readonly name = 'NotSupported'
 }
@@ -204,7 +204,7 @@ export function valueWords(value: Json): string {
     .join(', ')
 }
 
-/** Is notified while a run goes on. Methods are called one after the other; a run awaits each. */
+/** Is notified during a run. Methods are called one after the other; a run awaits each. */
 export interface Reporter {
   /** Before the first case. */
   start?(run: {

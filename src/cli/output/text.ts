@@ -47,7 +47,7 @@ export function cutText(text: string, width: number): string {
   return `${cut}…`
 }
 
-/** Returns the words of a text in lines of at most `width` columns; a longer word has a line of its own. */
+/** Returns the words of a text in lines of at most `width` columns; a longer word has its own line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
   for (const word of text.split(/\s+/)) {

@@ -39,7 +39,7 @@ export interface AcceptedInFile extends Pick<FileBeacon, 'place'> {
 }
 
 export interface BeaconFile {
-  /** `unknown` when it begins like none of these, or when none of its objects has a field of its own of a beacon. */
+  /** `unknown` when it begins like none of these, or when none of its objects has a field of a beacon. */
   kind: 'json' | 'json lines' | 'har' | 'unknown'
   beacons: FileBeacon[]
 }

@@ -138,7 +138,7 @@ interface Refusal {
   is_failure: boolean
 }
 
-/** Errors of the client when no service answered. */
+/** Errors of the client when no service responded. */
 const noAnswer: ReadonlySet<string> = new Set(['UnreachableError', 'TimeoutError'])
 
 /** Returns what responds at the base URL of the client; `info` is null when it is not a sandbox. */

@@ -100,7 +100,7 @@ export const beaconRules = ruleSet('journal', {
       const loaded = loadedFrames(exchanges)
       return [...groupBy(accepted, ({ slot_id }) => slot_id)].flatMap(([slot_id, group]) => {
         const render = group.findIndex((each) => readEvent(each) === 'render')
-        // A frame that was loaded and never rendered, or a view without a render, has a rule of its own.
+        // A frame that was loaded and never rendered, or a view without a render, has its own rule.
         const isJudged = is_whole && !loaded.has(slot_id) && !group.some(isView)
         if (render === 0 || (render < 0 && !isJudged)) return []
         const requests = render < 0 ? group : group.slice(0, render + 1)
@@ -268,7 +268,7 @@ function uncountedViews({ beacons, exchanges }: Observed): Judgement {
   const reported = beacons.filter(({ event, verdict }) => verdict === 'accepted' && isViewEvent(event))
   const slots = [...groupBy(reported, ({ slot_id, event }) => `${slot_id} ${eventMetrics[event!]}`).values()]
   const loaded = loadedFrames(exchanges)
-  // A frame that was loaded and never reported as rendered has a rule of its own.
+  // A frame that was loaded and never reported as rendered has its own rule.
   const isNamed = ({ slot_id, reason_code }: BeaconItem) =>
     reason_code === 'AWAITING_RENDER' && loaded.has(slot_id ?? '')
   const uncounted = slots.filter((group) => !group.some((each) => counted.has(each.reason_code) || isNamed(each)))

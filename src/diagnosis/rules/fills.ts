@@ -128,7 +128,7 @@ function slotsOfTurns(exchanges: readonly RecordedExchange[]): Set<string | null
   return new Set(named.map(({ slot_id }) => slot_id))
 }
 
-/** Rules about fills for `svc doctor`, which looks at a journal that goes on. */
+/** Rules about fills for `svc doctor`, which reads a live journal. */
 export const fillCheckRules = ruleSet('journal', {
   'fill-expired': {
     severity: 'warning',

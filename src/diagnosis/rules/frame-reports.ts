@@ -12,7 +12,7 @@ export function frameReports(exchanges: readonly RecordedExchange[], observed: O
   const frames = [...loadedFrames(exchanges).values()].filter(({ at_ms }) => at_ms <= completeUntil(observed))
   const sent = slotsWith(observed)
   const rendered = slotsWith(observed, 'render')
-  // A beacon that was refused before its body was read may be that of any frame, and has a rule of its own.
+  // A beacon that was refused before its body was read may be that of any frame, and has its own rule.
   const unread = exchanges.filter((each) => isBeacon(each) && each.status >= 400 && each.slot_id === null)
   return {
     count: frames.length,

@@ -149,7 +149,7 @@ export const pageRules = ruleSet('page', {
     fix: 'Check the console of the page, its CSP and COEP, and whether something covers the frame.',
     needs: 'an ad that was in view (--url)',
     judge({ page: { mounts }, observed }) {
-      // A frame that never reached the service, or that render.js did not mount, has a rule of its own.
+      // A frame that never reached the service, or that render.js did not mount, has its own rule.
       const loaded = loadedFrames(observed.exchanges)
       const isSeen = ({ slot_id, hidden_by, in_view_ms }: Mount) =>
         loaded.has(slot_id) && hidden_by === null && in_view_ms >= renderedMs

@@ -117,7 +117,7 @@ function fixOfTarget(passed: string): string {
   return 'Pass the element itself as target: a selector does not find elements in a shadow root, or elements that do not exist yet.'
 }
 
-/** Turns that wait for a render.js that has not loaded. What was blocked has a rule of its own. */
+/** Turns that wait for a render.js that has not loaded. What was blocked has its own rule. */
 function waitingTurns({ waiting_turns, blocked }: PageSeen): Finding[] {
   if (waiting_turns === 0 || blocked.some(({ url }) => url.endsWith('/v1/render.js'))) return []
   return [

@@ -110,7 +110,7 @@ export const sessionRules = ruleSet('journal', {
       ['slot_mismatch', 'asset_token_invalid', 'origin_mismatch'],
       (exchange) =>
         isBeacon(exchange) ||
-        // A refused frame has a rule of its own.
+        // A refused frame has its own rule.
         (isFromBrowser(exchange) && !isFrame(exchange)) ||
         exchange.reason_code === 'origin_mismatch',
     ),

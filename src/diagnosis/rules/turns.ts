@@ -199,7 +199,7 @@ function findReplacedInPage({ exchanges }: Observed, ads: readonly ShownAd[], mo
       return at === 0 || (before!.until_ms < mount.from_ms && before!.target !== mount.target)
     })
     const slots = new Set(replaced.map(({ slot_id }) => slot_id))
-    // Placements of one turn have a rule of their own.
+    // Placements of one turn have their own rule.
     if (new Set([...slots].map((slot_id) => turns.get(slot_id) ?? slot_id)).size < 2) return []
     return [
       {

@@ -2,7 +2,7 @@
  * Firefox as distributions and Mozilla ship it, driven by playwright-core over WebDriver BiDi.
  *
  * Playwright may use commands that an extended support release does not have yet, and then opens no page. Between the two
- * stands a relay, which answers those as done. What they would have emulated is not, and `cannot` says so.
+ * stands a relay, which reports those as done. What they would have emulated is not, and `cannot` says so.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -59,7 +59,7 @@ export async function launchFirefox(
   }
 }
 
-/** No page of its own, no request of its own. */
+/** It opens no page and sends no request by itself. */
 const quietly: NonNullable<LaunchOptions['firefoxUserPrefs']> = {
   'app.normandy.enabled': false,
   'browser.shell.checkDefaultBrowser': false,

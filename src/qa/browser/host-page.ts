@@ -3,7 +3,7 @@
  * that no port is taken and any origin can be used. Only requests to the service leave the browser: other host names do
  * not resolve in it.
  *
- * While the driver serves requests it also answers their CORS preflights, those to the service included. So it stops as
+ * While the driver serves requests it also responds to their CORS preflights, those to the service included. So it stops as
  * soon as the page has loaded, unless the page has more to serve.
  */
 import { createHash } from 'node:crypto'

@@ -5,7 +5,7 @@ import { QaError } from '../result.ts'
 import { type BrowserComputer, type Engine, engineNames, installHints, type Launched, type Limit } from './engines.ts'
 import { webkitPrograms } from './find.ts'
 
-/** The browser of a run. Pages of all cases share it, each in a context of its own. */
+/** The browser of a run. Pages of all cases share it, each in a separate context. */
 export interface BrowserHost {
   /** What it is, for verdicts: `Firefox 153.7.0`. */
   readonly name: string

@@ -247,7 +247,7 @@ async function mount({ page }: HostPage, { state }: StepContext, { of, ...change
   )
 }
 
-/** Starts a turn as an integration does: with an endpoint of its own, or activated with the publishable key. */
+/** Starts a turn as an integration does: with its own endpoint, or activated with the publishable key. */
 async function startTurn(
   { page }: HostPage,
   turn: { body: Record<string, Json>; endpoint: string | null; publishable_key: string | null },

@@ -121,7 +121,7 @@ export function valueText(value: Json): string {
   return line.length <= shortest ? line : JSON.stringify(value, null, 2)
 }
 
-/** Returns the expected value with its fields in the order of the actual value: their order is no difference. */
+/** Returns the expected value with its fields in the order of the actual value: key order is ignored. */
 function sortLikeActual(expected: Json, actual: Json | undefined): Json {
   if (Array.isArray(expected)) {
     return Array.isArray(actual) ? expected.map((item, index) => sortLikeActual(item, actual[index])) : expected
@@ -136,7 +136,7 @@ function splitLines(value: Json): string[] | null {
   return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2).split('\n') : null
 }
 
-/** A comma says that another field follows, which is no difference. */
+/** Whether two lines differ at most in a trailing comma. */
 function isSame(line: string, other: string): boolean {
   return line.replace(/,$/, '') === other.replace(/,$/, '')
 }

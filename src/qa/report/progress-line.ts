@@ -3,7 +3,7 @@ import { oneLine } from '#cli/output/terminal.ts'
 import type { Reporter } from '../result.ts'
 import type { ReportTools } from './text.ts'
 
-/** Redraws the line as a run goes on. It is the last of the reporters, so that their output is above it. */
+/** Redraws the line during a run. It is the last of the reporters, so that their output is above it. */
 export interface ProgressLine extends Reporter {
   /** Erases the line, so that others may print. */
   clear(): void

@@ -71,7 +71,7 @@ function planned(suite: LoadedSuite, loaded: LoadedCase, matrix: Record<string, 
   const name = fillName(loaded.name, matrix)
   const project = typeof loaded.project === 'object' && loaded.project !== null
   const changes = new Set(steps.flatMap(({ kind, data }) => kind.changes(data)))
-  // A project of its own is not shared.
+  // Its own project is not shared.
   if (project) changes.delete('project')
   const needs = steps.flatMap((step) => listNeeds(step).map((need) => ({ need, step })))
   if (loaded.project !== null && steps[0] !== undefined) needs.unshift({ need: 'control', step: steps[0] })

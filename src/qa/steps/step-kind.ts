@@ -52,7 +52,7 @@ export interface StepContext {
   readonly signal: AbortSignal
   /** When the time of the step is up, on the clock of performance.now(). */
   readonly ends_at_ms: number
-  /** Does work of svc's own, which has a limit of its own: the time of the step begins after it. */
+  /** Does svc's own work, which has a separate limit: the time of the step begins after it. */
   beforeTime<Value>(work: () => Promise<Value>): Promise<Value>
   /** Whether stored screenshots are replaced by the new ones. */
   readonly update_snapshots: boolean

@@ -63,7 +63,7 @@ const Tag = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, 'must be lower-case 
 const Axis = z.array(AnyJson).min(1)
 const variables = z.record(Name, AnyJson)
 
-/** A project of the sandbox by its id, or settings: the case then has a new project of its own. */
+/** A project of the sandbox by its id, or settings: the case then has a new project. */
 const Project = z.union([ClientId, ProjectSettingsPatch], {
   error: 'must be a client_id such as proj_strict, or settings of a project',
 })

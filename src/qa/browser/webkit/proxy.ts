@@ -1,5 +1,5 @@
 /**
- * The proxy between a window of WebKit and the network: WebDriver shows no requests, and can neither answer one nor run code
+ * The proxy between a window of WebKit and the network: WebDriver shows no requests, and can neither respond to one nor run code
  * before a page's own. Requests over https pass through unread.
  */
 import {
@@ -36,7 +36,7 @@ interface SeenResponse {
   request(): SeenRequest
 }
 
-/** The answer to a request that goes no further. */
+/** The response to a request that is not forwarded. */
 export interface Fulfilment {
   status?: number
   contentType?: string
@@ -52,7 +52,7 @@ interface ProxyOptions {
   onRequest(request: SeenRequest): void
   onResponse(response: SeenResponse): void
   onFailure(request: SeenRequest): void
-  /** Returns the function that answers the request, or null to let it through. */
+  /** Returns the function that responds to the request, or null to let it through. */
   findRoute(url: URL): ((request: SeenRequest) => Promise<Fulfilment>) | null
   /** Code that runs in each document before its own scripts. */
   scripts(): readonly string[]

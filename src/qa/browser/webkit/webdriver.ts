@@ -78,7 +78,7 @@ export async function openWindow(options: WindowOptions): Promise<WebDriverSessi
   }
   const child = await startProgram([programs.driver, `--port=${port}`], {
     env,
-    // A group of its own: the windows end with their driver.
+    // A separate group: the windows end with their driver.
     detached: true,
     stdio: 'ignore',
   }).catch(async (error: unknown) => {
