@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { type Edit, edited } from './mutation.ts'
+import { applyEdit, type Edit } from './mutation.ts'
 
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 const rootUrl = pathToFileURL(root).href
@@ -43,7 +43,12 @@ registerHooks({
 /** Imports a module of the sandbox with the edits made, in it and in all that it imports. `file`: relative to the repository. */
 export function importMutant<Module>(file: string, name: string, edits: readonly Edit[]): Promise<Module> {
   const urlOf = (path: string) => new URL(path, rootUrl).href
-  texts = new Map(edits.map((edit) => [urlOf(edit.file), edited(edit, readFileSync(join(root, edit.file), 'utf8'))]))
+  texts = new Map(
+    edits.map((edit) => {
+      const { file, source } = applyEdit(edit)
+      return [urlOf(file), source]
+    }),
+  )
   own = withImporters([urlOf(file), ...texts.keys()])
   // With the ending of a source file: modules look at their own URL to find what lies beside them.
   return import(`${urlOf(file)}?mutant=${name}.ts`) as Promise<Module>

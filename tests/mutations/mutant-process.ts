@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { startSandbox } from '#sandbox/index.ts'
 import { importMutant, root } from './mutant-modules.ts'
-import { edited, type Mutation } from './mutation.ts'
+import { applyEdit, type Mutation } from './mutation.ts'
 import { mutations } from './mutations.ts'
 
 const [folder = ''] = process.argv.slice(2)
@@ -36,17 +36,18 @@ async function editsOf(name: string): Promise<Mutation[]> {
 /** Builds the mutated renderer, and returns the edit that makes the emulator serve it. */
 async function servedFrom(edit: Mutation, to: string): Promise<Mutation> {
   const { buildRenderer } = await import('#build/renderer.ts')
-  const path = join(root, edit.file)
+  const { file, source } = applyEdit(edit)
+  const path = join(root, file)
   await buildRenderer(to, [
     {
       name: 'mutation',
       enforce: 'pre',
-      transform: (code: string, id: string) => (id === path ? edited(edit, code) : null),
+      transform: (_code: string, id: string) => (id === path ? source : null),
     },
   ])
   return {
     ...edit,
-    file: 'sandbox/pipeline/assets.ts',
+    in: 'sandbox/pipeline#renderer',
     from: "const renderer = 'dist/renderer'",
     to: `const renderer = ${JSON.stringify(relative(root, to))}`,
   }

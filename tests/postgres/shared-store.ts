@@ -181,7 +181,7 @@ async function applyEdits(database: string, url: string, namespace: string): Pro
   const { migrateSchema } = await import('#store/postgres/migrations.ts')
   const { connectDatabase } = await import('#store/postgres/open.ts')
   const { clearAll, copyFromFile, copyToFile } = await import('#store/postgres/snapshots.ts')
-  const { openStateFile } = await import('#store/sqlite/state-files.ts')
+  const { openStateFile } = await import('#store/sqlite/copies/state-files.ts')
   const shared = await connectDatabase({ url, namespace, report: console.error })
   const link = await shared.connect()
   await migrateSchema(shared, link)

@@ -38,7 +38,8 @@ import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
 import { metaValue } from './rows.ts'
 import { applySeed, overwriteFile } from './state.ts'
-import { backgroundCheckpoints, type Lost } from './write-ahead-log.ts'
+import type { Lost } from './unclean-end.ts'
+import { backgroundCheckpoints } from './write-ahead-log.ts'
 
 interface SqliteStoreOptions extends StoreOptions {
   /** A file, or `:memory:`. */

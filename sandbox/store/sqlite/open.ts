@@ -29,7 +29,7 @@ import { type SystemError, systemErrorBehind } from '#foundation/system-error.ts
 import { refusedFile, SandboxError } from '#sandbox/sandbox-error.ts'
 import { StorageError } from '../store.ts'
 import { applicationId, migrations } from './migrations.ts'
-import { type LastOwner, type LeftBehind, type Lost, leftBehind, losses, type UncleanEnd } from './write-ahead-log.ts'
+import { type LastOwner, type LeftBehind, type Lost, leftBehind, losses, type UncleanEnd } from './unclean-end.ts'
 
 export interface OpenDatabase {
   db: Database.Database

@@ -1,3 +1,4 @@
+/** The writes of beacons: an accepted one with its evidence, and one that was rejected or is a duplicate. */
 import type { AcceptedBeacon } from '#contract/beacon-verdict.ts'
 import type { BeaconRow, EvidenceDraft, UnacceptedBeaconRow } from '../store.ts'
 import type { Transaction } from './transaction.ts'

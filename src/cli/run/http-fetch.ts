@@ -1,3 +1,4 @@
+/** How the command line sends requests: the fetch of its clients, without the cost of the global one. */
 import { type Fetch, globalFetch } from '#client/exchange.ts'
 import { isLoopbackUrl, sendDirectly } from '#client/node-fetch.ts'
 import { commandLineAgent, version } from './host.ts'

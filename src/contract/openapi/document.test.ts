@@ -5,8 +5,8 @@ import { type Endpoint, isControlPlane, listFailures } from '../endpoint.ts'
 import { ErrorBody, ReasonCode } from '../errors.ts'
 import { encodeId, formatKey } from '../ids.ts'
 import { contract, type EndpointId, schemaName } from '../index.ts'
-import { examples } from './components.ts'
 import { openapiDocument } from './document.ts'
+import { examples } from './examples.ts'
 
 type Node = { [key: string]: Json }
 

@@ -11,7 +11,8 @@ import {
 } from '../endpoint.ts'
 import { ApiError, errorCodes, type ReasonCode, reasonCodes } from '../errors.ts'
 import { contract, type EndpointId, v1 } from '../index.ts'
-import { examples, openapiSchemas, pascalCase, type Schemas } from './components.ts'
+import { openapiSchemas, pascalCase, type Schemas } from './components.ts'
+import { examples } from './examples.ts'
 import { parameterExample } from './parameter-examples.ts'
 
 type Part = 'v1' | 'sandbox'
