@@ -99,7 +99,8 @@ describe('a decision with latency', () => {
     const started = performance.now()
     await Promise.all([waiting, on[Symbol.asyncDispose]()])
     expect((await waiting).body.status).toBe('pending')
-    expect(performance.now() - started).toBeLessThan(2_000)
+    // Before its wait is over.
+    expect(performance.now() - started).toBeLessThan(4_500)
   })
 
   test('is resumed after a restart', async () => {
