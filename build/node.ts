@@ -34,7 +34,7 @@ const codeSplitting = {
     },
     {
       name: 'contract',
-      test: /src\/contract\/(compat|resources\/(?!beacons|events|evidence)\w+|index|listing|openapi\/[\w-]+)\.ts/,
+      test: /src\/contract\/(compat|resources\/(?!beacons|events|evidence)[\w/-]+|index|listing|openapi\/[\w-]+)\.ts/,
     },
     { name: 'beacons', test: /src\/contract\/resources\/beacons\.ts/ },
     {

@@ -8,6 +8,9 @@ import { join } from 'node:path'
 import chromium from '@sparticuz/chromium'
 
 export async function setup(): Promise<() => void> {
+  // Each project of a run calls it.
+  if (process.env.SVC_TESTS_PID === String(process.pid)) return () => {}
+  process.env.SVC_TESTS_PID = String(process.pid)
   // Unpacked once and kept for later runs. Two workers that both unpacked it would start half a browser.
   const browser = await chromium.executablePath()
   const root = mkdtempSync(join(tmpdir(), 'svc-tests-'))

@@ -108,7 +108,7 @@ test('no other module ends a command with exit code 5', () => {
   // The last one judges the placement that it makes, by --expect.
   const known = [
     'beacons',
-    'contract',
+    'contract/check',
     'doctor',
     'evidence/index',
     'qa/hosts',
