@@ -92,7 +92,7 @@ test.each([['http'], ['https', '--tls']])(
   'push over %s waits on a socket that takes no proxy',
   async (_name, ...flags) => {
     const home = temporaryDirectory()
-    const words = ['start', '--ephemeral', '--port', '0', '--decision-latency', '3s', '-o', 'json', ...flags]
+    const words = ['start', '--ephemeral', '--port', '0', '--decision-latency', '8s', '-o', 'json', ...flags]
     const sandbox = svc(home, ...words)
     const { url, certificate } = JSON.parse(await sandbox.firstLine) as { url: string; certificate?: string }
     const script = `
@@ -105,7 +105,8 @@ test.each([['http'], ['https', '--tls']])(
     console.log(decision.status, polls.length)
     process.exit()`
     const trusted = certificate === undefined ? {} : { NODE_EXTRA_CA_CERTS: certificate }
-    // One poll, after the announcement: without a socket it would poll twice, and then with pauses.
+    // One poll, after the announcement: without a socket it would poll twice, and then with pauses. A slow machine needs
+    // seconds until the socket is open.
     expect(await outputOf(script, { ...env, ...trusted })).toBe('ready 1\n')
     expect(received).toEqual([])
   },
