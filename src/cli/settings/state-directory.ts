@@ -164,7 +164,15 @@ export async function isSandboxProcess(
   if (!host.isRunning(pid)) return 'no'
   const start = process_start === undefined ? null : await host.readProcessStart(pid)
   if (start === null) return 'likely'
-  return start === process_start ? 'certain' : 'no'
+  return start === process_start || isSameStart(Number(start), Number(process_start)) ? 'certain' : 'no'
+}
+
+/** In ticks of 10 ms, fewer than a pid takes to be given out again. */
+const startToleranceTicks = 100
+
+/** A process that QEMU translates sees its own start some ticks later than others do. Not a number: never the same. */
+function isSameStart(start: number, written: number): boolean {
+  return Math.abs(start - written) <= startToleranceTicks
 }
 
 /** Returns the sandboxes whose process is running, newest first. Removes locators that a crash left behind. */
