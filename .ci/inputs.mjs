@@ -2,7 +2,7 @@
  * Suites that run only when what they depend on has changed since they last passed: they install from the registry, build
  * programs or fill a million rows, and look at parts of the project that most changes leave alone.
  *
- *   node .ci/inputs.mjs due SUITE      exits 0 when the suite is to run; else says why not, and exits 1
+ *   node .ci/inputs.mjs due SUITE      exits 4, and says why, when the suite need not run; anything else means that it is to run
  *   node .ci/inputs.mjs record         writes .ci/passed.json: all of them have passed on this commit (CI_ALL=1 .ci/run)
  */
 import { execFileSync } from 'node:child_process'
@@ -49,7 +49,7 @@ if (command === 'record') {
       `left out: test:${suite}; what it looks at is as it was when it passed, at ${last.commit} (CI_ALL=1 runs it)`,
     )
   }
-  process.exitCode = isDue ? 0 : 1
+  process.exitCode = isDue ? 0 : 4
 } else if (process.argv[1] === import.meta.filename) {
   console.error(`usage: node .ci/inputs.mjs due ${Object.keys(inputs).join('|')}, or record`)
   process.exitCode = 2
