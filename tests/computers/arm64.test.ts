@@ -29,7 +29,10 @@ test('a sandbox with a database places, takes a beacon, and ends by itself when 
     ).toMatchObject({ status: 200 })
     const { items } = (await (await fetch(`${ready.url}/_sandbox/beacons`)).json()) as { items: { verdict: string }[] }
     expect(items.map(({ verdict }) => verdict)).toEqual(['accepted'])
-    expect(await computer.stop()).toMatchObject({ code: 0 })
+    expect(await computer.svc(['sandbox', 'stop'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('stopped'),
+    })
     expect(await ended).toMatchObject({ code: 0 })
     expect([`${database}.lock`, `${database}-wal`].filter((file) => existsSync(file))).toEqual([])
   } finally {

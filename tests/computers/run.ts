@@ -43,12 +43,6 @@ export class Computer {
     return this.run([this.node, join(this.project, svcFile), ...args], env, cwd)
   }
 
-  /** Stops the running sandbox. Asks again when it did not respond in time: an imitated computer is a slow one. */
-  async stop(attempts = 4): Promise<Ended> {
-    const result = await this.svc(['sandbox', 'stop'])
-    return result.code === 0 || attempts === 1 ? result : this.stop(attempts - 1)
-  }
-
   /** Runs a program, and waits until it has ended. */
   async run(words: readonly string[], env: Record<string, string> = {}, cwd = this.project): Promise<Ended> {
     const { child, read } = this.#start(words, env, cwd)

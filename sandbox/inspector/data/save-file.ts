@@ -1,5 +1,5 @@
 /** A browser reads the file after the click has returned. */
-const keptMs = 60000
+const keptMs = 60_000
 
 /** Saves a file on this computer, as a download. */
 export function saveFile(blob: Blob, name: string): void {

@@ -99,7 +99,7 @@ export function parseBody({ text }: Sent): JsonObject | null {
 }
 
 /** How long to poll for a pending decision, and how long each poll waits, milliseconds. */
-const maxPollMs = 60000
+const maxPollMs = 60_000
 
 const waitMs = 5000
 const pauseMs = 250

@@ -129,7 +129,7 @@ function summarizeTarget(
   }
 }
 
-/** Returns what a target lacks, in words, by the need of a case. */
+/** Returns what is missing in a target, in words, by the need of a case. */
 function listMissing(
   { keys, browser }: TargetOptions,
   { kind, key_mode }: TargetSummary,
