@@ -172,18 +172,17 @@ describe('a restore', () => {
     const database = `${at.path}/sandbox.db`
     await using on = await stage({ database })
     await fill(on.api)
-    for (const name of ['cut', 'newer', 'text', 'foreign', 'edited']) await save(on.api, name)
+    for (const name of ['cut', 'newer', 'text', 'foreign', 'edited', 'utf16']) await save(on.api, name)
     const { slot_id } = await fill(on.api)
     await changeSnapshot(database, 'cut', (bytes) => bytes.subarray(0, 20_000))
     await changeSnapshot(database, 'text', () => Buffer.from('a text'))
     const edited = (sql: string) => (bytes: Buffer) => {
-      // Of the version that has no log: one in memory cannot have any.
-      bytes.fill(1, 18, 20)
-      const db = new Database(bytes)
+      const db = openImage(bytes)
       db.exec(sql)
       return db.serialize()
     }
     await changeSnapshot(database, 'newer', edited('PRAGMA user_version = 999'))
+    await changeSnapshot(database, 'utf16', asUtf16)
     const trigger = 'CREATE TRIGGER evil AFTER INSERT ON slot BEGIN DELETE FROM slot; END'
     await changeSnapshot(database, 'foreign', edited(trigger))
     await changeSnapshot(database, 'edited', edited("INSERT OR REPLACE INTO meta VALUES ('clock', '{}')"))
@@ -192,6 +191,7 @@ describe('a restore', () => {
       ['text', 'archive_invalid'],
       ['foreign', 'archive_invalid'],
       ['edited', 'archive_invalid'],
+      ['utf16', 'archive_invalid'],
       ['newer', 'archive_newer'],
     ] as const) {
       const { body } = await on.api.refuse('snapshots.restore', { params: { name }, body: {} })
@@ -200,4 +200,42 @@ describe('a restore', () => {
     expect((await slots(on.api))[0]).toBe(slot_id)
     expect((await on.api.accept('evidence.verify')).body.ok).toBe(true)
   })
+  test.each([512, 65_536])('a snapshot that another program has written with pages of %i bytes', async (bytes) => {
+    using at = folder()
+    const database = `${at.path}/sandbox.db`
+    await using on = await stage({ database })
+    const { slot_id } = await fill(on.api)
+    await save(on.api, 'repaged')
+    await fill(on.api)
+    await changeSnapshot(database, 'repaged', (image) => withPagesOf(image, bytes))
+    await restore(on.api, 'repaged')
+    expect(await slots(on.api)).toEqual([slot_id])
+    await fill(on.api)
+    expect((await on.api.accept('evidence.verify')).body.ok).toBe(true)
+  })
 })
+
+/** Returns the same database in another size of pages. */
+function withPagesOf(image: Buffer, bytes: number): Buffer {
+  const db = openImage(image)
+  db.exec(`PRAGMA page_size = ${bytes}; VACUUM`)
+  return db.serialize()
+}
+
+/** Returns the tables of a database in another encoding of text. */
+function asUtf16(image: Buffer): Buffer {
+  const from = openImage(image)
+  const number = (name: string) => from.pragma(name, { simple: true })
+  const to = new Database(':memory:')
+  to.exec(`PRAGMA encoding = 'UTF-16le'`)
+  for (const name of ['application_id', 'user_version']) to.pragma(`${name} = ${number(name)}`)
+  const declarations = from.prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL').pluck().all()
+  for (const sql of declarations) to.exec(String(sql))
+  return to.serialize()
+}
+
+/** Opens a database in memory, of the version that has no log: one in memory cannot have any. */
+function openImage(image: Buffer): Database.Database {
+  image.fill(1, 18, 20)
+  return new Database(image)
+}

@@ -28,9 +28,9 @@ export async function copyFile(path: string, to: string): Promise<void> {
   await run({ kind: 'copy', path, to })
 }
 
-/** Work that replaces every row of a database file. */
+/** Work that replaces a database file. */
 export interface Replacement {
-  /** The file with the rows, of the same schema. */
+  /** The file that replaces it, of the same schema: a copy, which the work changes. */
   from: string
   seed: Seed
   at_ms: number
@@ -47,8 +47,8 @@ export interface Replaced {
 }
 
 /**
- * Replaces every row of a database file in one transaction, over the thread's own connection: until this resolves,
- * nothing else may write. A failure changes nothing.
+ * Replaces a database file in one transaction of the thread: until this resolves, nothing else may write. A failure
+ * changes nothing.
  * @throws StorageError
  */
 export async function replaceFile(path: string, replacement: Replacement): Promise<Replaced> {

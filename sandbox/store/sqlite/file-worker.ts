@@ -12,7 +12,7 @@ import { latestStored_ms } from './copies/state-problem.ts'
 import { prepareEvent } from './events.ts'
 import type { FileWork, Replaced, Replacement } from './file-work.ts'
 import { planOnce } from './open.ts'
-import { applySeed, replaceTables } from './state.ts'
+import { adoptPageSize, applySeed, overwriteFile } from './state.ts'
 
 /* The constraints of each row beyond its schema: times, JSON objects, words and references. */
 
@@ -75,14 +75,14 @@ const slice_ms = 10
 const rest = 1.5
 
 const work = workerData as FileWork
-const db = planOnce(new Database(work.path, { readonly: work.kind !== 'replace', fileMustExist: true, timeout: 2000 }))
+const db = planOnce(new Database(work.path, { readonly: true, fileMustExist: true, timeout: 2000 }))
 try {
-  parentPort!.postMessage(done(work))
+  parentPort!.postMessage(await done(work))
 } finally {
   db.close()
 }
 
-function done(work: FileWork): string[] | BillingProgress | Replaced {
+function done(work: FileWork): string[] | BillingProgress | Promise<Replaced> {
   if (work.kind === 'replace') return replace(work)
   if (work.kind === 'billing') return bill(work)
   if (work.kind === 'copy') return copy(work.to)
@@ -122,20 +122,23 @@ function copy(to: string): string[] {
   return []
 }
 
-function replace({ from, seed, at_ms, last_event_seq }: Replacement): Replaced {
-  const replaced = { catalogue_id: 0, event_seq: 0, events: 0, exchanges: 0 }
-  const count = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0
-  db.pragma('synchronous = NORMAL')
-  db.pragma('foreign_keys = OFF')
-  db.pragma('wal_autocheckpoint = 0')
-  replaceTables(db, from, () => {
-    replaced.catalogue_id = applySeed(db, seed, at_ms)
-    replaced.event_seq = Math.max(last_event_seq, count('SELECT max(seq) FROM main.event')) + 1
-    prepareEvent(db)(replaced.event_seq, stateEvent('sandbox.restored', at_ms))
-  })
-  replaced.events = count('SELECT count(*) FROM event')
-  replaced.exchanges = count('SELECT count(*) FROM exchange')
-  return replaced
+/** The image is a private copy: a failure may leave it in any state. */
+async function replace({ from, seed, at_ms, last_event_seq }: Replacement): Promise<Replaced> {
+  const image = new Database(from, { fileMustExist: true })
+  try {
+    const count = (sql: string) => image.prepare<[], number>(sql).pluck().get() ?? 0
+    image.pragma('synchronous = OFF')
+    image.pragma('journal_mode = MEMORY')
+    const catalogue_id = image.transaction(() => applySeed(image, seed, at_ms))()
+    const event_seq = Math.max(last_event_seq, count('SELECT max(seq) FROM event')) + 1
+    prepareEvent(image)(event_seq, stateEvent('sandbox.restored', at_ms))
+    const [events, exchanges] = [count('SELECT count(*) FROM event'), count('SELECT count(*) FROM exchange')]
+    adoptPageSize(image, db)
+    await overwriteFile(db, work.path, image)
+    return { catalogue_id, event_seq, events, exchanges }
+  } finally {
+    image.close()
+  }
 }
 
 function check(pragma: string, limit: number): string[] {

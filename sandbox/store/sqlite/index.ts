@@ -37,7 +37,7 @@ import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
 import { metaValue } from './rows.ts'
-import { applySeed, overwriteFile } from './state.ts'
+import { applySeed, overwriteFile, pageBytes } from './state.ts'
 import type { Lost } from './unclean-end.ts'
 import { backgroundCheckpoints } from './write-ahead-log.ts'
 
@@ -269,10 +269,14 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
       requireFile()
       const pages = pageCount()
       const fresh = { catalogue_id, event_seq: lastEventSeq() + 1 }
-      await overwriteFile(db, options, (image) => {
-        fresh.catalogue_id = applySeed(image, seed, at_ms)
+      const { db: image, close } = openDatabase(':memory:', pid, pageBytes(db))
+      try {
+        fresh.catalogue_id = image.transaction(() => applySeed(image, seed, at_ms))()
         prepareEvent(image)(fresh.event_seq, stateEvent('sandbox.reset', at_ms))
-      })
+        await overwriteFile(db, path, image)
+      } finally {
+        close()
+      }
       catalogue_id = fresh.catalogue_id
       events.reload()
       startGeneration(fresh.event_seq, 0)
@@ -280,7 +284,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     })
   }
 
-  /** On a thread: copying takes as long as there are rows. */
+  /** On a thread: copying takes as long as there are pages. */
   function replaceAll(from: string, at_ms: number): Promise<void> {
     return connection.withOtherConnection(async () => {
       requireFile()

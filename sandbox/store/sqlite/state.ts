@@ -1,11 +1,10 @@
 /**
  * The whole state: the seeded rows of a fresh one, and how one state replaces another in a file, in a single
- * transaction. A reset writes a fresh state over the file; a restore copies the tables of another file.
+ * transaction.
  */
 import type Database from 'better-sqlite3'
 import { type Seed, StorageError } from '../store.ts'
 import { seedRows } from '../writes/state.ts'
-import { openDatabase } from './open.ts'
 
 /** Inserts missing seeded rows, inside a transaction, and returns the catalogue in force: the newest. */
 export function applySeed(db: Database.Database, seed: Seed, at_ms: number): number {
@@ -25,67 +24,44 @@ export function applySeed(db: Database.Database, seed: Seed, at_ms: number): num
   return db.prepare<[string], number>('SELECT id FROM catalogue WHERE sha256 = ?').pluck().get(sha256)!
 }
 
-/** More pages than a new database has, so all of them are copied in one step. */
+/** More pages than a database has, so all of them are copied in one step. */
 const allPages = 0x7fff_ffff
 
 /**
- * Replaces everything in a database file with a small database in memory that `fill` has filled: SQLite's backup copies
- * its pages over the file in one transaction and cuts off the rest. Old rows are neither read nor removed one by one, so
- * this takes the same time however many there were, and the file is small again after the next checkpoint.
+ * Replaces everything in a database file with another database: SQLite's backup copies its pages over the file in one
+ * transaction and cuts off the rest. Rows are neither read nor removed one by one, so the time depends on the size of
+ * the new state alone, and the file is small again after the next checkpoint.
  *
  * The transaction belongs to another connection: until this resolves, nothing else may write. A failure changes nothing.
+ * @param db a connection to the file
+ * @param image has the same page size
  * @throws StorageError when the file cannot be written
  */
-export async function overwriteFile(
-  db: Database.Database,
-  { path, pid }: { path: string; pid: number },
-  fill: (image: Database.Database) => void,
-): Promise<void> {
-  const page_bytes = db.pragma('page_size', { simple: true }) as number
-  const { db: image, close } = openDatabase(':memory:', pid, page_bytes)
+export async function overwriteFile(db: Database.Database, path: string, image: Database.Database): Promise<void> {
   const before = dataVersion(db)
   try {
-    image.transaction(() => fill(image))()
     await image.backup(path, { progress: () => allPages })
   } catch (error) {
     throw new StorageError(error)
-  } finally {
-    close()
   }
   // The driver reports success for a file that is locked.
   if (dataVersion(db) === before) throw new StorageError(new Error('another program has locked the file'))
 }
 
+/** Gives a copy of a state the page size of the file that it will replace; other programs may have chosen another. */
+export function adoptPageSize(image: Database.Database, db: Database.Database): void {
+  if (pageBytes(image) === pageBytes(db)) return
+  image.pragma(`page_size = ${pageBytes(db)}`)
+  image.exec('VACUUM')
+}
+
+export function pageBytes(db: Database.Database): number {
+  return db.pragma('page_size', { simple: true }) as number
+}
+
 /** Changes with every commit of another connection. */
 function dataVersion(db: Database.Database): number {
   return db.pragma('data_version', { simple: true }) as number
-}
-
-/** Pages that are written once stay in memory until the commit, instead of going to the log and back. */
-const replaceCacheKib = 65_536
-
-/**
- * Replaces every table with the table of another file, which must have the same schema: a reader sees all of the old
- * state or all of the new one. Tables are emptied whole and filled from tables of the same definition, which SQLite
- * copies page by page without reading the rows. `within` runs at the end of the transaction.
- */
-export function replaceTables(db: Database.Database, path: string, within: () => void): void {
-  db.prepare('ATTACH ? AS copy').run(path)
-  const cacheSize = db.pragma('main.cache_size', { simple: true }) as number
-  db.pragma(`main.cache_size = ${-replaceCacheKib}`)
-  try {
-    db.transaction(() => {
-      for (const table of listTables(db)) {
-        db.exec(`DELETE FROM main."${table}"`)
-        db.exec(`INSERT INTO main."${table}" SELECT * FROM copy."${table}"`)
-      }
-      within()
-    })()
-  } finally {
-    db.pragma(`main.cache_size = ${cacheSize}`)
-    db.pragma('shrink_memory')
-    db.exec('DETACH copy')
-  }
 }
 
 /** Returns the tables of a schema of the connection, in order of creation. */

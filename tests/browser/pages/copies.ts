@@ -232,7 +232,7 @@ SponsoredPlacement.startTurn(options)`,
           id: 'consent-expires',
           does: 'The page copies a slot with its ad, and then the consent expires.',
           happens: 'The ad and its copies are removed.',
-          script: `start({ body: { ...body, consent_expires_in_ms: 6000 } })`,
+          script: `start({ body: { ...body, consent_expires_in_ms: 15_000 } })`,
           phases: [
             { frames: 1, wrappers: 1 },
             { run: 'section.append(slot.cloneNode(true))', wrappers: 2 },

@@ -166,6 +166,8 @@ export async function findRefusal(path: string, check: Check): Promise<Refusal |
     db = new Database(path, { readonly: true })
     const foreign = db.prepare("SELECT name FROM sqlite_schema WHERE type NOT IN ('table', 'index')").pluck().all()
     if (foreign.length > 0) return invalid(`it has a part that no sandbox creates: ${foreign[0]}`)
+    const encoding = db.pragma('encoding', { simple: true })
+    if (encoding !== 'UTF-8') return invalid(`its text is ${encoding}, and that of a sandbox is UTF-8`)
     const [damage = null] = await checkFile(path, check, 1)
     // A state of an older version has its check once it is migrated.
     const problem = damage ?? (version === migrations.length ? stateProblem(db, false) : null)

@@ -6,7 +6,7 @@
  * failure leaves what was there before.
  */
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { constants, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { copyFile as copyBytes, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ interface SnapshotOptions {
   isInPlace(): boolean
   /** Opens another database with the same options. */
   open(path: string): Store
-  /** Replaces every row of the file with the rows of another. */
+  /** Replaces the file with another, which it changes. */
   replaceFile(from: string, at_ms: number): Promise<void>
   /** Called when another state in memory, with this many exchanges in its journal, has replaced the previous one. */
   onReplaced(at_ms: number, exchanges: number): void
@@ -51,6 +51,13 @@ export function snapshotMethods(
       replace: async (at_ms) => next.replace((exchanges) => options.onReplaced(at_ms, exchanges)),
       discard: async () => next.discard(),
     }
+  }
+
+  const migrate = (path: string): string | null => {
+    const { db, close } = openDatabase(path, options.pid)
+    const problem = stateProblem(db, false)
+    close()
+    return problem
   }
 
   return {
@@ -75,32 +82,26 @@ export function snapshotMethods(
         const refusal = await findRefusal(found.path, 'quick_check')
         if (refusal !== null) return refusal
         const { path, ...snapshot } = found
-        if (snapshot.schema_version === migrations.length) {
-          const { replace, discard } = await prepare(path)
-          const replaceUnchanged = async (at_ms: number) => {
-            if (!isDeepStrictEqual(copies.find(name), found)) throw changed('the snapshot')
-            await replace(at_ms)
-          }
-          return { status: 'prepared', snapshot, replace: replaceUnchanged, discard }
-        }
-        // A copy is migrated, not the snapshot itself.
+        // A copy is migrated and seeded, not the snapshot itself.
         const folder = copies.folder()
         const working = join(folder, 'state.db')
         try {
-          await copyBytes(path, working)
-          const { db, close } = openDatabase(working, options.pid)
-          const problem = stateProblem(db, false)
-          close()
+          await copyBytes(path, working, constants.COPYFILE_FICLONE)
+          const problem = snapshot.schema_version === migrations.length ? null : migrate(working)
           if (problem !== null) {
             await copies.remove(folder)
             return invalid(problem)
           }
           const { replace, discard } = await prepare(working)
+          const replaceUnchanged = async (at_ms: number) => {
+            if (!isDeepStrictEqual(copies.find(name), found)) throw changed('the snapshot')
+            await replace(at_ms)
+          }
           const discardAll = async () => {
             await discard()
             await copies.remove(folder)
           }
-          return { status: 'prepared', snapshot, replace, discard: discardAll }
+          return { status: 'prepared', snapshot, replace: replaceUnchanged, discard: discardAll }
         } catch (error) {
           await copies.remove(folder)
           throw error
