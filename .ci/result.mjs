@@ -53,17 +53,21 @@ function addUp(folder) {
   console.log(`${passed} passed, ${failures.length} failed`)
 }
 
-/** The tests of a report. A file that failed before its first test is one failed test. */
+/**
+ * The tests of a report. A file that failed before its first test is one failed test. A file that ran in several
+ * projects, such as two browsers, is there several times: its tests are numbered on.
+ */
 function readTests(report) {
   if (!existsSync(report)) return []
+  const seen = new Map()
   return JSON.parse(readFileSync(report, 'utf8')).testResults.flatMap(({ name, status, assertionResults }) => {
     const file = relative(process.cwd(), name)
-    const seen = new Map()
     const tests = assertionResults.map(({ fullName, status }) => {
-      const ordinal = (seen.get(fullName) ?? 0) + 1
-      seen.set(fullName, ordinal)
+      const name = `${file} > ${fullName}`
+      const ordinal = (seen.get(name) ?? 0) + 1
+      seen.set(name, ordinal)
       const outcome = status === 'passed' || status === 'failed' ? status : 'skipped'
-      return { file, name: `${file} > ${fullName}${ordinal === 1 ? '' : ` (${ordinal})`}`, outcome }
+      return { file, name: ordinal === 1 ? name : `${name} (${ordinal})`, outcome }
     })
     const isBroken = status === 'failed' && !tests.some(({ outcome }) => outcome === 'failed')
     return isBroken ? [...tests, { file, name: `${file} (the file itself)`, outcome: 'failed' }] : tests
