@@ -18,7 +18,7 @@ export async function* withBeacons({ store }: Pick<Services, 'store'>, slots: re
   for (let start = 0; start < slots.length; start += slotsAtOnce) {
     await yieldToEventLoop()
     const next = slots.slice(start, start + slotsAtOnce)
-    const beaconsBySlot = await Promise.all(next.map(({ id }) => store.beaconsOf(id)))
+    const beaconsBySlot = await Promise.all(next.map(({ id }) => store.listSlotBeacons(id)))
     for (const [index, slot] of next.entries()) yield { slot, beacons: beaconsBySlot[index]! }
   }
 }
@@ -36,7 +36,7 @@ export async function beaconItems(services: Services, rows: readonly BeaconListR
       items.push(acceptedItem(row.slot, row.beacon, verdicts.get(row.beacon.id)))
       continue
     }
-    const { client_id } = await services.store.projectById(row.beacon.project_id)
+    const { client_id } = await services.store.findProjectById(row.beacon.project_id)
     items.push(unacceptedItem(client_id, row.slot, row.beacon))
   }
   return items

@@ -50,14 +50,14 @@ async function buildReport(
   const tally = createTally()
   const missed = newestBeacons()
   for (const { project_id, metric, count, ...facts } of counted) {
-    tally.count(await store.projectById(project_id), facts, metric, count)
+    tally.count(await store.findProjectById(project_id), facts, metric, count)
   }
   for (const { reason_code, count } of reasons) tally.miss(reason_code, count)
   for (let start = 0; start < newest.length; start += slotsAtOnce) {
     await yieldToEventLoop()
     const next = newest.slice(start, start + slotsAtOnce)
     const slots = await Promise.all(next.map(({ slot_id }) => store.findSlot(slot_id)))
-    const beaconsBySlot = await Promise.all(next.map(({ slot_id }) => store.beaconsOf(slot_id)))
+    const beaconsBySlot = await Promise.all(next.map(({ slot_id }) => store.listSlotBeacons(slot_id)))
     for (const [index, { id }] of next.entries()) {
       const [slot, beacons] = [slots[index] ?? null, beaconsBySlot[index]!]
       const beacon = beacons.find((candidate) => candidate.id === id)
@@ -75,7 +75,7 @@ async function buildReport(
     const { rows } = await fullPage(context, page, (part) => store.listBeacons({ ...part, ...scope, verdict }))
     for (const row of rows) {
       if (row.kind !== 'unaccepted') continue
-      const { client_id } = await store.projectById(row.beacon.project_id)
+      const { client_id } = await store.findProjectById(row.beacon.project_id)
       missed.add(unacceptedItem(client_id, row.slot, row.beacon))
     }
   }

@@ -65,7 +65,7 @@ export const resendCallback: Operation<Contract['callbacks.resend']> = async (se
 
 export async function callbackItem(services: Services, row: CallbackRow): Promise<CallbackItem> {
   const { slot_id, url, status, attempts, http_status, problem, created_at_ms, attempted_at_ms } = row
-  const { client_id } = await services.store.projectById(row.project_id)
+  const { client_id } = await services.store.findProjectById(row.project_id)
   return {
     slot_id: encodeId('slot', slot_id),
     client_id,

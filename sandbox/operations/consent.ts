@@ -18,7 +18,7 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
   warnOfPersonalSession(context, body.session_id)
   checkEnd(body.expires_at_ms, context.now_ms)
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const stored = await services.store.latestConsent(project.id, body.session_id)
+    const stored = await services.store.findLatestConsent(project.id, body.session_id)
     const present = stored?.revision ?? 0
     if (body.expected_revision !== undefined && body.expected_revision !== present) {
       throw new ApiError('consent_revision_conflict', {

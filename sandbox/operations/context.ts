@@ -172,7 +172,7 @@ export function boundConsentProblem(
   now_ms: number,
 ): MaybePromise<ReasonCode | null> {
   const { session_id, project_id } = slot.job
-  const latest = session_id === null ? null : store.latestConsent(project_id, session_id)
+  const latest = session_id === null ? null : store.findLatestConsent(project_id, session_id)
   return andThen(latest, (consent) => consentProblem(decision.consent, consent, now_ms))
 }
 

@@ -29,8 +29,8 @@ test('a chain that grows faster than it is verified is verified up to where it w
   const growing = new Proxy(store, {
     get(target, name) {
       if (name !== 'evidence') return Reflect.get(target, name)
-      return async (...range: Parameters<typeof store.evidence>) => {
-        const rows = await target.evidence(...range)
+      return async (...range: Parameters<typeof store.listChainEntries>) => {
+        const rows = await target.listChainEntries(...range)
         if (appended < 10 && rows.length > 0) {
           appended++
           const evidence = {

@@ -45,7 +45,7 @@ export const listEvidence: Operation<Contract['evidence.list']> = async (service
   )
   const items = []
   for (const row of rows) {
-    const { client_id } = await services.store.projectById(row.project_id)
+    const { client_id } = await services.store.findProjectById(row.project_id)
     items.push({ client_id, slot_id: row.slot_id === null ? null : encodeId('slot', row.slot_id), ...entryItem(row) })
   }
   return { items, next_cursor: encodeCursor(next) }
@@ -60,7 +60,7 @@ export const exportEvidence: Operation<Contract['evidence.export']> = async (ser
   const { after_seq = 0, limit = defaultLimit } = query
   const project = await requireProject(services, params.client_id)
   const { client_id } = project
-  const read = async () => (await store.evidence(project.id, after_seq, limit)).map(entryItem)
+  const read = async () => (await store.listChainEntries(project.id, after_seq, limit)).map(entryItem)
   const entries = await read()
   const isFull = entries.length === limit
   if (query.checkpoint === 'false' || isFull) {
@@ -143,17 +143,17 @@ async function verifyOneChain(services: VerifyServices, project: ProjectRow): Pr
 async function verifyProject(services: VerifyServices, project: ProjectRow, verified: Verified): Promise<Verdict> {
   const { store, platform } = services
   const consents = new Map<string, LastConsent>()
-  let last = await store.lastEvidence(project.id)
+  let last = await store.findLastPosition(project.id)
   for (;;) {
     const { entries, head } = verified
     if (entries >= last) {
       const changed = await changedConsent(services, project, consents)
       // The cause may be an entry that was appended in the meantime.
-      if (changed !== null) last = await store.lastEvidence(project.id)
+      if (changed !== null) last = await store.findLastPosition(project.id)
       if (entries < last) continue
       return changed ?? { ...verified, broken_at: null, problem: null }
     }
-    const rows = await store.evidence(project.id, entries, Math.min(chunk, last - entries))
+    const rows = await store.listChainEntries(project.id, entries, Math.min(chunk, last - entries))
     if (rows.length === 0) {
       const broken_at = entries + 1
       return { ...verified, broken_at, problem: `The entries from ${broken_at} to ${last} cannot be found.` }
@@ -195,7 +195,7 @@ async function changedConsent({ store }: VerifyServices, project: ProjectRow, co
   const sessions = [...consents]
   for (let start = 0; start < sessions.length; start += chunk) {
     const next = sessions.slice(start, start + chunk)
-    const rows = await Promise.all(next.map(([session_id]) => store.latestConsent(project.id, session_id)))
+    const rows = await Promise.all(next.map(([session_id]) => store.findLatestConsent(project.id, session_id)))
     for (const [index, [, { seq, head, facts }]] of next.entries()) {
       const row = rows[index] ?? null
       const stored = row && [encodeId('cns', row.id), row.state, row.revision, row.source, row.semantic_targeting]
@@ -229,7 +229,7 @@ async function rowProblem(services: VerifyServices, row: EvidenceRow): Promise<s
     return isSame ? null : `The decision of entry ${row.seq} was changed after it was recorded.`
   }
   if (row.kind === 'beacon') {
-    const beacon = await store.beaconById(row.ref)
+    const beacon = await store.findBeaconById(row.ref)
     if (beacon === null) return `The beacon of entry ${row.seq} is gone.`
     const isSame =
       entry.beacon_id === beacon.beacon_id &&
@@ -252,6 +252,6 @@ async function isTokenExchanged(
   const outcome = slot.decision?.outcome
   const hash = outcome?.status === 'filled' ? outcome.asset_token_hash.toString('base64url') : null
   if (entry.asset_token_sha256 === hash) return false
-  const last = (await store.evidenceOf(slot.id)).findLast(({ kind }) => kind === 'decision')
+  const last = (await store.listSlotEvidence(slot.id)).findLast(({ kind }) => kind === 'decision')
   return (JSON.parse(last?.entry ?? '{}') as { asset_token_sha256?: string }).asset_token_sha256 !== hash
 }

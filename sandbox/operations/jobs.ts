@@ -130,7 +130,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const { store, platform } = services
   const { project } = caller
   const { now_ms } = context
-  const latest = intake.session_id === null ? null : store.latestConsent(project.id, intake.session_id)
+  const latest = intake.session_id === null ? null : store.findLatestConsent(project.id, intake.session_id)
   const stored = latest instanceof Promise ? await latest : latest
   const resolved = resolveConsent(project.settings.consent, intake.consent, stored, now_ms)
   if (resolved.isMissing && intake.needsConsent) throw new ApiError('consent_required')

@@ -245,9 +245,9 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
   if (slot === null) throw new ApiError('not_found', { message: 'No such slot in this sandbox.' })
   const { decision, project } = slot
   const market = decision === null ? null : await markets.at(decision.catalogue)
-  const accepted = await store.beaconsOf(slot.id)
+  const accepted = await store.listSlotBeacons(slot.id)
   const verdicts = judgeSlotBeacons(slot, accepted)
-  const unaccepted = await store.unacceptedBeaconsOf(slot.id)
+  const unaccepted = await store.listUnacceptedBeacons(slot.id)
   const beacons = [
     ...accepted.map((beacon) => ({ id: beacon.id, item: acceptedItem(slot, beacon, verdicts.get(beacon.id)) })),
     ...unaccepted.map((beacon) => ({ id: beacon.id, item: unacceptedItem(project.client_id, slot, beacon) })),
@@ -271,7 +271,7 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
     partner_request: decision === null || decision.trace === '' ? null : partnerRequest(slot, decision),
     consent: decision?.consent ?? null,
     consent_strings: await consentStrings(services, slot),
-    evidence: (await store.evidenceOf(slot.id)).map(entryItem),
+    evidence: (await store.listSlotEvidence(slot.id)).map(entryItem),
     fix: findBillingFix(explained),
   }
 }

@@ -246,7 +246,7 @@ async function requestItem({ store }: Services, row: AnyExchange): Promise<Reque
     status: row.status,
     reason_code: row.reason_code,
     duration_ms: row.duration_us / 1000,
-    client_id: row.project_id === null ? null : (await store.projectById(row.project_id)).client_id,
+    client_id: row.project_id === null ? null : (await store.findProjectById(row.project_id)).client_id,
     key: row.key_kind,
     key_id: row.key_id === null ? null : encodeId('key', row.key_id),
     session_id: row.session_id,

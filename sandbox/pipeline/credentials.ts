@@ -58,7 +58,7 @@ async function restoreCaller(
   { kind, key_id, slot_id }: Identity,
 ): Promise<Caller> {
   const { request } = exchange
-  const key = await services.store.keyById(key_id)
+  const key = await services.store.findKeyById(key_id)
   if (key === null) throw new ApiError('key_unknown')
   if (kind === 'sk_test' || kind === 'sk_live') return toKeyCaller(exchange, key)
   if (kind === 'at' && key.revoked_at_ms !== null) throw new ApiError('key_revoked')

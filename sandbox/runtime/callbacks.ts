@@ -85,7 +85,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
       for (const slot_id of slot_ids) if (expected.delete(slot_id)) deliver(slot_id)
     },
     async adopt() {
-      const unfinished = (await store.unfinishedCallbacks()).filter(({ is_decided }) => is_decided)
+      const unfinished = (await store.listUnfinishedCallbacks()).filter(({ is_decided }) => is_decided)
       const now = performance.now()
       trackStrays(strays, unfinished, now)
       for (const { slot_id, key_id } of unfinished) {
@@ -108,7 +108,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     async restore() {
       // Another node may have the key and be delivering it.
       if (shared !== null && (await shared.nodes()).length > 1) return
-      for (const { slot_id, key_id, is_decided } of await store.unfinishedCallbacks()) {
+      for (const { slot_id, key_id, is_decided } of await store.listUnfinishedCallbacks()) {
         const row = keys.has(key_id) ? null : await store.findCallback(slot_id)
         if (row !== null) await lose(row)
         else if (is_decided) deliver(slot_id)

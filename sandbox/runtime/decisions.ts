@@ -228,7 +228,7 @@ async function isCapped(
   for (const cap of caps) {
     const reached =
       cap.kind === 'interval'
-        ? await store.filledWithin(cap)
+        ? await store.hasFillWithin(cap)
         : (await store.countFills(cap, cap.since_ms, cap.most)) + fills_before >= cap.most
     if (reached) return true
   }

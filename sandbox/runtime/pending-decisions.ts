@@ -98,13 +98,13 @@ export function createPendingDecisions(services: PendingDecisionServices): Pendi
   return {
     schedule,
     async restore() {
-      for (const { id, due_at_ms } of await store.pendingSlots()) pending.push({ slot_id: id, due_at_ms })
+      for (const { id, due_at_ms } of await store.listPendingSlots()) pending.push({ slot_id: id, due_at_ms })
       pending.sort((a, b) => a.due_at_ms - b.due_at_ms)
       if (running === null) setAlarm()
     },
     async adopt() {
       const own = new Set(pending.map(({ slot_id }) => slot_id))
-      const due = await store.pendingSlots(clock.now())
+      const due = await store.listPendingSlots(clock.now())
       for (const { id, due_at_ms } of due) if (!own.has(id)) schedule(id, due_at_ms)
     },
     async drain() {
@@ -163,7 +163,7 @@ async function consentInForce(
   now_ms: number,
 ): Promise<AuthoritativeConsent> {
   const { job, project, created_at_ms } = slot
-  const stored = job.session_id === null ? null : await store.latestConsent(job.project_id, job.session_id)
+  const stored = job.session_id === null ? null : await store.findLatestConsent(job.project_id, job.session_id)
   if (stored === null && job.facts.consent !== undefined) return job.facts.consent
   const at_ms = stored === null ? created_at_ms : now_ms
   return resolveConsent(project.settings.consent, undefined, stored, at_ms).snapshot

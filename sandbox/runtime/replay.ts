@@ -138,7 +138,7 @@ const expectedKey = 'the id of a key to act as, in key_id (svc keys list)'
 
 async function findKeyCredential({ store }: ReplayServices, key_id: string): Promise<RestoredCredential> {
   const id = decodeId('key', key_id)
-  const key = id === null ? null : await store.keyById(id)
+  const key = id === null ? null : await store.findKeyById(id)
   if (key === null) {
     const missing = [
       { path: 'key_id', message: `is ${key_id}, which this sandbox does not have`, expected: expectedKey },

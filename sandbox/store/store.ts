@@ -227,7 +227,7 @@ export type NewActivation = Omit<ActivationRow, 'project' | 'is_key_revoked'> & 
 
 export interface ProjectStore {
   findProject(client_id: string): Promise<ProjectRow | null>
-  projectById(id: number): Promise<ProjectRow>
+  findProjectById(id: number): Promise<ProjectRow>
   listProjects(): Promise<ProjectRow[]>
   /** Adds a project with its keys; null when the client_id is taken. */
   insertProject(
@@ -244,7 +244,7 @@ export interface ProjectStore {
    * bytes.
    */
   findKey(hash: Uint8Array): MaybePromise<KeyRow | null>
-  keyById(id: number): Promise<KeyRow | null>
+  findKeyById(id: number): Promise<KeyRow | null>
   listKeys(project_id: number, query: PageQuery): Promise<Page<KeyListRow>>
   insertKey(project_id: number, key: NewKey, at_ms: number): Promise<KeyListRow>
   /** Revokes a key; the first time counts. null when there is no such key. */
@@ -276,7 +276,7 @@ export interface ConsentWrite {
 }
 
 export interface ConsentStore {
-  latestConsent(project_id: number, session_id: string): MaybePromise<ConsentRecord | null>
+  findLatestConsent(project_id: number, session_id: string): MaybePromise<ConsentRecord | null>
   listConsent(
     query: PageQuery & { project_id?: number; session_id?: string; since_ms?: number },
   ): Promise<Page<ConsentListRow>>
@@ -434,7 +434,7 @@ export interface PlacementStore {
     },
   ): Promise<Page<SlotRow>>
   /** Resolves to the slots that are not decided; with `due_at_ms`, to a few thousand of those due by then. */
-  pendingSlots(due_at_ms?: number): Promise<{ id: number; due_at_ms: number }[]>
+  listPendingSlots(due_at_ms?: number): Promise<{ id: number; due_at_ms: number }[]>
   /** Records the load of a frame with its beacon token; the time of the first load is kept. */
   recordFrame(slot_id: number, at_ms: number, token: NewActivation): Promise<void>
   /** Replaces the hash of an asset token whose secret this install cannot derive. */
@@ -442,7 +442,7 @@ export interface PlacementStore {
   /** Counts the fills of a session or a project since a time, up to `most`. */
   countFills(scope: { project_id: number; session_id: string | null }, since_ms: number, most: number): Promise<number>
   /** Whether a job that an interval keeps free of fills was filled. */
-  filledWithin(interval: IntervalGuard): Promise<boolean>
+  hasFillWithin(interval: IntervalGuard): Promise<boolean>
   /** Resolves to a catalogue that decisions were made with, as JSON. */
   catalogue(id: number): Promise<string | null>
 }
@@ -480,7 +480,7 @@ export interface CallbackStore {
     query: PageQuery & { project_id?: number; slot_id?: number; status?: CallbackStatus },
   ): Promise<Page<CallbackRow>>
   /** Resolves to the callbacks that are neither delivered nor given up, with whether their slot is decided. */
-  unfinishedCallbacks(): Promise<{ slot_id: number; key_id: number; is_decided: boolean }[]>
+  listUnfinishedCallbacks(): Promise<{ slot_id: number; key_id: number; is_decided: boolean }[]>
   /** Stores the outcome of an attempt, with an event. */
   updateCallback(update: CallbackUpdate, event: EventType, at_ms: number): Promise<void>
 }
@@ -553,11 +553,11 @@ export interface BeaconStore {
     evidence: EvidenceDraft,
   ): Promise<readonly AcceptedBeacon[] | null>
   recordUnaccepted(beacon: UnacceptedBeaconRow): Promise<void>
-  beaconsOf(slot_id: number): Promise<BeaconRow[]>
+  listSlotBeacons(slot_id: number): Promise<BeaconRow[]>
   findBeacon(slot_id: number, beacon_id: string): Promise<BeaconRow | null>
-  beaconById(id: number): Promise<BeaconRow | null>
-  unacceptedBeaconsOf(slot_id: number): Promise<UnacceptedBeaconRow[]>
-  unacceptedBeaconById(id: number): Promise<UnacceptedBeaconRow | null>
+  findBeaconById(id: number): Promise<BeaconRow | null>
+  listUnacceptedBeacons(slot_id: number): Promise<UnacceptedBeaconRow[]>
+  findUnacceptedBeacon(id: number): Promise<UnacceptedBeaconRow | null>
   listBeacons(
     query: PageQuery &
       BeaconScope & {
@@ -612,10 +612,10 @@ export interface EvidenceListRow extends EvidenceRow {
 
 export interface EvidenceStore {
   /** Resolves to the position of the last entry of a project's chain; 0 without entries. */
-  lastEvidence(project_id: number): Promise<number>
+  findLastPosition(project_id: number): Promise<number>
   /** Resolves to a part of a project's chain, oldest first. */
-  evidence(project_id: number, after_seq: number, limit: number): Promise<EvidenceRow[]>
-  evidenceOf(slot_id: number): Promise<EvidenceRow[]>
+  listChainEntries(project_id: number, after_seq: number, limit: number): Promise<EvidenceRow[]>
+  listSlotEvidence(slot_id: number): Promise<EvidenceRow[]>
   /** Entries of every chain. */
   listEvidence(
     query: PageQuery & { project_id?: number; slot_id?: number; kind?: EvidenceRow['kind']; since_ms?: number },

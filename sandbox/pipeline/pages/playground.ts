@@ -106,7 +106,7 @@ function sendRoute(pipeline: Pipeline): Route {
 /** @throws ApiError 400 for a key that a server cannot have */
 async function findIdentity({ store }: Services, key_id: string): Promise<Identity> {
   const id = decodeId('key', key_id)
-  const key = id === null ? null : await store.keyById(id)
+  const key = id === null ? null : await store.findKeyById(id)
   if (key === null || key.class !== 'secret') {
     const message = key === null ? `is ${key_id}, which this sandbox does not have` : 'is a publishable key'
     throw new ApiError('schema_invalid', {

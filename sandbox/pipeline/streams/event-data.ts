@@ -19,7 +19,7 @@ export function eventText(event: SandboxEvent): string {
  */
 export async function toSandboxEvent(services: Services, row: EventRow, now_ms: number): Promise<SandboxEvent> {
   const { store } = services
-  const project = row.project_id === null ? null : await store.projectById(row.project_id)
+  const project = row.project_id === null ? null : await store.findProjectById(row.project_id)
   const slot = row.slot_id === null ? null : await store.findSlot(row.slot_id)
   return {
     seq: row.seq,
@@ -50,14 +50,14 @@ const readCallback: ReadData = async ({ services, row }) => {
 }
 
 const readAcceptedBeacon: ReadData = async ({ services, row, slot }) => {
-  const beacons = slot === null ? [] : await services.store.beaconsOf(slot.id)
+  const beacons = slot === null ? [] : await services.store.listSlotBeacons(slot.id)
   const beacon = beacons.find(({ id }) => id === row.ref)
   if (slot === null || beacon === undefined) return {}
   return acceptedItem(slot, beacon, judgeSlotBeacons(slot, beacons).get(beacon.id))
 }
 
 const readUnacceptedBeacon: ReadData = async ({ services, row, project, slot }) => {
-  const beacon = row.ref === null ? null : await services.store.unacceptedBeaconById(row.ref)
+  const beacon = row.ref === null ? null : await services.store.findUnacceptedBeacon(row.ref)
   return beacon === null || project === null ? {} : unacceptedItem(project.client_id, slot, beacon)
 }
 

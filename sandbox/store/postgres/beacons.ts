@@ -26,9 +26,9 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
     if (leavesOut('beacon', query)) return nothing
     const { rows, next } = await listPart<StoredBeacon>(connection, createListSource('beacon', query), query)
     const slots = await placements.findAll(rows.map(({ slot_id }) => slot_id))
-    const slotOf = (id: number) => required(slots.get(id), 'a slot, or its job,')
+    const findSlot = (id: number) => required(slots.get(id), 'a slot, or its job,')
     return {
-      rows: rows.map((row) => ({ kind: 'accepted', beacon: withMeasurements(row), slot: slotOf(row.slot_id) })),
+      rows: rows.map((row) => ({ kind: 'accepted', beacon: withMeasurements(row), slot: findSlot(row.slot_id) })),
       next,
     }
   }
@@ -54,7 +54,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
     return new Map(rows.map((row) => [row.id, withMeasurements(row)]))
   })
 
-  const beaconsOf = shareReads(async (slot_ids: readonly number[]) => {
+  const listOfSlot = shareReads(async (slot_ids: readonly number[]) => {
     const rows = await read<StoredBeacon>(
       `SELECT first.* FROM unnest($1::bigint[]) wanted (slot_id) CROSS JOIN LATERAL
        (SELECT ${columns} FROM beacon WHERE beacon.slot_id = wanted.slot_id ${byId} LIMIT $2) first ORDER BY first.id`,
@@ -64,7 +64,7 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
   })
 
   return {
-    beaconsOf: async (slot_id) => (await beaconsOf(slot_id)) ?? [],
+    listSlotBeacons: async (slot_id) => (await listOfSlot(slot_id)) ?? [],
     async findBeacon(slot_id, beacon_id) {
       const [row] = await read<StoredBeacon>(`SELECT ${columns} FROM beacon WHERE slot_id = $1 AND beacon_id = $2`, [
         slot_id,
@@ -72,10 +72,10 @@ export function beaconTable(connection: Connection, placements: PlacementTable):
       ])
       return found(row)
     },
-    beaconById,
-    unacceptedBeaconsOf: (slot_id) =>
+    findBeaconById: beaconById,
+    listUnacceptedBeacons: (slot_id) =>
       read(`SELECT ${unacceptedColumns} FROM aside_beacon WHERE slot_id = $1 ORDER BY id`, [slot_id]),
-    async unacceptedBeaconById(id) {
+    async findUnacceptedBeacon(id) {
       const [row] = await read<UnacceptedBeaconRow>(`SELECT ${unacceptedColumns} FROM aside_beacon WHERE id = $1`, [id])
       return row ?? null
     },

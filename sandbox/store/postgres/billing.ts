@@ -76,9 +76,9 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
     const evidence_id = found.length < newBeaconsAtOnce ? end : found.at(-1)!.id
     const ids = [...new Set(found.map(({ slot_id }) => slot_id))].filter((id) => id <= progress.slot_id)
     if (ids.length > 0) {
-      const { text, values } = slotsOf(scope, 2)
+      const { text, values } = selectSlots(scope, 2)
       const slots = await read<BilledSlot>(`${text} AND slot.id = ANY ($1::bigint[])`, [ids, ...values])
-      const beacons = await beaconsOf(laterOfSlots, slots, progress.evidence_id)
+      const beacons = await loadBeacons(laterOfSlots, slots, progress.evidence_id)
       for (const slot of slots) countAgain(progress, rules, slot, beacons.get(slot.id) ?? [], evidence_id)
     }
     progress.evidence_id = evidence_id
@@ -87,13 +87,13 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
 
   /** Counts the next slots, without beacons that are newer than the progress. */
   const countNext = async (scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<void> => {
-    const { text, values } = slotsOf(scope, 3)
+    const { text, values } = selectSlots(scope, 3)
     const slots = await read<BilledSlot>(`${text} AND slot.id > $1 ORDER BY slot.id LIMIT $2`, [
       progress.slot_id,
       slotsAtOnce,
       ...values,
     ])
-    const beacons = await beaconsOf(laterOfAll, slots, progress.evidence_id)
+    const beacons = await loadBeacons(laterOfAll, slots, progress.evidence_id)
     for (const slot of slots) {
       const old = (beacons.get(slot.id) ?? []).filter(({ evidence_id }) => evidence_id === null)
       countSlot(progress.counts, scope, rules, slot, old)
@@ -101,7 +101,7 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
     progress.slot_id = slots.length < slotsAtOnce ? last_id : slots.at(-1)!.id
   }
 
-  const beaconsOf = async (later: string, slots: readonly BilledSlot[], evidence_id: number) => {
+  const loadBeacons = async (later: string, slots: readonly BilledSlot[], evidence_id: number) => {
     const rows = await read<NumberedBeacon & { slot_id: number }>(
       `WITH wanted AS (SELECT unnest($1::bigint[]) AS slot_id), later AS MATERIALIZED (${later})
        SELECT wanted.slot_id, judged.*, later.id AS evidence_id FROM wanted CROSS JOIN LATERAL
@@ -181,7 +181,7 @@ const laterOfSlots = `SELECT evidence.slot_id, evidence.ref, evidence.id FROM wa
 const laterOfAll = "SELECT slot_id, ref, id FROM evidence WHERE kind = 'beacon' AND id > $2"
 
 /** Returns a query of the filled slots that may have beacons in scope; its first parameter has this number. */
-function slotsOf({ project_id, session_id, since_ms, until_ms }: BeaconScope, first: number) {
+function selectSlots({ project_id, session_id, since_ms, until_ms }: BeaconScope, first: number) {
   const filter = createFilter()
   filter.add('job.project_id = ?', project_id)
   filter.add(`job.session IN (${sessionsNamed})`, session_id)

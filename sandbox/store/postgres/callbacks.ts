@@ -24,7 +24,7 @@ export function callbackTable(connection: Connection): Omit<CallbackStore, keyof
         query,
       )
     },
-    unfinishedCallbacks: () =>
+    listUnfinishedCallbacks: () =>
       read(
         `SELECT callback.id AS slot_id, key_id, decided_at_ms IS NOT NULL AS is_decided
          FROM callback JOIN slot ON slot.id = callback.id

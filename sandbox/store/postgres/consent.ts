@@ -21,7 +21,7 @@ export function consentTable(connection: Connection): Omit<ConsentStore, keyof W
     return new Map(rows.map((row) => [JSON.stringify([row.project_id, row.session_id]), toNewestConsent(row)]))
   })
   return {
-    latestConsent: (project_id, session_id) => newest(JSON.stringify([project_id, session_id])),
+    findLatestConsent: (project_id, session_id) => newest(JSON.stringify([project_id, session_id])),
     async listConsent(query) {
       const filter = createFilter()
       filter.add('session.project_id = ?', query.project_id)

@@ -9,18 +9,18 @@ const columns = 'seq, kind, ref, at_ms, entry, hash'
 export function evidenceTable(connection: Connection): EvidenceStore {
   const { read } = connection
   return {
-    async lastEvidence(project_id) {
+    async findLastPosition(project_id) {
       const sql = 'SELECT coalesce(max(seq), 0) AS seq FROM evidence WHERE project_id = $1'
       return (await read<{ seq: number }>(sql, [project_id]))[0]!.seq
     },
-    async evidence(project_id, after_seq, limit) {
+    async listChainEntries(project_id, after_seq, limit) {
       const rows = await read<StoredEvidence>(
         `SELECT ${columns} FROM evidence WHERE project_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
         [project_id, after_seq, limit],
       )
       return rows.map(toEvidence)
     },
-    async evidenceOf(slot_id) {
+    async listSlotEvidence(slot_id) {
       const rows = await read<StoredEvidence>(`SELECT ${columns} FROM evidence WHERE slot_id = $1 ORDER BY seq`, [
         slot_id,
       ])

@@ -97,7 +97,7 @@ interface Hooks {
   /** Whether the database can flush earlier commits. Otherwise each commit waits for the disk itself. */
   canFlush: boolean
   /** Returns the notification for other nodes; null when there is nothing to notify. */
-  noticeOf(batch: Batch): string | null
+  renderNotice(batch: Batch): string | null
   channel: string
   /** Called when the database has a generation unknown to this node. */
   generationChanged(): void
@@ -252,7 +252,7 @@ export function groupCommit(database: Database, hooks: Hooks): Connection {
     taken.push(exchanges)
     // Rare changes that every node must learn of are notified with their commit, and so once they are on disk.
     const isFlushed = flusher === null || first?.isExclusive === true || batch.notices.size > 0
-    const notice = hooks.noticeOf(batch)
+    const notice = hooks.renderNotice(batch)
     const head = await store(used, batch, exchanges.rows, isFlushed ? notice : null, isFlushed)
     return { head, resolves, exchanges, isFlushed, notice }
   }

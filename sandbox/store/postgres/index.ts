@@ -171,7 +171,7 @@ async function composeStore(
     head: () => head,
     takeExchanges: (isAlone) => requests.take(isAlone),
     hasSuspects: () => requests.hasSuspects(),
-    noticeOf: nodes.noticeOf,
+    renderNotice: nodes.renderNotice,
     committed: onHead,
     canFlush,
     generationChanged() {

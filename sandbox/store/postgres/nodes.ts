@@ -19,7 +19,7 @@ export interface Nodes {
    */
   isLive(): boolean
   /** Returns the notification for others at the commit of a batch; null when there is nothing to notify. */
-  noticeOf(batch: Batch): string | null
+  renderNotice(batch: Batch): string | null
   count(): Promise<number>
   close(): Promise<void>
 }
@@ -210,7 +210,7 @@ export async function joinNodes(
   return {
     number: () => number,
     isLive: () => isLive && isAnswering(),
-    noticeOf({ events: added, notices, decided }) {
+    renderNotice({ events: added, notices, decided }) {
       if (added.length === 0 && notices.size === 0) return null
       const kinds = notices.size === 0 ? '-' : [...notices].join(',')
       const slots = decided.length === 0 ? '-' : decided.length > maxNamedSlots ? '*' : decided.join(',')

@@ -80,7 +80,7 @@ export const byId = 'ORDER BY id + 0'
 const names = new Map<string, string>()
 
 /** Returns the name under which a statement is prepared. */
-function nameOf(text: string): string {
+function nameStatement(text: string): string {
   let name = names.get(text)
   if (name === undefined) {
     name = createHash('sha256').update(text).digest('hex').slice(0, 16)
@@ -144,12 +144,16 @@ export async function connectDatabase({ url, namespace, report }: DatabaseOption
       isBroken: () => isBroken,
       async query<Row>(text: string, values: readonly Value[] = []) {
         hold()
-        const result = await client.query({ name: nameOf(text), text, values: values as unknown[] })
+        const result = await client.query({ name: nameStatement(text), text, values: values as unknown[] })
         return (result as QueryResult).rows as Row[]
       },
       async run(text, values = []) {
         hold()
-        const { command, rowCount } = await client.query({ name: nameOf(text), text, values: values as unknown[] })
+        const { command, rowCount } = await client.query({
+          name: nameStatement(text),
+          text,
+          values: values as unknown[],
+        })
         return { command, count: rowCount ?? 0 }
       },
       async script(text) {

@@ -54,7 +54,7 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
       const page = await listPart<StoredSlot>(connection, source, query)
       return { rows: await toSlots(page.rows), next: page.next }
     },
-    pendingSlots: (due_at_ms) =>
+    listPendingSlots: (due_at_ms) =>
       due_at_ms === undefined
         ? read('SELECT id, due_at_ms FROM slot WHERE decided_at_ms IS NULL ORDER BY due_at_ms')
         : read(
@@ -67,7 +67,7 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
         : read<{ fills: number }>(capQueries.sessionFills, [project_id, session_id, since_ms, most]))
       return row?.fills ?? 0
     },
-    async filledWithin(interval) {
+    async hasFillWithin(interval) {
       const rows = await read<NearJob>(capQueries.nearJobs, nearJobsValues(interval))
       return rows.some(({ is_filled }) => is_filled)
     },

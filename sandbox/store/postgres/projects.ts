@@ -108,7 +108,7 @@ export function projectTable({ read, change }: Connection, mayCache: () => boole
       const [row] = await read<{ id: number }>('SELECT id FROM project WHERE client_id = $1', [client_id])
       return row === undefined ? null : project(row.id)
     },
-    projectById: project,
+    findProjectById: project,
     async listProjects() {
       const rows = await read<StoredProject>(`SELECT ${projectColumns} FROM project ORDER BY id`)
       return rows.map(toProject)
@@ -150,7 +150,7 @@ export function projectTable({ read, change }: Connection, mayCache: () => boole
         )
         return found(row)
       }),
-    async keyById(id) {
+    async findKeyById(id) {
       const [row] = await read<StoredKey>(`SELECT ${keyColumns} FROM api_key WHERE id = $1`, [id])
       return found(row)
     },

@@ -43,9 +43,9 @@ export function* countBilling(
 ): Generator<void, void> {
   if (isOfAllTime(scope)) yield* countNew(db, scope, rules, progress)
   else {
-    const beaconsOf = judgedBeacons(db)
+    const findBeacons = judgedBeacons(db)
     for (const slots of slotsInScope(db, scope, mostSelected)) {
-      for (const slot of slots) countSlot(progress.counts, scope, rules, slot, beaconsOf.all(slot.id))
+      for (const slot of slots) countSlot(progress.counts, scope, rules, slot, findBeacons.all(slot.id))
       yield
     }
   }
@@ -71,7 +71,7 @@ function* countNew(
   )
   const nextSlots = slotsAfter(db, scope)
   const find = slotById(db, scope)
-  const beaconsOf = judgedBeacons(db)
+  const findBeacons = judgedBeacons(db)
   const numbered = numberedBeacons(db)
   const target = lastEntry.get()!
   if (progress.slot_id === 0) progress.evidence_id = target
@@ -87,7 +87,7 @@ function* countNew(
     progress.evidence_id = evidence_id
     if (evidence_id === lastEntry.get()! && progress.slot_id < last_id) {
       const { slots: next, end } = nextSlots(progress.slot_id)
-      for (const slot of next) countSlot(progress.counts, {}, rules, slot, beaconsOf.all(slot.id))
+      for (const slot of next) countSlot(progress.counts, {}, rules, slot, findBeacons.all(slot.id))
       progress.slot_id = end
     }
     if (progress.slot_id === last_id && progress.evidence_id >= target) return

@@ -39,7 +39,7 @@ export function callbackTable({ db, read }: Connection) {
         listPart<CallbackRow & { id: number }>(db, { table: 'callback', select, filter, indexed }, query),
       )
     },
-    unfinishedCallbacks: async () =>
+    listUnfinishedCallbacks: async () =>
       read(() =>
         db
           .prepare<[], { slot_id: number; key_id: number; decided_at_ms: number | null }>(

@@ -1,7 +1,8 @@
 /** Sessions and their consent, in numbered revisions. */
+import type Database from 'better-sqlite3'
 import type { ConsentRecord } from '#domain/consent.ts'
 import { cacheRow } from '../rows.ts'
-import type { ConsentListRow, ConsentStore } from '../store.ts'
+import type { ConsentListRow, ConsentStore, Page } from '../store.ts'
 import type { WriteMethods } from '../writes/index.ts'
 import type { Transaction } from '../writes/transaction.ts'
 import type { Connection } from './group-commit.ts'
@@ -18,56 +19,16 @@ const cacheSize = 20_000
 export type ConsentTable = ReturnType<typeof consentTable>
 
 export function consentTable({ db, read }: Connection) {
-  const findSession = db
-    .prepare<[number, string], number>('SELECT id FROM session WHERE project_id = ? AND session_id = ?')
-    .pluck()
-  const insertSession = db.prepare('INSERT INTO session (project_id, session_id) VALUES (?, ?)')
-  const latest = db.prepare<[number], Stored<ConsentRecord>>(
-    'SELECT id, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms, expires_at_ms FROM consent WHERE session = ? ORDER BY revision DESC LIMIT 1',
-  )
-  const insert = db.prepare(
-    'INSERT INTO consent (id, session, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms, expires_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  )
-  const renew = db.prepare('UPDATE consent SET extras = ?, updated_at_ms = ?, expires_at_ms = ? WHERE id = ?')
+  const statements = prepareConsent(db)
   const sessions = new Map<string, number>()
   const newest = new Map<number, ConsentRecord | null>()
-
-  /** Returns the row number of a session, or null when there is none. */
-  const sessionOf = (project_id: number, session_id: string): number | null => {
-    const name = `${project_id} ${session_id}`
-    const cached = sessions.get(name)
-    if (cached !== undefined) return cached
-    const id = findSession.get(project_id, session_id)
-    if (id === undefined) return null
-    cacheRow(sessions, cacheSize, name, id)
-    return id
-  }
-
-  /** Returns the row number of a session, which is created when missing, inside the running transaction. */
-  const ensureSession = (project_id: number, session_id: string): number => {
-    const id = sessionOf(project_id, session_id)
-    if (id !== null) return id
-    const inserted = Number(insertSession.run(project_id, session_id).lastInsertRowid)
-    cacheRow(sessions, cacheSize, `${project_id} ${session_id}`, inserted)
-    return inserted
-  }
-
-  const findNewest = (session: number | null): ConsentRecord | null => {
-    if (session === null) return null
-    const cached = newest.get(session)
-    if (cached !== undefined) return cached
-    const stored = latest.get(session)
-    const record = stored === undefined ? null : { ...stored, ...toPurposes(stored) }
-    cacheRow(newest, cacheSize, session, record)
-    return record
-  }
 
   const transaction = {
     newestConsent: ({ project_id, session_id }) => findNewest(ensureSession(project_id, session_id)),
     insertConsent({ project_id, session_id }, record) {
       const session = ensureSession(project_id, session_id)
       newest.delete(session)
-      insert.run(
+      statements.insert.run(
         record.id,
         session,
         record.revision,
@@ -82,46 +43,87 @@ export function consentTable({ db, read }: Connection) {
     },
     renewConsent({ project_id, session_id }, { id, extras, updated_at_ms, expires_at_ms }) {
       newest.delete(ensureSession(project_id, session_id))
-      renew.run(extras, updated_at_ms, expires_at_ms, id)
+      statements.renew.run(extras, updated_at_ms, expires_at_ms, id)
     },
   } satisfies Partial<Transaction>
 
   const methods: Omit<ConsentStore, keyof WriteMethods> = {
-    latestConsent: (project_id, session_id) => read(() => findNewest(sessionOf(project_id, session_id))),
-    async listConsent(query) {
-      const filter = createFilter()
-      filter.add('+session.project_id = ?', query.project_id)
-      filter.add('+session.session_id = ?', query.session_id)
-      filter.add('consent.updated_at_ms >= ?', query.since_ms)
-      const ofSession = `SELECT id FROM consent WHERE session IN (${sessionsNamed})`
-      const select = `SELECT consent.id, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms,
-           expires_at_ms, project_id, session_id,
-           NOT EXISTS (SELECT 1 FROM consent later WHERE later.session = session.id AND later.revision > consent.revision)
-             AS is_current
-         FROM consent CROSS JOIN session ON session.id = consent.session`
-      const { rows, next } = read(() =>
-        listPart<Stored<ConsentListRow> & { is_current: number }>(
-          db,
-          { table: 'consent', select, filter, indexed: indexedBy(ofSession, query.session_id) },
-          query,
-        ),
-      )
-      return {
-        rows: rows.map((stored) => ({ ...stored, ...toPurposes(stored), is_current: stored.is_current === 1 })),
-        next,
-      }
-    },
+    findLatestConsent: (project_id, session_id) => read(() => findNewest(findSession(project_id, session_id))),
+    listConsent: async (query) => read(() => listConsent(db, query)),
   }
 
+  return { findSession, ensureSession, transaction, clear, methods }
+
+  /** Returns the row number of a session, or null when there is none. */
+  function findSession(project_id: number, session_id: string): number | null {
+    const name = `${project_id} ${session_id}`
+    const cached = sessions.get(name)
+    if (cached !== undefined) return cached
+    const id = statements.findSession.get(project_id, session_id)
+    if (id === undefined) return null
+    cacheRow(sessions, cacheSize, name, id)
+    return id
+  }
+
+  /** Returns the row number of a session, which is created when missing, inside the running transaction. */
+  function ensureSession(project_id: number, session_id: string): number {
+    const id = findSession(project_id, session_id)
+    if (id !== null) return id
+    const inserted = Number(statements.insertSession.run(project_id, session_id).lastInsertRowid)
+    cacheRow(sessions, cacheSize, `${project_id} ${session_id}`, inserted)
+    return inserted
+  }
+
+  function findNewest(session: number | null): ConsentRecord | null {
+    if (session === null) return null
+    const cached = newest.get(session)
+    if (cached !== undefined) return cached
+    const stored = statements.findNewest.get(session)
+    const record = stored === undefined ? null : { ...stored, ...toPurposes(stored) }
+    cacheRow(newest, cacheSize, session, record)
+    return record
+  }
+
+  function clear(): void {
+    sessions.clear()
+    newest.clear()
+  }
+}
+
+function prepareConsent(db: Database.Database) {
   return {
-    sessionOf,
-    ensureSession,
-    transaction,
-    clear() {
-      sessions.clear()
-      newest.clear()
-    },
-    methods,
+    findSession: db
+      .prepare<[number, string], number>('SELECT id FROM session WHERE project_id = ? AND session_id = ?')
+      .pluck(),
+    insertSession: db.prepare('INSERT INTO session (project_id, session_id) VALUES (?, ?)'),
+    findNewest: db.prepare<[number], Stored<ConsentRecord>>(
+      'SELECT id, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms, expires_at_ms FROM consent WHERE session = ? ORDER BY revision DESC LIMIT 1',
+    ),
+    insert: db.prepare(
+      'INSERT INTO consent (id, session, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms, expires_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    ),
+    renew: db.prepare('UPDATE consent SET extras = ?, updated_at_ms = ?, expires_at_ms = ? WHERE id = ?'),
+  }
+}
+
+type ConsentQuery = Parameters<ConsentStore['listConsent']>[0]
+
+function listConsent(db: Database.Database, query: ConsentQuery): Page<ConsentListRow> {
+  const filter = createFilter()
+  filter.add('+session.project_id = ?', query.project_id)
+  filter.add('+session.session_id = ?', query.session_id)
+  filter.add('consent.updated_at_ms >= ?', query.since_ms)
+  const ofSession = `SELECT id FROM consent WHERE session IN (${sessionsNamed})`
+  const select = `SELECT consent.id, revision, state, source, semantic_targeting, prompt_shared, extras, updated_at_ms,
+       expires_at_ms, project_id, session_id,
+       NOT EXISTS (SELECT 1 FROM consent later WHERE later.session = session.id AND later.revision > consent.revision)
+         AS is_current
+     FROM consent CROSS JOIN session ON session.id = consent.session`
+  const source = { table: 'consent', select, filter, indexed: indexedBy(ofSession, query.session_id) }
+  const { rows, next } = listPart<Stored<ConsentListRow> & { is_current: number }>(db, source, query)
+  return {
+    rows: rows.map((stored) => ({ ...stored, ...toPurposes(stored), is_current: stored.is_current === 1 })),
+    next,
   }
 }
 

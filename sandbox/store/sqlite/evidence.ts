@@ -30,10 +30,10 @@ export function evidenceTable({ db, read }: Connection, sha256Hex: Sha256Hex) {
   }
 
   const methods: EvidenceStore = {
-    lastEvidence: async (project_id) => read(() => last.get(project_id)?.seq ?? 0),
-    evidence: async (project_id, after_seq, limit) =>
+    findLastPosition: async (project_id) => read(() => last.get(project_id)?.seq ?? 0),
+    listChainEntries: async (project_id, after_seq, limit) =>
       read(() => after.all(project_id, after_seq, limit).map(toEvidence)),
-    evidenceOf: async (slot_id) => read(() => bySlot.all(slot_id).map(toEvidence)),
+    listSlotEvidence: async (slot_id) => read(() => bySlot.all(slot_id).map(toEvidence)),
     async listEvidence(query) {
       const filter = createFilter()
       filter.add('+project_id = ?', query.project_id)

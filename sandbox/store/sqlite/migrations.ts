@@ -3,11 +3,11 @@
  * follows: beacons newer than any it has.
  */
 export const insertSessionBeacons = {
-  beacon: sessionBeaconsOf('beacon', 1),
-  aside_beacon: sessionBeaconsOf('aside_beacon', 0),
+  beacon: insertionOfBeacons('beacon', 1),
+  aside_beacon: insertionOfBeacons('aside_beacon', 0),
 }
 
-function sessionBeaconsOf(table: string, is_accepted: 0 | 1): string {
+function insertionOfBeacons(table: string, is_accepted: 0 | 1): string {
   return `INSERT INTO session_beacon (session, is_accepted, id, received_at_ms, latest_at_ms)
     SELECT job.session, ${is_accepted}, ${table}.id, ${table}.received_at_ms,
       max(

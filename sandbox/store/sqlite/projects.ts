@@ -110,7 +110,7 @@ export function projectTable({ db, read, write }: Connection, onSettings: () => 
         const stored = byClientId.get(client_id)
         return stored === undefined ? null : project(stored.id)
       }),
-    projectById: async (id) => read(() => project(id)),
+    findProjectById: async (id) => read(() => project(id)),
     listProjects: async () => read(() => all.all().map((stored) => project(stored.id))),
     insertProject: (client_id, settings, newKeys, at_ms) =>
       write(() => {
@@ -128,7 +128,7 @@ export function projectTable({ db, read, write }: Connection, onSettings: () => 
       }),
 
     findKey: (hash) => read(() => findKey(hash)),
-    keyById: async (id) => read(() => found(keyById.get(id))),
+    findKeyById: async (id) => read(() => found(keyById.get(id))),
     async listKeys(project_id, { limit, before }) {
       const rows = read(() => listKeys.all(project_id, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(withProject))
       return toPage(rows, limit)

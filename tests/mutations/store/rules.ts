@@ -40,11 +40,11 @@ export const storeRules = {
     equal(await send(other, 'a'), null)
     equal(await record(one, project, nextId(), 'a'), null)
     deepEqual(
-      (await one.beaconsOf(slot_id!)).map(({ beacon_id }) => beacon_id),
+      (await one.listSlotBeacons(slot_id!)).map(({ beacon_id }) => beacon_id),
       ['a', 'b'],
     )
     deepEqual(
-      (await one.evidenceOf(slot_id!)).map(({ kind }) => kind),
+      (await one.listSlotEvidence(slot_id!)).map(({ kind }) => kind),
       ['decision', 'beacon', 'beacon'],
     )
   },
@@ -62,7 +62,7 @@ export const storeRules = {
       })
     }
     const races: Awaited<ReturnType<typeof save>>[][] = []
-    const newest = async () => (await other.latestConsent(project_id, 's'))!
+    const newest = async () => (await other.findLatestConsent(project_id, 's'))!
     races.push(
       await overlap(
         () => save(one, null, false, 1),
@@ -103,7 +103,7 @@ export const storeRules = {
     const failing = place(one, project, { slots: 2, fails: true })
     await Promise.all([place(one, project), rejects(failing, /cannot be built/), place(one, project)])
     await place(other, project)
-    const chain = await one.evidence(project.id, 0, 100)
+    const chain = await one.listChainEntries(project.id, 0, 100)
     let previous = genesis
     for (const [index, entry] of chain.entries()) {
       equal(linkProblem(entry, index + 1, previous, sha256Hex), null)
@@ -119,7 +119,7 @@ export const storeRules = {
     const [, sent] = await Promise.all([rejects(failing, /cannot be built/), record(one, project, slot_id!, 'sent')])
     equal(sent?.length, 1)
     deepEqual(
-      (await one.beaconsOf(slot_id!)).map(({ beacon_id }) => beacon_id),
+      (await one.listSlotBeacons(slot_id!)).map(({ beacon_id }) => beacon_id),
       ['sent'],
     )
   },
@@ -194,7 +194,7 @@ export const storeRules = {
     equal(await bind(other, a!, 'third'), 'decided')
     for (const slot_id of [a!, b!]) {
       equal((await one.findSlot(slot_id))?.decision?.label_text, 'first')
-      equal((await one.evidenceOf(slot_id)).length, 1)
+      equal((await one.listSlotEvidence(slot_id)).length, 1)
     }
   },
 
