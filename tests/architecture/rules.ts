@@ -271,7 +271,7 @@ const modeFiles = new Set([
   // A script in the temporary folder, without a key, that is never written on Windows.
   'src/qa/browser/firefox.ts',
   // The bits that are taken from a file which others may read.
-  'sandbox/store/sqlite/open.ts',
+  'sandbox/store/sqlite/file/names.ts',
 ])
 
 /** Readings of the operating system past a parameter: then no test on another system can run what is for Windows. */

@@ -76,7 +76,7 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
     const evidence_id = found.length < newBeaconsAtOnce ? end : found.at(-1)!.id
     const ids = [...new Set(found.map(({ slot_id }) => slot_id))].filter((id) => id <= progress.slot_id)
     if (ids.length > 0) {
-      const { text, values } = selectSlots(scope, 2)
+      const { text, values } = selectFilledSlots(scope, 2)
       const slots = await read<BilledSlot>(`${text} AND slot.id = ANY ($1::bigint[])`, [ids, ...values])
       const beacons = await loadBeacons(laterOfSlots, slots, progress.evidence_id)
       for (const slot of slots) countAgain(progress, rules, slot, beacons.get(slot.id) ?? [], evidence_id)
@@ -87,7 +87,7 @@ export function billingTable({ read }: Pick<Connection, 'read'>, projects: Proje
 
   /** Counts the next slots, without beacons that are newer than the progress. */
   const countNext = async (scope: BeaconScope, rules: BillingRules, progress: BillingProgress): Promise<void> => {
-    const { text, values } = selectSlots(scope, 3)
+    const { text, values } = selectFilledSlots(scope, 3)
     const slots = await read<BilledSlot>(`${text} AND slot.id > $1 ORDER BY slot.id LIMIT $2`, [
       progress.slot_id,
       slotsAtOnce,
@@ -181,7 +181,7 @@ const laterOfSlots = `SELECT evidence.slot_id, evidence.ref, evidence.id FROM wa
 const laterOfAll = "SELECT slot_id, ref, id FROM evidence WHERE kind = 'beacon' AND id > $2"
 
 /** Returns a query of the filled slots that may have beacons in scope; its first parameter has this number. */
-function selectSlots({ project_id, session_id, since_ms, until_ms }: BeaconScope, first: number) {
+function selectFilledSlots({ project_id, session_id, since_ms, until_ms }: BeaconScope, first: number) {
   const filter = createFilter()
   filter.add('job.project_id = ?', project_id)
   filter.add(`job.session IN (${sessionsNamed})`, session_id)

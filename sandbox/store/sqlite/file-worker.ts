@@ -10,8 +10,8 @@ import { stateEvent } from '../writes/state.ts'
 import { countBilling } from './billing.ts'
 import { latestStored_ms } from './copies/state-problem.ts'
 import { prepareEvent } from './events.ts'
+import { planOnce } from './file/open.ts'
 import type { FileWork, Replaced, Replacement } from './file-work.ts'
-import { planOnce } from './open.ts'
 import { adoptPageSize, applySeed, overwriteFile } from './state.ts'
 
 /* The constraints of each row beyond its schema: times, JSON objects, words and references. */

@@ -303,7 +303,7 @@ export const storeMutations: Readonly<Record<Adapter, readonly StoreMutation[]>>
       name: 'report_of_all_projects',
       wrong: 'A report of one project counts the beacons of all.',
       noticed_by: report,
-      in: 'sandbox/store/postgres#selectSlots',
+      in: 'sandbox/store/postgres#selectFilledSlots',
       from: ofProject,
       to: '',
     },

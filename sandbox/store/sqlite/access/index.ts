@@ -8,8 +8,8 @@ import Database from 'better-sqlite3'
 import { createPrivate } from '#foundation/file-system.ts'
 import { type AccessStore, type AuditRow, maxAuditEntries, type TokenRow } from '../../nodes.ts'
 import { StorageError } from '../../store.ts'
+import { makePrivate } from '../file/names.ts'
 import { checkFile } from '../file-work.ts'
-import { makePrivate } from '../open.ts'
 
 const schema = `
   CREATE TABLE IF NOT EXISTS token (

@@ -1,9 +1,9 @@
 /** Exports and snapshots of any store are files of SQLite: this is how the other adapter writes and reads them. */
 import type { StateFile, StateFiles } from '../../state-files.ts'
 import type { StoreOptions } from '../../store.ts'
+import { openDatabase } from '../file/open.ts'
 import { openSqliteStore } from '../index.ts'
 import { insertSessionBeacons, migrations } from '../migrations.ts'
-import { openDatabase } from '../open.ts'
 import { findRefusal, receiveFile } from './received-file.ts'
 
 export function stateFiles(options: StoreOptions): StateFiles {

@@ -7,8 +7,9 @@ import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { SandboxError } from '#sandbox/sandbox-error.ts'
 import { temporaryDirectory } from '#tests/temporary.ts'
-import { StorageError } from '../store.ts'
-import { explain, openDatabase } from './open.ts'
+import { StorageError } from '../../store.ts'
+import { explain } from './explain.ts'
+import { openDatabase } from './open.ts'
 
 /** Every code that the driver has a name for. */
 const driver = join(createRequire(import.meta.url).resolve('better-sqlite3/package.json'), '../src/util/constants.cpp')
