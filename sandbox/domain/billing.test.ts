@@ -281,9 +281,10 @@ describe('for any beacons', () => {
   test('one beacon judged alone has the verdict that it has among all', () => {
     fc.assert(
       fc.property(shuffled, model, fc.constantFrom(banner, clip), ([, beacons], model, creative) => {
+        const rule = { billing_model: model, viewability: limits.viewability }
         const verdicts = judgeBeacons(model, creative, limits.viewability, beacons)
         for (const one of beacons) {
-          expect(judgeBeacon(model, creative, limits.viewability, beacons, one)).toEqual(verdicts.get(one.id))
+          expect(judgeBeacon(rule, creative, beacons, one)).toEqual(verdicts.get(one.id))
         }
       }),
     )

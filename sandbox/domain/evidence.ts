@@ -146,15 +146,16 @@ export function verifyChain(
   sha256Hex: Sha256Hex,
   start: { entries: number; head: string } = { entries: 0, head: genesis },
 ): ChainVerification {
-  let previous = start.head
-  let { entries } = start
+  const verified = { client_id, ...start }
   for (const link of chain) {
-    const problem = entryProblem(link, client_id, entries + 1, previous, sha256Hex)
+    const problem = entryProblem(link, verified, sha256Hex)
+    const { entries } = verified
     if (problem !== null) return { ok: false, broken_at: entries + 1, problem, entries }
-    previous = link.hash
-    entries++
+    verified.head = link.hash
+    verified.entries++
   }
-  return { ok: true, entries, head: entries === 0 ? null : previous }
+  const { entries, head } = verified
+  return { ok: true, entries, head: entries === 0 ? null : head }
 }
 
 /** Two values that differ only in properties that JSON drops would have the same hash. Iterative: bodies nest deeply. */

@@ -267,9 +267,8 @@ function acceptedResponse(
   beacon: BeaconRow,
   set: readonly AcceptedBeacon[],
 ) {
-  const { billing_model, viewability } = slot.project.settings
   const judged = set.some((other) => other.id === beacon.id) ? set : [...set, beacon]
-  const verdict = judgeBeacon(billing_model, outcome, viewability, judged, beacon)
+  const verdict = judgeBeacon(slot.project.settings, outcome, judged, beacon)
   return buildResponse(context, verdict.reason_code, verdict)
 }
 

@@ -45,14 +45,7 @@ export function buildRequest(endpoint: SentEndpoint, input: CallInput, sender: S
   const isTaken = endpoint.credentials.length > 0
   const given = sender.credential
   const credential = typeof given === 'function' ? (isTaken ? given() : undefined) : given
-  if (
-    credential !== undefined &&
-    isProductionKey(credential) &&
-    isObject(input.body) &&
-    input.body.test_outcome !== undefined
-  ) {
-    throw new RefusedError('test_outcome_requires_test_key')
-  }
+  refuseForcedOutcome(input.body, credential)
   const isSecretSent = isTaken && credential?.startsWith('sk_') === true
   const origin = endpoint.path.startsWith('/v1/') && !isSecretSent ? sender.origin : undefined
   return {
@@ -67,6 +60,11 @@ export function buildRequest(endpoint: SentEndpoint, input: CallInput, sender: S
     },
     ...(input.body === undefined ? {} : { body: serializeBody(input.body) }),
   }
+}
+
+function refuseForcedOutcome(body: unknown, credential: string | undefined): void {
+  if (credential === undefined || !isProductionKey(credential)) return
+  if (isObject(body) && body.test_outcome !== undefined) throw new RefusedError('test_outcome_requires_test_key')
 }
 
 /** Returns the media type of a response that is not JSON; undefined for JSON. */

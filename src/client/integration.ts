@@ -152,7 +152,7 @@ export function integrate<Ids extends EndpointId>(
     try {
       const params = { surface: clientSide(options), slot_id }
       const ticket = await createTicket(options, params, signal)
-      if (ticket !== null) await announced(Socket, options.base_url, { ...params, ticket }, timeout_ms, signal)
+      if (ticket !== null) await announced(Socket, options.base_url, { ...params, ticket }, { timeout_ms, signal })
     } catch {
       // If more than push is broken, polling fails too, with the cause.
     }
@@ -229,8 +229,7 @@ async function announced(
   Socket: PushSocketClass,
   base_url: string,
   params: { surface: string; slot_id: string; ticket: string },
-  timeout_ms: number,
-  signal: AbortSignal | undefined,
+  { timeout_ms, signal }: { timeout_ms: number; signal: AbortSignal | undefined },
 ): Promise<boolean> {
   const path = `${fillPath(socketPath, params)}?ticket=${encodeURIComponent(params.ticket)}`
   const socket = new Socket(base_url.replace(/^http/, 'ws').replace(/\/+$/, '') + path)

@@ -72,27 +72,35 @@ function normalizeFill(slot_id: string, whole: Fields, decision: Fields): Filled
   const size = creative ?? asFields(decision.dimensions) ?? placement
   const format = (creative?.type ?? decision.format) as Format
   const native = normalizeNative(creative?.native_assets ?? decision.assets)
-  return checked({
+  const fill: ReadFill = {
     status: 'filled',
     slot_id,
     format,
-    asset_token: asText(decision.asset_token) ?? '',
-    media_url: native?.image_url ?? asText(creative?.url ?? decision.delivery_url) ?? '',
+    asset_token: asText(decision.asset_token),
+    media_url: native?.image_url ?? asText(creative?.url ?? decision.delivery_url),
     mime_type: asText(shown.mime_type),
-    width: asNumber(size.width) ?? 0,
-    height: asNumber(size.height) ?? 0,
+    width: asNumber(size.width),
+    height: asNumber(size.height),
     duration_ms: format === 'clip' ? asNumber(shown.duration_ms) : null,
     click_url: asText(creative?.click_through_url ?? decision.click_url ?? placement.click_url),
     sponsor_name: asText(shown.sponsor_name ?? placement.sponsor_name),
     label_text: asText(decision.ad_label_text ?? placement.ad_label_text),
     native,
     frame_url: asText(asFields(placement.render)?.frame_url),
-  })
+  }
+  return isWhole(fill) ? fill : null
 }
 
-function checked(fill: FilledPlacement): FilledPlacement | null {
+/** A fill as a response has it: what no ad can do without may be missing. */
+type ReadFill = {
+  [Name in keyof FilledPlacement]:
+    | FilledPlacement[Name]
+    | (Name extends 'asset_token' | 'media_url' | 'width' | 'height' ? null : never)
+}
+
+function isWhole(fill: ReadFill): fill is FilledPlacement {
   const { asset_token, media_url, width, height, format } = fill
-  return asset_token && media_url && width > 0 && height > 0 && /^(banner|clip|native)$/.test(format) ? fill : null
+  return Boolean(asset_token && media_url) && width! > 0 && height! > 0 && /^(banner|clip|native)$/.test(format)
 }
 
 function normalizeNative(value: unknown): NormalizedNative | null {

@@ -165,7 +165,7 @@ export const beacons: Noun = {
         'beacons send --event visible --set measurements.visible_ratio=1 --set measurements.visible_ms=1000',
       ],
       defaults,
-      text: (result, meta, style) =>
+      text: (result, style, { meta }) =>
         alignPairs(
           [
             ['verdict', result.duplicate ? 'duplicate: it was received before' : 'accepted'],

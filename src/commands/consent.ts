@@ -48,7 +48,7 @@ function withdraw(): Command {
     details: 'Placements decided under the earlier consent are no longer shown or counted.',
     examples: ['consent withdraw --session-id sess_1', 'consent withdraw --session-id sess_1 -o json'],
     defaults: () => ({ decision: 'withdrawn' }),
-    text: ({ authoritative_consent: { lifecycle_state, revision } }, _meta, _style, _session, { sent }) => [
+    text: ({ authoritative_consent: { lifecycle_state, revision } }, _style, { sent }) => [
       `The consent of ${(sent.body as ConsentRequest).session_id} is ${lifecycle_state}, revision ${revision}.`,
       'Placements decided under an earlier consent are no longer shown or counted.',
     ],

@@ -12,7 +12,7 @@ const poll = endpointCommand('decisions.get', {
   examples: ['decisions get', 'decisions get --wait -o json'],
   defaultParam: (session) => lastPlacement(session, 'slot_id'),
   after: (session, decision) => savePlacement(session, decision, null),
-  text: (decision, meta, style, session) => placementSummary(decision, meta, style, session),
+  text: placementSummary,
 })
 
 const get: Command = {

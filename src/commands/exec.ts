@@ -79,7 +79,7 @@ export const exec: Command = {
     const unused = Object.keys(given).map((name) => flags.get(name as StartOptionName)?.long ?? name)
     if (unused.length > 0)
       session.out.note(`Without effect there: ${unused.join(', ')}. For a sandbox of its own: --isolated`)
-    return runProgram(session.host, passthrough, session.host.env, { interrupt }, ({ group }) => group.ended)
+    return runProgram(session.host, passthrough, { env: session.host.env, interrupt }, ({ group }) => group.ended)
   },
 }
 
@@ -166,7 +166,7 @@ export async function runWithSandbox(
     }
     const env = { ...host.env, ...variables, [surroundingVariable]: sandbox.url }
     const secret_key = keyOfStarted(sandbox)
-    return await runProgram(host, words, env, { interrupt, forwards }, (program) =>
+    return await runProgram(host, words, { env, interrupt, forwards }, (program) =>
       use({ base_url: sandbox.url, secret_key, ...program }),
     )
   } finally {
@@ -180,8 +180,7 @@ export async function runWithSandbox(
 async function runProgram(
   host: System,
   words: readonly string[],
-  env: System['env'],
-  { interrupt, forwards = true }: Pick<ProgramOptions, 'interrupt' | 'forwards'>,
+  { env, interrupt, forwards = true }: Pick<ProgramOptions, 'interrupt' | 'forwards'> & Pick<System, 'env'>,
   use: (program: Pick<SandboxProgram, 'group' | 'exitCode'>) => Promise<number>,
 ): Promise<number> {
   if (interrupt.aborted) return codeOfSignal(interrupt.reason as Signal)

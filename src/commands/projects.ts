@@ -43,7 +43,7 @@ export const projects: Noun = {
       ],
       defaultParam: projectInUse,
       before: async (session, { params }) => (await callEndpoint(session, 'projects.show', { params })).data,
-      text: (project, _meta, style, _session, { before }) => changeLines(project, before, style),
+      text: (project, style, { before }) => changeLines(project, before, style),
     }),
   ],
 }

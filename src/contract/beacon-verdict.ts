@@ -94,13 +94,12 @@ export function judgeBeacons(
   viewability: ViewabilityThresholds,
   beacons: readonly AcceptedBeacon[],
 ): Map<number, BeaconVerdict> {
-  const rendered_at_ms = earliest(beacons, 'render')
-  const playing_since_ms = earliest(beacons, 'play_started') ?? rendered_at_ms
+  const started = findStart(beacons)
   const counted = new Set<Metric>()
   const verdicts = new Map<number, BeaconVerdict>()
   for (const beacon of beacons.toSorted(byOccurrence)) {
     const metric = eventMetrics[beacon.event]
-    let reason_code = qualify(beacon, creative, viewability, rendered_at_ms, playing_since_ms)
+    let reason_code = qualify(beacon, creative, viewability, started)
     if (reason_code === 'OK' && metric !== null && counted.has(metric)) reason_code = 'ALREADY_COUNTED'
     const counts = reason_code === 'OK' && metric !== null
     if (counts) counted.add(metric)
@@ -113,28 +112,45 @@ export function judgeBeacons(
   return verdicts
 }
 
+/** What a project bills by. */
+interface BillingRule {
+  billing_model: BillingModel
+  viewability: ViewabilityThresholds
+}
+
 /**
  * Returns the verdict that `judgeBeacons` has for one of the beacons, without sorting or building a set: the response
  * to a beacon needs no other.
  */
 export function judgeBeacon(
-  model: BillingModel,
+  { billing_model, viewability }: BillingRule,
   creative: Creative,
-  viewability: ViewabilityThresholds,
   beacons: readonly AcceptedBeacon[],
   beacon: AcceptedBeacon,
 ): BeaconVerdict {
-  const rendered_at_ms = earliest(beacons, 'render')
-  const playing_since_ms = earliest(beacons, 'play_started') ?? rendered_at_ms
-  const qualified = (other: AcceptedBeacon) => qualify(other, creative, viewability, rendered_at_ms, playing_since_ms)
+  const started = findStart(beacons)
   const metric = eventMetrics[beacon.event]
-  const reason_code = qualified(beacon)
+  const reason_code = qualify(beacon, creative, viewability, started)
   if (reason_code !== 'OK' || metric === null) return { reason_code, would_bill: false, metric: null }
   const isCounted = beacons.some(
-    (other) => eventMetrics[other.event] === metric && byOccurrence(other, beacon) < 0 && qualified(other) === 'OK',
+    (other) =>
+      eventMetrics[other.event] === metric &&
+      byOccurrence(other, beacon) < 0 &&
+      qualify(other, creative, viewability, started) === 'OK',
   )
   if (isCounted) return { reason_code: 'ALREADY_COUNTED', would_bill: false, metric: null }
-  return { reason_code, would_bill: isBilled(model, metric), metric }
+  return { reason_code, would_bill: isBilled(billing_model, metric), metric }
+}
+
+/** When an ad began, by its beacons; null before that. */
+interface AdStart {
+  rendered_at_ms: number | null
+  playing_since_ms: number | null
+}
+
+function findStart(beacons: readonly AcceptedBeacon[]): AdStart {
+  const rendered_at_ms = earliest(beacons, 'render')
+  return { rendered_at_ms, playing_since_ms: earliest(beacons, 'play_started') ?? rendered_at_ms }
 }
 
 function earliest(beacons: readonly AcceptedBeacon[], event: BeaconEvent): number | null {
@@ -153,8 +169,7 @@ function qualify(
   beacon: AcceptedBeacon,
   creative: Creative,
   viewability: ViewabilityThresholds,
-  rendered_at_ms: number | null,
-  playing_since_ms: number | null,
+  { rendered_at_ms, playing_since_ms }: AdStart,
 ): AcceptCode {
   if (beacon.event === 'render' || beacon.event === 'heartbeat') return 'OK'
   if (rendered_at_ms === null) return 'AWAITING_RENDER'

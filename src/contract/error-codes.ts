@@ -17,46 +17,36 @@ interface ErrorCodeRow {
 }
 
 export const errorCodes = {
-  validation_error: code(400, 3, 'final', 'documented', 'The request fails validation.'),
-  unauthorized: code(401, 4, 'final', 'documented', 'The credential is missing, unknown or expired.'),
-  forbidden: code(403, 4, 'final', 'documented', 'The credential may not do this.'),
-  not_found: code(404, 3, 'final', 'assumed', 'Unknown to this project. Resources of other projects look the same.'),
-  method_not_allowed: code(405, 3, 'final', 'assumed', 'The path does not support this method; see the Allow header.'),
-  payload_too_large: code(413, 3, 'final', 'assumed', 'The body is over the limit of its endpoint.'),
-  unsupported_media_type: code(
-    415,
-    3,
-    'final',
-    'documented',
-    'A non-empty body without Content-Type: application/json.',
-  ),
-  upgrade_required: code(426, 3, 'final', 'assumed', 'The path is a WebSocket: the request must be its handshake.'),
-  misdirected_request: code(421, 3, 'final', 'assumed', 'Sandbox only: the Host header names another host.'),
-  rate_limited: code(
+  validation_error: final(400, 3, 'documented', 'The request fails validation.'),
+  unauthorized: final(401, 4, 'documented', 'The credential is missing, unknown or expired.'),
+  forbidden: final(403, 4, 'documented', 'The credential may not do this.'),
+  not_found: final(404, 3, 'assumed', 'Unknown to this project. Resources of other projects look the same.'),
+  method_not_allowed: final(405, 3, 'assumed', 'The path does not support this method; see the Allow header.'),
+  payload_too_large: final(413, 3, 'assumed', 'The body is over the limit of its endpoint.'),
+  unsupported_media_type: final(415, 3, 'documented', 'A non-empty body without Content-Type: application/json.'),
+  upgrade_required: final(426, 3, 'assumed', 'The path is a WebSocket: the request must be its handshake.'),
+  misdirected_request: final(421, 3, 'assumed', 'Sandbox only: the Host header names another host.'),
+  rate_limited: retryable(
     429,
     3,
-    'retryable',
     'documented',
     'Over the rate limit of the key. Retry after the number of seconds in Retry-After.',
   ),
-  internal_error: code(500, 3, 'retryable', 'assumed', 'The service failed.'),
-  unavailable: code(
+  internal_error: retryable(500, 3, 'assumed', 'The service failed.'),
+  unavailable: retryable(
     503,
     7,
-    'retryable',
     'assumed',
     'Temporarily unavailable. Retry after the number of seconds in Retry-After.',
   ),
 }
 
-function code(
-  status: number,
-  exit_code: number,
-  repeated: 'retryable' | 'final',
-  provenance: Provenance,
-  summary: string,
-): ErrorCodeRow {
-  return { status, exit_code, retryable: repeated === 'retryable', provenance, summary }
+function final(status: number, exit_code: number, provenance: Provenance, summary: string): ErrorCodeRow {
+  return { status, exit_code, retryable: false, provenance, summary }
+}
+
+function retryable(status: number, exit_code: number, provenance: Provenance, summary: string): ErrorCodeRow {
+  return { status, exit_code, retryable: true, provenance, summary }
 }
 
 export type ErrorCode = keyof typeof errorCodes

@@ -8,111 +8,86 @@ interface NoFillRow {
 }
 
 export const noFillReasons = {
-  no_demand: row(
-    'partner',
+  no_demand: fromPartner(
     0,
     'next turn',
     'No partner offered a creative.',
     'A fill rate below 1, a topic and job type without demand, or an empty catalogue.',
   ),
-  timeout: row(
-    'transport',
-    15,
-    'next turn',
-    'The partner responded after the window.',
-    'The scenario no_fill_timeout.',
-  ),
-  partner_error: row(
-    'transport',
+  timeout: inTransport(15, 'next turn', 'The partner responded after the window.', 'The scenario no_fill_timeout.'),
+  partner_error: inTransport(
     1,
     'next turn',
     'The partner responded with an error.',
     'The scenario no_fill_partner_error.',
   ),
-  below_floor: row(
-    'partner',
+  below_floor: fromPartner(
     501,
     'after change',
     'All offers are under the floor.',
     'overrides.bidfloor above the catalogue: 1000.',
   ),
-  format_mismatch: row(
-    'core_policy',
-    502,
-    'after change',
-    'No creative of an allowed format.',
-    'overrides.allowed_formats.',
-  ),
-  size_mismatch: row(
-    'core_policy',
-    503,
-    'after change',
-    'No creative fits slot_hint.',
-    'A tiny slot_hint: max_width 10.',
-  ),
-  category_blocked: row(
-    'core_policy',
+  format_mismatch: byPolicy(502, 'after change', 'No creative of an allowed format.', 'overrides.allowed_formats.'),
+  size_mismatch: byPolicy(503, 'after change', 'No creative fits slot_hint.', 'A tiny slot_hint: max_width 10.'),
+  category_blocked: byPolicy(
     504,
     'after change',
     'blocked_categories removed every campaign.',
     'overrides.blocked_categories.',
   ),
-  advertiser_blocked: row(
-    'core_policy',
+  advertiser_blocked: byPolicy(
     505,
     'after change',
     'blocked_domains removed every campaign.',
     'overrides.blocked_domains.',
   ),
-  policy_block: row(
-    'core_policy',
+  policy_block: byPolicy(
     7,
     'no',
     'A policy of the project or surface forbids ads.',
     'The project setting enabled: false.',
   ),
-  unsupported_surface: row(
-    'core_policy',
+  unsupported_surface: byPolicy(
     6,
     'no',
     'The job type is not enabled for the project.',
     'The project setting job_types.',
   ),
-  content_safety: row('core_policy', 506, 'next topic', 'A high-risk topic.', 'A topic of the content safety list.'),
-  consent_not_granted: row(
-    'core_policy',
+  content_safety: byPolicy(506, 'next topic', 'A high-risk topic.', 'A topic of the content safety list.'),
+  consent_not_granted: byPolicy(
     507,
     'after consent',
     'Consent is denied, withdrawn or expired.',
     'Consent that is denied, withdrawn or expired.',
   ),
-  frequency_cap_exceeded: row(
-    'core_policy',
-    9,
-    'later',
-    'The session or user has reached its cap.',
-    'overrides.frequency_cap.',
-  ),
-  risk_suppressed: row('core_policy', 4, 'no', 'The request looks non-human.', 'The scenario no_fill_risk_suppressed.'),
-  test_forced: row('test', 500, 'yes', 'test_outcome asked for it.', 'test_outcome: no_fill, with a test key.'),
-  slot_expired: row(
-    'core_policy',
+  frequency_cap_exceeded: byPolicy(9, 'later', 'The session or user has reached its cap.', 'overrides.frequency_cap.'),
+  risk_suppressed: byPolicy(4, 'no', 'The request looks non-human.', 'The scenario no_fill_risk_suppressed.'),
+  test_forced: byTest(500, 'yes', 'test_outcome asked for it.', 'test_outcome: no_fill, with a test key.'),
+  slot_expired: byPolicy(
     0,
     'next turn',
     'The lifetime of the decision is over; for old clients, which have no such status.',
     'The decision of an expired slot, requested by an old client.',
   ),
-  internal_error: row('core_policy', 1, 'next turn', 'The service failed.', 'The scenario no_fill_internal_error.'),
+  internal_error: byPolicy(1, 'next turn', 'The service failed.', 'The scenario no_fill_internal_error.'),
 }
 
-function row(
-  origin: NoFillRow['origin'],
-  nbr: number,
-  retry: NoFillRow['retry'],
-  meaning: string,
-  how: string,
-): NoFillRow {
-  return { meaning, origin, nbr, retry, how }
+type Retry = NoFillRow['retry']
+
+function byPolicy(nbr: number, retry: Retry, meaning: string, how: string): NoFillRow {
+  return { meaning, origin: 'core_policy', nbr, retry, how }
+}
+
+function fromPartner(nbr: number, retry: Retry, meaning: string, how: string): NoFillRow {
+  return { meaning, origin: 'partner', nbr, retry, how }
+}
+
+function inTransport(nbr: number, retry: Retry, meaning: string, how: string): NoFillRow {
+  return { meaning, origin: 'transport', nbr, retry, how }
+}
+
+function byTest(nbr: number, retry: Retry, meaning: string, how: string): NoFillRow {
+  return { meaning, origin: 'test', nbr, retry, how }
 }
 
 export type NoFillReason = keyof typeof noFillReasons

@@ -149,7 +149,7 @@ function toCaseResult(verdict: Verdict, watched: Watched, options: ResultOptions
     steps:
       standing === 'holds'
         ? [holdingStep(verdict)]
-        : findings.map((finding) => violationStep(rule, finding, outcome, watched, options)),
+        : findings.map((finding) => violationStep(rule, finding, outcome, { page: watched.page, options })),
   }
 }
 
@@ -181,8 +181,7 @@ function violationStep(
   rule: AnyRule,
   { message, fix = rule.fix, requests = [] }: Finding,
   outcome: Outcome,
-  { page }: Watched,
-  options: ResultOptions,
+  { page, options }: { page: Watched['page']; options: ResultOptions },
 ): StepResult {
   const screenshot = requests.length === 0 ? (page?.screenshot ?? null) : null
   const ids = requests.map(({ request_id }) => request_id).join(', ')

@@ -118,3 +118,10 @@ function isContainer(value: unknown): value is Record<string, unknown> | unknown
 function isIndex(name: string): boolean {
   return /^\d{1,6}$/.test(name)
 }
+
+/** Returns an object without its undefined fields. */
+export function withoutUndefined<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: NonNullable<Fields[Name]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
+}

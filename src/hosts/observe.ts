@@ -107,54 +107,64 @@ async function readPlacements(client: Client, slot_ids: readonly string[]): Prom
   return (await Promise.all(details)).filter((detail) => detail !== null)
 }
 
-function openWatch(condition: Condition, scene: Scene, { bases, client, for_ms, drive }: ObserveOptions) {
-  const looks = new Map<string, HostLook>()
-  const failures: { url: string; error: string }[] = []
-  const refused_frames: string[] = []
-  const hidden_by = new Set<string>()
-  const slot_ids = new Set<string>()
-  let was_shown = false
-  let was_labelled = false
+/** What has been seen of the page so far. */
+interface Seen extends Pick<Sighting, 'was_shown' | 'was_labelled'> {
+  looks: Map<string, HostLook>
+  failures: { url: string; error: string }[]
+  refused_frames: string[]
+  hidden_by: Set<string>
+  slot_ids: Set<string>
+}
 
-  async function look(page: Page): Promise<HostLook[]> {
-    const own = page.frames().filter((frame) => !bases.some((base) => frame.url().startsWith(base)))
-    const seen = await Promise.all(
-      own.map(async (frame, index) => {
-        const found = await Promise.race([frame.evaluate(lookAtHost, bases).catch(() => null), sleep(1_000, null)])
-        if (found !== null) looks.set(`${index} ${frame.url()}`, found)
-        return found === null ? [] : [found]
-      }),
-    )
-    for (const { frames, events, has_label } of seen.flat()) {
-      was_shown ||= frames.some(({ is_shown }) => is_shown)
-      was_labelled ||= has_label
-      // The token in the URL of a frame begins with the identifier of its slot.
-      for (const { src } of frames) {
-        const id = /\/ast_([0-9a-z]+)_/.exec(src)?.[1]
-        if (id !== undefined) slot_ids.add(`slot_${id}`)
-      }
-      for (const { slot_id } of events) if (slot_id !== undefined) slot_ids.add(slot_id)
-    }
-    return seen.flat()
+function openWatch(condition: Condition, scene: Scene, options: ObserveOptions) {
+  const { drive } = options
+  const seen: Seen = {
+    looks: new Map(),
+    failures: [],
+    refused_frames: [],
+    hidden_by: new Set(),
+    slot_ids: new Set(),
+    was_shown: false,
+    was_labelled: false,
+  }
+  return {
+    async prepare(page: Page): Promise<void> {
+      const context = page.context()
+      context.on('requestfailed', (request) => {
+        seen.failures.push({ url: request.url(), error: request.failure()?.errorText ?? 'unknown' })
+      })
+      context.on('console', (message) => {
+        if (/frame-ancestors|X-Frame-Options/.test(message.text())) seen.refused_frames.push(message.text())
+      })
+      await context.addInitScript(recordTrouble)
+      await drive?.prepare(page)
+      if (condition.script !== undefined) await context.addInitScript(condition.script)
+      await condition.prepare?.(page, context)
+    },
+    async drive(page: Page, signal: AbortSignal): Promise<void> {
+      await drive?.(page, signal)
+      await watchUntilOver(page, signal)
+      await look(page, options.bases, seen).catch(() => [])
+      if (condition.repeat !== undefined) for (const rule of await hiddenBy(page, scene)) seen.hidden_by.add(rule)
+    },
+    slotIds: () => [...seen.slot_ids],
+    seen() {
+      const { looks, hidden_by, slot_ids: _, ...others } = seen
+      return { ...others, looks: [...looks.values()], hidden_by: [...hidden_by] }
+    },
   }
 
-  /** Whether the sandbox has counted a view. */
-  async function isCounted(): Promise<boolean> {
-    return (await readPlacements(client, [...slot_ids])).some(countsView)
-  }
-
-  async function untilOver(page: Page, signal: AbortSignal): Promise<void> {
+  async function watchUntilOver(page: Page, signal: AbortSignal): Promise<void> {
+    const { bases, client, for_ms } = options
     let ends_at = performance.now() + for_ms
     let isOver = false
-    let isOffline = false
     let putBack: (() => Promise<void>) | null = null
     try {
       while (performance.now() < ends_at && !signal.aborted && !page.isClosed()) {
         await condition.repeat?.(page, scene).catch(() => {})
-        const events = (await look(page)).flatMap((each) => each.events)
-        if (await isCounted()) return
-        if (condition.isOffline && !isOffline && events.some(({ type }) => type === 'rendered')) {
-          isOffline = true
+        const events = (await look(page, bases, seen)).flatMap((each) => each.events)
+        if ((await readPlacements(client, [...seen.slot_ids])).some(countsView)) return
+        if (condition.isOffline && putBack === null && events.some(({ type }) => type === 'rendered')) {
           putBack = await goOffline(page, client, signal)
           ends_at = performance.now() + for_ms
         }
@@ -168,37 +178,29 @@ function openWatch(condition: Condition, scene: Scene, { bases, client, for_ms, 
       await putBack?.()
     }
   }
+}
 
-  return {
-    async prepare(page: Page): Promise<void> {
-      const context = page.context()
-      context.on('requestfailed', (request) => {
-        failures.push({ url: request.url(), error: request.failure()?.errorText ?? 'unknown' })
-      })
-      context.on('console', (message) => {
-        if (/frame-ancestors|X-Frame-Options/.test(message.text())) refused_frames.push(message.text())
-      })
-      await context.addInitScript(recordTrouble)
-      await drive?.prepare(page)
-      if (condition.script !== undefined) await context.addInitScript(condition.script)
-      await condition.prepare?.(page, context)
-    },
-    async drive(page: Page, signal: AbortSignal): Promise<void> {
-      await drive?.(page, signal)
-      await untilOver(page, signal)
-      await look(page).catch(() => [])
-      if (condition.repeat !== undefined) for (const rule of await hiddenBy(page, scene)) hidden_by.add(rule)
-    },
-    slotIds: () => [...slot_ids],
-    seen: () => ({
-      looks: [...looks.values()],
-      failures,
-      refused_frames,
-      hidden_by: [...hidden_by],
-      was_shown,
-      was_labelled,
+/** Looks at the documents of the page that are not the service's. */
+async function look(page: Page, bases: readonly string[], seen: Seen): Promise<HostLook[]> {
+  const own = page.frames().filter((frame) => !bases.some((base) => frame.url().startsWith(base)))
+  const found = await Promise.all(
+    own.map(async (frame, index) => {
+      const found = await Promise.race([frame.evaluate(lookAtHost, bases).catch(() => null), sleep(1_000, null)])
+      if (found !== null) seen.looks.set(`${index} ${frame.url()}`, found)
+      return found === null ? [] : [found]
     }),
+  )
+  for (const { frames, events, has_label } of found.flat()) {
+    seen.was_shown ||= frames.some(({ is_shown }) => is_shown)
+    seen.was_labelled ||= has_label
+    // The token in the URL of a frame begins with the identifier of its slot.
+    for (const { src } of frames) {
+      const id = /\/ast_([0-9a-z]+)_/.exec(src)?.[1]
+      if (id !== undefined) seen.slot_ids.add(`slot_${id}`)
+    }
+    for (const { slot_id } of events) if (slot_id !== undefined) seen.slot_ids.add(slot_id)
   }
+  return found.flat()
 }
 
 /** Whether the sandbox counts a view of the placement. */

@@ -68,7 +68,7 @@ export async function openPassthrough(options: PassthroughOptions): Promise<Pass
   const server = createServer((request, response) => void pass(request, response, options, requests))
   server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     sockets.add(socket)
-    tunnel(request.url ?? '', socket as Socket, head, options, requests)
+    tunnel(request.url ?? '', socket as Socket, head, { ...options, requests })
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
@@ -221,8 +221,7 @@ function tunnel(
   target: string,
   socket: Socket,
   head: Buffer,
-  { findBlock }: PassthroughOptions,
-  requests: SeenRequest[],
+  { findBlock, requests }: Pick<PassthroughOptions, 'findBlock'> & { requests: SeenRequest[] },
 ): void {
   const seen = { url: `https://${target}/`, destination: 'empty', from: '' }
   const blocked_by = findBlock?.(seen) ?? null

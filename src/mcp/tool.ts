@@ -20,3 +20,6 @@ export interface Tool {
   /** Returns the result: a value for JSON, which is redacted, or a text of this package, which is not. */
   call(access: SandboxAccess, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown>
 }
+
+/** The advice for a tool whose result is one thing. */
+export const ofOne = 'Get a part of it with another tool.'

@@ -47,8 +47,9 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
   let earlier_seq = 0
   let last_seq: number | null = null
   let from_ms: number | null = null
-  return follow({ connect, signal }, async ({ client, info, is_again, is_new_history }) => {
-    const { now_ms } = info.clock
+  return follow({ connect, signal }, async (connection) => {
+    const { is_new_history } = connection
+    const { now_ms } = connection.info.clock
     if (is_new_history) {
       earlier_seq += last_seq ?? 0
       from_ms = 0
@@ -56,14 +57,12 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
     }
     from_ms ??= since === null ? now_ms : sinceMs(since, now_ms)
     const start_ms = from_ms
-    return whenOpen((onOpen) => read(client, now_ms, start_ms, is_again, onOpen))
+    return whenOpen((onOpen) => read(connection, start_ms, onOpen))
   })
 
   async function* read(
-    client: Client,
-    now_ms: number,
+    { client, info, is_again }: Connection,
     from_ms: number,
-    is_again: boolean,
     onOpen: () => void,
   ): AsyncGenerator<FeedMessage, void> {
     // On the first connection the dropped events may be older than `from_ms`: the next event shows it.
@@ -90,7 +89,7 @@ export function followBeacons({ connect, query, since, signal }: FeedOptions): A
         isGap = false
       }
       if (isDropped) continue
-      const message = toMessage(event, earlier_seq, is_again || event.at_ms >= now_ms)
+      const message = toMessage(event, earlier_seq, is_again || event.at_ms >= info.clock.now_ms)
       if (message !== null) yield message
     }
   }

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '#foundation/json.ts'
 /** Opens the sandbox of a test: starts one in this process, or uses one that is already running. */
 
 import { createClient } from '#client/index.ts'
@@ -6,7 +7,7 @@ import { pageOrigin } from '#contract/origins.ts'
 import type { BeaconItem } from '#contract/resources/beacons.ts'
 import { type Sandbox, type SandboxOptions, type SandboxProject, startSandbox } from '#sandbox/index.ts'
 import { describeMissingBeacon } from './expectations.ts'
-import { defaultWaitMs, eventually, sinceQuery, type TestSandbox, withoutUndefined } from './test-sandbox.ts'
+import { defaultWaitMs, eventually, sinceQuery, type TestSandbox } from './test-sandbox.ts'
 
 /** The sandbox of a test with the methods that only fixtures call. */
 export interface OpenTestSandbox extends TestSandbox {

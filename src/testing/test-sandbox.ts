@@ -76,13 +76,6 @@ export async function eventually(look: () => Promise<boolean>, timeout_ms: numbe
   }
 }
 
-/** Returns an object without its undefined fields: the client would send them. */
-export function withoutUndefined<Fields extends object>(
-  fields: Fields,
-): { [Name in keyof Fields]?: NonNullable<Fields[Name]> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
-}
-
 /** Returns the part of a query that excludes records from before the test. */
 export function sinceQuery({ since_ms }: Pick<TestSandbox, 'since_ms'>): { since?: string } {
   return since_ms === null ? {} : { since: String(since_ms) }

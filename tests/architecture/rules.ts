@@ -194,7 +194,7 @@ export function unresolvedPrograms({ path, text, nodes, imports }: Source): stri
 const programsFile = 'src/foundation/programs.ts'
 const startModule = /^((node:)?(child_process|cluster)|cross-spawn|execa)$/
 /** A pager is one line that its user wrote for a shell, run while the command waits. */
-const pagerFile = 'src/cli/output/output.ts'
+const pagerFile = 'src/cli/output/pager.ts'
 
 /** What reads a file or stdin by itself, and why no encoding of a user's text file can matter there. */
 const fileReaders: Readonly<Record<string, string>> = {
@@ -304,7 +304,7 @@ export function untestedPlatforms(product: readonly Source[], tests: readonly So
 
 /** Where the test of a file is not beside it. */
 const windowsTests: Readonly<Record<string, string>> = {
-  'src/cli/output/output.ts': 'tests/cli/pager.test.ts',
+  'src/cli/output/pager.ts': 'tests/cli/pager.test.ts',
   'src/cli/output/terminal.ts': 'tests/cli/pager.test.ts',
   'src/cli/settings/state-directory.ts': 'tests/cli/settings.test.ts',
   'src/commands/exec.ts': 'tests/cli/exec.test.ts',

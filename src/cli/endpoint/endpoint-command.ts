@@ -28,10 +28,17 @@ import {
 type EndpointCommand<Id extends EndpointId> = Details<Id> & List
 
 /** A list: its columns, and the note on how to add an item, printed when it is empty and not filtered. */
-type List = { columns: readonly Column[]; empty: string } | { columns?: undefined; empty?: undefined }
+type List = Listing | { columns?: undefined; empty?: undefined }
+
+interface Listing {
+  columns: readonly Column[]
+  empty: string
+}
 
 /** What a text may say about the call itself, in addition to its response. */
 interface CompletedCall<Data> {
+  session: CommandContext
+  meta: ResponseMeta
   options: CommandInput['options']
   sent: CallInput
   /** What `before` resolved to; null without it. */
@@ -59,13 +66,7 @@ interface Details<Id extends EndpointId> {
   fromPackage?: () => Promise<Response<Contract[Id]>>
   /** The tables that `text` prints. */
   tables?: Command['tables']
-  text?: (
-    response: Response<Contract[Id]>,
-    meta: ResponseMeta,
-    style: Style,
-    session: CommandContext,
-    call: CompletedCall<Response<Contract[Id]>>,
-  ) => string[]
+  text?: (response: Response<Contract[Id]>, style: Style, call: CompletedCall<Response<Contract[Id]>>) => string[]
   /** The state that the request is about to change, in the form of its response. */
   before?: (session: CommandContext, sent: CallInput) => Promise<Response<Contract[Id]>>
   /** Called with the response before it is printed. */
@@ -86,7 +87,13 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
   const buildInput = async (session: CommandContext, input: CommandInput): Promise<CallInput> => ({
     params: await buildParams(endpoint, input, () => extra.defaultParam?.(session)),
     query: endpoint.query === null ? undefined : await buildQuery(session, endpoint, flags.query, input),
-    body: endpoint.body === null ? undefined : await readRequestBody(session, id, flags.body, input, extra.defaults),
+    body:
+      endpoint.body === null
+        ? undefined
+        : await readRequestBody(session, id, flags.body, {
+            options: input.options,
+            defaults: await extra.defaults?.(session, input.options),
+          }),
   })
   return {
     name: extra.name ?? id.slice(id.indexOf('.') + 1),
@@ -116,9 +123,8 @@ export function endpointCommand<Id extends EndpointId>(id: Id, extra: EndpointCo
           ? { data: await fromPackage(), meta: noMeta }
           : await callEndpoint(session, id, sent)
         await extra.after?.(session, data, meta)
-        if (extra.columns !== undefined && isPage(data)) {
-          printPage(session, data, extra.columns, sent.query ?? {}, extra.empty)
-        } else printResponse(session, endpoint, extra, data, meta, { options: input.options, sent, before })
+        if (extra.columns !== undefined && isPage(data)) printPage(session, data, sent.query ?? {}, extra)
+        else printResponse(endpoint, extra, data, { session, meta, options: input.options, sent, before })
         return extra.exitCode?.(data) ?? 0
       }),
   }
@@ -207,13 +213,12 @@ async function readRequestBody(
   session: CommandContext,
   id: EndpointId,
   flags: Map<string, Option>,
-  { options }: CommandInput,
-  defaults: EndpointCommand<EndpointId>['defaults'],
+  { options, defaults = {} }: { options: CommandInput['options']; defaults: Body | undefined },
 ): Promise<unknown> {
   const { client_id, secret_key } = session.settings
   const data = options.data as string | undefined
   const body = await buildBody(session.host, id, {
-    defaults: { ...(client_id === null ? {} : { client_id }), ...(await defaults?.(session, options)) },
+    defaults: { ...(client_id === null ? {} : { client_id }), ...defaults },
     flags: flagValues(flags, options),
     data,
     set: (options.set as string[] | undefined) ?? [],
@@ -249,18 +254,16 @@ async function buildParams(
 }
 
 function printResponse<Id extends EndpointId>(
-  session: CommandContext,
   { response }: EndpointSchema,
   { text }: EndpointCommand<Id>,
   data: Response<Contract[Id]>,
-  meta: ResponseMeta,
   call: CompletedCall<Response<Contract[Id]>>,
 ): void {
-  const { out } = session
+  const { out } = call.session
   // `text` reads fields that only a response in line with the contract is sure to have.
-  const isAsAgreed = meta.differences.length === 0
+  const isAsAgreed = call.meta.differences.length === 0
   if (response.media_type !== undefined) out.document(String(data), response.media_type)
-  else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, meta, style, session, call))
+  else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, style, call))
   else out.data(data, (style) => describeRecord(data, style))
 }
 
@@ -299,13 +302,12 @@ export function emptyNote({ command_name }: CommandContext, filters: { limit?: u
 export function printPage(
   session: CommandContext,
   page: ListedPage,
-  columns: readonly Column[],
   query: { limit?: unknown },
-  empty: string,
+  { columns, empty }: Listing,
 ): void {
   const { out, host } = session
   const { items, next_cursor = null } = page
-  printTable(out, page, items, columns)
+  printTable(out, columns, { whole: page, items })
   if (items.length === 0) out.note(emptyNote(session, query, empty))
   if (next_cursor === null) return
   if (host.stdout.is_terminal) out.note(`More: --cursor ${next_cursor}`)

@@ -75,7 +75,7 @@ export async function savePlacement(
  * which. Throws CliError when there is none.
  */
 export async function lastPlacement(session: CommandContext, field: Field): Promise<string> {
-  const { settings, out } = session
+  const { settings } = session
   if (settings.source.base_url === 'default') throw noSandboxFor(settings)
   const noun = field === 'asset_token' ? 'fill' : 'placement'
   const saved = await readSaved(session)
@@ -83,18 +83,23 @@ export async function lastPlacement(session: CommandContext, field: Field): Prom
   const last = settings.sandbox === null || stored !== null ? saved : null
   const own = last?.[field] ?? null
   if (own !== null) {
-    out.note(`${field} of the last ${noun}${otherKey(settings, stored)}: ${own}`)
+    session.out.note(`${field} of the last ${noun}${otherKey(settings, stored)}: ${own}`)
     return own
   }
   const isMissing = last === null || field !== 'request_id'
-  const newest = settings.sandbox !== null && isMissing ? await newestPlacement(session, field) : null
-  const value = newest === null ? null : await readField(session, newest, field)
-  if (newest !== null && value !== null) {
-    const named = field === 'slot_id' ? '' : `, ${newest.slot_id}`
-    out.note(`You have no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
-    return value
-  }
+  const value = isMissing ? await newestField(session, field, noun) : null
+  if (value !== null) return value
   throw missingField(field, isMissing ? `there is no last ${noun}` : 'the last placement has none')
+}
+
+/** Returns a field of the newest placement in a running sandbox, and notes whose it is; null when there is none. */
+async function newestField(session: CommandContext, field: Field, noun: string): Promise<string | null> {
+  const newest = session.settings.sandbox === null ? null : await newestPlacement(session, field)
+  const value = newest === null ? null : await readField(session, newest, field)
+  if (newest === null || value === null) return null
+  const named = field === 'slot_id' ? '' : `, ${newest.slot_id}`
+  session.out.note(`You have no ${noun} here. ${field} of the newest one of ${newest.client_id}${named}: ${value}`)
+  return value
 }
 
 function missingField(field: Field, reason: string): CliError {

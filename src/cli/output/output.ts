@@ -1,21 +1,12 @@
 /** The output of a command: data on stdout in the chosen format, everything else on stderr. */
-import { spawnSync } from 'node:child_process'
-import { stripVTControlCharacters } from 'node:util'
 import type { Failure } from '../run/errors.ts'
 import type { System } from '../run/host.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
-import {
-  chooseStyle,
-  isDumbTerminal,
-  jsonText,
-  oneLine,
-  ownControl,
-  printable,
-  type Style,
-  streamText,
-  type View,
-} from './terminal.ts'
-import { hangingLines, textWidth, wrap } from './text.ts'
+import { createFilterPrinter, type ValueFilter } from './filter-printer.ts'
+import { showInPager } from './pager.ts'
+import { showBytes, showProgress } from './progress.ts'
+import { chooseStyle, jsonText, oneLine, printable, type Style, streamText, type View } from './terminal.ts'
+import { hangingLines, wrap } from './text.ts'
 
 export interface OutputOptions {
   format: OutputFormat
@@ -25,7 +16,7 @@ export interface OutputOptions {
   isPaged: boolean
   view?: View
   /** The transformation of the JSON that replaces the text: `--jq`, `--template`, or null. */
-  filter?: { kind: 'jq' | 'template'; text: string } | null
+  filter?: ValueFilter | null
 }
 
 export interface Output {
@@ -71,21 +62,9 @@ export interface Output {
   flush(): Promise<void>
 }
 
-/** The result of `--jq` or `--template` for a value. */
-type OutputFilter = (value: unknown) => Promise<string> | string
-
 /** How tables and times are shown by default. */
 function usualView({ now }: Pick<System, 'now'>): View {
   return { time: null, now_ms: now(), wide: false, columns: null, left_out: [] }
-}
-
-const progressDelayMs = 1_000
-/** Time between two redraws of a line. */
-const redrawMs = 100
-
-/** Returns the control codes that erase the line of the cursor. */
-export function eraseLine(): string {
-  return ownControl('G') + ownControl('K')
 }
 
 export function createOutput(
@@ -93,51 +72,11 @@ export function createOutput(
   { format, quiet, color, isPaged, view = usualView(host), filter = null }: OutputOptions,
 ): Output {
   // Reading the properties of a stream opens it, so each is read only when something is printed to it.
-  let outStyle: Style | undefined
-  let errStyle: Style | undefined
-  const out = () => {
-    outStyle ??= chooseStyle(host.stdout, color, host.env, view)
-    return outStyle
-  }
-  const err = () => {
-    errStyle ??= chooseStyle(host.stderr, color, host.env, view)
-    return errStyle
-  }
-  const isJson = format === 'json' || format === 'jsonl'
-  /** A value cannot start its own line. Lines are printable in a pipe too, because its reader often prints them. */
-  const toPrintable = (lines: readonly string[]) => lines.map((line) => `${oneLine(line)}\n`).join('')
-  const print = (lines: readonly string[]) => host.stdout.write(toPrintable(lines))
-  const printPages = (lines: readonly string[]) => {
-    const text = toPrintable(lines)
-    if (!isPaged || !showInPager(host, streamText(text, true))) host.stdout.write(text)
-  }
-  /** Prints one document: indented on a terminal, one line for programs. */
-  const printJson = (value: unknown) =>
-    host.stdout.write(`${jsonText(value, format === 'json' && host.stdout.is_terminal ? 2 : undefined)}\n`)
-
-  let compiled: Promise<OutputFilter> | undefined
-  let printed = Promise.resolve()
-  const loadOnce = () => {
-    compiled ??= loadFilter(filter, out)
-    return compiled
-  }
-  /** Filters print in the order of the calls; the first failure ends that, and `flush` throws it. */
-  const printFiltered = (values: readonly unknown[]) => {
-    printed = printed.then(async () => {
-      const apply = await loadOnce()
-      for (const value of values) {
-        const text = await apply(value)
-        if (text !== '') host.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
-      }
-    })
-    // It is reported by `flush`, which may be called later.
-    printed.catch(() => {})
-  }
+  const out = once(() => chooseStyle(host.stdout, color, host.env, view))
+  const err = once(() => chooseStyle(host.stderr, color, host.env, view))
+  const filtered = createFilterPrinter(host.stdout, filter, out)
   const isFiltered = filter !== null && format !== 'none'
-  const noteLeftOut = () => {
-    const text = leftOutText(view.left_out?.splice(0) ?? [])
-    if (text !== '') output.note(`Not shown ${text}. All columns: --wide`)
-  }
+  const isJson = format === 'json' || format === 'jsonl'
 
   const output: Output = {
     format,
@@ -150,30 +89,25 @@ export function createOutput(
     },
     quiet,
     data(value, text) {
-      if (isFiltered) printFiltered([value])
+      if (isFiltered) filtered.print([value])
       else if (isJson) printJson(value)
-      else if (format === 'text') print(text(out()))
+      else if (format === 'text') host.stdout.write(toPrintable(text(out())))
       noteLeftOut()
     },
     list(whole, items, text) {
-      if (isFiltered) printFiltered(format === 'jsonl' ? items : [whole])
+      if (isFiltered) filtered.print(format === 'jsonl' ? items : [whole])
       else if (format === 'jsonl') host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(''))
       else if (format === 'json') printJson(whole)
-      else if (format === 'text') {
-        const lines = text(out())
-        printPages(lines)
-        if (items.length > 0 && lines.length === 0 && view.columns !== null)
-          output.note('No table here has these columns.')
-      }
+      else if (format === 'text') printPages(text(out()), items.length)
       noteLeftOut()
     },
     item(value, text) {
-      if (isFiltered) printFiltered([value])
+      if (isFiltered) filtered.print([value])
       else if (isJson) host.stdout.write(`${jsonText(value)}\n`)
-      else if (format === 'text') print([text(out())].flat())
+      else if (format === 'text') host.stdout.write(toPrintable([text(out())].flat()))
     },
     document(text, media_type) {
-      if (isFiltered) printFiltered([{ media_type, text }])
+      if (isFiltered) filtered.print([{ media_type, text }])
       else if (isJson) printJson({ media_type, text })
       else if (format === 'text') host.stdout.write(text)
     },
@@ -181,51 +115,55 @@ export function createOutput(
       if (format !== 'none') host.stdout.write(text)
     },
     note(text) {
-      if (quiet) return
-      const { columns } = err()
-      // Further lines are indented: a word of a value cannot start a line.
-      const lines = columns === undefined ? [oneLine(text)] : wrap(oneLine(text), columns - 2)
-      host.stderr.write(lines.map((line, index) => `${err().dim(index === 0 ? line : `  ${line}`)}\n`).join(''))
+      if (!quiet) host.stderr.write(noteText(text, err()))
     },
     failure(failure) {
       host.stderr.write(isJson ? `${jsonText({ error: failure })}\n` : printable(failureText(failure, err())))
     },
-    async bytes(text, total, work) {
-      if (quiet || isJson || !host.stderr.is_terminal) return work(() => {})
-      let drawn_at = 0
-      const done = (bytes: number) => {
-        const now = performance.now()
-        if (now - drawn_at < redrawMs) return
-        drawn_at = now
-        const line = bytesLine(text, bytes, total, host.stderr.columns ?? defaultColumns)
-        host.stderr.write(`${eraseLine()}${err().dim(line)}`)
-      }
-      try {
-        return await work(done)
-      } finally {
-        if (drawn_at > 0) host.stderr.write(eraseLine())
-      }
-    },
-    async progress(text, work) {
-      if (quiet) return work
-      let isShown = false
-      const timer = setTimeout(() => {
-        isShown = true
-        host.stderr.write(host.stderr.is_terminal ? err().dim(text) : `${printable(text)}\n`)
-      }, progressDelayMs)
-      try {
-        return await work
-      } finally {
-        clearTimeout(timer)
-        if (isShown && host.stderr.is_terminal) host.stderr.write(eraseLine())
-      }
-    },
-    async prepare() {
-      if (filter !== null) await loadOnce()
-    },
-    flush: () => printed,
+    bytes: (text, total, work) =>
+      quiet || isJson || !host.stderr.is_terminal
+        ? work(() => {})
+        : showBytes(host.stderr, err(), { text, total }, work),
+    progress: (text, work) => (quiet ? work : showProgress(host.stderr, err, text, work)),
+    prepare: filtered.prepare,
+    flush: filtered.flush,
   }
   return output
+
+  function printPages(lines: readonly string[], count: number): void {
+    const text = toPrintable(lines)
+    if (!isPaged || !showInPager(host, streamText(text, true))) host.stdout.write(text)
+    if (count > 0 && lines.length === 0 && view.columns !== null) output.note('No table here has these columns.')
+  }
+
+  /** Prints one document: indented on a terminal, one line for programs. */
+  function printJson(value: unknown): void {
+    host.stdout.write(`${jsonText(value, format === 'json' && host.stdout.is_terminal ? 2 : undefined)}\n`)
+  }
+
+  function noteLeftOut(): void {
+    const text = leftOutText(view.left_out?.splice(0) ?? [])
+    if (text !== '') output.note(`Not shown ${text}. All columns: --wide`)
+  }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+/** A value cannot start its own line. Lines are printable in a pipe too, because its reader often prints them. */
+function toPrintable(lines: readonly string[]): string {
+  return lines.map((line) => `${oneLine(line)}\n`).join('')
+}
+
+/** Further lines are indented: a word of a value cannot start a line. */
+function noteText(text: string, { columns, dim }: Style): string {
+  const lines = columns === undefined ? [oneLine(text)] : wrap(oneLine(text), columns - 2)
+  return lines.map((line, index) => `${dim(index === 0 ? line : `  ${line}`)}\n`).join('')
 }
 
 /** Returns which columns each table lacks: `here: key`, where all lack the same, else `in table 1: key; in table 3: tags`. */
@@ -234,27 +172,6 @@ function leftOutText(tables: readonly (readonly string[])[]): string {
   const texts =
     new Set(lists).size === 1 ? [`here: ${lists[0]}`] : lists.map((list, index) => `in table ${index + 1}: ${list}`)
   return texts.filter((_, index) => lists[index] !== '').join('; ')
-}
-
-/** Loads the code for a filter: jq is 1.3 MB, templates a tenth of that. */
-async function loadFilter(
-  filter: NonNullable<OutputOptions['filter']> | null,
-  style: () => Style,
-): Promise<OutputFilter> {
-  const [{ compileJq }, { compileTemplate }] = await Promise.all([import('./jq.ts'), import('./template.ts')])
-  if (filter?.kind === 'jq') return (await compileJq(filter.text)).apply
-  return compileTemplate(filter?.text ?? '', style())
-}
-
-const defaultColumns = 80
-
-/** Returns the line of a transfer, cut to the width of the terminal: a wrapped line could not be erased. */
-function bytesLine(text: string, bytes: number, total: number | null, columns: number): string {
-  const mega = (count: number) => (count / 1_000_000).toFixed(1)
-  const amount = total === null ? `${mega(bytes)} MB` : `${mega(bytes)} of ${mega(total)} MB`
-  const percent = total === null || total === 0 ? '' : `  ${Math.floor((bytes / total) * 100)} %`
-  const figures = `  ${amount}${percent}`
-  return `${text.slice(0, Math.max(0, columns - 1 - figures.length))}${figures}`.slice(0, columns - 1)
 }
 
 function failureText({ message, hint, request_id, reason_code }: Failure, style: Style): string {
@@ -274,41 +191,4 @@ function failureText({ message, hint, request_id, reason_code }: Failure, style:
     ...(details.length === 0 ? [] : [style.dim(details.join(', '))]),
     '',
   ].join('\n')
-}
-
-/** Exit codes of a shell for a missing program; Windows has its own. */
-const notFound = [127, 9009]
-
-/**
- * Shows a text in a pager until you close it, as git and gh do. Returns false when nothing was shown and the text still
- * has to be printed: there is no terminal, the text fits the screen, no pager is wanted (SVC_PAGER or PAGER is empty or
- * cat), or it is not installed.
- */
-function showInPager(host: System, text: string): boolean {
-  const { stdout, env, platform } = host
-  const { is_terminal, rows, columns = 80 } = stdout
-  if (!is_terminal || isDumbTerminal(host) || rows === undefined || countRows(text, columns) < rows) return false
-  const isWindows = platform === 'win32'
-  const command = (env.SVC_PAGER ?? env.PAGER ?? (isWindows ? 'more' : 'less')).trim()
-  if (command === '' || command === 'cat') return false
-  // Checked first, so that a shell without the program prints no message on the terminal.
-  const line = isWindows ? command : `command -v ${command.split(' ')[0]} >/dev/null 2>&1 || exit 127; ${command}`
-  const { status, error } = spawnSync(line, {
-    shell: true,
-    input: text,
-    stdio: ['pipe', 'inherit', 'inherit'],
-    // The output is UTF-8 even where no locale says so, as in most containers.
-    env: { LESS: 'FRX', LESSCHARSET: 'utf-8', LV: '-c', ...env },
-  })
-  // EPIPE: the pager was closed before it had read everything, which is fine.
-  const isStarted = error === undefined || (error as NodeJS.ErrnoException).code === 'EPIPE'
-  return isStarted && !notFound.includes(status ?? 0)
-}
-
-/** Returns the number of rows that a text takes on a screen of this width. */
-function countRows(text: string, columns: number): number {
-  return text
-    .trimEnd()
-    .split('\n')
-    .reduce((rows, line) => rows + Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / columns)), 0)
 }

@@ -10,13 +10,18 @@ import { alignPairs, formatValue, plural } from './text.ts'
 
 type SummaryRow = readonly [string, string | null]
 
-/** @param live_key the live key it was requested with, if that is not the key of the settings */
+/** How a placement was requested. */
+interface RequestedBy {
+  meta: Pick<ResponseMeta, 'request_id' | 'slot_ids'>
+  session: Pick<CommandContext, 'command_name' | 'settings'>
+  /** The live key, if that is not the key of the settings. */
+  live_key?: string | undefined
+}
+
 export function placementSummary(
   response: PlacementResponse,
-  meta: Pick<ResponseMeta, 'request_id' | 'slot_ids'>,
   style: Style,
-  session: Pick<CommandContext, 'command_name' | 'settings'>,
-  live_key?: string,
+  { meta, session, live_key }: RequestedBy,
 ): string[] {
   return [
     ...alignPairs(

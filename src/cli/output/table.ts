@@ -69,14 +69,15 @@ export function tableLines(all: readonly Column[], rows: readonly TableRow[], st
   return [head, ...cells.flatMap((row) => wrappedRow(row, columns, shown).map((texts) => line(texts, painted)))]
 }
 
-/** Prints a list as a table. */
-export function printTable(
-  out: Output,
-  whole: unknown,
-  items: readonly TableRow[],
-  columns: readonly Column[],
-  rows = items,
-): void {
+/** A list: as JSON the whole document or its items, as text the rows. */
+interface Table {
+  whole: unknown
+  items: readonly TableRow[]
+  /** The items, unless they are shown otherwise than listed. */
+  rows?: readonly TableRow[]
+}
+
+export function printTable(out: Output, columns: readonly Column[], { whole, items, rows = items }: Table): void {
   out.list(whole, items, (style) => (rows.length === 0 ? [] : tableLines(columns, rows, style)))
 }
 

@@ -155,24 +155,15 @@ interface CommonOptions {
 
 /** Parses a command line. Unknown words are returned as `invalid`, with the nearest known one. */
 export async function parseCommandLine(commands: readonly AnyCommand[], args: readonly string[]): Promise<ParsedLine> {
-  const declared = new Map<Commander, AnyCommand>()
-  let called: { command: Command; input: CommandInput } | undefined
-  let reached: ReachedCommand | undefined
-  const root = silent('svc').addOption(new Option('-h, --help')).version('', '-V, --version')
-  root.option('-v').on('option:v', () => {
-    throw new CommanderError(0, 'commander.version', '')
-  })
-  for (const option of commonOptions()) root.addOption(option)
-  for (const command of commands) declare(root, command)
+  const tree = createTree(commands, args)
+  const result = await parse(withCurrentFlags(args))
+  return { ...result, common: readCommonOptions(tree.root.opts()) }
 
-  const words = withCurrentFlags(args)
-  const result = await parse()
-  return { ...result, common: readCommonOptions(root.opts()) }
-
-  async function parse() {
+  async function parse(words: string[]) {
     try {
-      await root.parseAsync(words, { from: 'user' })
-      if (called !== undefined) return { kind: 'command', ...called } as const
+      await tree.root.parseAsync(words, { from: 'user' })
+      const called = tree.called()
+      if (called !== null) return { kind: 'command', ...called } as const
       throw new CommanderError(1, 'commander.command_missing', 'a command is missing')
     } catch (error) {
       if (!(error instanceof CommanderError)) throw error
@@ -180,24 +171,48 @@ export async function parseCommandLine(commands: readonly AnyCommand[], args: re
       error.message = withoutPasswords(withTypedFlags(error.message, args), args)
       if (error.code !== 'commander.help')
         return { kind: 'invalid', error: await usageError(error, await hint(error)) } as const
-      return { kind: 'help', words: root.args, isRequested: root.opts().help === true } as const
+      return { kind: 'help', words: tree.root.args, isRequested: tree.root.opts().help === true } as const
     }
   }
 
   /** Returns what to do about an error, if the command says more than commander's message. */
   async function hint({ code, message }: CommanderError): Promise<string | null> {
-    const [first = ''] = root.args
+    const words = tree.root.args
+    const [first = ''] = words
     const isCommand = commands.some(({ name }) => name === first)
     if (code === 'commander.unknownCommand' && first !== '') {
       if (!isCommand) return verbHint(commands, first)
-      return message.includes('Did you mean') ? null : verbsHint(commands, root.args)
+      return message.includes('Did you mean') ? null : verbsHint(commands, words)
     }
-    if (reached === undefined) return null
+    const reached = tree.reached()
+    if (reached === null) return null
     if (code === 'commander.unknownOption') return unknownFlagHint(message, reached, args.includes('--'))
     if (code !== 'commander.missingArgument') return null
     const { argumentHint, examples } = reached.command
     return (await argumentHint?.()) ?? `For example: svc ${examples[0]}`
   }
+}
+
+/** The commands as commander parses them: those on the path of the line are loaded while it does. */
+interface CommandTree {
+  root: Commander
+  /** Returns the command that the line calls, once it is parsed; null for none. */
+  called(): { command: Command; input: CommandInput } | null
+  /** Returns the last command whose words are parsed, or null. */
+  reached(): ReachedCommand | null
+}
+
+function createTree(commands: readonly AnyCommand[], args: readonly string[]): CommandTree {
+  const declared = new Map<Commander, AnyCommand>()
+  let called: { command: Command; input: CommandInput } | null = null
+  let reached: ReachedCommand | null = null
+  const root = silent('svc').addOption(new Option('-h, --help')).version('', '-V, --version')
+  root.option('-v').on('option:v', () => {
+    throw new CommanderError(0, 'commander.version', '')
+  })
+  for (const option of commonOptions()) root.addOption(option)
+  for (const command of commands) declare(root, command)
+  return { root, called: () => called, reached: () => reached }
 
   /** A commander that neither prints nor ends the process: subcommands that are added later do not inherit that. */
   function silent(name: string): Commander {

@@ -18,7 +18,6 @@ import {
   EvidenceManifest,
   type EvidenceVerification,
   entryProblem,
-  genesis,
   manifestText,
 } from '#contract/resources/evidence.ts'
 import { decodeText, EncodingError } from '#foundation/encoding.ts'
@@ -105,108 +104,132 @@ interface ExportReader {
 
 /** Creates a reader of an export. `public_key` is the key that must have signed it; null accepts any. */
 export function createExportReader(public_key: string | null): ExportReader {
-  const chains: Chain[] = []
-  const checkpoints: Checkpoint[] = []
+  const read: ReadExport = { public_key, chains: [], checkpoints: [], manifest: null }
   let lines = 0
   let wrong_line: number | null = null
-  let manifest: EvidenceManifest | null = null
-
-  /** The chain whose checkpoint has not been read yet. */
-  const openChain = () => (chains.length > checkpoints.length ? chains.at(-1)! : null)
-  const startChain = (client_id: string): Chain => {
-    const chain = { client_id, entries: 0, head: null, broken_at: null, problem: null }
-    chains.push(chain)
-    return chain
-  }
-  const fail = (problem: string) => {
-    wrong_line = lines
-    const chain = openChain() ?? startChain('-')
-    Object.assign(chain, { broken_at: chain.entries + 1, problem: `Line ${lines}: ${problem}` })
-  }
-  /** Opens the chain of a line. Returns null when the line is not where it belongs. */
-  const chainAt = (client_id: string): Chain | string => {
-    const open = openChain()
-    if (open !== null && open.client_id !== client_id)
-      return `The checkpoint of ${open.client_id} is missing before it.`
-    if (open !== null) return open
-    if (chains.some((chain) => chain.client_id === client_id)) return `The chain of ${client_id} has already ended.`
-    return startChain(client_id)
-  }
-
-  const problemOfEntry = (line: Line<'entry'>): string | null => {
-    const chain = chainAt(line.client_id)
-    if (typeof chain === 'string') return chain
-    const problem = entryProblem(line, chain.client_id, chain.entries + 1, chain.head ?? genesis, sha256Hex)
-    if (problem === null) Object.assign(chain, { entries: line.seq, head: line.hash })
-    return problem
-  }
-  const signatureProblem = (name: string, text: string, signed: Pick<Checkpoint, 'public_key' | 'signature'>) => {
-    const expected = public_key ?? checkpoints[0]?.public_key ?? signed.public_key
-    if (signed.public_key !== expected) return `The ${name} was signed by another key: ${signed.public_key}.`
-    return isSigned(text, signed) ? null : `The signature of the ${name} is not valid.`
-  }
-  const problemOfCheckpoint = (line: Line<'checkpoint'>): string | null => {
-    const chain = chainAt(line.client_id)
-    if (typeof chain === 'string') return chain
-    const next = chain.entries + 1
-    const problem = signatureProblem('checkpoint', checkpointText(line), line)
-    if (problem !== null) return problem
-    if (chain.entries < line.entries)
-      return `Entry ${next} is missing: the checkpoint was signed over ${line.entries} entries.`
-    if (chain.entries > line.entries || chain.head !== line.head)
-      return 'The chain is not the one that the checkpoint was signed over.'
-    const first = checkpoints[0] ?? line
-    if (line.at_ms !== first.at_ms) return 'The checkpoint was signed at another time than the first one.'
-    checkpoints.push(line)
-    return null
-  }
-  const problemOfManifest = (line: Line<'manifest'>): string | null => {
-    const open = openChain()
-    if (open !== null) return `The checkpoint of ${open.client_id} is missing before it.`
-    const problem = signatureProblem('manifest', manifestText(line), line)
-    if (problem !== null) return problem
-    for (const [index, { client_id, entries, head }] of line.chains.entries()) {
-      const chain = chains[index]
-      if (chain?.client_id !== client_id)
-        return `The manifest lists ${client_id} as chain ${index + 1}, the file has ${chain?.client_id ?? 'none'}.`
-      if (chain.entries !== entries || chain.head !== head)
-        return `The manifest lists another chain of ${client_id}, with ${entries} entries.`
-    }
-    const extra = chains[line.chains.length]
-    if (extra !== undefined) return `The manifest does not list ${extra.client_id}, which the file has.`
-    if (checkpoints.some(({ at_ms }) => at_ms !== line.at_ms))
-      return 'The manifest was signed at another time than the checkpoints.'
-    manifest = line
-    return null
-  }
-  const findLineProblem = (bytes: Buffer, isWhole: boolean): string | null => {
-    if (manifest !== null) return 'It is after the manifest, with which an export ends.'
-    const line = spelledLine(bytes, isWhole)
-    if (typeof line === 'string') return line
-    if (line.line === 'entry') return problemOfEntry(line)
-    if (line.line === 'checkpoint') return problemOfCheckpoint(line)
-    if (line.line === 'manifest') return problemOfManifest(line)
-    return earlierFormat
-  }
-
   return {
     add(bytes, isWhole) {
       if (wrong_line !== null) return false
       lines++
-      const problem = findLineProblem(bytes, isWhole)
+      const problem = findLineProblem(read, bytes, isWhole)
       if (problem !== null) fail(problem)
       return problem === null
     },
     finish() {
-      if (wrong_line === null && manifest === null) {
+      if (wrong_line === null && read.manifest === null) {
         lines++
         fail(lines === 1 ? 'It is empty.' : 'The end is cut off: the manifest is missing.')
       }
+      const { chains, checkpoints, manifest } = read
       const keys = new Set(checkpoints.map((checkpoint) => checkpoint.public_key))
       if (manifest !== null) keys.add(manifest.public_key)
       return { ok: wrong_line === null, line: wrong_line, chains, public_keys: [...keys] }
     },
   }
+
+  function fail(problem: string): void {
+    wrong_line = lines
+    const chain = findOpenChain(read) ?? startChain(read, '-')
+    Object.assign(chain, { broken_at: chain.entries + 1, problem: `Line ${lines}: ${problem}` })
+  }
+}
+
+/** What the valid lines of an export have said. */
+interface ReadExport {
+  /** The key that must have signed it; null for any. */
+  public_key: string | null
+  chains: Chain[]
+  checkpoints: Checkpoint[]
+  manifest: EvidenceManifest | null
+}
+
+function findLineProblem(read: ReadExport, bytes: Buffer, isWhole: boolean): string | null {
+  if (read.manifest !== null) return 'It is after the manifest, with which an export ends.'
+  const line = spelledLine(bytes, isWhole)
+  if (typeof line === 'string') return line
+  if (line.line === 'entry') return addEntry(read, line)
+  if (line.line === 'checkpoint') return addCheckpoint(read, line)
+  if (line.line === 'manifest') return addManifest(read, line)
+  return earlierFormat
+}
+
+/** Adds an entry to its chain, or returns its problem. */
+function addEntry(read: ReadExport, line: Line<'entry'>): string | null {
+  const chain = openChain(read, line.client_id)
+  if (typeof chain === 'string') return chain
+  const problem = entryProblem(line, chain, sha256Hex)
+  if (problem === null) Object.assign(chain, { entries: line.seq, head: line.hash })
+  return problem
+}
+
+/** Ends a chain with its checkpoint, or returns the problem of it. */
+function addCheckpoint(read: ReadExport, line: Line<'checkpoint'>): string | null {
+  const chain = openChain(read, line.client_id)
+  if (typeof chain === 'string') return chain
+  const next = chain.entries + 1
+  const problem = signatureProblem(read, 'checkpoint', checkpointText(line), line)
+  if (problem !== null) return problem
+  if (chain.entries < line.entries)
+    return `Entry ${next} is missing: the checkpoint was signed over ${line.entries} entries.`
+  if (chain.entries > line.entries || chain.head !== line.head)
+    return 'The chain is not the one that the checkpoint was signed over.'
+  const first = read.checkpoints[0] ?? line
+  if (line.at_ms !== first.at_ms) return 'The checkpoint was signed at another time than the first one.'
+  read.checkpoints.push(line)
+  return null
+}
+
+/** Ends the export with its manifest, or returns the problem of it. */
+function addManifest(read: ReadExport, line: Line<'manifest'>): string | null {
+  const { chains, checkpoints } = read
+  const open = findOpenChain(read)
+  if (open !== null) return `The checkpoint of ${open.client_id} is missing before it.`
+  const problem = signatureProblem(read, 'manifest', manifestText(line), line)
+  if (problem !== null) return problem
+  for (const [index, { client_id, entries, head }] of line.chains.entries()) {
+    const chain = chains[index]
+    if (chain?.client_id !== client_id)
+      return `The manifest lists ${client_id} as chain ${index + 1}, the file has ${chain?.client_id ?? 'none'}.`
+    if (chain.entries !== entries || chain.head !== head)
+      return `The manifest lists another chain of ${client_id}, with ${entries} entries.`
+  }
+  const extra = chains[line.chains.length]
+  if (extra !== undefined) return `The manifest does not list ${extra.client_id}, which the file has.`
+  if (checkpoints.some(({ at_ms }) => at_ms !== line.at_ms))
+    return 'The manifest was signed at another time than the checkpoints.'
+  read.manifest = line
+  return null
+}
+
+/** Returns the chain of a line, or why the line is not where it belongs. */
+function openChain(read: ReadExport, client_id: string): Chain | string {
+  const open = findOpenChain(read)
+  if (open !== null && open.client_id !== client_id) return `The checkpoint of ${open.client_id} is missing before it.`
+  if (open !== null) return open
+  if (read.chains.some((chain) => chain.client_id === client_id)) return `The chain of ${client_id} has already ended.`
+  return startChain(read, client_id)
+}
+
+/** Returns the chain whose checkpoint has not been read yet, or null. */
+function findOpenChain({ chains, checkpoints }: ReadExport): Chain | null {
+  return chains.length > checkpoints.length ? chains.at(-1)! : null
+}
+
+function startChain({ chains }: ReadExport, client_id: string): Chain {
+  const chain: Chain = { client_id, entries: 0, head: null, broken_at: null, problem: null }
+  chains.push(chain)
+  return chain
+}
+
+function signatureProblem(
+  { public_key, checkpoints }: ReadExport,
+  name: string,
+  text: string,
+  signed: Pick<Checkpoint, 'public_key' | 'signature'>,
+): string | null {
+  const expected = public_key ?? checkpoints[0]?.public_key ?? signed.public_key
+  if (signed.public_key !== expected) return `The ${name} was signed by another key: ${signed.public_key}.`
+  return isSigned(text, signed) ? null : `The signature of the ${name} is not valid.`
 }
 
 const earlierFormat =

@@ -152,7 +152,7 @@ function verify(): Command {
     ],
     exitCode,
     tables: [chainColumns],
-    text: (verification, _, style) => chainTable(verification, style),
+    text: (verification, style) => chainTable(verification, style),
   })
   return {
     ...live,

@@ -123,7 +123,11 @@ async function run(session: CommandContext, input: CommandInput): Promise<number
   session.out.data(data, (style) =>
     meta.differences.length === 0
       ? // A live key of your own is not printed: the next command finds it where this one did.
-        placementSummary(data, meta, style, session, live_key === session.settings.secret_key ? undefined : live_key)
+        placementSummary(data, style, {
+          meta,
+          session,
+          live_key: live_key === session.settings.secret_key ? undefined : live_key,
+        })
       : describeValue(data, style),
   )
   if (options.open) {

@@ -78,7 +78,7 @@ export const placements: Noun = {
     endpointCommand('placements.funnel', {
       examples: ['placements funnel', 'placements funnel --session-id sess_1 --since 1h -o json'],
       tables: [funnelColumns, reasonColumns],
-      text: (funnel, _meta, style) => funnelTables(funnel, style),
+      text: (funnel, style) => funnelTables(funnel, style),
     }),
     ofRequest(
       endpointCommand('placements.explain', {
@@ -88,7 +88,7 @@ export const placements: Noun = {
         options: [new Option('--all', 'show each removed campaign')],
         tables: [offerColumns, ruleColumns, campaignColumns, beaconColumns],
         defaultParam: (session) => lastPlacement(session, 'slot_id'),
-        text: (detail, _meta, style, _session, { options }) => explanation(detail, style, options.all === true),
+        text: (detail, style, { options }) => explanation(detail, style, options.all === true),
       }),
     ),
   ],

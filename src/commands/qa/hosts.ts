@@ -223,7 +223,7 @@ async function tryPage(
       browser: () => browser.get(),
     })
     if (signal.aborted) return exitCodes.interrupted.exit_code
-    await report(session, flags, service, rows, started_at_ms)
+    await report(session, flags, service, { rows, started_at_ms })
     const isRight = rows.length > 0 && rows.every(({ shows, counts }) => shows && counts)
     return isRight ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code
   } finally {
@@ -236,8 +236,7 @@ async function report(
   session: CommandContext,
   flags: HostsFlags,
   { base_url, kind, url }: Service,
-  rows: readonly CauseRow[],
-  started_at_ms: number,
+  { rows, started_at_ms }: { rows: readonly CauseRow[]; started_at_ms: number },
 ): Promise<void> {
   const { out, host } = session
   if (flags.reporter === undefined || out.format !== 'text') {

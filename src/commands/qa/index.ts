@@ -131,7 +131,7 @@ async function runOnce(
   try {
     const targets = await openTargets(session, flags, cases.length, browser)
     try {
-      const result = await runOn(session, flags, cases, targets.targets, reporter, interrupt)
+      const result = await runOn(session, flags, cases, { targets: targets.targets, reporter, interrupt })
       await storeRun(session.host, names, result.cases, again)
       if (result.interrupted !== null) return exitCodes.interrupted.exit_code
       const isFailed = result.cases.some(({ outcome }) => outcome === 'failed')
@@ -161,17 +161,14 @@ async function runOn(
   session: CommandContext,
   flags: RunFlags & { workers: number },
   cases: readonly PlannedCase[],
-  targets: readonly Target[],
-  reporter: Reporter,
-  interrupt: AbortSignal,
+  using: { targets: readonly Target[]; reporter: Reporter; interrupt: AbortSignal },
 ): Promise<RunResult> {
   const { runPlan } = await import('#qa/run/runner.ts')
   const { host } = session
   return runPlan(cases, {
-    targets,
+    ...using,
     workers: flags.workers,
     seed: flags.seed === undefined ? host.randomText(16) : String(flags.seed),
-    reporter,
     environment: {
       now: () => host.now(),
       command_name: session.command_name,
@@ -179,7 +176,6 @@ async function runOn(
         curlCommand({ ...request, headers: { ...headers }, ...(body === null ? {} : { body }) }, variables),
     },
     svc_version: version,
-    interrupt,
     bail: flags.bail === undefined ? null : flags.bail === true ? 1 : flags.bail,
     step_timeout_ms: flags.timeout,
     update_snapshots: flags.updateSnapshots === true,

@@ -33,7 +33,7 @@ const showDetail = endpointCommand('requests.show', {
   details: 'Without request_id: the request of your last placement, else of the newest of the project.',
   examples: ['requests show', 'requests show --curl', 'requests show -o json'],
   defaultParam: (session) => lastPlacement(session, 'request_id'),
-  text: ({ request_headers, request_body, response_headers, response_body, ...detail }, _, style) => [
+  text: ({ request_headers, request_body, response_headers, response_body, ...detail }, style) => [
     ...describeRecord(detail, style),
     ...describeValue(
       {
@@ -210,7 +210,7 @@ async function printFullPage(
     items.push(...data.items)
     const next_cursor = nextCursor(data, (input as { cursor?: string }).cursor)
     if (next_cursor === null || items.length >= limit) {
-      printPage(session, { items, next_cursor }, columns, wanted, emptyJournal)
+      printPage(session, { items, next_cursor }, wanted, { columns, empty: emptyJournal })
       return 0
     }
     input = { ...wanted, limit: limit - items.length, cursor: next_cursor }

@@ -180,7 +180,7 @@ class JournalReader {
     }
     const after = this.#newest[0] ?? null
     const query = after === null ? this.#query : { ...this.#query, after }
-    const fresh = await collect(client, query, Number.POSITIVE_INFINITY, this.#seen, signal)
+    const fresh = await collect(client, { query, most: Number.POSITIVE_INFINITY, seen: this.#seen }, signal)
     messages.push(...fresh.reverse().map((item) => this.#message(item, true)))
     this.#newest.push(newest)
     if (this.#newest.length > pollsBack) this.#newest.shift()
@@ -207,21 +207,23 @@ async function latestRequests(
   latest: number,
   signal: AbortSignal,
 ): Promise<RequestItem[]> {
-  return (await collect(client, query, latest, new Set(), signal)).reverse()
+  return (await collect(client, { query, most: latest, seen: new Set() }, signal)).reverse()
+}
+
+interface WantedRequests {
+  query: RequestQuery
+  /** The maximum number of them. */
+  most: number
+  seen: ReadonlySet<string>
 }
 
 /**
  * Returns requests that are not in `seen`, newest first, including those of pages that no project allows, which are
  * just what someone following the journal is looking for.
  */
-async function collect(
-  client: Client,
-  query: RequestQuery,
-  most: number,
-  seen: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<RequestItem[]> {
-  const found = await collectJournal(client, query, most, seen, signal)
+async function collect(client: Client, wanted: WantedRequests, signal: AbortSignal): Promise<RequestItem[]> {
+  const { query, most, seen } = wanted
+  const found = await collectJournal(client, wanted, signal)
   const { items } = await list(client, { ...query, foreign: 'true' }, signal)
   const foreign = items.filter(({ request_id }) => !seen.has(request_id))
   if (foreign.length === 0) return found
@@ -232,9 +234,7 @@ async function collect(
 /** Returns requests of the journal that are not in `seen`, newest first. Stops at a page with no new requests. */
 async function collectJournal(
   client: Client,
-  query: RequestQuery,
-  most: number,
-  seen: ReadonlySet<string>,
+  { query, most, seen }: WantedRequests,
   signal: AbortSignal,
 ): Promise<RequestItem[]> {
   const found: RequestItem[] = []

@@ -52,7 +52,7 @@ function readDuration(text: string): number {
   throw new CliError('usage', 'duration_invalid', `'${text}' is not a duration.`, hint)
 }
 
-function text({ now_ms, offset_ms, frozen }: SandboxClock, _: unknown, style: Style): string[] {
+function text({ now_ms, offset_ms, frozen }: SandboxClock, style: Style): string[] {
   return alignPairs(
     [
       ['now', timeText(now_ms, style)],

@@ -48,7 +48,7 @@ export const faults: CommandGroup = {
         'sandbox faults add --path /v1/never --times 2',
         'sandbox faults add --path /v1/never --effect drop --served -o json',
       ],
-      text: (rule, _meta, style, _session, { sent }) => addedLines(rule, sent.body as FaultDraft, style),
+      text: (rule, style, { sent }) => addedLines(rule, sent.body as FaultDraft, style),
     }),
     endpointCommand('faults.list', {
       empty: 'No faults yet. Add one: svc sandbox faults add --path /v1/placements --times 2',

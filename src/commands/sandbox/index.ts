@@ -102,7 +102,7 @@ export const sandbox: Noun = {
       endpointCommand('sandbox.integrity', {
         details: 'Ends with exit code 5 when a check fails.',
         examples: ['sandbox integrity', 'sandbox integrity -o json'],
-        text: (integrity, _meta, style) => alignPairs(integrityPairs(integrity, style), style),
+        text: (integrity, style) => alignPairs(integrityPairs(integrity, style), style),
         exitCode: ({ ok }) => (ok ? exitCodes.ok.exit_code : exitCodes.expectation.exit_code),
       }),
     ),

@@ -27,7 +27,7 @@ export const scenario: CommandGroup = {
     }),
     endpointCommand('scenario.use', {
       examples: ['sandbox scenario use banner_ok', 'sandbox scenario use clip_ok -o json'],
-      text: ({ name, title, purpose, steps, expect }, _meta, style) => [
+      text: ({ name, title, purpose, steps, expect }, style) => [
         `${name}: ${title}.`,
         ...hangingLines('', purpose, style.columns),
         '',

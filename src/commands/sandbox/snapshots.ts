@@ -22,7 +22,7 @@ export const snapshot: CommandGroup = {
     endpointCommand('snapshots.list', {
       examples: ['sandbox snapshot list', 'sandbox snapshot list -o json'],
       tables: [columns],
-      text: ({ items }, _meta, style) => (items.length === 0 ? [] : tableLines(columns, items, style)),
+      text: ({ items }, style) => (items.length === 0 ? [] : tableLines(columns, items, style)),
       after: async ({ out }, { items }) => {
         if (items.length === 0) out.note('No snapshots yet. Save one: svc sandbox snapshot save NAME')
       },

@@ -30,6 +30,7 @@ import {
   stateProblem,
   writeLocator,
 } from '#cli/settings/state-directory.ts'
+import { withoutUndefined } from '#foundation/json.ts'
 import { redactSecrets } from '#foundation/redaction.ts'
 import type { Sandbox, SandboxOptions } from '#sandbox/index.ts'
 
@@ -87,17 +88,13 @@ async function startHere(session: CommandContext, options: StartOptions, isOpene
   const { sandbox, certificate } = await startOnFreePort(session, options)
   const pid_scope = session.host.pid_scope ?? undefined
   let drain_ms = 0
-  const { shared, first_token } = sandbox
+  const { shared } = sandbox
   const ready = describeReady(sandbox, certificate)
   try {
-    const own = shared === null ? ready : { ...ready, admin_token: first_token ?? sandbox.admin_token }
-    if (unwritable === null)
-      await writeLocator(home, { ...own, ...(await ownProcess(session.host)), started_at_ms: session.host.now() })
+    if (unwritable === null) await writeOwnLocator(session, home, sandbox, ready)
     else session.out.note(`warning: ${unwritable.message} Other commands need --base-url ${ready.url} and the keys.`)
-    if (options.strict === true) session.out.note('Strict: only the API document, without the routes of old clients.')
-    for (const warning of sandbox.warnings) session.out.note(`warning: ${warning}`)
-    if (shared !== null && first_token === null) session.out.note(tokenNote)
-    printReady(session, ready, null, '', options)
+    noteStart(session, sandbox, options)
+    printReady(session, ready, { chosen: options })
     if (isOpened) await openPage(session, demoUrl(ready))
     const signal = await stopped
     session.out.note(`${signal}: stopping`)
@@ -108,6 +105,26 @@ async function startHere(session: CommandContext, options: StartOptions, isOpene
   }
   session.out.note('stopped')
   return 0
+}
+
+async function writeOwnLocator(
+  { host }: CommandContext,
+  home: string,
+  { shared, first_token, admin_token }: Sandbox,
+  ready: Ready,
+): Promise<void> {
+  const own = shared === null ? ready : { ...ready, admin_token: first_token ?? admin_token }
+  await writeLocator(home, { ...own, ...(await ownProcess(host)), started_at_ms: host.now() })
+}
+
+function noteStart(
+  { out }: CommandContext,
+  { shared, first_token, warnings }: Sandbox,
+  { strict }: StartOptions,
+): void {
+  if (strict === true) out.note('Strict: only the API document, without the routes of old clients.')
+  for (const warning of warnings) out.note(`warning: ${warning}`)
+  if (shared !== null && first_token === null) out.note(tokenNote)
 }
 
 /** Returns what a start prints and other commands find. */
@@ -145,20 +162,15 @@ async function startDetached(session: CommandContext, options: StartOptions, isO
   for (const note of notes) out.note(note)
   const ready = JSON.parse(line) as Ready
   const isOnly = (await running(session)).length === 1
-  printReady(session, ready, log_file, isOnly ? '' : ` --base-url ${ready.url}`, options)
+  printReady(session, ready, { log_file, stop_options: isOnly ? '' : ` --base-url ${ready.url}`, chosen: options })
   if (isOpened) await openPage(session, demoUrl(ready))
   return 0
 }
 
-function printReady(
-  { host, out, command_name }: CommandContext,
-  ready: Ready,
-  log_file: string | null,
-  stop_options = '',
-  chosen: StartOptions = {},
-): void {
+function printReady({ host, out, command_name }: CommandContext, ready: Ready, details: StartDetails): void {
+  const { log_file = null } = details
   out.item(log_file === null ? ready : { ...ready, log_file }, (style) =>
-    startBlock(ready, { command_name, home: host.home, log_file, stop_options, chosen }, style),
+    startBlock(ready, { command_name, home: host.home, ...details }, style),
   )
 }
 
@@ -284,25 +296,24 @@ function sandboxOptions(
   database: string,
   certificate: Certificate | null,
 ): SandboxOptions {
-  const { public_url, allowed_host, seed, rate_limit, decision_latency, scenario, journal_limit, strict } = options
-  const { allow_known_keys } = options
+  const { store, db, ephemeral } = options
   return {
     port,
-    ...(options.host === undefined ? {} : { host: options.host }),
-    ...(public_url === undefined ? {} : { public_url }),
-    ...(allowed_host === undefined ? {} : { allowed_hosts: allowed_host }),
     ...(certificate === null ? {} : { tls: certificate }),
-    ...(options.store === undefined ? { database } : { store: options.store }),
-    ...(options.namespace === undefined || options.db !== undefined || options.ephemeral === true
-      ? {}
-      : { namespace: options.namespace }),
-    ...(seed === undefined ? {} : { seed }),
-    ...(rate_limit === undefined ? {} : { rate_limit }),
-    ...(decision_latency === undefined ? {} : { decision_latency_ms: decision_latency }),
-    ...(scenario === undefined ? {} : { scenario }),
-    ...(strict === undefined ? {} : { strict }),
-    ...(allow_known_keys === undefined ? {} : { allow_known_keys }),
-    ...(journal_limit === undefined ? {} : { journal_limit }),
+    ...(store === undefined ? { database } : { store }),
+    ...withoutUndefined({
+      host: options.host,
+      public_url: options.public_url,
+      allowed_hosts: options.allowed_host,
+      namespace: db !== undefined || ephemeral === true ? undefined : options.namespace,
+      seed: options.seed,
+      rate_limit: options.rate_limit,
+      decision_latency_ms: options.decision_latency,
+      scenario: options.scenario,
+      strict: options.strict,
+      allow_known_keys: options.allow_known_keys,
+      journal_limit: options.journal_limit,
+    }),
   }
 }
 
@@ -336,54 +347,31 @@ function running({ host }: CommandContext) {
   return runningSandboxes(stateDirectory(host), host)
 }
 
+/** What a start prints beside what it has started. */
+interface StartDetails {
+  log_file?: string | null
+  /** The options with which `sandbox stop` finds it. */
+  stop_options?: string
+  /** What the start was given, which is repeated. */
+  chosen?: StartOptions
+}
+
 /** The lines that `svc start` prints when the sandbox is ready. */
 export function startBlock(
-  sandbox: Omit<Locator, 'started_at_ms'>,
-  {
-    command_name,
-    home,
-    log_file = null,
-    stop_options = '',
-    chosen = {},
-  }: {
-    command_name: string
-    home: string
-    log_file?: string | null
-    stop_options?: string
-    /** What the start was given, which is repeated. */
-    chosen?: StartOptions
-  },
+  sandbox: Ready,
+  details: StartDetails & { command_name: string; home: string },
   style: Style,
 ): string[] {
-  const [project] = sandbox.projects
-  const others = sandbox.projects.slice(1).map(({ client_id }) => client_id)
+  const { command_name, home, log_file = null, stop_options = '', chosen = {} } = details
   return [
     `${style.bold('svc')} ${sandbox.version}: ${style.green('the sandbox is ready')}`,
     '',
     ...indent(
       alignPairs(
         [
-          ['URL', style.cyan(sandbox.url)],
-          ['public URL', sandbox.public_url === undefined ? null : style.cyan(sandbox.public_url)],
-          ['demo', style.cyan(demoUrl(sandbox))],
-          ['inspector', style.cyan(pageUrl(sandbox, '/_sandbox/'))],
-          ['certificate', sandbox.certificate === undefined ? null : shorten(sandbox.certificate, home)],
-          [
-            'database',
-            sandbox.database === ':memory:' ? 'in memory, lost when it stops' : shorten(sandbox.database, home),
-          ],
-          ['namespace', sandbox.namespace ?? null],
-          ['nodes', sandbox.nodes === undefined ? null : String(sandbox.nodes)],
-          ['rate limit', chosen.rate_limit ?? null],
-          ['decisions take', chosen.decision_latency === undefined ? null : `${chosen.decision_latency} ms`],
-          ['scenario', chosen.scenario ?? null],
-          ['project', project?.client_id ?? null],
-          ['secret key', project?.secret_key ?? null],
-          ['live key', project?.live_secret_key ?? null],
-          ['publishable key', project?.publishable_key ?? null],
-          ['allowed origins', project?.allowed_origins.join('  ') ?? null],
-          ['admin token', sandbox.admin_token ?? null],
-          ['more projects', others.length === 0 ? null : others.join('  ')],
+          ...placePairs(sandbox, home, style),
+          ...chosenPairs(chosen),
+          ...projectPairs(sandbox),
           ['log', log_file === null ? null : shorten(log_file, home)],
         ],
         style,
@@ -402,6 +390,43 @@ export function startBlock(
         ? 'Ctrl-C stops it.'
         : `It runs in the background. Stop it: ${command_name} sandbox stop${stop_options}`,
     ),
+  ]
+}
+
+type Pair = [string, string | null]
+
+function placePairs(sandbox: Ready, home: string, style: Style): Pair[] {
+  const { url, public_url, certificate, database, namespace, nodes } = sandbox
+  return [
+    ['URL', style.cyan(url)],
+    ['public URL', public_url === undefined ? null : style.cyan(public_url)],
+    ['demo', style.cyan(demoUrl(sandbox))],
+    ['inspector', style.cyan(pageUrl(sandbox, '/_sandbox/'))],
+    ['certificate', certificate === undefined ? null : shorten(certificate, home)],
+    ['database', database === memory ? 'in memory, lost when it stops' : shorten(database, home)],
+    ['namespace', namespace ?? null],
+    ['nodes', nodes === undefined ? null : String(nodes)],
+  ]
+}
+
+function chosenPairs({ rate_limit, decision_latency, scenario }: StartOptions): Pair[] {
+  return [
+    ['rate limit', rate_limit ?? null],
+    ['decisions take', decision_latency === undefined ? null : `${decision_latency} ms`],
+    ['scenario', scenario ?? null],
+  ]
+}
+
+function projectPairs({ projects, admin_token }: Ready): Pair[] {
+  const [project, ...others] = projects
+  return [
+    ['project', project?.client_id ?? null],
+    ['secret key', project?.secret_key ?? null],
+    ['live key', project?.live_secret_key ?? null],
+    ['publishable key', project?.publishable_key ?? null],
+    ['allowed origins', project?.allowed_origins.join('  ') ?? null],
+    ['admin token', admin_token ?? null],
+    ['more projects', others.length === 0 ? null : others.map(({ client_id }) => client_id).join('  ')],
   ]
 }
 

@@ -21,40 +21,55 @@ export const status: Command = {
   options: [new Option('--check', 'also verify the database and the evidence')],
   examples: ['sandbox status', 'sandbox status --check -o json'],
   async run(session, { options }) {
-    const { settings, out, command_name } = session
+    const { settings, out } = session
     if (settings.sandbox === null && settings.source.base_url === 'default') throw notRunning(session)
     const state = await readiness(session.host, { url: settings.base_url })
     if (settings.sandbox === null && state === 'no response') throw notRunning(session)
     const { info, refusal } = await readInfo(session)
-    if (settings.sandbox === null && info === null && (refusal?.reason_code ?? null) === null) throw notRunning(session)
-    const integrity = options.check === true && info !== null ? await checkIntegrity(session) : null
-    const place = findLocation(session, info)
-    const reported = {
-      ...place,
-      ready: state === 'ready',
-      source: settings.source.base_url,
-      ...(settings.sandbox?.command === undefined ? {} : { command: settings.sandbox.command }),
-      ...(info?.nodes == null ? {} : { namespace: settings.sandbox?.namespace ?? null, nodes: info.nodes.length }),
-      ...reportFields(info),
-      ...(options.check === true ? { integrity } : {}),
-    }
-    out.data(reported, (style) =>
+    if (settings.sandbox === null && info === null && refusal?.reason_code == null) throw notRunning(session)
+    const isChecked = options.check === true
+    const integrity = isChecked && info !== null ? await checkIntegrity(session) : null
+    const found: FoundSandbox = { place: findLocation(session, info), state, info }
+    out.data({ ...describeFound(session, found), ...(isChecked ? { integrity } : {}) }, (style) =>
       alignPairs(
-        [
-          ...placePairs(session, place, state, info, style),
-          ...infoPairs(info, style),
-          ...(integrity === null ? [] : integrityPairs(integrity, style)),
-        ],
+        [...placePairs(session, found, style), ...infoPairs(info, style), ...integrityPairs(integrity, style)],
         style,
       ),
     )
-    for (const warning of info?.warnings ?? []) out.note(`warning: ${warning}`)
-    if (refusal !== null && state === 'ready') out.note(`${refusal.message} ${refusal.hint ?? ''}`.trim())
-    if (settings.running > 1)
-      out.note(`${settings.running} sandboxes are running. List them: ${command_name} sandbox ps`)
-    if (state !== 'ready' || (options.check === true && integrity === null)) return exitCodes.unreachable.exit_code
+    printNotes(session, found, refusal)
+    if (state !== 'ready' || (isChecked && integrity === null)) return exitCodes.unreachable.exit_code
     return integrity?.ok === false ? exitCodes.expectation.exit_code : exitCodes.ok.exit_code
   },
+}
+
+/** What is known of the sandbox. */
+interface FoundSandbox {
+  place: ReturnType<typeof findLocation>
+  state: State
+  /** Null when it does not say. */
+  info: SandboxInfo | null
+}
+
+function describeFound({ settings }: CommandContext, { place, state, info }: FoundSandbox) {
+  const { sandbox, source } = settings
+  return {
+    ...place,
+    ready: state === 'ready',
+    source: source.base_url,
+    ...(sandbox?.command === undefined ? {} : { command: sandbox.command }),
+    ...(info?.nodes == null ? {} : { namespace: sandbox?.namespace ?? null, nodes: info.nodes.length }),
+    ...reportFields(info),
+  }
+}
+
+function printNotes(
+  { settings, out, command_name }: CommandContext,
+  { state, info }: FoundSandbox,
+  refusal: ServiceError | null,
+): void {
+  for (const warning of info?.warnings ?? []) out.note(`warning: ${warning}`)
+  if (refusal !== null && state === 'ready') out.note(`${refusal.message} ${refusal.hint ?? ''}`.trim())
+  if (settings.running > 1) out.note(`${settings.running} sandboxes are running. List them: ${command_name} sandbox ps`)
 }
 
 function notRunning({ settings }: CommandContext): CliError {
@@ -103,11 +118,10 @@ function findLocation({ settings }: CommandContext, info: SandboxInfo | null) {
 
 function placePairs(
   { host, settings }: CommandContext,
-  { url, inspector_url, database, pid, version, started_at_ms }: ReturnType<typeof findLocation>,
-  state: State,
-  info: SandboxInfo | null,
+  { place, state, info }: FoundSandbox,
   style: Style,
 ): [string, string | null][] {
+  const { url, inspector_url, database, pid, version, started_at_ms } = place
   const { source, running, sandbox } = settings
   const isNewest = source.base_url === 'sandbox' && running > 1
   const started = started_at_ms ?? null
@@ -161,7 +175,9 @@ function infoPairs(info: SandboxInfo | null, style: Style): [string, string | nu
 }
 
 /** The result of a check, as lines of a name and what was found. */
-export function integrityPairs({ database, evidence }: Integrity, style: Style): [string, string | null][] {
+export function integrityPairs(integrity: Integrity | null, style: Style): [string, string | null][] {
+  if (integrity === null) return []
+  const { database, evidence } = integrity
   const entries = evidence.chains.reduce((sum, chain) => sum + chain.entries, 0)
   const broken = evidence.chains.filter(({ problem }) => problem !== null)
   return [
@@ -189,11 +205,10 @@ export type State = 'ready' | 'not ready' | 'no response'
 /** A probe needs no admin token, wherever the sandbox listens. */
 export async function readiness(host: System, { url }: Pick<Locator, 'url'>): Promise<State> {
   const client = commandClient(host, { base_url: url, timeout_ms: responseTimeout_ms, validate: false })
-  return client.health.ready().then(() => 'ready', stateOf)
-}
-
-function stateOf(error: unknown): State {
-  return error instanceof ServiceError ? 'not ready' : 'no response'
+  return client.health.ready().then(
+    () => 'ready',
+    (error: unknown) => (error instanceof ServiceError ? 'not ready' : 'no response'),
+  )
 }
 
 export function stateText(state: State, style: Style): string {

@@ -62,7 +62,7 @@ export const tokens: Noun = {
       details:
         'Clients send it in the x-sandbox-token header. Commands take it from --control-token or SVC_CONTROL_TOKEN.',
       examples: ['tokens create --name ci --role write', 'tokens create --name dashboard -o json'],
-      text: ({ name, role, token }, _meta, style) => [
+      text: ({ name, role, token }, style) => [
         ...alignPairs(
           [
             ['name', name],

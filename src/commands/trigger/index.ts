@@ -130,7 +130,7 @@ const heads = new WeakMap<object, number>()
 
 function list({ out }: CommandContext): number {
   const items = triggerScenarios.map(({ name, what, format }) => ({ name, format: format ?? 'any', what }))
-  printTable(out, { items }, items, columns)
+  printTable(out, columns, { whole: { items }, items })
   return 0
 }
 

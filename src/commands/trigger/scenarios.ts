@@ -32,13 +32,10 @@ export const triggerScenarios: readonly TriggerScenario[] = [
   noFill('too_small', 'no creative fits the slot: a no-fill', 'size_mismatch', {
     slot_hint: { max_width: 20, max_height: 20 },
   }),
-  noFill(
-    'consent_denied',
-    'the user has denied consent: a no-fill',
-    'consent_not_granted',
-    { consent: undefined },
-    true,
-  ),
+  noFill('consent_denied', 'the user has denied consent: a no-fill', 'consent_not_granted', {
+    consent: undefined,
+    isDenied: true,
+  }),
   {
     name: 'pending',
     what: 'a job whose slot is polled until it is decided, then shown',
@@ -202,19 +199,24 @@ function refused(
 }
 
 /** A placement without an ad, because of the request itself. */
-function noFill(name: string, what: string, expected: string, body: object, withdrawn = false): TriggerScenario {
+function noFill(
+  name: string,
+  what: string,
+  expected: string,
+  { isDenied = false, ...body }: { isDenied?: boolean; overrides?: object; [field: string]: unknown },
+): TriggerScenario {
   return {
     name,
     what,
     format: null,
     async play(turn, format) {
-      if (withdrawn) {
+      if (isDenied) {
         const denial = { client_id: turn.client_id, session_id: turn.session_id, decision: 'denied' }
         const called = await turn.call('consent.set', { body: denial })
         turn.report('deny', called, called.ok ? 'denied' : called.reason, { expected: 'denied' })
       }
       await turn.place(format, {
-        body: { ...body, overrides: { allowed_formats: [format], ...(body as { overrides?: object }).overrides } },
+        body: { ...body, overrides: { allowed_formats: [format], ...body.overrides } },
         expected,
       })
     },

@@ -98,21 +98,10 @@ export function startTurn(
     return shown_ms
   }
 
-  const callWith = async <Id extends EndpointId>(client: Client, id: Id, input: CallInput): Promise<Called<Id>> => {
-    try {
-      const { data, meta } = await client.call(id, input, { signal })
-      const { status, request_id } = meta
-      return { ok: true, data: data as Output<Contract[Id]>, status, request_id, reason: null }
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error
-      const reason = error.reason_code ?? /\b[a-z]+(?:_[a-z]+)+$/.exec(error.message)?.[0] ?? error.code
-      return { ok: false, data: null, status: error.status, request_id: error.request_id, reason }
-    }
-  }
   const self: Turn = {
     client_id: settings.client_id,
     session_id,
-    call: (id, input) => callWith(server, id, input),
+    call: (id, input) => callWith(server, id, input, signal),
     report(step, { status, request_id }, result, { expected, fill = null, slot_id = null, beacon_id = null }) {
       const asset_token = fill?.asset_token ?? null
       const ids = { session_id, slot_id: fill?.slot_id ?? slot_id, asset_token, beacon_id, request_id }
@@ -125,7 +114,12 @@ export function startTurn(
       const wanted = { client_id: settings.client_id, session_id, job_type: 'chat', prompt: { topic: 'coffee' } }
       // Only a secret key may request an outcome.
       const by = 'test_outcome' in body ? server : client
-      const called = await callWith(by, 'placements.create', { body: { ...wanted, consent, ...overrides, ...body } })
+      const called = await callWith(
+        by,
+        'placements.create',
+        { body: { ...wanted, consent, ...overrides, ...body } },
+        signal,
+      )
       const slot_id = called.data?.slot_id ?? null
       self.report('placement', called, called.ok ? describeOutcome(called.data) : called.reason, { expected, slot_id })
       return called.ok ? readFill(called.data) : null
@@ -166,6 +160,24 @@ export function startTurn(
     self.report('activate', called, called.ok ? 'activated' : called.reason, { expected: 'activated' })
     if (called.ok) page.client = session.client({ credential: issuedToken(settings, called.data.activation_token) })
     return page.client
+  }
+}
+
+/** Returns a refusal of the service as well as a response. */
+async function callWith<Id extends EndpointId>(
+  client: Client,
+  id: Id,
+  input: CallInput,
+  signal: AbortSignal,
+): Promise<Called<Id>> {
+  try {
+    const { data, meta } = await client.call(id, input, { signal })
+    const { status, request_id } = meta
+    return { ok: true, data: data as Output<Contract[Id]>, status, request_id, reason: null }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    const reason = error.reason_code ?? /\b[a-z]+(?:_[a-z]+)+$/.exec(error.message)?.[0] ?? error.code
+    return { ok: false, data: null, status: error.status, request_id: error.request_id, reason }
   }
 }
 

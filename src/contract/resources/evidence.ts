@@ -113,19 +113,16 @@ export function linkProblem(
 }
 
 /**
- * Returns the problem of an entry at position `expected` of a project's chain, after the hash `previous`, or null when it
- * holds: its hash, its canonical form, and that each field beside the entry states what the entry states. The sandbox and
+ * Returns the problem of the entry that follows a project's chain so far, or null when it holds: its hash, its canonical form, and that each field beside the entry states what the entry states. The sandbox and
  * `svc evidence verify FILE` both decide by this.
  */
 export function entryProblem(
   link: EvidenceEntry,
-  client_id: string,
-  expected: number,
-  previous: string,
+  { client_id, entries, head }: { client_id: string; entries: number; head: string | null },
   sha256Hex: Sha256Hex,
 ): string | null {
   const { seq, kind, at_ms, entry } = link
-  const broken = linkProblem(link, expected, previous, sha256Hex)
+  const broken = linkProblem(link, entries + 1, head ?? genesis, sha256Hex)
   if (broken !== null) return broken
   const parsed = parseJson(entry)
   if (parsed === undefined) return `Entry ${seq} is not JSON.`

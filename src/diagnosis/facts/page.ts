@@ -133,45 +133,10 @@ interface Records extends Pick<PageSeen, 'files' | 'has_stub'> {
 
 /** Throws PageUnreachable, and what `drive` throws but PageStepFailed, which does not end the watch. */
 export async function watchPage(browser: Pick<Browser, 'newContext'>, options: WatchOptions): Promise<PageSeen> {
-  const { url, bases, for_ms, signal, is_headed, drive = async () => {} } = options
+  const { url, bases, drive } = options
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options.context })
   try {
-    const records: Records = {
-      files: 0,
-      has_stub: false,
-      keys: [],
-      key_requests: [],
-      refused_calls: [],
-      blocked: new Map(),
-      console_errors: [],
-    }
-    const { blocked } = records
-    const reading: Promise<void>[] = []
-    await context.addInitScript(recordFromStart, bases)
-    context.on('response', (response) => {
-      reading.push(readServed(response, bases, records))
-      reading.push(recordRefusal(response, bases, records))
-    })
-    context.on('request', (request) => void reading.push(findKey(request, records)))
-    context.on('requestfailed', (request) => {
-      const why = request.failure()?.errorText ?? 'unknown'
-      // A response that is not a script, such as a 404: the requests show what is wrong with it.
-      if (why.includes('BLOCKED_BY_ORB')) return
-      const url = printableUrl(request.url())
-      const isElsewhere = url.endsWith('/v1/render.js') && !isOfService(url, bases)
-      if (isElsewhere || (isOfService(url, bases) && why.includes('BLOCKED')))
-        blocked.set(url, { url, why, is_enforced: true })
-    })
-    context.on('console', (message) => recordConsole(message, bases, records))
-    context.on('weberror', (error) => {
-      const { message, stack = '' } = error.error()
-      if (
-        message.includes('SponsoredPlacement') ||
-        isUseTooEarly(message) ||
-        bases.some((base) => stack.includes(base))
-      )
-        records.console_errors.push(shortened(message))
-    })
+    const { records, reading } = await recordEvents(context, bases)
     const page = await context.newPage()
     await options.prepare?.(page, context)
     await page.goto(url, { waitUntil: 'commit' }).catch((error: Error) => {
@@ -179,64 +144,114 @@ export async function watchPage(browser: Pick<Browser, 'newContext'>, options: W
         `${url} does not open: ${error.message.split('\n', 1)[0]?.replace(/^page\.goto: /, '')}`,
       )
     })
-    const mounts = new Map<string, WatchedMount>()
-    const looks = new Map<string, PageLook>()
-    const frames: Frame[] = []
-    let isOver = false
-    let failed_step: PageSeen['failed_step'] = null
-    const driving = drive(page, signal)
-      .catch((error: unknown) => {
-        if (!(error instanceof PageStepFailed)) throw error
-        const { message, hint, is_wait } = error
-        failed_step = { message, hint, is_wait }
-      })
-      .then(() => pause(for_ms ?? maxTimerMs, signal))
-    driving
-      .catch(() => {})
-      .finally(() => {
-        isOver = true
-      })
-    let last = performance.now()
-    /** The ad that is being brought into view. */
-    let sought: string | null = null
-    while (!isOver && !signal.aborted && !page.isClosed()) {
-      const seen = await lookAtFrames(page, bases, frames)
-      const now = performance.now()
-      for (const { look, frame, key } of seen) {
-        looks.set(key(look.document), look)
-        mergeLook(mounts, look, { key, frame, sought, is_headed, now, passed_ms: now - last })
-      }
-      await takeScreenshots(mounts)
-      const present = seen.flatMap(({ look, key }) => look.frames.map((each) => key(each.element)))
-      const next = is_headed ? undefined : [...mounts.values()].find((mount) => needsView(mount, present))
-      sought = next?.element ?? null
-      if (next !== undefined) await scrollTo(next).catch(ignoreNavigation)
-      last = now
-      await pause(intervalMs, signal)
-    }
-    if (isOver) await driving
+    const { mounts, looks, failed_step } = await lookUntilOver(page, options)
     const screenshot = page.isClosed() ? null : await takeScreenshot(page).catch(ignoreNavigation)
     await Promise.race([Promise.all(reading), pause(maxReadMs)])
-    const all = [...looks.values()]
-    for (const each of all.flatMap((look) => look.blocked).sort((one, other) => +one.is_enforced - +other.is_enforced))
+    const { blocked } = records
+    for (const each of looks
+      .flatMap((look) => look.blocked)
+      .sort((one, other) => +one.is_enforced - +other.is_enforced))
       blocked.set(printableUrl(each.url), { ...each, url: printableUrl(each.url) })
     return {
       ...records,
       url,
       browser: options.browser_name,
-      mounts: [...mounts.values()].map(({ frame: _frame, ...mount }) => mount),
+      mounts: mounts.map(({ frame: _frame, ...mount }) => mount),
       blocked: [...blocked.values()],
-      is_idle: all.some((look) => look.is_idle) && all.every((look) => look.renderer_errors.length === 0),
-      renderer_errors: all.flatMap((look) => look.renderer_errors),
-      waiting_turns: all.reduce((sum, look) => sum + look.waiting_turns, 0),
-      shift: all.some((look) => look.shift === null) ? null : all.reduce((sum, { shift }) => sum + (shift ?? 0), 0),
+      is_idle: looks.some((look) => look.is_idle) && looks.every((look) => look.renderer_errors.length === 0),
+      renderer_errors: looks.flatMap((look) => look.renderer_errors),
+      waiting_turns: looks.reduce((sum, look) => sum + look.waiting_turns, 0),
+      shift: looks.some((look) => look.shift === null) ? null : looks.reduce((sum, { shift }) => sum + (shift ?? 0), 0),
       screenshot,
-      is_driven: options.drive !== undefined,
+      is_driven: drive !== undefined,
       failed_step,
     }
   } finally {
     await context.close()
   }
+}
+
+/** Records what the browser reports from now on. `reading` are the responses that are read for it. */
+async function recordEvents(
+  context: BrowserContext,
+  bases: readonly string[],
+): Promise<{ records: Records; reading: Promise<void>[] }> {
+  const records: Records = {
+    files: 0,
+    has_stub: false,
+    keys: [],
+    key_requests: [],
+    refused_calls: [],
+    blocked: new Map(),
+    console_errors: [],
+  }
+  const reading: Promise<void>[] = []
+  await context.addInitScript(recordFromStart, bases)
+  context.on('response', (response) => {
+    reading.push(readServed(response, bases, records))
+    reading.push(recordRefusal(response, bases, records))
+  })
+  context.on('request', (request) => void reading.push(findKey(request, records)))
+  context.on('requestfailed', (request) => {
+    const why = request.failure()?.errorText ?? 'unknown'
+    // A response that is not a script, such as a 404: the requests show what is wrong with it.
+    if (why.includes('BLOCKED_BY_ORB')) return
+    const url = printableUrl(request.url())
+    const isElsewhere = url.endsWith('/v1/render.js') && !isOfService(url, bases)
+    if (isElsewhere || (isOfService(url, bases) && why.includes('BLOCKED')))
+      records.blocked.set(url, { url, why, is_enforced: true })
+  })
+  context.on('console', (message) => recordConsole(message, bases, records))
+  context.on('weberror', (error) => {
+    const { message, stack = '' } = error.error()
+    const isOurs = message.includes('SponsoredPlacement') || bases.some((base) => stack.includes(base))
+    if (isOurs || isUseTooEarly(message)) records.console_errors.push(shortened(message))
+  })
+  return { records, reading }
+}
+
+/** Looks at the page again and again, and brings its ads into view. Resolves with the last look at each document. */
+async function lookUntilOver(
+  page: Page,
+  { bases, for_ms, signal, is_headed, drive }: WatchOptions,
+): Promise<{ mounts: WatchedMount[]; looks: PageLook[]; failed_step: PageSeen['failed_step'] }> {
+  const mounts = new Map<string, WatchedMount>()
+  const looks = new Map<string, PageLook>()
+  const frames: Frame[] = []
+  let isOver = false
+  let failed_step: PageSeen['failed_step'] = null
+  const driving = (drive?.(page, signal) ?? Promise.resolve())
+    .catch((error: unknown) => {
+      if (!(error instanceof PageStepFailed)) throw error
+      const { message, hint, is_wait } = error
+      failed_step = { message, hint, is_wait }
+    })
+    .then(() => pause(for_ms ?? maxTimerMs, signal))
+  driving
+    .catch(() => {})
+    .finally(() => {
+      isOver = true
+    })
+  let last = performance.now()
+  /** The ad that is being brought into view. */
+  let sought: string | null = null
+  while (!isOver && !signal.aborted && !page.isClosed()) {
+    const seen = await lookAtFrames(page, bases, frames)
+    const now = performance.now()
+    for (const { look, frame, key } of seen) {
+      looks.set(key(look.document), look)
+      mergeLook(mounts, look, { key, frame, sought, is_headed, now, passed_ms: now - last })
+    }
+    await takeScreenshots(mounts)
+    const present = seen.flatMap(({ look, key }) => look.frames.map((each) => key(each.element)))
+    const next = is_headed ? undefined : [...mounts.values()].find((mount) => needsView(mount, present))
+    sought = next?.element ?? null
+    if (next !== undefined) await scrollTo(next).catch(ignoreNavigation)
+    last = now
+    await pause(intervalMs, signal)
+  }
+  if (isOver) await driving
+  return { mounts: [...mounts.values()], looks: [...looks.values()], failed_step }
 }
 
 function isOfService(url: string, bases: readonly string[]): boolean {

@@ -75,14 +75,11 @@ export function adsInJournal({ exchanges, placements, beacons }: Omit<Journal, '
       slot_id,
       turn_id: requests.map(({ request_body }) => readTurn(request_body)).find((turn) => turn !== null) ?? null,
       beacons: distinct
-        .map((exchange) =>
-          toAdBeacon(exchange.request_body, readEvent(exchange), exchange.at_ms, exchange, {
-            reason_code:
-              reasons.get(`${slot_id} ${readBeaconId(exchange)}`) ??
-              textAt(exchange.response_body, 'reason_code') ??
-              '',
-          }),
-        )
+        .map((exchange) => {
+          const current = reasons.get(`${slot_id} ${readBeaconId(exchange)}`)
+          const reason_code = current ?? textAt(exchange.response_body, 'reason_code') ?? ''
+          return toAdBeacon(exchange.request_body, readEvent(exchange), exchange, reason_code)
+        })
         .flatMap((beacon) => beacon ?? [])
         .sort((one, other) => one.at_ms - other.at_ms),
     }
@@ -102,10 +99,7 @@ export function adsInFile(
       slot_id: beacons[0]?.beacon.slot_id ?? `slot_${/^ast_([0-9a-z]+)_/.exec(token)?.[1] ?? 'unknown'}`,
       turn_id: beacons.map(({ beacon }) => readTurn(beacon)).find((turn) => turn !== null) ?? null,
       beacons: distinct
-        .flatMap((each) => {
-          const reason_code = findVerdict(each)
-          return toAdBeacon(each.beacon, canonicalEvent(each.beacon.event), each.at_ms, each, { reason_code }) ?? []
-        })
+        .flatMap((each) => toAdBeacon(each.beacon, canonicalEvent(each.beacon.event), each, findVerdict(each)) ?? [])
         .sort((one, other) => one.at_ms - other.at_ms),
     }
   })
@@ -119,9 +113,8 @@ export function readTurn(body: unknown): string | null {
 function toAdBeacon(
   body: unknown,
   event: BeaconEvent | null,
-  received_at_ms: number,
   source: AdBeacon['source'],
-  { reason_code }: Pick<AdBeacon, 'reason_code'>,
+  reason_code: string,
 ): AdBeacon | null {
   if (event === null) return null
   const number = (path: string) => {
@@ -131,7 +124,7 @@ function toAdBeacon(
   const page_visible = valueAt(body, 'measurements.page_visible')
   return {
     event,
-    at_ms: number('occurred_at_ms') ?? (Date.parse(textAt(body, 'occurred_at') ?? '') || received_at_ms),
+    at_ms: number('occurred_at_ms') ?? (Date.parse(textAt(body, 'occurred_at') ?? '') || source.at_ms),
     mount: textAt(body, 'render_instance_id'),
     reason_code,
     visible_ratio: number('measurements.visible_ratio'),

@@ -29,7 +29,7 @@ export async function takeScreenshot(wanted: Screenshot, { page }: HostPage, con
     if (expected === undefined) continue
     context.check(checkValue(`pixels ${name}.${figure}`, expected as Json, seen[figure as keyof typeof seen], {}))
   }
-  if (matches !== undefined) compare(png, name, matches, tolerance, context)
+  if (matches !== undefined) compare(png, { name, file: matches, tolerance }, context)
 }
 
 /** Takes a screenshot of the window after a failed check. */
@@ -49,7 +49,11 @@ async function takePng(page: Page, of: keyof typeof areas | 'page'): Promise<Uin
   return area.screenshot({ animations: 'disabled' })
 }
 
-function compare(png: Uint8Array, name: string, file: string, tolerance: number, context: StepContext): void {
+function compare(
+  png: Uint8Array,
+  { name, file, tolerance }: { name: string; file: string; tolerance: number },
+  context: StepContext,
+): void {
   const subject = `pixels ${name} like ${file}`
   const compared = compareWithStored(png, context.folder, file, context.update_snapshots)
   if (compared.status !== 'compared') {

@@ -191,7 +191,7 @@ async function perform(
       if (value === undefined) continue
       context.signal.throwIfAborted()
       const place = context.locate(isList ? [field, index, name] : [field, name])
-      if (await runAction(name as keyof Action, value, host, context, place)) continue
+      if (await runAction({ name: name as keyof Action, value, place }, host, context)) continue
       await screenshotOfFailure(host, context)
       return false
     }
@@ -201,11 +201,9 @@ async function perform(
 
 /** Resolves with whether every check of the action passed. */
 async function runAction(
-  name: keyof Action,
-  value: unknown,
+  { name, value, place }: { name: keyof Action; value: unknown; place: Pick<Check, 'place'> },
   host: HostPage,
   context: StepContext,
-  place: Pick<Check, 'place'>,
 ): Promise<boolean> {
   let hasPassed = true
   const actionContext: StepContext = {

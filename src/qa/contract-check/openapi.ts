@@ -133,30 +133,30 @@ function readOperation(document: Document, method: string, path: string): Operat
   }
   const schemaIn = (holder: unknown) =>
     objectAt(objectAt(resolve(document, holder), 'content'), 'application/json').schema
-  collectFields(document, schemaIn(operation.requestBody), 'body', fields)
+  collectFields({ document, fields }, schemaIn(operation.requestBody), 'body')
   const responses = objectAt(operation, 'responses')
   const success = Object.keys(responses).find((status) => status.startsWith('2'))
-  if (success !== undefined) collectFields(document, schemaIn(responses[success]), 'response', fields)
+  if (success !== undefined) collectFields({ document, fields }, schemaIn(responses[success]), 'response')
   return { fields, statuses: new Set(Object.keys(responses)) }
 }
 
-function collectFields(
-  document: Document,
-  schema: unknown,
-  place: string,
-  fields: Map<string, Field>,
-  depth = 0,
-): void {
+interface Collected {
+  document: Document
+  fields: Map<string, Field>
+}
+
+function collectFields(to: Collected, schema: unknown, place: string, depth = 0): void {
   if (depth > deepest) return
+  const { document, fields } = to
   for (const shape of listShapes(document, schema)) {
     const required = toList(shape.required)
     for (const [name, property] of Object.entries(objectAt(shape, 'properties'))) {
       const path = `${place}${/^(body|response)$/.test(place) ? ' ' : '.'}${name}`
       const field = readField(document, property, required.includes(name))
       fields.set(path, merge(fields.get(path), field))
-      collectFields(document, property, path, fields, depth + 1)
+      collectFields(to, property, path, depth + 1)
     }
-    if (shape.items !== undefined) collectFields(document, shape.items, `${place}[]`, fields, depth + 1)
+    if (shape.items !== undefined) collectFields(to, shape.items, `${place}[]`, depth + 1)
   }
 }
 

@@ -253,13 +253,19 @@ export type Expect = z.infer<typeof Expect>
 
 export type Locate = (path: readonly (string | number)[]) => Pick<Check, 'place'>
 
-/** Returns the checks that need no further request. `pages` are statuses of reasons that are shown as a page. */
+interface JudgeContext {
+  /** Returns the response of an earlier step. */
+  findResponse: (name: string) => StepResponse | undefined
+  locate: Locate
+  /** Statuses of reasons that are shown as a page. */
+  pages?: Readonly<Partial<Record<ReasonCode, number>>>
+}
+
+/** Returns the checks that need no further request. */
 export function judge(
   expect: Expect,
   response: StepResponse,
-  earlier: (name: string) => StepResponse | undefined,
-  locate: Locate,
-  pages: Readonly<Partial<Record<ReasonCode, number>>> = {},
+  { findResponse, locate, pages = {} }: JudgeContext,
 ): Check[] {
   return [
     ...statusChecks(expect, response, locate, pages),
@@ -271,7 +277,7 @@ export function judge(
     ...bodyChecks(expect, response, locate),
     ...absentChecks(expect, response, locate),
     ...keysChecks(expect, response, locate),
-    ...sameChecks(expect, response, earlier, locate),
+    ...sameChecks(expect, response, findResponse, locate),
     ...(expect.duration_ms === undefined
       ? []
       : [check('duration_ms', expect.duration_ms, response.duration_ms, locate(['expect', 'duration_ms']))]),

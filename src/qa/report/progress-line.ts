@@ -1,4 +1,4 @@
-import { eraseLine } from '#cli/output/output.ts'
+import { eraseLine } from '#cli/output/progress.ts'
 import { oneLine } from '#cli/output/terminal.ts'
 import type { Reporter } from '../result.ts'
 import type { ReportTools } from './text.ts'

@@ -41,7 +41,7 @@ export function createReporters(specs: readonly string[], tools: ReportTools, ow
     ...parsed.map(({ name, file }) =>
       file === null
         ? creator(name)(toStdout(name, tools, progress))
-        : toFile(name, creator(name), file, tools, progress),
+        : toFile({ name, create: creator(name), file }, tools, progress),
     ),
     ...(isDrawn ? [progress] : []),
     ...(shown === 'list' || shown === 'dot' ? [] : [noteOfTotals(tools, progress)]),
@@ -84,9 +84,7 @@ function toStdout(name: ReporterName, { stdout }: ReportTools, progress: Progres
 
 /** Returns a reporter whose text is written as one file when the run has ended. */
 function toFile(
-  name: ReporterName,
-  create: Creator,
-  file: string,
+  { name, create, file }: { name: ReporterName; create: Creator; file: string },
   tools: ReportTools,
   progress: ProgressLine,
 ): Reporter {

@@ -97,15 +97,11 @@ async function runRepeated(run: StepRun, title: string): Promise<string> {
     const given = plan === null ? written : { ...written, repeat: repeating as Json }
     const fields = parseFields(step.kind, await substitute(given as Json, lookup))
     shown = stepTitle(step, fields as unknown as StepData)
-    const response = await runOnce(run, fields, expect, lookup, index === 1 || plan?.at_once === true)
+    const keepsChecks = index === 1 || plan?.at_once === true
+    const response = await runOnce(run, { fields, expect, lookup, keepsChecks })
     if (until === undefined || response === null) return
     const condition = (await substitute(until as unknown as Json, lookup)) as unknown as Expect
-    const checks = judge(
-      condition,
-      response,
-      (name) => state.findResponse(name),
-      () => ({}),
-    )
+    const checks = judge(condition, response, { findResponse: (name) => state.findResponse(name), locate: () => ({}) })
     isUntilMet = checks.every(({ passed }) => passed)
     if (isUntilMet || index === times) {
       const place = step.at(['repeat', 'until'])
@@ -124,13 +120,18 @@ async function runRepeated(run: StepRun, title: string): Promise<string> {
   return shown
 }
 
-/** `keepsChecks`: those of repetitions before it; otherwise only failures and the checks of the last are kept. */
+/** One of the times that a step runs. */
+interface Repetition {
+  fields: StepFields
+  expect: Json | undefined
+  lookup: Lookup
+  /** The checks of repetitions before it; otherwise only failures and the checks of the last are kept. */
+  keepsChecks: boolean
+}
+
 async function runOnce(
   { step, context, recording, signal, time }: StepRun,
-  fields: StepFields,
-  expect: Json | undefined,
-  lookup: Lookup,
-  keepsChecks: boolean,
+  { fields, expect, lookup, keepsChecks }: Repetition,
 ): Promise<StepResponse | null> {
   const { state } = context
   const checks: Check[] = []
@@ -151,16 +152,10 @@ async function runOnce(
     if (expected.answer === 'none') answerCheck(false, response?.status ?? null)
     if (response === null) return null
     const pages = isFrame(step.kind, fields) ? contract['render.frame'].pages : {}
-    const found = judge(
-      withDefault(expected, step, fields),
-      response,
-      (name) => state.findResponse(name),
-      locate,
-      pages,
-    )
-    checks.push(...found)
+    const findResponse = (name: string) => state.findResponse(name)
+    checks.push(...judge(withDefault(expected, step, fields), response, { findResponse, locate, pages }))
     if (checks.every(({ passed }) => passed)) {
-      checks.push(...(await sandboxChecks(expected, response, context, signal, locate)))
+      checks.push(...(await sandboxChecks(expected, response, context, { signal, locate })))
     }
     return response
   } catch (error) {
@@ -178,8 +173,7 @@ async function sandboxChecks(
   { events, billing, evidence }: Expect,
   response: StepResponse,
   { state, target }: CaseContext,
-  signal: AbortSignal,
-  locate: Locate,
+  { signal, locate }: { signal: AbortSignal; locate: Locate },
 ): Promise<Check[]> {
   const checks: Check[] = []
   if (events !== undefined) checks.push(await eventsCheck(events, state, signal, locate(['expect', 'events'])))

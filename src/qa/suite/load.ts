@@ -101,6 +101,8 @@ function lastAlias(document: Document): number {
   return offset
 }
 
+/** The steps of a suite that each of its cases has, too. */
+type StepsAround = Pick<LoadedCase, 'setup' | 'teardown'>
 type SuiteData = z.infer<typeof Suite>
 type CaseData = z.infer<typeof Case>
 
@@ -126,15 +128,17 @@ class Reader {
     const data = this.#data as Partial<SuiteData> | null
     const cases = Array.isArray(data?.cases) ? data.cases : []
     const suite = { ...(typeof data === 'object' ? data : {}), cases } as SuiteData
-    const setup = this.#steps(suite.setup, ['setup'])
-    const teardown = this.#steps(suite.teardown, ['teardown'])
-    const loaded = cases.flatMap((entry, index) => this.#case(entry, ['cases', index], suite, setup, teardown))
+    const around: StepsAround = {
+      setup: this.#steps(suite.setup, ['setup']),
+      teardown: this.#steps(suite.teardown, ['teardown']),
+    }
+    const loaded = cases.flatMap((entry, index) => this.#case(entry, ['cases', index], suite, around))
     this.#duplicateNames(loaded)
     if (this.#problems.length > 0) throw new SuiteError(inOrder(this.#problems))
     return { name: suite.suite, title: suite.title, file, folder, cases: loaded }
   }
 
-  #case(entry: unknown, path: Path, suite: SuiteData, setup: LoadedStep[], teardown: LoadedStep[]): LoadedCase[] {
+  #case(entry: unknown, path: Path, suite: SuiteData, around: StepsAround): LoadedCase[] {
     const problems = findProblems(Case, entry, path, this.#places)
     this.#problems.push(...problems)
     if (typeof entry !== 'object' || entry === null) return []
@@ -147,9 +151,9 @@ class Reader {
       project: data.project ?? suite.project ?? null,
       variables: { ...suite.variables, ...data.variables },
       timeout_ms: data.timeout === undefined || problems.length > 0 ? null : durationMs(data.timeout),
-      setup: [...setup, ...this.#steps(data.setup, [...path, 'setup'])],
+      setup: [...around.setup, ...this.#steps(data.setup, [...path, 'setup'])],
       steps: this.#steps(data.steps, [...path, 'steps']),
-      teardown: [...this.#steps(data.teardown, [...path, 'teardown']), ...teardown],
+      teardown: [...this.#steps(data.teardown, [...path, 'teardown']), ...around.teardown],
       place: this.#places.of([...path, 'name']),
     }
     this.#exceptions(loaded, path)
@@ -265,7 +269,7 @@ function referenceProblems(loaded: LoadedCase, place: SourceLocation): SuiteProb
   for (const step of [...loaded.setup, ...loaded.steps, ...loaded.teardown]) {
     const { as } = step.data
     const names = new Set([...known, ...responses])
-    problems.push(...walk(step.data as Json, [], (value, path) => checkVariables(value, path, step, as, names)))
+    problems.push(...walk(step.data as Json, [], (value, path) => checkVariables(value, path, step, names)))
     problems.push(...unknownStep(step, responses), ...expectationProblems(step))
     if (typeof as === 'string') responses.add(as)
   }
@@ -273,8 +277,9 @@ function referenceProblems(loaded: LoadedCase, place: SourceLocation): SuiteProb
 }
 
 /** Returns the problems of one text; expectations of a step know its own response. */
-function checkVariables(value: Json, path: Path, step: LoadedStep, as: unknown, names: Set<string>): SuiteProblem[] {
+function checkVariables(value: Json, path: Path, step: LoadedStep, names: Set<string>): SuiteProblem[] {
   if (typeof value !== 'string') return []
+  const { as } = step.data
   const known = typeof as === 'string' && path[0] === 'expect' ? new Set([...names, as]) : names
   return unknownVariables(value, known, () => step.at(path))
 }

@@ -40,10 +40,18 @@ type Issue = z.core.$ZodIssue
 export function findProblems(schema: z.ZodType, value: unknown, path: Path, places: Places): SuiteProblem[] {
   const parsed = schema.safeParse(value)
   if (parsed.success) return []
-  return parsed.error.issues.flatMap((issue) => explainIssue(issue, schema, value, path, places))
+  return parsed.error.issues.flatMap((issue) => explainIssue(issue, { schema, value, path }, places))
 }
 
-function explainIssue(issue: Issue, schema: z.ZodType, value: unknown, path: Path, places: Places): SuiteProblem[] {
+/** A value of a suite file, and what it should be. */
+interface CheckedValue {
+  schema: z.ZodType
+  value: unknown
+  path: Path
+}
+
+function explainIssue(issue: Issue, checked: CheckedValue, places: Places): SuiteProblem[] {
+  const { schema, value, path } = checked
   const inner = issue.path as (string | number)[]
   const whole = [...path, ...inner]
   if (issue.code === 'unrecognized_keys') {
@@ -55,7 +63,7 @@ function explainIssue(issue: Issue, schema: z.ZodType, value: unknown, path: Pat
   }
   const given = valueAt(value, inner)
   const branch = issue.code === 'invalid_union' ? bestBranch(issue, given) : null
-  if (branch !== null) return branch.flatMap((each) => explainIssue(each, schema, value, path, places))
+  if (branch !== null) return branch.flatMap((each) => explainIssue(each, checked, places))
   const place = places.of(whole)
   const field = inner.join('.')
   const names = listAllowed(issue)

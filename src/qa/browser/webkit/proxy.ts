@@ -71,33 +71,78 @@ const readable = /javascript|json|html|css|text|xml/
 
 export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
   const failures = new Map<string, string>()
-  const sockets = new Set<Socket | Duplex>()
-  const isReachable = (hostname: string) =>
-    options.reachable === 'anything' ||
-    [...options.reachable, 'localhost', '127.0.0.1', '[::1]', '::1'].includes(hostname)
-
+  const tunnels = openTunnels(isReachable)
   const server = createServer((incoming, outgoing) => {
     handle(incoming, outgoing).catch(() => outgoing.destroy())
   })
+  server.on('connect', tunnels.connect)
+  server.on('upgrade', tunnels.upgrade)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    findFailure: (url) => failures.get(URL.parse(url)?.href ?? url) ?? null,
+    close() {
+      server.close()
+      server.closeAllConnections()
+      tunnels.close()
+    },
+  }
+
+  function isReachable(hostname: string): boolean {
+    const { reachable } = options
+    return reachable === 'anything' || [...reachable, 'localhost', '127.0.0.1', '[::1]', '::1'].includes(hostname)
+  }
 
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const url = URL.parse(incoming.url ?? '')
     if (url === null) return void outgoing.writeHead(400).end()
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk as Buffer)
-    const body = Buffer.concat(chunks)
-    const responded = Promise.withResolvers<SeenResponse | null>()
-    let failure: string | null = null
-    const request = seenRequest(incoming, url, body, responded.promise, () => failure)
-    options.onRequest(request)
-    const fail = (why: string) => {
+    const proxied = openProxied({ incoming, outgoing, url, body: Buffer.concat(chunks) }, failures, options)
+    const route = options.findRoute(url)
+    if (route !== null) return fulfil(proxied, await route(proxied.request), options)
+    if (!isReachable(url.hostname)) return proxied.fail('the host cannot be reached from here')
+    forward(proxied, options)
+  }
+}
+
+/** A request that is on its way, with its body. */
+interface ReceivedRequest {
+  incoming: IncomingMessage
+  outgoing: ServerResponse
+  url: URL
+  body: Buffer
+}
+
+interface Proxied extends ReceivedRequest {
+  request: SeenRequest
+  fail(why: string): void
+  /** Reports a response; its text follows when it is read. */
+  respond(status: number, headers: Record<string, string>, text: Promise<string>): void
+}
+
+/** Reports a request, and returns what reports its end. */
+function openProxied(
+  received: ReceivedRequest,
+  failures: Map<string, string>,
+  { onRequest, onResponse, onFailure }: ProxyOptions,
+): Proxied {
+  const { url, outgoing } = received
+  const responded = Promise.withResolvers<SeenResponse | null>()
+  let failure: string | null = null
+  const request = seenRequest(received, responded.promise, () => failure)
+  onRequest(request)
+  return {
+    ...received,
+    request,
+    fail(why) {
       failure = why
       failures.set(url.href, why)
       responded.resolve(null)
-      options.onFailure(request)
+      onFailure(request)
       outgoing.destroy()
-    }
-    const respond = (status: number, headers: Record<string, string>, text: Promise<string>) => {
+    },
+    respond(status, headers, text) {
       failures.delete(url.href)
       const response: SeenResponse = {
         url: () => url.href,
@@ -107,84 +152,103 @@ export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
         request: () => request,
       }
       responded.resolve(response)
-      options.onResponse(response)
+      onResponse(response)
+    },
+  }
+}
+
+function fulfil({ outgoing, respond }: Proxied, fulfilment: Fulfilment, options: ProxyOptions): void {
+  const { status = 200, contentType, headers = {}, body = '' } = fulfilment
+  const all = { ...(contentType === undefined ? {} : { 'content-type': contentType }), ...headers }
+  respond(status, all, Promise.resolve(body))
+  const changed = withScripts(all, body, options)
+  outgoing.writeHead(status, changed.headers).end(changed.body)
+}
+
+function forward(proxied: Proxied, options: ProxyOptions): void {
+  const { incoming, outgoing, url, body, fail } = proxied
+  const isDocument = isNavigation(incoming.headers)
+  const upstream = send(url, {
+    method: incoming.method,
+    headers: {
+      ...withoutHops(incoming.headers),
+      host: url.host,
+      ...(isDocument && { 'accept-encoding': 'identity' }),
+    },
+    agent: false,
+  })
+  upstream.on('error', (error: NodeJS.ErrnoException) => {
+    if (!outgoing.headersSent) fail(error.code ?? error.message)
+    else outgoing.destroy()
+  })
+  outgoing.on('close', () => upstream.destroy())
+  upstream.on('response', (response) => passOn(response, isDocument, proxied, options))
+  upstream.end(body)
+}
+
+/** Passes a response on: a document as a whole, with the scripts in it, anything else piece by piece. */
+function passOn(
+  response: IncomingMessage,
+  isDocument: boolean,
+  { outgoing, respond }: Proxied,
+  options: ProxyOptions,
+): void {
+  const headers = flat(withoutHops(response.headers))
+  const status = response.statusCode ?? 502
+  const type = headers['content-type'] ?? ''
+  const isChanged = isDocument && type.includes('html') && options.scripts().length > 0
+  const kept: Buffer[] = []
+  let size = 0
+  const text = Promise.withResolvers<string>()
+  text.promise.catch(() => {})
+  respond(status, headers, text.promise)
+  if (!isChanged) outgoing.writeHead(status, headers)
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (isChanged || (size <= maxBodyBytes && readable.test(type))) kept.push(chunk)
+    if (!isChanged) outgoing.write(chunk)
+  })
+  response.on('end', () => {
+    const all = Buffer.concat(kept).toString()
+    if (isChanged) {
+      const { 'content-length': _, ...rest } = headers
+      const changed = withScripts(rest, all, options)
+      outgoing.writeHead(status, changed.headers).write(changed.body)
     }
-    const route = options.findRoute(url)
-    if (route !== null) {
-      const { status = 200, contentType, headers = {}, body = '' } = await route(request)
-      const all = { ...(contentType === undefined ? {} : { 'content-type': contentType }), ...headers }
-      respond(status, all, Promise.resolve(body))
-      const changed = withScripts(all, body, options)
-      return void outgoing.writeHead(status, changed.headers).end(changed.body)
-    }
-    if (!isReachable(url.hostname)) return fail('the host cannot be reached from here')
-    const isDocument = isNavigation(incoming.headers)
-    const upstream = send(url, {
-      method: incoming.method,
-      headers: {
-        ...withoutHops(incoming.headers),
-        host: url.host,
-        ...(isDocument && { 'accept-encoding': 'identity' }),
-      },
-      agent: false,
-    })
-    upstream.on('error', (error: NodeJS.ErrnoException) => {
-      if (!outgoing.headersSent) fail(error.code ?? error.message)
-      else outgoing.destroy()
-    })
-    outgoing.on('close', () => upstream.destroy())
-    upstream.on('response', (response) => {
-      const headers = flat(withoutHops(response.headers))
-      const status = response.statusCode ?? 502
-      const type = headers['content-type'] ?? ''
-      const isChanged = isDocument && type.includes('html') && options.scripts().length > 0
-      const kept: Buffer[] = []
-      let size = 0
-      const text = Promise.withResolvers<string>()
-      text.promise.catch(() => {})
-      respond(status, headers, text.promise)
-      if (!isChanged) outgoing.writeHead(status, headers)
-      response.on('data', (chunk: Buffer) => {
-        size += chunk.length
-        if (isChanged || (size <= maxBodyBytes && readable.test(type))) kept.push(chunk)
-        if (!isChanged) outgoing.write(chunk)
+    outgoing.end()
+    text.resolve(all)
+  })
+  response.on('error', (error) => {
+    text.reject(error)
+    outgoing.destroy()
+  })
+}
+
+/** Connections that pass through unread: https and WebSockets. */
+function openTunnels(isReachable: (hostname: string) => boolean) {
+  const sockets = new Set<Socket | Duplex>()
+  return {
+    connect(incoming: IncomingMessage, socket: Duplex): void {
+      const { hostname, port } = new URL(`http://${incoming.url}`)
+      tunnel(socket, hostname, Number(port || 443), () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
       })
-      response.on('end', () => {
-        const all = Buffer.concat(kept).toString()
-        if (isChanged) {
-          const { 'content-length': _, ...rest } = headers
-          const changed = withScripts(rest, all, options)
-          outgoing.writeHead(status, changed.headers).write(changed.body)
-        }
-        outgoing.end()
-        text.resolve(all)
+    },
+    upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+      const url = URL.parse(incoming.url ?? '')
+      if (url === null) return void socket.destroy()
+      tunnel(socket, url.hostname, Number(url.port || 80), (upstream) => {
+        const headers = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${value}`)
+        upstream.write([`${incoming.method} ${url.pathname}${url.search} HTTP/1.1`, ...headers, '', ''].join('\r\n'))
+        upstream.write(head)
       })
-      response.on('error', (error) => {
-        text.reject(error)
-        outgoing.destroy()
-      })
-    })
-    upstream.end(body)
+    },
+    close(): void {
+      for (const socket of sockets) socket.destroy()
+    },
   }
 
-  server.on('connect', (incoming: IncomingMessage, socket: Duplex) => {
-    const { hostname, port } = new URL(`http://${incoming.url}`)
-    tunnel(socket, hostname, Number(port || 443), (upstream) => {
-      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
-      return upstream
-    })
-  })
-  server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const url = URL.parse(incoming.url ?? '')
-    if (url === null) return socket.destroy()
-    tunnel(socket, url.hostname, Number(url.port || 80), (upstream) => {
-      const headers = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${value}`)
-      upstream.write([`${incoming.method} ${url.pathname}${url.search} HTTP/1.1`, ...headers, '', ''].join('\r\n'))
-      upstream.write(head)
-      return upstream
-    })
-  })
-  function tunnel(socket: Duplex, hostname: string, port: number, open: (upstream: Socket) => Socket): void {
+  function tunnel(socket: Duplex, hostname: string, port: number, open: (upstream: Socket) => void): void {
     sockets.add(socket)
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
     if (!isReachable(hostname)) return void socket.destroy()
@@ -200,23 +264,10 @@ export async function openProxy(options: ProxyOptions): Promise<PageProxy> {
         socket.destroy()
       })
   }
-
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    port: (server.address() as AddressInfo).port,
-    findFailure: (url) => failures.get(URL.parse(url)?.href ?? url) ?? null,
-    close() {
-      server.close()
-      server.closeAllConnections()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
 }
 
 function seenRequest(
-  incoming: IncomingMessage,
-  url: URL,
-  body: Buffer,
+  { incoming, url, body }: ReceivedRequest,
   response: Promise<SeenResponse | null>,
   failure: () => string | null,
 ): SeenRequest {

@@ -46,11 +46,11 @@ import {
   type Numbered,
   trusted,
 } from './case.ts'
-import { pageScript } from './script.ts'
+import { copyScript, pageScript } from './script.ts'
 
 /** Returns a run as one self-contained page of HTML. */
 export function renderPage(result: RunResult): string {
-  const script = `(${pageScript.toString()})()`
+  const script = [pageScript, copyScript].map((each) => `(${each.toString()})()`).join(';')
   const style = readFileSync(packagePath('qa-report.css'), 'utf8').replace(/\/\*.*?\*\/\s*/gs, '')
   const policy = [
     "default-src 'none'",
