@@ -1,6 +1,6 @@
 /** Loads the second part of the script, from where the first came from. */
 import type { RendererError } from './events.ts'
-import type { Mounts } from './mounts.ts'
+import type { Mounts } from './mounts/mounts.ts'
 import type { Renderer } from './renderer.ts'
 
 export interface Loader {
@@ -32,6 +32,6 @@ export function openLoader(renderer: Renderer, script_url: string | null): Loade
 /**
  * Pages whose turns get no ad never load it. Under a Content-Security-Policy an import has the nonce of the script that imports.
  */
-async function importPart(script_url: string | null): Promise<typeof import('./mounts.ts')> {
+async function importPart(script_url: string | null): Promise<typeof import('./mounts/mounts.ts')> {
   return import(/* @vite-ignore */ new URL('../assets/render/mounts.js', script_url!).href)
 }

@@ -1,41 +1,15 @@
 /** render.js: the public API, `window.SponsoredPlacement`. No entry point throws, and no promise rejects because of an ad. */
-import type { AuthoritativeConsent } from '#contract/fields.ts'
-import type { ActivationResult } from '#contract/resources/browser.ts'
-import type { Placement, PlacementResponse } from '#contract/resources/placements.ts'
-import { activate } from './activation.ts'
-import { decisionError, readDecision, requestDecision } from './decision.ts'
-import { describeTarget, findTarget, removeCopies, whenActivated } from './dom.ts'
-import type { EventType, Listener, RendererError, RendererEvent } from './events.ts'
+import { activateBrowser, type BrowserActivation, describeActivation } from './browser-activation.ts'
+import { findTarget, removeCopies } from './dom.ts'
+import type { EventType, Listener, RendererEvent } from './events.ts'
 import { openLoader } from './loader.ts'
-import type { Mount } from './mount.ts'
-import { type Activation, findObstacle, type Occupant, openRenderer } from './renderer.ts'
-import { describeProblem } from './request.ts'
-import { createTurn, isLast, type KeptTurn, type Turn, type TurnOptions, type TurnState } from './turn.ts'
+import { type Handle, type RenderOptions, renderPlacement } from './placement.ts'
+import { openRenderer } from './renderer.ts'
+import { createTurn, type KeptTurn } from './start-turn.ts'
+import { isLast, type Turn, type TurnOptions, type TurnState } from './turn.ts'
 
 /** Turns that are kept, so that the same id stays the same turn: more than the messages of a long chat. */
 const maxKeptTurns = 300
-
-interface RenderOptions {
-  target: Element | string
-  response?: PlacementResponse
-  placement?: Placement
-  authoritative_consent?: AuthoritativeConsent | null
-  /** The session of the consent: a revision below the last one seen for it is superseded. */
-  session_id?: string
-}
-
-/** A placement mounted without a turn. */
-interface Handle {
-  readonly target: Element
-  readonly state: Mount['state']
-  clear(): void
-}
-
-/** The activation of a publishable key. Turns without an endpoint use it automatically. */
-interface BrowserActivation extends Readonly<Pick<ActivationResult, 'project_id' | 'key_id' | 'expires_at_ms'>> {
-  /** Resolves with the decided placement response, or null after an error event. `client_id` is filled in. */
-  requestPlacement(body?: object, signal?: AbortSignal): Promise<unknown>
-}
 
 export interface SponsoredPlacement {
   readonly version: string
@@ -60,86 +34,6 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
   const loader = openLoader(renderer, script_url)
   const turns = new Map<string, KeptTurn>()
 
-  /** Returns null after an error event when `work` throws. */
-  function guard<Result>(work: () => Result): Result | null {
-    try {
-      return work()
-    } catch (problem) {
-      return refuse({ code: 'internal', message: String(problem) })
-    }
-  }
-
-  function start(options: TurnOptions): Turn {
-    const turn = turns.get(options.turnId!) ?? createTurn(renderer, loader, options.turnId)
-    turns.delete(turn.id)
-    turns.set(turn.id, turn)
-    turn.start(options)
-    for (const [id, { state }] of turns) {
-      if (turns.size <= maxKeptTurns) break
-      if (isLast(state)) turns.delete(id)
-    }
-    return turn
-  }
-
-  function render(options: RenderOptions): Handle | null {
-    const { target: given_target, response, placement: given, authoritative_consent, session_id = '' } = options
-    const target = findTarget(given_target)
-    if (!target) return refuse({ code: 'target_not_found', got: [describeTarget(given_target)] })
-    const obstacle = findObstacle()
-    if (obstacle) return refuse(obstacle)
-    const decision = readDecision(given ? { placement: given } : response)
-    if (decision.kind === 'no_fill') {
-      renderer.emit('no_fill', { no_fill_reason: decision.no_fill_reason })
-      return null
-    }
-    if (decision.kind !== 'filled') return refuse(decisionError(decision))
-    const consent = authoritative_consent !== undefined ? authoritative_consent : response?.authoritative_consent
-    const reason = renderer.consents.problem(consent, session_id, true)
-    if (reason !== null || !consent) {
-      renderer.block(reason ?? 'consent_missing')
-      return null
-    }
-    let mount: Mount | null = null
-    let isEnded = false
-    const end = (why: string): void => {
-      isEnded = true
-      mount?.clear(why)
-      renderer.leave(target, occupant)
-    }
-    const occupant: Occupant = { end }
-    if (!renderer.occupy(target, occupant)) return null
-    const show = async (): Promise<void> => {
-      const { mountPlacement } = await loader.load()
-      if (isEnded) return
-      mount = mountPlacement({
-        target,
-        placement: decision.placement,
-        consent: { ...consent },
-        session_id,
-        slot_id: response?.slot_id,
-        onCleared: () => renderer.leave(target, occupant),
-        onReturned: () => {
-          if (!isEnded && !renderer.occupants.has(target) && renderer.occupy(target, occupant)) void show()
-        },
-      })
-    }
-    show().catch((problem) => {
-      refuse(loader.describe(problem))
-      end('failed')
-    })
-    return {
-      target,
-      get state() {
-        return mount?.state ?? (isEnded ? 'cleared' : 'mounting')
-      },
-      clear: () => end('cleared'),
-    }
-  }
-  function refuse(error: RendererError): null {
-    renderer.emit('error', error)
-    return null
-  }
-
   const api: SponsoredPlacement = {
     version,
     withTurn: async (options, work) => {
@@ -151,7 +45,7 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
       }
     },
     startTurn: guardedStart,
-    renderPlacement: (options) => guard(() => render(options ?? {})),
+    renderPlacement: (options) => guard(() => renderPlacement(renderer, loader, options ?? {})),
     clearPlacement: (options) =>
       guard(() => {
         const target = findTarget(options?.target)
@@ -176,7 +70,7 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
     }),
     getEvents: () => renderer.events.list(),
     activate: (options) => {
-      const activation = tryToActivate(options)
+      const activation = activateBrowser(renderer, script_url, options)
       renderer.activating = activation
       return activation
     },
@@ -189,47 +83,30 @@ function createApi(version: string, script_url: string | null): SponsoredPlaceme
   }
   return api
 
-  async function tryToActivate(options: { publishableKey: string }): Promise<BrowserActivation | null> {
-    const obstacle = findObstacle()
-    if (obstacle) return refuse(obstacle)
-    try {
-      if (!script_url) throw new Error('No script element')
-      await new Promise<void>(whenActivated)
-      const base_url = new URL(script_url).origin
-      const activation = await activate(base_url, String(options?.publishableKey ?? ''), renderer.clock)
-      renderer.activation = activation
-      return browserActivation(activation)
-    } catch (problem) {
-      return refuse({ code: 'activation_failed', ...describeProblem(problem) })
-    }
-  }
-
-  /** Returns everything but the token. */
-  function describeActivation(activation: Activation): Omit<BrowserActivation, 'requestPlacement'> {
-    const { project_id, key_id } = activation.result()
-    return {
-      project_id,
-      key_id,
-      get expires_at_ms() {
-        return activation.result().expires_at_ms
-      },
-    }
-  }
-  function browserActivation(activation: Activation): BrowserActivation {
-    return Object.assign(describeActivation(activation), {
-      requestPlacement: (body?: object, signal?: AbortSignal) =>
-        requestDecision({
-          request: () => activation.request(body, signal),
-          poll: (slot_id, query) => activation.poll(slot_id, query, signal),
-          clock: renderer.clock,
-          signal,
-        }).catch((problem) => refuse({ code: 'request_failed', ...describeProblem(problem) })),
-    })
-  }
-
   /** Unusable options still return a turn: one that has failed. */
   function guardedStart(options: TurnOptions): Turn {
     return guard(() => start(options ?? {})) ?? createTurn(renderer, loader)
+  }
+
+  function start(options: TurnOptions): Turn {
+    const turn = turns.get(options.turnId!) ?? createTurn(renderer, loader, options.turnId)
+    turns.delete(turn.id)
+    turns.set(turn.id, turn)
+    turn.start(options)
+    for (const [id, { state }] of turns) {
+      if (turns.size <= maxKeptTurns) break
+      if (isLast(state)) turns.delete(id)
+    }
+    return turn
+  }
+
+  /** Returns null after an error event when `work` throws. */
+  function guard<Result>(work: () => Result): Result | null {
+    try {
+      return work()
+    } catch (problem) {
+      return renderer.refuse({ code: 'internal', message: String(problem) })
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import type { ActivationResult } from '#contract/resources/browser.ts'
 import { openClock } from './clock.ts'
 import { type ConsentReason, openConsentMemory } from './consent.ts'
 import { type Emit, openEvents, type RendererError } from './events.ts'
-import type { JsonResponse } from './request.ts'
+import { type JsonResponse, requestJson } from './request.ts'
 
 /** A browser integration: a publishable key exchanged for a token. */
 export interface Activation {
@@ -35,9 +35,15 @@ export function openRenderer() {
     consents: openConsentMemory(clock),
     occupants,
     violations,
+    /** Here for the second part of the script, which would have a copy of it. */
+    requestJson,
     activation: null as Activation | null,
     /** The newest exchange of a key: resolves once `activation` is set, or has failed. Never rejects. */
     activating: null as Promise<unknown> | null,
+    refuse: (error: RendererError): null => {
+      emit('error', error)
+      return null
+    },
     block: (reason: ConsentReason, emitBlocked: Emit = emit): void => emitBlocked('blocked', { reason }),
     /** Gives `target` to `occupant` and ends the one before. Returns false when a listener of that end has given it away. */
     occupy: (target: Element, occupant: Occupant): boolean => {

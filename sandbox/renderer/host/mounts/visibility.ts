@@ -7,7 +7,7 @@
  * computed styles and by hit tests, which are all that other engines have.
  */
 import type { Measurements } from '#contract/resources/beacons.ts'
-import { findShadowHost, flatParent } from './dom.ts'
+import { findShadowHost, flatParent } from '../dom.ts'
 
 /** How it was checked: as a measurement of beacons (A76). */
 type VisibilityCheck = NonNullable<Measurements['visibility_check']>
@@ -81,20 +81,27 @@ function readEffects(element: Element): 'none' | 'some' | 'hidden' | 'unknown' {
     at = flatParent(at) ?? at.ownerDocument.defaultView?.frameElement
   ) {
     const style = getComputedStyle(at)
-    const { display, filter, transform, scale, rotate } = style
-    const amount = (name: string): string | undefined => filter.match(`${name}\\(([\\d.]+)`)?.[1]
-    opacity *= Number(style.opacity) * Number(amount('opacity') ?? 1)
-    if (display === 'none' || opacity < minOpacity || Number(amount('blur') ?? 0) > maxBlurPx) return 'hidden'
-    if (Number(amount('brightness') ?? 1) < minOpacity || Number(amount('contrast') ?? 1) < minOpacity) return 'hidden'
+    const { filter, transform, scale, rotate } = style
+    opacity *= Number(style.opacity) * filterAmount(filter, 'opacity')
+    if (opacity < minOpacity || isHiddenBy(style)) return 'hidden'
+    const hasEffect = opacity < 1 || [filter, transform, scale, rotate].some((value) => value && value !== 'none')
     if ((style.maskImage || style.webkitMaskImage || 'none') !== 'none') found = 'unknown'
-    else if (
-      found === 'none' &&
-      (opacity < 1 || [filter, transform, scale, rotate].some((value) => value && value !== 'none'))
-    ) {
-      found = 'some'
-    }
+    else if (found === 'none' && hasEffect) found = 'some'
   }
   return found
+}
+
+function isHiddenBy({ display, filter }: CSSStyleDeclaration): boolean {
+  return (
+    display === 'none' ||
+    filterAmount(filter, 'blur', 0) > maxBlurPx ||
+    filterAmount(filter, 'brightness') < minOpacity ||
+    filterAmount(filter, 'contrast') < minOpacity
+  )
+}
+
+function filterAmount(filter: string, name: string, otherwise = 1): number {
+  return Number(filter.match(`${name}\\(([\\d.]+)`)?.[1] ?? otherwise)
 }
 
 /** Returns the share of points of the ad's part in view on which nothing is drawn above it. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { MediaState } from '../messages.ts'
+import type { MediaState } from '../../messages.ts'
 import { advance, type Clip, type Dwell, noDwell, threshold, unplayed, updateClip } from './measurement.ts'
 
 /** Checks at the given times, milliseconds; a negative one finds the ad out of view. */

@@ -3,13 +3,13 @@
  * translation wraps words, a toolbar enlarges text, and the ad stays. A label that is gone, hidden, empty or unreadable is drawn
  * again, and one that does not stay readable costs the page the ad.
  */
-import { setStyles } from './dom.ts'
+import { setStyles } from '../dom.ts'
 import { isReadable, type LabelParts } from './readability.ts'
 
 /** A page that removes the label more often within a second loses the ad. */
 const maxRestoredPerSecond = 10
 
-interface Label {
+export interface Label {
   /** Draws the label again if it cannot be read. Returns whether it can be now. */
   check(): boolean
   close(): void

@@ -1,7 +1,7 @@
 /** Measurement of a mounted ad: how long it was in view, and how much of a clip was played. */
 import type { Measurements } from '#contract/resources/beacons.ts'
-import type { FrameMessage } from '../messages.ts'
-import { isPageVisible } from './dom.ts'
+import type { FrameMessage } from '../../messages.ts'
+import { isPageVisible } from '../dom.ts'
 import { type Visibility, watchVisibility } from './visibility.ts'
 
 interface ViewabilityOptions {
@@ -23,52 +23,46 @@ interface ViewabilityOptions {
  * that fails starts again from zero, and a gap between checks, as in a throttled tab, is not counted.
  */
 export function watchViewability({ frame, isClip, declared, isCounting, onRatioChange, onViewed }: ViewabilityOptions) {
+  const observer = observeRatio((entries) => {
+    read(entries)
+    onRatioChange()
+    check(entries)
+  })
+  const visibility = watchVisibility(frame)
   let ratio = 0
-  let last: IntersectionObserverEntry | undefined
+  let last: IntersectionObserverEntry
   let seen: Visibility = { share: 1, check: 'none' }
   let dwell = noDwell
   let timer: ReturnType<typeof setInterval> | undefined
   let isDone = false
-  const visibility = watchVisibility(frame)
+
+  const needed = (): { ratio: number; ms: number } => threshold(isClip, frame.getBoundingClientRect(), declared)
+  /** Checked repeatedly, since no event fires when a style hides or shows the frame, or its size changes. */
+  const isCandidate = (): boolean => isCounting() && isPageVisible() && ratio > 0
+  observer?.observe(frame)
+  return {
+    isMeasurable: observer !== null,
+    measure,
+    /** Checks again at once; call it when anything but the scroll position has changed. */
+    check: () => check(),
+    /** Starts over: the page was hidden, frozen or left. */
+    reset: () => {
+      dwell = noDwell
+    },
+    close: () => {
+      stop()
+      observer?.disconnect()
+      visibility.close()
+    },
+  }
 
   /** Reads every entry: a moment out of view between two checks ends the dwell. */
-  const read = (entries: readonly IntersectionObserverEntry[]): void => {
+  function read(entries: readonly IntersectionObserverEntry[]): void {
     for (last of entries) {
       ratio = last.intersectionRatio
       if (ratio < needed().ratio) dwell = noDwell
     }
   }
-  const observer =
-    typeof IntersectionObserver === 'undefined'
-      ? null
-      : new IntersectionObserver(
-          (entries) => {
-            read(entries)
-            onRatioChange()
-            check(entries)
-          },
-          { threshold: Array.from({ length: 101 }, (_, step) => step / 100) },
-        )
-
-  const measure = () => {
-    const { width, height } = frame.getBoundingClientRect()
-    return {
-      visible_ratio: Math.min(1, Math.round(ratio * seen.share * 1e4) / 1e4),
-      visible_ms: Math.round(dwell.ms),
-      width_px: Math.round(width),
-      height_px: Math.round(height),
-      page_visible: isPageVisible(),
-      visibility_check: seen.check,
-    } satisfies Measurements
-  }
-  const needed = (): { ratio: number; ms: number } => threshold(isClip, frame.getBoundingClientRect(), declared)
-  /** Checked repeatedly, since no event fires when a style hides or shows the frame, or its size changes. */
-  const isCandidate = (): boolean => isCounting() && isPageVisible() && ratio > 0
-  const isUncovered = (): boolean => {
-    seen = visibility.read(last!)
-    return ratio * seen.share >= needed().ratio
-  }
-
   /** `entries` are those that nothing has read yet. */
   function check(entries = observer?.takeRecords() ?? []): void {
     if (isDone) return
@@ -81,37 +75,43 @@ export function watchViewability({ frame, isClip, declared, isCounting, onRatioC
       observer!.unobserve(frame)
       observer!.observe(frame)
     } else dwell = advance(dwell, performance.now(), isSeen)
-    if (dwell.ms >= needed().ms) finish()
-    else if (isCandidate()) timer ??= setInterval(() => check(), 100)
-    else stop()
+    if (dwell.ms >= needed().ms) {
+      stop()
+      onViewed(measure())
+    } else if (isCandidate()) timer ??= setInterval(() => check(), 100)
+    else pauseChecks()
   }
-  const stop = (): void => {
+  function isUncovered(): boolean {
+    seen = visibility.read(last)
+    return ratio * seen.share >= needed().ratio
+  }
+  function stop(): void {
+    isDone = true
+    pauseChecks()
+  }
+  function pauseChecks(): void {
     clearInterval(timer)
     timer = undefined
   }
-  const finish = (): void => {
-    isDone = true
-    stop()
-    onViewed(measure())
+  function measure() {
+    return {
+      visible_ratio: Math.min(1, Math.round(ratio * seen.share * 1e4) / 1e4),
+      visible_ms: Math.round(dwell.ms),
+      ...measureFrame(frame),
+      visibility_check: seen.check,
+    } satisfies Measurements
   }
+}
 
-  observer?.observe(frame)
-  return {
-    isMeasurable: observer !== null,
-    measure,
-    /** Checks again at once; call it when anything but the scroll position has changed. */
-    check: () => check(),
-    /** Starts over: the page was hidden, frozen or left. */
-    reset: () => {
-      dwell = noDwell
-    },
-    close: () => {
-      isDone = true
-      stop()
-      observer?.disconnect()
-      visibility.close()
-    },
-  }
+function measureFrame(frame: HTMLElement) {
+  const { width, height } = frame.getBoundingClientRect()
+  return { width_px: Math.round(width), height_px: Math.round(height), page_visible: isPageVisible() }
+}
+
+/** Returns what calls back at every percent of a frame in view, or null where the browser has no such thing. */
+function observeRatio(listener: (entries: IntersectionObserverEntry[]) => void): IntersectionObserver | null {
+  if (typeof IntersectionObserver === 'undefined') return null
+  return new IntersectionObserver(listener, { threshold: Array.from({ length: 101 }, (_, step) => step / 100) })
 }
 
 export interface Dwell {

@@ -8,8 +8,8 @@
  */
 import type { BeaconEvent, BeaconRequest, Measurements } from '#contract/resources/beacons.ts'
 import { isObject } from '#foundation/json.ts'
-import { isPageVisible } from './dom.ts'
-import { type JsonResponse, pause, requestJson } from './request.ts'
+import { isPageVisible } from '../dom.ts'
+import { type JsonResponse, pause, type requestJson } from '../request.ts'
 
 /** Attempts that get a response: 5xx, 429 with Retry-After, or one that is not the service's. */
 const maxAttempts = 4
@@ -21,7 +21,7 @@ const maxAgeMs = 240_000
 /** Undelivered beacons of a page. */
 const maxQueued = 100
 
-type BeaconQueue = ReturnType<typeof openBeaconQueue>
+export type BeaconQueue = ReturnType<typeof openBeaconQueue>
 
 /** Opens what all beacons of a page share: their number, and the end of their waits. */
 export function openBeaconQueue() {
@@ -73,6 +73,7 @@ export function openBeaconQueue() {
 }
 
 interface DeliveryOptions {
+  requestJson: typeof requestJson
   base_url: string
   /** Returns the credentials to try, best first. Called as late as possible: the frame sends one. */
   tokens: () => (string | null | undefined)[]
@@ -103,17 +104,18 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
       const tokens = options.tokens().filter((token) => token)
       const token = tokens[refused] ?? tokens[0]
       if (!token) return onResult(event, false, 'credential_missing')
-      const keepalive = queue.isLeaving() || !isPageVisible() || attempts % 2 === 1
-      const request = requestJson(`${options.base_url}/v1/beacons`, { body: beacon, token, keepalive })
+      const keepalive = attempts % 2 === 1 || queue.isLeaving() || !isPageVisible()
+      const request = options.requestJson(`${options.base_url}/v1/beacons`, { body: beacon, token, keepalive })
       const response = await request.catch(() => null)
       const verdict = readVerdict(response)
-      // The event about a blocked request follows its failure.
-      if (!response) await pause(0, undefined)
-      if (!response && options.isBlocked()) return onResult(event, false, 'csp_blocked')
+      if (!response) {
+        // The event about a blocked request follows its failure.
+        await pause(0, undefined)
+        if (options.isBlocked()) return onResult(event, false, 'csp_blocked')
+      }
       // Another credential may still be valid.
       if (response?.status === 401 && tokens[++refused]) continue
-      let wait_ms = response?.retry_after_ms ?? Math.min(minWaitMs * 2 ** (attempts - 1), maxWaitMs)
-      if (!response && !navigator.onLine) wait_ms = maxAgeMs
+      const wait_ms = nextWaitMs(response, attempts)
       const isLate = performance.now() + (response ? wait_ms : 0) > stale_at
       if (verdict.isFinal || isLate || (response && attempts >= maxAttempts)) {
         return onResult(event, verdict.isAccepted, verdict.reason_code)
@@ -142,6 +144,11 @@ export function openBeacons(queue: BeaconQueue, options: DeliveryOptions) {
     else queue.add(deliver(beacon))
     return true
   }
+}
+
+function nextWaitMs(response: JsonResponse | null, attempts: number): number {
+  if (!response && !navigator.onLine) return maxAgeMs
+  return response?.retry_after_ms ?? Math.min(minWaitMs * 2 ** (attempts - 1), maxWaitMs)
 }
 
 interface Verdict {

@@ -6,9 +6,9 @@
  * ours.
  */
 import type { Placement } from '#contract/resources/placements.ts'
-import { createFloodCheck, type FrameMessage, type HostMessage, type Init, readFrameMessage } from '../messages.ts'
-import { newId, setStyles, whenActivated } from './dom.ts'
-import type { ErrorCode } from './events.ts'
+import { createFloodCheck, type FrameMessage, type HostMessage, type Init, readFrameMessage } from '../../messages.ts'
+import { newId, setStyles, whenActivated } from '../dom.ts'
+import type { ErrorCode } from '../events.ts'
 
 type Timer = ReturnType<typeof setTimeout>
 

@@ -1,0 +1,244 @@
+/**
+ * One placement on one target, from mounting to clearing: frame, label, viewability, playback, beacons and consent
+ * expiry.
+ *
+ * Label and frame are in a shadow root: a copy of the page, by a carousel or a history cache, holds an empty element.
+ */
+import type { BeaconEvent, Measurements } from '#contract/resources/beacons.ts'
+import type { FrameMessage } from '../../messages.ts'
+import { isConsentReason, watchExpiry } from '../consent.ts'
+import { findShadowHost, isPageVisible, removeCopies, setStyles } from '../dom.ts'
+import type { ErrorCode } from '../events.ts'
+import { openFrame } from './frame.ts'
+import { keepLabel } from './label.ts'
+import { unplayed, updateClip, watchViewability } from './measurement.ts'
+import {
+  block,
+  close,
+  fail,
+  isOpen,
+  isPermitted,
+  type Mount,
+  type MountContext,
+  type MountOptions,
+  type OpenMount,
+} from './mount.ts'
+
+const heartbeatIntervalMs = 10_000
+const maxHeartbeats = 30
+const labelIntervalMs = 1_000
+/** Enough for any template when the host has set no limit, CSS pixels. */
+const defaultMaxHeight = 640
+
+export function mountPlacement(context: MountContext, options: MountOptions): Mount {
+  const { target, placement, consent, session_id, turn_id, slot_id } = options
+  const { render } = placement
+  const delivery = context.findDelivery(options)
+  delivery.beacon_token = options.beacon_token
+  delivery.holder?.clear('replaced')
+  const { instance_id } = delivery
+  const frame = openFrame(
+    render,
+    instance_id,
+    (message) => isOpen(mount) && handlers[message.t](mount, message as never),
+    (code, details) => fail(mount, code, details),
+  )
+  // While only a wrong clock may forbid it, the ad stays invisible until its frame has sent the time.
+  const isDoubtful = context.consents.problem(consent, session_id) !== null
+  const wrapper = drawWrapper(instance_id, render.width, isDoubtful)
+  wrapper.shadowRoot!.append(frame.element)
+  const mount: OpenMount = {
+    context,
+    options,
+    render,
+    delivery,
+    emit: context.events.within({ turn_id, slot_id, instance_id }),
+    closing: new AbortController(),
+    state: 'mounting',
+    isClicked: false,
+    clip: render.media_type === 'video' ? unplayed : null,
+    frame,
+    viewability: watchViewability({
+      frame: frame.element,
+      isClip: render.media_type === 'video',
+      declared: render,
+      isCounting: () => !delivery.isViewed && mount.state === 'rendered' && mount.clip?.isPlaying !== false,
+      onRatioChange: () => postVisibility(mount),
+      onViewed: (measurements) => countView(mount, measurements),
+    }),
+    wrapper,
+    label: keepLabel(frame.element, [render.label_text, render.sponsor_name], () => fail(mount, 'label_removed')),
+    expiry: watchExpiry(consent.expires_at_ms, context.clock.now, () => block(mount, 'consent_expired')),
+  }
+  delivery.holder = { block: (reason) => block(mount, reason), clear: (reason) => close(mount, 'cleared', reason) }
+  if (!mount.viewability.isMeasurable && !delivery.isViewed) {
+    delivery.isViewed = true
+    mount.emit('error', { code: 'unmeasurable' })
+  }
+  removeCopies(target)
+  target.append(wrapper)
+  followScheme(frame.element, target)
+  if (!isDoubtful) mount.expiry.rearm()
+  watchPage(mount)
+  return {
+    get state() {
+      return mount.state
+    },
+    get isViewed() {
+      return delivery.isViewed
+    },
+    clear: (reason) => close(mount, 'cleared', reason),
+  }
+}
+
+type Handlers = { [T in FrameMessage['t']]: (mount: OpenMount, message: Extract<FrameMessage, { t: T }>) => void }
+
+const handlers: Handlers = {
+  ready: (mount, { beacon_token, server_time_ms, media_type }) => {
+    if (media_type !== mount.render.media_type) return fail(mount, 'media_type_mismatch')
+    mount.delivery.frame_token = beacon_token
+    mount.context.clock.setServerTime(server_time_ms)
+    if (!isPermitted(mount)) return
+    setStyles(mount.wrapper, { visibility: 'inherit' })
+    mount.expiry.rearm()
+    postVisibility(mount)
+  },
+  rendered: (mount) => {
+    if (mount.state !== 'mounting' || !isPermitted(mount)) return
+    mount.state = 'rendered'
+    send(mount, 'render')
+    const timers = [
+      setInterval(() => beat(mount), heartbeatIntervalMs),
+      setInterval(mount.label.check, labelIntervalMs),
+    ]
+    mount.closing.signal.addEventListener('abort', () => timers.forEach(clearInterval))
+    mount.options.onRendered?.()
+    // Last, since a listener may end the turn.
+    mount.emit('rendered', {})
+    mount.viewability.check()
+  },
+  resize: ({ render, options, frame }, { height }) => {
+    const max_height = options.max_height ?? Math.max(2 * render.height, defaultMaxHeight)
+    if (render.media_type === 'native') frame.resize(Math.min(height, max_height))
+  },
+  click: (mount, { user_activated }) => {
+    if (mount.isClicked) return
+    mount.isClicked = true
+    mount.emit('click', { user_activated })
+    send(mount, 'click', { user_activated })
+  },
+  media: (mount, message) => {
+    const before = mount.clip
+    if (!before) return
+    const clip = updateClip(before, message, performance.now())
+    mount.clip = clip
+    if (clip.isStarted && !before.isStarted && send(mount, 'play_started')) mount.emit('play_started', {})
+    if (clip.isCompleted && !before.isCompleted && send(mount, 'play_completed')) mount.emit('play_completed', {})
+    mount.viewability.check()
+  },
+  error: (mount, { code }) => {
+    const { onExpired } = mount.options
+    if (code === 'autoplay_blocked') mount.emit('error', { code })
+    else if (isConsentReason(code)) block(mount, code)
+    else if (onExpired && code.startsWith('asset_token_')) onExpired()
+    else fail(mount, code as ErrorCode)
+  },
+}
+
+function postVisibility({ viewability, frame }: OpenMount): void {
+  const { visible_ratio: ratio, page_visible } = viewability.measure()
+  frame.post({ t: 'visibility', ratio, page_visible })
+}
+
+function beat(mount: OpenMount): void {
+  const { delivery } = mount
+  if (delivery.heartbeats >= maxHeartbeats || !isPageVisible() || !isPermitted(mount)) return
+  delivery.heartbeats += 1
+  send(mount, 'heartbeat', {}, delivery.heartbeats)
+}
+
+function countView(mount: OpenMount, measurements: Measurements): void {
+  if (!mount.label.check() || !isPermitted(mount)) return
+  mount.delivery.isViewed = true
+  mount.emit('visible', {})
+  send(mount, 'visible', measurements)
+  mount.options.onViewed?.()
+}
+
+function send(mount: OpenMount, event: BeaconEvent, more: Measurements = {}, count?: number): boolean {
+  const { clip, delivery, viewability } = mount
+  const playback: Measurements = clip
+    ? { position_ms: clip.position_ms, duration_ms: clip.duration_ms, muted: clip.muted }
+    : {}
+  return delivery.send(event, { ...viewability.measure(), ...playback, ...more }, count)
+}
+
+function drawWrapper(instance_id: string, width: number, isHidden: boolean): HTMLElement {
+  const wrapper = document.createElement('div')
+  wrapper.dataset.spPlacement = instance_id
+  setStyles(wrapper, {
+    all: 'initial',
+    // Not a block: the ::first-letter and ::first-line of the page would reach into it.
+    display: 'grid',
+    width: '100%',
+    'max-width': `${width}px`,
+    font: '12px/1.5 system-ui, sans-serif',
+    visibility: isHidden ? 'hidden' : 'inherit',
+    'color-scheme': 'inherit',
+  })
+  keepMarksOut(wrapper.attachShadow({ mode: 'open' }))
+  return wrapper
+}
+
+let ownSheet: CSSStyleSheet | undefined
+
+/** Keeps the ::before and ::after of the page's style sheets away from an ad. Browsers before 2023 cannot, and show them. */
+function keepMarksOut(root: ShadowRoot): void {
+  if (!('adoptedStyleSheets' in root)) return
+  if (!ownSheet) {
+    ownSheet = new CSSStyleSheet()
+    ownSheet.replaceSync(':host::before,:host::after{content:none!important}')
+  }
+  root.adoptedStyleSheets = [ownSheet]
+}
+
+/** Follows the page's color-scheme where it declares one; elsewhere the frame follows the system. */
+function followScheme(frame: HTMLElement, target: Element): void {
+  const meta = document.querySelector<HTMLMetaElement>('meta[name="color-scheme"]')?.content
+  const scheme = getComputedStyle(target).colorScheme !== 'normal' ? 'inherit' : meta
+  if (scheme) setStyles(frame, { 'color-scheme': scheme })
+}
+
+/** Watches the page until the mount is closed: its policy, its visibility, and whether the frame stays in it. */
+function watchPage(mount: OpenMount): void {
+  const { context, options, render, frame, viewability } = mount
+  const { signal } = mount.closing
+  const { violations } = context
+  const stopViolations = violations.on(() => {
+    const violation = violations.find('frame-src', render.frame_url)
+    if (violation && mount.state === 'mounting') fail(mount, violation.code, violation)
+  })
+  // A frame that was taken out, even if it was put back at once, has lost its document: it has another window, or none.
+  let { contentWindow } = frame.element
+  const removal = new MutationObserver(() => {
+    if (contentWindow && contentWindow !== frame.element.contentWindow) close(mount, 'cleared', 'target_removed')
+    contentWindow = frame.element.contentWindow
+  })
+  for (let around: Element | null = options.target; around; around = findShadowHost(around)) {
+    removal.observe(around.getRootNode(), { childList: true, subtree: true })
+  }
+  // A target may be appended to the document later.
+  removal.observe(document, { childList: true, subtree: true })
+  signal.addEventListener('abort', () => {
+    stopViolations()
+    removal.disconnect()
+  })
+  const onVisibility = (): void => {
+    postVisibility(mount)
+    if (isPageVisible()) viewability.check()
+    else viewability.reset()
+  }
+  document.addEventListener('visibilitychange', onVisibility, { signal })
+  document.addEventListener('freeze', () => viewability.reset(), { signal })
+  addEventListener('pagehide', () => close(mount, 'cleared', 'pagehide'), { signal })
+}

@@ -1,0 +1,131 @@
+/** A mounted placement: what it is given, its state, and the ways in which it closes. */
+import type { AuthoritativeConsent } from '#contract/fields.ts'
+import type { Placement } from '#contract/resources/placements.ts'
+import type { ConsentReason, watchExpiry } from '../consent.ts'
+import { removeCopies } from '../dom.ts'
+import type { Emit, ErrorCode } from '../events.ts'
+import type { Renderer } from '../renderer.ts'
+import type { openBeacons } from './beacons.ts'
+import type { openFrame } from './frame.ts'
+import type { Label } from './label.ts'
+import type { Clip, watchViewability } from './measurement.ts'
+
+/** The renderer, and what all ads of a page share. */
+export interface MountContext extends Renderer {
+  /** Returns what was already sent of a placement: it is counted once, however often it is mounted. */
+  findDelivery(options: MountOptions): Delivery
+  /** Calls back when an element that has left the document is in it again. */
+  whenAttached(element: Element, listener: () => void): void
+}
+
+export interface MountOptions {
+  target: Element
+  placement: Placement
+  consent: AuthoritativeConsent
+  session_id: string
+  turn_id?: string | undefined
+  slot_id?: string | undefined
+  /** The host's own credential for beacons, instead of the frame's. */
+  beacon_token?: string | undefined
+  /** Maximum height of a native frame, CSS pixels. */
+  max_height?: number | undefined
+  /** Called when the service no longer knows the placement, of a turn that was mounted before. */
+  onExpired?: () => void
+  /** Each is called once, in this order. */
+  onRendered?: () => void
+  onViewed?: () => void
+  onCleared?: (outcome: MountOutcome, reason: string) => void
+  /** Called when the target is in the document again, after it was cleared because it had left or was moved. */
+  onReturned?: () => void
+}
+
+type MountOutcome = 'cleared' | 'failed' | 'blocked'
+
+export interface Mount {
+  readonly state: 'mounting' | 'rendered' | MountOutcome
+  /** Whether its dwell is met, or cannot be measured. */
+  readonly isViewed: boolean
+  clear(reason: string): void
+}
+
+/** What all mounts of one placement share: it is counted once, however often it is mounted. */
+export interface Delivery {
+  readonly instance_id: string
+  send: ReturnType<typeof openBeacons>
+  heartbeats: number
+  isViewed: boolean
+  frame_token: string | null
+  beacon_token: string | undefined
+  /** The mount that shows it now. */
+  holder: { block(reason: ConsentReason): void; clear(reason: string): void } | null
+}
+
+/** A mount as its steps see it. */
+export interface OpenMount {
+  readonly context: MountContext
+  readonly options: MountOptions
+  readonly render: Placement['render']
+  readonly delivery: Delivery
+  readonly emit: Emit
+  readonly frame: ReturnType<typeof openFrame>
+  readonly viewability: ReturnType<typeof watchViewability>
+  /** The element in the target. Label and frame are in its shadow root. */
+  readonly wrapper: HTMLElement
+  readonly label: Label
+  readonly expiry: ReturnType<typeof watchExpiry>
+  /** Aborted when the mount is closed. */
+  readonly closing: AbortController
+  state: Mount['state']
+  isClicked: boolean
+  /** Null for an ad that is not a clip. */
+  clip: Clip | null
+}
+
+export function isOpen({ state }: OpenMount): boolean {
+  return state === 'mounting' || state === 'rendered'
+}
+
+/** Returns whether consent is valid now. If not, the ad is cleared with a `blocked` event. */
+export function isPermitted(mount: OpenMount): boolean {
+  const { context, options } = mount
+  const reason = context.consents.problem(options.consent, options.session_id)
+  if (reason !== null) block(mount, reason)
+  return reason === null
+}
+
+export function fail(mount: OpenMount, code: ErrorCode, details: object = {}): void {
+  if (!isOpen(mount)) return
+  mount.emit('error', { code, ...details })
+  close(mount, 'failed', code)
+}
+
+export function block(mount: OpenMount, reason: ConsentReason): void {
+  if (!isOpen(mount)) return
+  mount.emit('blocked', { reason })
+  close(mount, 'blocked', reason)
+}
+
+/** Closes everything that was opened. */
+export function close(mount: OpenMount, outcome: MountOutcome, reason: string): void {
+  if (!isOpen(mount)) return
+  const { context, options, delivery, frame, wrapper } = mount
+  mount.state = outcome
+  delivery.holder = null
+  mount.closing.abort()
+  mount.expiry.close()
+  mount.label.close()
+  mount.viewability.close()
+  frame.close()
+  // The target has left, or was moved. A page that takes the frame out of it alone wants no ad.
+  const root = wrapper.shadowRoot!
+  const isGone = reason === 'target_removed' && frame.element.parentNode === root
+  frame.element.remove()
+  if (isGone) root.replaceChildren()
+  else {
+    wrapper.remove()
+    removeCopies(document, delivery.instance_id)
+  }
+  mount.emit('cleared', { reason })
+  options.onCleared?.(outcome, reason)
+  if (isGone && options.onReturned) context.whenAttached(wrapper, options.onReturned)
+}

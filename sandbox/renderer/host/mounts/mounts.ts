@@ -1,0 +1,97 @@
+/**
+ * The second part of the script: everything that shows an ad. It is loaded while the first placement of a page is requested, and
+ * has what all its ads share.
+ */
+
+import { isConsentReason } from '../consent.ts'
+import { newId } from '../dom.ts'
+import type { Renderer } from '../renderer.ts'
+import { type BeaconQueue, openBeaconQueue, openBeacons } from './beacons.ts'
+import type { Delivery, Mount, MountContext, MountOptions } from './mount.ts'
+import { mountPlacement } from './mount-placement.ts'
+
+export interface Mounts {
+  /** Mounts a placement, whose consent permits it, on a target that is in a document. */
+  mountPlacement(options: MountOptions): Mount
+}
+
+export function openMounts(renderer: Renderer): Mounts {
+  const shared = { findDelivery: openDeliveries(renderer), whenAttached: openAttachments() }
+  const context: MountContext = Object.assign(renderer, shared)
+  return { mountPlacement: (options) => mountPlacement(context, options) }
+}
+
+/** Placements of a page that are kept, so that they are counted once. */
+const maxDeliveries = 500
+
+function openDeliveries(renderer: Renderer): MountContext['findDelivery'] {
+  const queue = openBeaconQueue()
+  const deliveries = new Map<string, Delivery>()
+  return (options) => {
+    const { asset_token } = options.placement
+    const delivery = deliveries.get(asset_token) ?? openDelivery(renderer, queue, options)
+    deliveries.set(asset_token, delivery)
+    for (const [token, { holder }] of deliveries) {
+      if (deliveries.size <= maxDeliveries) break
+      if (!holder) deliveries.delete(token)
+    }
+    return delivery
+  }
+}
+
+function openDelivery(renderer: Renderer, queue: BeaconQueue, options: MountOptions): Delivery {
+  const { clock, consents, events, violations } = renderer
+  const { placement, consent, session_id, slot_id, turn_id } = options
+  const { asset_token } = placement
+  const instance_id = newId('ri_')
+  const emit = events.within({ turn_id, slot_id, instance_id })
+  const delivery: Delivery = {
+    instance_id,
+    heartbeats: 0,
+    isViewed: false,
+    frame_token: null,
+    beacon_token: undefined,
+    holder: null,
+    send: openBeacons(queue, {
+      requestJson: renderer.requestJson,
+      base_url: new URL(placement.render.frame_url).origin,
+      tokens: () => [delivery.beacon_token, delivery.frame_token, renderer.activation?.result().activation_token],
+      isPermitted: () => {
+        const reason = consents.problem(consent, session_id)
+        if (reason !== null) delivery.holder?.block(reason)
+        return reason === null
+      },
+      isBlocked: () => violations.find('connect-src', placement.render.frame_url) !== null,
+      now: clock.now,
+      asset_token,
+      slot_id,
+      turn_id,
+      instance_id,
+      consent_revision: consent.revision,
+      onResult: (event, accepted, reason_code) => {
+        emit('beacon', { event, accepted, reason_code })
+        if (!accepted && isConsentReason(reason_code)) delivery.holder?.block(reason_code)
+      },
+    }),
+  }
+  return delivery
+}
+
+/**
+ * A ResizeObserver holds its elements weakly and sees them gain a size, so nothing of the page is watched, nor kept in memory.
+ */
+function openAttachments() {
+  const waiting = new WeakMap<Element, () => void>()
+  const observer = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (!target.isConnected) continue
+      observer.unobserve(target)
+      waiting.get(target)?.()
+      waiting.delete(target)
+    }
+  })
+  return (element: Element, listener: () => void): void => {
+    waiting.set(element, listener)
+    observer.observe(element)
+  }
+}
