@@ -1,5 +1,5 @@
 /** The code that runs under Node: three entries that share chunks, so a command loads only what it needs. */
-import { readFileSync } from 'node:fs'
+import { accessSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 import type { Plugin } from 'vite'
@@ -12,36 +12,38 @@ import { entries } from './entries.ts'
 const root = join(import.meta.dirname, '..')
 
 /**
- * Five files instead of forty for the code that commands share, and one for the store: finding and reading a file takes
- * longer than evaluating it. The first is all that help and usage errors need, apart from the command tree.
+ * Files of the code that commands share, each with its entry points: it holds these and all that they import, unless a
+ * file before it has that already. A few files instead of forty: finding and reading a file takes longer than
+ * evaluating it. `cli` is all that help and usage errors need, apart from the command tree.
  */
-const codeSplitting = {
-  includeDependenciesRecursively: false,
-  groups: [
-    { name: 'captured-globals', test: /build\/captured-[a-z]+\.ts/ },
-    {
-      name: 'cli',
-      test: /(?<!node_modules\/[\w-]+\/)node_modules\/(commander|chalk|string-width|get-east-asian-width)\/|src\/(cli\/(run\/(command-line|command|errors)|output\/(terminal|table|text)|settings\/table)|foundation\/(nearest-name|table-entry))\.ts/,
-    },
-    {
-      name: 'command',
-      test: /src\/(cli\/(run\/(session|command-client|http-fetch|file-errors)|endpoint\/\w+|output\/placement-summary|process\/(open-url|parents)|settings\/(files|settings|state-directory))|client\/(client|connection|errors|exchange|node-fetch)|foundation\/(?!nearest-name|table-entry|consent-strings|encoding|json-syntax|text-file)\w[\w-]*|contract\/(error-codes|no-fill|limits))\.ts/,
-    },
-    { name: 'user-file', test: /src\/(cli\/run\/user-file|foundation\/(encoding|text-file))\.ts/ },
-    {
-      name: 'schemas',
-      test: /node_modules\/zod\/|src\/contract\/(endpoint|fields|headers|ids|objects|errors|resources\/projects)\.ts/,
-    },
-    {
-      name: 'contract',
-      test: /src\/contract\/(compat|resources\/(?!beacons|events|evidence)[\w/-]+|index|listing|openapi\/[\w-]+)\.ts/,
-    },
-    { name: 'beacons', test: /src\/contract\/resources\/beacons\.ts/ },
-    {
-      name: 'store',
-      test: /sandbox\/(sandbox-error|store\/(writes\/)?[\w-]+|store\/sqlite\/(?!\w+-worker)[\w/-]+)\.ts/,
-    },
+const sharedFiles: Readonly<Record<string, readonly string[]>> = {
+  'captured-globals': ['build/captured-globals.ts', 'build/captured-timers.ts'],
+  cli: ['src/cli/run/command-line.ts', 'src/cli/output/table.ts'],
+  output: ['src/cli/output/output.ts'],
+  command: [
+    'src/cli/run/session.ts',
+    'src/cli/endpoint/input.ts',
+    'src/cli/output/placement-summary.ts',
+    'src/cli/process/open-url.ts',
+    'src/contract/limits.ts',
+    'src/foundation/exact-numbers.ts',
+    'src/foundation/html.ts',
+    'src/foundation/maybe-promise.ts',
+    'src/foundation/redaction.ts',
+    'src/foundation/server-sent-events.ts',
   ],
+  'user-file': ['src/cli/run/user-file.ts'],
+  schemas: ['src/contract/errors.ts', 'src/contract/ids.ts', 'src/contract/resources/projects.ts'],
+  beacons: ['src/contract/resources/beacons.ts'],
+  contract: ['src/contract/index.ts', 'src/contract/listing.ts', 'src/contract/openapi/document.ts'],
+  store: ['sandbox/store/sqlite/index.ts'],
+}
+
+const codeSplitting = {
+  groups: Object.entries(sharedFiles).map(([name, sources], index) => {
+    for (const source of sources) accessSync(join(root, source))
+    return { name, priority: -index - 1, test: (id: string) => sources.some((source) => id.endsWith(`/${source}`)) }
+  }),
 }
 
 /** Imports of one module in place of the globals of the same names. */
