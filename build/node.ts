@@ -14,10 +14,12 @@ const root = join(import.meta.dirname, '..')
 /**
  * Files of the code that commands share, each with its entry points: it holds these and all that they import, unless a
  * file before it has that already. A few files instead of forty: finding and reading a file takes longer than
- * evaluating it. `cli` is all that help and usage errors need, apart from the command tree.
+ * evaluating it. `host` is all that
+ * the root help needs, `cli` all that help and usage errors need, apart from the command tree.
  */
 const sharedFiles: Readonly<Record<string, readonly string[]>> = {
   'captured-globals': ['build/captured-globals.ts', 'build/captured-timers.ts'],
+  host: ['src/cli/run/host.ts'],
   cli: ['src/cli/run/command-line.ts', 'src/cli/output/table.ts'],
   output: ['src/cli/output/output.ts'],
   command: [
