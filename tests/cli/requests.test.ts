@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { Signal, System } from '#cli/run/host.ts'
+import type { HarEntry } from '#contract/har.ts'
 import type { ReplayResult, RequestItem } from '#contract/resources/requests.ts'
+import { temporaryDirectory } from '#tests/temporary.ts'
 import { startTestCli, type TestCli } from './test-cli.ts'
 
 /** A cli whose journal holds two placements, a refused one and a beacon. */
@@ -193,6 +197,38 @@ hint: `)
     const [item] = await journalled(cli, '--path /v1/beacons')
     const { code, stderr } = await cli.svc(`requests replay ${item!.request_id}`)
     expect([code, stderr]).toEqual([7, expect.stringContaining('POST /v1/beacons got no response: flt_1 broke')])
+  })
+})
+
+describe('requests export', () => {
+  test('writes the selected requests as a HAR file, oldest first, without secrets, and lint reads its beacons', async () => {
+    await using cli = await withJournal()
+    const cwd = temporaryDirectory()
+    const { code, stderr } = await cli.svc('requests export journal.har', { cwd })
+    expect([code, stderr]).toEqual([0, expect.stringContaining('journal.har, 4 requests.')])
+    const text = readFileSync(join(cwd, 'journal.har'), 'utf8')
+    expect(text).not.toMatch(/sk_test_(?!redacted)|ast_[0-9a-z]{11}_(?!redacted)/)
+    const { log } = JSON.parse(text) as { log: { version: string; entries: HarEntry[] } }
+    const seen = log.entries.map(({ request, response }) => `${new URL(request.url).pathname} ${response.status}`)
+    expect(seen).toEqual(['/v1/placements 200', '/v1/beacons 200', '/v1/placements 200', '/v1/placements 401'])
+    const [first] = log.entries
+    expect(first).toMatchObject({ _session_id: 's1', _client_id: 'proj_demo', request: { method: 'POST' } })
+    expect(JSON.parse(first!.request.postData!.text)).toMatchObject({ session_id: 's1' })
+    expect((await cli.svc('beacons lint journal.har', { cwd })).stdout).toContain('1 beacon')
+  })
+
+  test('goes to stdout without a name, replaces a file only with --force, and is nothing without a request', async () => {
+    await using cli = await withJournal()
+    const { stdout } = await cli.svc('requests export --har --status-class 4xx')
+    expect((JSON.parse(stdout) as { log: { entries: HarEntry[] } }).log.entries).toHaveLength(1)
+    expect((await cli.svc('requests export a.har')).code).toBe(0)
+    expect(await cli.svc('requests export a.har')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--force'),
+    })
+    expect((await cli.svc('requests export a.har --force')).code).toBe(0)
+    const none = await cli.svc('requests export --path /v1/none')
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no request that the filters select')])
   })
 })
 

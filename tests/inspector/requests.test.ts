@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises'
+import { copyFile, readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import type { HarEntry } from '#contract/har.ts'
 import { expand } from '#qa/run/plan.ts'
 import { loadSuite } from '#qa/suite/load.ts'
 import { asked, fill, key, publishable } from '#tests/http/stage.ts'
@@ -94,6 +95,35 @@ test('a request is saved as a suite that svc qa run accepts', async () => {
   const keys = { secret_key: key, publishable_key: publishable }
   const result = await runCases(cases, { url: here.sandbox.url, keys }, { bail: false })
   expect(result.cases.map(({ outcome }) => outcome)).toEqual(['passed'])
+  await expectAccessible(page)
+})
+
+test('the requests of a list are saved as a HAR file that a browser answers from', async () => {
+  await using inspector = await openStaged()
+  const { here, page, go } = inspector
+  const { slot_id } = await fill(here.api, { format: 'native' })
+  await here.api.accept('decisions.get', { as: key, params: { slot_id } })
+  await go('/requests?path=/v1/decisions')
+  await page.getByText('1 shown').waitFor()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Save as HAR' }).click(),
+  ])
+  await page.getByText(/^Saved 1 to requests-.*\.har\.$/).waitFor()
+  const path = await download.path()
+  const { log } = JSON.parse(await readFile(path, 'utf8')) as { log: { entries: HarEntry[] } }
+  expect(log.entries.map(({ request, _slot_id }) => [request.method, _slot_id])).toEqual([['GET', slot_id]])
+  const har = `${path}.har`
+  await copyFile(path, har)
+  const offline = await page.context().browser()!.newContext({ offline: true })
+  try {
+    await offline.routeFromHAR(har)
+    const other = await offline.newPage()
+    await other.goto(`${here.sandbox.url}/v1/decisions/${slot_id}`)
+    expect(JSON.parse(await other.innerText('body'))).toMatchObject({ slot_id, status: 'ready' })
+  } finally {
+    await offline.close()
+  }
   await expectAccessible(page)
 })
 

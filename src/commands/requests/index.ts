@@ -16,6 +16,7 @@ import type { RequestDetail, RequestItem } from '#contract/resources/requests.ts
 import { parseExactly, replaceExactNumbers } from '#foundation/exact-numbers.ts'
 import { curlCommand, journaledRequest, redactedParts, secretKeyVariable, shellMediaType } from '#foundation/http.ts'
 import { parseJsonObject } from '#foundation/json.ts'
+import { exportRequests } from './export.ts'
 import {
   count,
   emptyJournal,
@@ -191,8 +192,8 @@ const find = endpointCommand('requests.find', {
 })
 
 export const requests: Noun = {
-  summary: 'Read and check the request journal of the sandbox, and replay its requests',
-  commands: [list, show, find, count, nearest, tail, replay, verify],
+  summary: 'Read, check and export the request journal of the sandbox, and replay its requests',
+  commands: [list, show, find, count, nearest, tail, replay, verify, exportRequests],
 }
 
 /** Prints one page, combined from several responses: each covers a limited part of the journal. */

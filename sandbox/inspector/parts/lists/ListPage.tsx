@@ -11,7 +11,8 @@ interface Listed {
   empty: ReactNode
 }
 
-interface ListPageProps extends Pick<PageProps, 'title' | 'lead' | 'actions'> {
+interface ListPageProps extends Pick<PageProps, 'title' | 'lead'> {
+  actions?(values: FilterValues): ReactNode
   filters: readonly ListFilter[]
   /** Whether new items can be held back. */
   isPausable?: boolean
@@ -24,7 +25,16 @@ interface ListPageProps extends Pick<PageProps, 'title' | 'lead' | 'actions'> {
   children(values: FilterValues, listed: Listed): ReactNode
 }
 
-export function ListPage({ filters, isPausable = false, noun, empty, above, children, ...page }: ListPageProps) {
+export function ListPage({
+  filters,
+  isPausable = false,
+  noun,
+  empty,
+  actions,
+  above,
+  children,
+  ...page
+}: ListPageProps) {
   const [values, change] = useFilters(filters)
   const [isLive, setLive] = useState(true)
   const isFiltered = Object.keys(values).length > 0
@@ -34,7 +44,7 @@ export function ListPage({ filters, isPausable = false, noun, empty, above, chil
     </Empty>
   )
   return (
-    <Page isFull {...page}>
+    <Page isFull actions={actions?.(values)} {...page}>
       {above?.(values)}
       <FilterBar
         filters={filters}

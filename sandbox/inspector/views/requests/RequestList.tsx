@@ -5,13 +5,14 @@ import type { ListedRequest } from '#contract/resources/requests.ts'
 import { isReasonCode } from '../../data/api.ts'
 import { type Column, idColumn, timeWidth } from '../../parts/lists/columns.tsx'
 import { LiveTable, type Table } from '../../parts/lists/DataTable.tsx'
-import { createChoice, type ListFilter } from '../../parts/lists/filters.ts'
+import { createChoice, type FilterValues, type ListFilter } from '../../parts/lists/filters.ts'
 import { ListPage } from '../../parts/lists/ListPage.tsx'
 import { Empty } from '../../parts/Shown.tsx'
 import { StatusChip } from '../../parts/values/Chip.tsx'
 import { routeTo } from '../../parts/values/identifiers.ts'
 import { Time } from '../../parts/values/Time.tsx'
 import { duration } from '../../parts/values/times.ts'
+import { SaveHar } from './SaveHar.tsx'
 
 const filters: readonly ListFilter[] = [
   {
@@ -51,8 +52,11 @@ const filters: readonly ListFilter[] = [
   { name: 'client_id', label: 'Project', kind: 'text' },
 ]
 
-/** Returns what a text of the search matches: the beginning of a path, or any part where it is not one. */
-const toPathPattern = (text: string) => (/^(\/|\*|https?:)/.test(text) ? text : `*${text}*`)
+/** Returns the query of the filters. A path that has no beginning of one matches any part. */
+function toQuery({ path, ...others }: FilterValues): FilterValues {
+  if (path === undefined) return others
+  return { ...others, path: /^(\/|\*|https?:)/.test(path) ? path : `*${path}*` }
+}
 
 /** No event announces a request: the journal is polled for new ones. */
 const refreshMs = 1_500
@@ -74,8 +78,10 @@ export function RequestList() {
     <ListPage
       title="Requests"
       lead="Every API exchange as sent, without keys, tokens and prompt text."
-      actions={
-        picked.length === 0 ? undefined : picked.length === 2 ? (
+      actions={(values) =>
+        picked.length === 0 ? (
+          <SaveHar query={toQuery(values)} />
+        ) : picked.length === 2 ? (
           <Link className="small primary" href={`${routeTo('request', later ?? '')}?with=${earlier}`}>
             Compare both
           </Link>
@@ -96,13 +102,7 @@ export function RequestList() {
         </Empty>
       }
     >
-      {({ path, ...others }, listed) => (
-        <LiveTable
-          table={table}
-          query={path === undefined ? others : { ...others, path: toPathPattern(path) }}
-          {...listed}
-        />
-      )}
+      {(values, listed) => <LiveTable table={table} query={toQuery(values)} {...listed} />}
     </ListPage>
   )
 }

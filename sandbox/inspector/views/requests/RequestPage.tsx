@@ -21,6 +21,7 @@ import { duration } from '../../parts/values/times.ts'
 import { CompareDialog } from './CompareDialog.tsx'
 import { Comparison } from './Comparison.tsx'
 import { Replay } from './Replay.tsx'
+import { SaveEntryAsHar } from './SaveHar.tsx'
 import { SaveSuite } from './SaveSuite.tsx'
 
 export function RequestPage({ id }: { id: string }) {
@@ -64,6 +65,7 @@ function RequestEntry({ entry }: { entry: RequestDetail }) {
         <>
           <CopyCurl entry={entry} base_url={base_url} />
           <SaveSuite entry={entry} endpoints={endpoints} />
+          <SaveEntryAsHar entry={entry} />
           <CompareDialog entry={entry} onChoose={compareWith} />
         </>
       }

@@ -1,0 +1,127 @@
+/**
+ * HAR 1.2: the file of exchanges that browsers, proxies and their viewers share. Names that begin with `_` are our own, as
+ * the format provides.
+ */
+import type { RequestDetail } from './resources/requests.ts'
+
+interface NamedValue {
+  name: string
+  value: string
+}
+
+export interface HarEntry {
+  startedDateTime: string
+  /** Milliseconds. */
+  time: number
+  request: {
+    method: string
+    url: string
+    httpVersion: string
+    cookies: readonly never[]
+    headers: NamedValue[]
+    queryString: NamedValue[]
+    postData?: { mimeType: string; text: string }
+    headersSize: number
+    bodySize: number
+  }
+  response: {
+    status: number
+    statusText: string
+    httpVersion: string
+    cookies: readonly never[]
+    headers: NamedValue[]
+    content: { size: number; mimeType: string; text?: string }
+    redirectURL: string
+    headersSize: number
+    bodySize: number
+  }
+  cache: object
+  timings: { send: number; wait: number; receive: number }
+  comment?: string
+  _request_id: string
+  _reason_code?: string
+  _client_id?: string
+  _key?: string
+  _session_id?: string
+  _slot_id?: string
+}
+
+/** Sizes that are not known: the journal has bodies without their secrets. */
+const unknownSize = -1
+
+/**
+ * Yields the text of a HAR file piece by piece, one line for each entry.
+ * @param entries oldest first, as viewers show them
+ * @param version that of svc
+ */
+export async function* writeHar(
+  entries: Iterable<HarEntry> | AsyncIterable<HarEntry>,
+  version: string,
+): AsyncGenerator<string> {
+  const creator = { name: 'svc', version }
+  const comment = 'Keys, tokens and prompt texts are redacted.'
+  yield `{"log":{"version":"1.2","creator":${JSON.stringify(creator)},"comment":${JSON.stringify(comment)},"entries":[`
+  let separator = '\n'
+  for await (const entry of entries) {
+    yield separator + JSON.stringify(entry)
+    separator = ',\n'
+  }
+  yield '\n]}}\n'
+}
+
+/**
+ * Returns an exchange of the journal as an entry of a HAR file.
+ * @param base_url of the sandbox; the path of a callback is a URL already
+ */
+export function toHarEntry(exchange: RequestDetail, base_url: string): HarEntry {
+  const { request_id, at_ms, method, path, status, duration_ms } = exchange
+  const { request_headers, request_body, response_headers, response_body } = exchange
+  const url = new URL(path, base_url)
+  const sent_type = findHeader(request_headers, 'content-type')
+  const given = { reason_code: exchange.reason_code, client_id: exchange.client_id, key: exchange.key }
+  const subject = { ...given, session_id: exchange.session_id, slot_id: exchange.slot_id }
+  return {
+    startedDateTime: new Date(at_ms).toISOString(),
+    time: duration_ms,
+    request: {
+      method,
+      url: url.href,
+      httpVersion: 'HTTP/1.1',
+      cookies: [],
+      headers: toPairs(request_headers),
+      queryString: [...url.searchParams].map(([name, value]) => ({ name, value })),
+      ...(request_body === null ? {} : { postData: { mimeType: sent_type, text: request_body } }),
+      headersSize: unknownSize,
+      bodySize: unknownSize,
+    },
+    response: {
+      status,
+      statusText: '',
+      httpVersion: 'HTTP/1.1',
+      cookies: [],
+      headers: toPairs(response_headers),
+      content: {
+        size: response_body === null ? 0 : new TextEncoder().encode(response_body).length,
+        mimeType: findHeader(response_headers, 'content-type') || 'x-unknown',
+        ...(response_body === null ? {} : { text: response_body }),
+      },
+      redirectURL: findHeader(response_headers, 'location'),
+      headersSize: unknownSize,
+      bodySize: unknownSize,
+    },
+    cache: {},
+    timings: { send: 0, wait: duration_ms, receive: 0 },
+    _request_id: request_id,
+    ...Object.fromEntries(
+      Object.entries(subject).flatMap(([name, value]) => (value === null ? [] : [[`_${name}`, value]])),
+    ),
+  }
+}
+
+function toPairs(headers: Readonly<Record<string, string>>): NamedValue[] {
+  return Object.entries(headers).map(([name, value]) => ({ name, value }))
+}
+
+function findHeader(headers: Readonly<Record<string, string>>, name: string): string {
+  return Object.hasOwn(headers, name) ? headers[name]! : ''
+}
