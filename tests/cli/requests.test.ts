@@ -214,7 +214,7 @@ describe('requests export', () => {
     const [first] = log.entries
     expect(first).toMatchObject({ _session_id: 's1', _client_id: 'proj_demo', request: { method: 'POST' } })
     expect(JSON.parse(first!.request.postData!.text)).toMatchObject({ session_id: 's1' })
-    expect((await cli.svc('beacons lint journal.har', { cwd })).stdout).toContain('1 beacon')
+    expect((await cli.svc('beacons lint journal.har', { cwd })).stderr).toContain('1 beacon: nothing wrong')
   })
 
   test('goes to stdout without a name, replaces a file only with --force, and is nothing without a request', async () => {
