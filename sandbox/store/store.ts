@@ -749,9 +749,9 @@ export interface ClockAndFaultStore {
   findClock(): Promise<ClockRow | null>
   /**
    * Stores the clock, with an event at the time to which it was moved. Resolves to false, and stores nothing, when another
-   * node has moved it since `findClock` resolved to `from`; a store that one process owns has no other node.
+   * node has moved it since `findClock` resolved to `from`; undefined in a store that one process owns.
    */
-  saveClock(clock: ClockRow, from: ClockRow | null, at_ms: number): Promise<boolean>
+  saveClock(clock: ClockRow, from: ClockRow | null | undefined, at_ms: number): Promise<boolean>
   /** Resolves to fault rules and the scenario in use; null when there was neither since the last reset. */
   findFaults(): Promise<FaultState | null>
   /** Stores what `state` returns at the commit. Several calls in one turn each store the last state. */

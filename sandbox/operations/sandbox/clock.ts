@@ -47,8 +47,8 @@ async function move(services: Services, context: Context, change: () => void): P
   const isShared = store.shared !== null
   for (;;) {
     // Another node may have moved it a moment ago.
-    const from = isShared ? await store.findClock() : null
-    if (isShared) platform.clock.restore(from)
+    const from = isShared ? await store.findClock() : undefined
+    if (from !== undefined) platform.clock.restore(from)
     const before = platform.clock.state()
     change()
     const clock = reading(platform.clock, platform.clock.now())

@@ -1,19 +1,10 @@
 /** The PostgreSQL adapter: the tables of each resource, composed into a store that any number of nodes share. */
 import { hostname } from 'node:os'
 import { maxJudged } from '#contract/beacon-verdict.ts'
-import { largestIdText, parseMeta } from '../rows.ts'
+import { largestIdText } from '../rows.ts'
 import type { StateFiles } from '../state-files.ts'
-import type {
-  ClockAndFaultStore,
-  ClockRow,
-  FaultState,
-  OpenedStore,
-  Store,
-  StoreChange,
-  StoreOptions,
-} from '../store.ts'
+import type { ClockRow, FaultState, OpenedStore, Store, StoreChange, StoreOptions } from '../store.ts'
 import { writeMethods } from '../writes/index.ts'
-import { clockEvent } from '../writes/state.ts'
 import { type Head, headColumns } from './batch/head.ts'
 import { beaconTable } from './beacons.ts'
 import { billingTable } from './billing.ts'
@@ -28,7 +19,7 @@ import { checkServer, connectDatabase, explain, type Link } from './open.ts'
 import { placementTable } from './placements.ts'
 import { projectTable } from './projects.ts'
 import { requestTable } from './requests.ts'
-import { findMeta, saveMeta } from './rows.ts'
+import { findMeta } from './rows.ts'
 import { accessTable, createTeamTables, sharingMethods, statements } from './sharing.ts'
 import { applySeed, clearAll, copyFromFile, snapshotMethods, startGeneration } from './snapshots.ts'
 
@@ -222,8 +213,10 @@ async function composeStore(
     events.announce()
   }
 
+  const writes = writeMethods(connection.write)
   return {
-    ...writeMethods(connection.write),
+    ...writes,
+    ...projects.clearAfter(writes),
     ...projects.methods,
     ...consentTable(connection),
     ...placements.methods,
@@ -233,7 +226,8 @@ async function composeStore(
     ...evidenceTable(connection),
     ...requests.methods,
     ...events.methods,
-    ...clockAndFaultMethods(connection),
+    findClock: () => findMeta<ClockRow>(connection, 'clock'),
+    findFaults: () => findMeta<FaultState>(connection, 'faults'),
     ...snapshots,
     location: database.location,
     schema_version: migrations.length,
@@ -267,36 +261,5 @@ async function composeStore(
       await nodes.close()
       await database.close()
     },
-  }
-}
-
-/** The clock and the fault rules: each is one value of the table `meta`, missing until the first change. */
-function clockAndFaultMethods(connection: Connection): ClockAndFaultStore {
-  const { change } = connection
-  return {
-    findClock: () => findMeta<ClockRow>(connection, 'clock'),
-    saveClock: ({ offset_ms, frozen_at_ms }, from, at_ms) =>
-      change([0], async (batch, link) => {
-        const [row] = await link.query<{ value: string }>("SELECT value FROM meta WHERE name = 'clock'")
-        const stored = row === undefined ? null : parseMeta<ClockRow>(row.value)
-        if (stored?.offset_ms !== from?.offset_ms || stored?.frozen_at_ms !== from?.frozen_at_ms) return false
-        await saveMeta(link, 'clock', { offset_ms, frozen_at_ms })
-        batch.notices.add('clock')
-        batch.appendEvent(clockEvent({ frozen_at_ms }, at_ms))
-        return true
-      }),
-    findFaults: () => findMeta<FaultState>(connection, 'faults'),
-    saveFaults: (state) =>
-      change([0], async (batch, link) => {
-        const { scenario, added, rules } = state()
-        await saveMeta(link, 'faults', { scenario, added, rules })
-        batch.notices.add('faults')
-      }),
-    updateFaults: (update) =>
-      change([0], async (batch, link) => {
-        const [row] = await link.query<{ value: string }>("SELECT value FROM meta WHERE name = 'faults'")
-        await saveMeta(link, 'faults', update(row === undefined ? null : parseMeta<FaultState>(row.value)))
-        batch.notices.add('faults')
-      }),
   }
 }

@@ -20,7 +20,7 @@ export function placementTable(connection: Connection, projects: ProjectTable) {
   const { read } = connection
 
   const toSlots = async (rows: readonly StoredSlot[]): Promise<SlotRow[]> => {
-    const known = await projects.projects(rows.map(({ project_id }) => project_id))
+    const known = await projects.findProjects(rows.map(({ project_id }) => project_id))
     return rows.map((stored) => toSlot(stored, known.get(stored.project_id)!))
   }
 

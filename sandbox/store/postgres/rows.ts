@@ -1,8 +1,7 @@
 /** Code that the tables share: the conditions and pages of lists, and values of the table `meta`. */
 import { type Conditions, createConditions, parseMeta, toPage } from '../rows.ts'
-import type { Page, PageQuery } from '../store.ts'
-import type { Connection } from './group-commit.ts'
-import type { Link, Value } from './open.ts'
+import type { KeyListRow, Page, PageQuery } from '../store.ts'
+import type { Database, Value } from './open.ts'
 
 /**
  * Returns a reader of single rows: rows requested while a read is under way share the next one. None is cached, and
@@ -67,7 +66,7 @@ const maxFoundRows = 2_000
 
 /** Resolves to the next part of a list, newest first: `next` may be set with fewer rows than `limit`. */
 export async function listPart<Row extends { id: number }>(
-  { read }: Pick<Connection, 'read'>,
+  { read }: Pick<Database, 'read'>,
   { table, select, filter, isIndexed, narrowed = [], rowsAtOnce = 10_000, from_id = 0 }: ListSource,
   { limit, before }: PageQuery,
 ): Promise<Page<Row>> {
@@ -103,19 +102,18 @@ export const sessionsNamed = 'SELECT session.id FROM session WHERE session.sessi
 /** The slots of those sessions. */
 export const slotsOfSession = `SELECT slot.id FROM job JOIN slot ON slot.job_id = job.id WHERE job.session IN (${sessionsNamed})`
 
+/* Projects and keys */
+
+export const projectColumns = 'id, client_id, tenant_id, config_revision, settings'
+export const keyColumns = 'id, project_id, class, mode, created_at_ms, revoked_at_ms'
+
+export type StoredKey = Omit<KeyListRow, 'project'> & { project_id: number }
+
 /** The names of values in `meta`, as in the SQLite adapter. */
-type MetaName = 'clock' | 'faults'
+export type MetaName = 'clock' | 'faults'
 
 /** Resolves to a value of `meta`; null until it is saved. */
-export async function findMeta<Result>({ read }: Pick<Connection, 'read'>, name: MetaName): Promise<Result | null> {
+export async function findMeta<Result>({ read }: Pick<Database, 'read'>, name: MetaName): Promise<Result | null> {
   const [row] = await read<{ value: string }>('SELECT value FROM meta WHERE name = $1', [name])
   return row === undefined ? null : parseMeta<Result>(row.value)
-}
-
-export async function saveMeta(link: Link, name: MetaName, value: unknown): Promise<void> {
-  const values: Value[] = [name, JSON.stringify(value)]
-  await link.run(
-    'INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
-    values,
-  )
 }

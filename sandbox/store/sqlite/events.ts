@@ -23,8 +23,6 @@ interface Dropped {
 
 const noneDropped: Dropped = { count: 0, last_seq: 0 }
 
-export type EventTable = ReturnType<typeof eventTable>
-
 export function eventTable({ db, read }: Connection, limit: number) {
   const insert = prepareEvent(db)
   const max = db.prepare('SELECT coalesce(max(seq), 0) FROM event').pluck()

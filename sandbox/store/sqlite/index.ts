@@ -17,8 +17,8 @@ import {
   type Store,
   type StoreOptions,
 } from '../store.ts'
-import { writeMethods } from '../writes/index.ts'
-import { clockEvent, stateEvent } from '../writes/state.ts'
+import { type WriteMethods, writeMethods } from '../writes/index.ts'
+import { stateEvent } from '../writes/state.ts'
 import type { Transaction } from '../writes/transaction.ts'
 import { accessFile } from './access/index.ts'
 import { beaconTable } from './beacons.ts'
@@ -27,7 +27,7 @@ import { consentTable } from './consent.ts'
 import { type MemoryState, memoryState } from './copies/memory-state.ts'
 import { snapshotMethods } from './copies/snapshots.ts'
 import { stateProblem } from './copies/state-problem.ts'
-import { type EventTable, eventTable, prepareEvent } from './events.ts'
+import { eventTable, prepareEvent } from './events.ts'
 import { evidenceTable } from './evidence.ts'
 import { damaged, explain } from './file/explain.ts'
 import { makePrivate } from './file/names.ts'
@@ -143,6 +143,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
   const callbacks = callbackTable(connection)
   const placements = placementTable(connection, { projects, consent })
   const beacons = beaconTable(connection, { placements, consent })
+  const values = valueTable(connection)
   const transaction: Transaction = {
     ...projects.transaction,
     ...consent.transaction,
@@ -150,6 +151,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     ...callbacks.transaction,
     ...beacons.transaction,
     ...evidence.transaction,
+    ...values.transaction,
     appendEvent: events.append,
   }
   const requests = requestTable(connection, projects, options.journal_limit)
@@ -191,7 +193,7 @@ function composeStore(opened: OpenDatabase, options: SqliteStoreOptions): Store 
     ...evidence.methods,
     ...requests.methods,
     ...events.methods,
-    ...clockAndFaultMethods(connection, events),
+    ...values.methods,
     ...snapshots.methods,
     location: path,
     schema_version: migrations.length,
@@ -353,23 +355,18 @@ function damageWarning(path: string, problem: string): string {
 }
 
 /** The clock and the fault rules: each is one value of the table `meta`, missing until the first change. */
-function clockAndFaultMethods({ db, read, write }: Connection, events: EventTable): ClockAndFaultStore {
+function valueTable({ db, read }: Connection) {
   const clock = metaValue<ClockRow>(db, 'clock')
   const faults = metaValue<FaultState>(db, 'faults')
-  return {
+  const transaction = {
+    findClock: clock.find,
+    saveClock: clock.save,
+    findFaults: faults.find,
+    saveFaults: faults.save,
+  } satisfies Partial<Transaction>
+  const methods: Omit<ClockAndFaultStore, keyof WriteMethods> = {
     findClock: async () => read(clock.find),
-    saveClock: ({ offset_ms, frozen_at_ms }, _from, at_ms) =>
-      write(() => {
-        clock.save({ offset_ms, frozen_at_ms })
-        events.append(clockEvent({ frozen_at_ms }, at_ms))
-        return true
-      }),
     findFaults: async () => read(faults.find),
-    saveFaults: (state) =>
-      write(() => {
-        const { scenario, added, rules } = state()
-        faults.save({ scenario, added, rules })
-      }),
-    updateFaults: (change) => write(() => faults.save(change(faults.find()))),
   }
+  return { transaction, methods }
 }

@@ -4,7 +4,8 @@ import { recordBeacon, recordUnaccepted } from './beacons.ts'
 import { updateCallback } from './callbacks.ts'
 import { saveConsent } from './consent.ts'
 import { bindDecision, createJob, recordFrame, replaceAssetToken } from './placements.ts'
-import { insertActivation, pinOrigin } from './projects.ts'
+import { insertActivation, insertKey, insertProject, pinOrigin, revokeKey, saveSettings } from './projects.ts'
+import { saveClock, saveFaults } from './state.ts'
 import type { Needs, Transaction } from './transaction.ts'
 
 /** Runs a write in the next transaction, and resolves after its commit. */
@@ -20,8 +21,15 @@ export type WriteMethods = Pick<
   | 'saveConsent'
   | 'recordBeacon'
   | 'recordUnaccepted'
+  | 'insertProject'
+  | 'saveSettings'
+  | 'insertKey'
+  | 'revokeKey'
   | 'insertActivation'
   | 'pinOrigin'
+  | 'saveClock'
+  | 'saveFaults'
+  | 'updateFaults'
   | 'appendEvent'
 >
 
@@ -49,8 +57,24 @@ export function writeMethods(write: Write): WriteMethods {
       ),
     recordUnaccepted: (beacon) => write({}, (tx) => recordUnaccepted(tx, beacon)),
 
+    insertProject: (client_id, settings, keys, at_ms) =>
+      write({ projects: [0], projectRows: [client_id] }, (tx) =>
+        insertProject(tx, { client_id, settings, keys, at_ms }),
+      ),
+    saveSettings: (id, expected_revision, settings) =>
+      write({ projects: [id], projectRows: [id] }, (tx) => saveSettings(tx, id, expected_revision, settings)),
+    insertKey: (project_id, key, at_ms) =>
+      write({ projects: [0], projectRows: [project_id] }, (tx) => insertKey(tx, project_id, key, at_ms)),
+    revokeKey: (id, at_ms) => write({ projects: [0], keys: [id] }, (tx) => revokeKey(tx, id, at_ms)),
+
     insertActivation: (activation, at_ms) => write({}, (tx) => insertActivation(tx, activation, at_ms)),
     pinOrigin: (id, origin) => write({ activations: [id] }, (tx) => pinOrigin(tx, id, origin)),
+
+    saveClock: (clock, from, at_ms) =>
+      write({ projects: [0], values: ['clock'] }, (tx) => saveClock(tx, { clock, from, at_ms })),
+    saveFaults: (state) => write({ projects: [0] }, (tx) => saveFaults(tx, state())),
+    updateFaults: (change) =>
+      write({ projects: [0], values: ['faults'] }, (tx) => saveFaults(tx, change(tx.findFaults()))),
     appendEvent: (event) => write({}, (tx) => tx.appendEvent(event)),
   }
 }

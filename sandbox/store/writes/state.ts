@@ -1,5 +1,6 @@
-/** The rows of a fresh state, and the event of a replaced one. */
-import type { NewEvent, Seed } from '../store.ts'
+/** The rows of a fresh state, the event of a replaced one, and the writes of its clock and fault rules. */
+import type { ClockRow, FaultState, NewEvent, Seed } from '../store.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Returns the seeded rows, with the identifiers that they have in every run. Settings are JSON. */
 export function seedRows({ projects }: Seed, created_at_ms: number) {
@@ -18,7 +19,25 @@ export function stateEvent(type: 'sandbox.reset' | 'sandbox.restored', at_ms: nu
   return { type, at_ms, project_id: null, slot_id: null, ref: null }
 }
 
-/** Returns the event of a clock that was moved or frozen. */
-export function clockEvent({ frozen_at_ms }: { frozen_at_ms: number | null }, at_ms: number): NewEvent {
-  return { type: 'clock.changed', at_ms, project_id: null, slot_id: null, ref: frozen_at_ms }
+interface ClockWrite {
+  clock: ClockRow
+  /** The clock that was read and must still be stored; undefined when no other process can have moved it. */
+  from: ClockRow | null | undefined
+  at_ms: number
+}
+
+/** Returns false, with nothing written, when the clock is not the expected one. */
+export function saveClock(tx: Transaction, { clock, from, at_ms }: ClockWrite): boolean {
+  if (from !== undefined) {
+    const stored = tx.findClock()
+    if (stored?.offset_ms !== from?.offset_ms || stored?.frozen_at_ms !== from?.frozen_at_ms) return false
+  }
+  const { offset_ms, frozen_at_ms } = clock
+  tx.saveClock({ offset_ms, frozen_at_ms })
+  tx.appendEvent({ type: 'clock.changed', at_ms, project_id: null, slot_id: null, ref: frozen_at_ms })
+  return true
+}
+
+export function saveFaults(tx: Transaction, { scenario, added, rules }: FaultState): void {
+  tx.saveFaults({ scenario, added, rules })
 }

@@ -6,19 +6,25 @@
  */
 import type { AcceptedBeacon } from '#contract/beacon-verdict.ts'
 import type { ConsentRecord } from '#domain/consent.ts'
+import type { StoredProject } from '../rows.ts'
 import type {
   BeaconRow,
   CallbackRow,
   CallbackUpdate,
   CapGuard,
+  ClockRow,
   DecisionFacts,
   EvidenceDraft,
+  FaultState,
   FillGuard,
   IntervalGuard,
   JobRow,
+  KeyListRow,
   NewActivation,
   NewEvent,
+  NewKey,
   NewSlot,
+  ProjectRow,
   UnacceptedBeaconRow,
 } from '../store.ts'
 
@@ -27,9 +33,18 @@ export interface SessionName {
   session_id: string
 }
 
-/** The rows that a write needs. The named projects, and the projects of the slots, are locked until the commit. */
+/**
+ * The rows that a write needs. The named projects, and the projects of the slots, are locked until the commit; 0 is the
+ * lock for everything outside projects.
+ */
 export interface Needs {
   projects?: readonly number[]
+  /** Rows of projects by number and by client_id, with the largest numbers of projects and keys. */
+  projectRows?: readonly (number | string)[]
+  /** Keys, with the rows of their projects. */
+  keys?: readonly number[]
+  /** The clock, or the fault rules. */
+  values?: readonly ('clock' | 'faults')[]
   /** Sessions, which are created when missing, with their newest consent. */
   sessions?: readonly SessionName[]
   slots?: readonly number[]
@@ -44,6 +59,8 @@ export type NewCallback = Pick<
   CallbackRow,
   'slot_id' | 'project_id' | 'key_id' | 'url' | 'status' | 'attempts' | 'created_at_ms'
 >
+
+export type AddedKey = NewKey & { id: number; project_id: number; created_at_ms: number }
 
 export interface Transaction {
   /** Counts the fills that a cap limits, up to its most. */
@@ -71,6 +88,17 @@ export interface Transaction {
   setFirstFrame(slot_id: number, at_ms: number): void
   setAssetHash(slot_id: number, hash: Uint8Array): void
 
+  /** Returns the largest number of a row; 0 without rows. */
+  lastId(table: 'project' | 'api_key'): number
+  hasProject(client_id: string): boolean
+  insertProject(project: StoredProject): void
+  findProject(id: number): ProjectRow | null
+  /** `settings` is JSON: what differs from the default settings. */
+  saveSettings(project_id: number, config_revision: number, settings: string): void
+  insertKey(key: AddedKey): void
+  findKey(id: number): KeyListRow | null
+  revokeKey(id: number, at_ms: number): void
+
   insertActivation(activation: NewActivation, at_ms: number): void
   /** Returns the origin that a beacon token is bound to, or null; undefined when there is no such token. */
   findOrigin(activation_id: number): string | null | undefined
@@ -81,6 +109,11 @@ export interface Transaction {
   /** Returns the accepted beacons of a slot that billing judges. */
   judgedBeacons(slot_id: number): readonly AcceptedBeacon[]
   insertUnaccepted(beacon: UnacceptedBeaconRow): void
+
+  findClock(): ClockRow | null
+  saveClock(clock: ClockRow): void
+  findFaults(): FaultState | null
+  saveFaults(faults: FaultState): void
 
   /** Appends an entry to the chain of a project. */
   appendEvidence(project_id: number, slot_id: number | null, draft: EvidenceDraft): void

@@ -25,26 +25,12 @@ import {
 } from '../../store.ts'
 import { buildNextEntry, type ChainHead } from '../../writes/evidence.ts'
 import type { NewCallback, SessionName, Transaction } from '../../writes/transaction.ts'
+import { AddedFills } from './fills.ts'
 import { encodeBytes, type JsonRow } from './json.ts'
-import { type Loaded, type LoadedSlot, nameBeacon, nameCap, nameSession } from './load.ts'
+import { type Loaded, type LoadedSlot, nameBeacon, nameSession } from './load.ts'
+import { RegistryBatch } from './registry.ts'
 
-/** Tables that batches add rows to, each in one statement. */
-export const addedTables = ['consent', 'job', 'slot', 'callback', 'activation', 'beacon', 'aside_beacon'] as const
-type AddedTable = (typeof addedTables)[number]
-
-/** The notifications to other nodes, sent with the commit. */
-type Notice = 'projects' | 'clock' | 'faults'
-
-/** A fill of this batch, which counts towards caps of later writes in it. */
-interface NewFill {
-  project_id: number
-  session_id: string | null
-  job_id: number
-  decided_at_ms: number
-}
-
-export class Batch implements Transaction {
-  readonly rows = new Map<AddedTable, JsonRow[]>()
+export class Batch extends RegistryBatch implements Transaction {
   /** By identifier: the last renewal of a consent, the first load of a frame, the last hash of an asset token. */
   readonly renewals = new Map<number, JsonRow>()
   readonly firstFrames = new Map<number, JsonRow>()
@@ -57,45 +43,27 @@ export class Batch implements Transaction {
   readonly evidence: JsonRow[] = []
   readonly events: NewEvent[] = []
   readonly decided: number[] = []
-  readonly notices = new Set<Notice>()
   readonly heads = new Map<number, ChainHead>()
-  private readonly loaded: Loaded
   private readonly sha256Hex: Sha256Hex
   private readonly newest = new Map<string, ConsentRecord>()
   private readonly boundSlots = new Map<number, LoadedSlot>()
   private readonly beaconIds = new Set<string>()
   private readonly judged = new Map<number, AcceptedBeacon[]>()
-  private readonly fills: NewFill[] = []
-  private readonly jobs: (SessionName & { id: number })[] = []
+  private readonly fills: AddedFills
   private readonly origins = new Map<number, string>()
 
   constructor(loaded: Loaded, sha256Hex: Sha256Hex) {
-    this.loaded = loaded
+    super(loaded)
     this.sha256Hex = sha256Hex
+    this.fills = new AddedFills(loaded)
   }
 
   countFills(cap: FillGuard): number {
-    const { project_id, session_id, since_ms } = cap
-    const added = this.fills.filter(
-      (fill) =>
-        fill.project_id === project_id &&
-        (session_id === null || fill.session_id === session_id) &&
-        fill.decided_at_ms >= since_ms,
-    )
-    return (this.loaded.fills.get(nameCap(cap)) ?? 0) + added.length
+    return this.fills.count(cap)
   }
 
   hasFillWithin(interval: IntervalGuard): boolean {
-    const { project_id, session_id, job_id } = interval
-    const near = new Map(this.loaded.nearJobs.get(nameCap(interval))?.map(({ id, is_filled }) => [id, is_filled]))
-    for (const job of this.jobs) {
-      if (job.project_id === project_id && job.session_id === session_id) near.set(job.id, false)
-    }
-    for (const fill of this.fills) if (near.has(fill.job_id)) near.set(fill.job_id, true)
-    const jobs = [...near].toSorted(([one], [other]) => one - other)
-    const before = jobs.filter(([id]) => id < job_id).slice(-interval.jobs)
-    const after = jobs.filter(([id]) => id > job_id).slice(0, interval.jobs)
-    return [...before, ...after].some(([, is_filled]) => is_filled)
+    return this.fills.isWithin(interval)
   }
 
   newestConsent(session: SessionName): ConsentRecord | null {
@@ -123,7 +91,7 @@ export class Batch implements Transaction {
     const name = session_id === null ? null : { project_id: job.project_id, session_id }
     const session = name === null ? null : this.sessionId(name)
     this.add('job', { ...job, session, facts: JSON.stringify(facts) })
-    if (name !== null) this.jobs.push({ ...name, id: job.id })
+    if (name !== null) this.fills.addJob({ ...name, id: job.id })
   }
 
   insertSlot({ id: job_id, project_id, session_id }: JobRow, { id, due_at_ms, decision }: NewSlot): void {
@@ -218,12 +186,6 @@ export class Batch implements Transaction {
     this.events.push(event)
   }
 
-  private add(table: AddedTable, row: JsonRow): void {
-    const rows = this.rows.get(table)
-    if (rows === undefined) this.rows.set(table, [row])
-    else rows.push(row)
-  }
-
   private sessionId(name: SessionName): number {
     const session = this.loaded.sessions.get(nameSession(name))
     if (session === undefined) throw replaced()
@@ -234,9 +196,13 @@ export class Batch implements Transaction {
     return this.boundSlots.get(id) ?? this.loaded.slots.get(id) ?? null
   }
 
-  private countFill({ project_id, session_id, job_id }: Omit<NewFill, 'decided_at_ms'>, decision: DecisionFacts): void {
+  private countFill(
+    job: { project_id: number; session_id: string | null; job_id: number },
+    decision: DecisionFacts,
+  ): void {
+    const { project_id, session_id, job_id } = job
     const { decided_at_ms, outcome } = decision
-    if (outcome.status === 'filled') this.fills.push({ project_id, session_id, job_id, decided_at_ms })
+    if (outcome.status === 'filled') this.fills.addFill({ project_id, session_id, job_id, decided_at_ms })
   }
 }
 

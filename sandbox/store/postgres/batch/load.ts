@@ -2,11 +2,12 @@
 import type { AcceptedBeacon } from '#contract/beacon-verdict.ts'
 import { genesis } from '#contract/resources/evidence.ts'
 import type { ConsentRecord } from '#domain/consent.ts'
-import { withMeasurements } from '../../rows.ts'
+import { type StoredProject, withMeasurements } from '../../rows.ts'
 import type { CapGuard, IntervalGuard } from '../../store.ts'
 import type { ChainHead } from '../../writes/evidence.ts'
 import type { Needs, SessionName } from '../../writes/transaction.ts'
 import { byId, type Link, type Value } from '../open.ts'
+import { keyColumns, type MetaName, projectColumns, type StoredKey } from '../rows.ts'
 
 export interface LoadedSlot {
   id: number
@@ -35,6 +36,11 @@ export interface Loaded {
   origins: ReadonlyMap<number, string | null>
   /** The projects of callbacks. */
   callbacks: ReadonlyMap<number, number>
+  projects: ReadonlyMap<number, StoredProject>
+  keys: ReadonlyMap<number, StoredKey>
+  lastIds: { project: number; api_key: number }
+  /** The clock and the fault rules, as JSON. */
+  values: ReadonlyMap<MetaName, string>
 }
 
 export interface NearJob {
@@ -51,118 +57,175 @@ export function nameCap(cap: CapGuard): string {
     : `fills ${cap.project_id} ${cap.session_id} ${cap.since_ms} ${cap.most}`
 }
 
-/** Locks and loads what writes need, in one round trip. `begin` starts the transaction. */
+/**
+ * Locks and loads what writes need, in one round trip: every statement is sent before the first result is awaited, in
+ * this order, since each sees what was committed before it and the first ones lock.
+ */
 export async function loadBatch(link: Link, needs: readonly Needs[], maxJudged: number): Promise<Loaded> {
-  const unique = <Item>(of: (need: Needs) => readonly Item[] | undefined): Item[] => [
-    ...new Set(needs.flatMap((need) => of(need) ?? [])),
-  ]
-  const slotIds = [
-    ...new Set([...unique((need) => need.slots), ...unique((need) => need.beacons?.map((b) => b.slot_id))]),
-  ]
-  const projectIds = unique((need) => need.projects)
-  const names = new Map(unique((need) => need.sessions).map((name) => [nameSession(name), name]))
-  const beacons = unique((need) => need.beacons)
-  const caps = new Map(unique((need) => need.caps).map((cap) => [nameCap(cap), cap]))
-  const activationIds = unique((need) => need.activations)
-  const none = Promise.resolve([])
-
-  const stateRows = link.query<{ generation: number }>('SELECT generation FROM state FOR KEY SHARE')
-  const heads =
-    projectIds.length + slotIds.length === 0
-      ? none
-      : link.query<{ project_id: number; seq: number; hash: Buffer | null }>(
-          `SELECT project_id, seq, hash FROM chain WHERE project_id = ANY($1::bigint[]) OR project_id IN
-           (SELECT job.project_id FROM slot JOIN job ON job.id = slot.job_id WHERE slot.id = ANY($2::bigint[]))
-           ORDER BY project_id FOR UPDATE`,
-          [projectIds, slotIds],
-        )
-  const ids = [...names.values()].map(({ project_id }) => project_id)
-  const texts = [...names.values()].map(({ session_id }) => session_id)
-  const created =
-    names.size === 0
-      ? none
-      : link.run(
-          `INSERT INTO session (project_id, session_id) SELECT wanted.project_id, wanted.session_id
-           FROM unnest($1::bigint[], $2::text[]) wanted (project_id, session_id)
-           WHERE NOT EXISTS (SELECT 1 FROM session
-             WHERE session.project_id = wanted.project_id AND session.session_id = wanted.session_id)
-           ON CONFLICT DO NOTHING`,
-          [ids, texts],
-        )
-  const sessions = names.size === 0 ? none : link.query<StoredSession>(sessionsWanted, [ids, texts])
-  const slots =
-    slotIds.length === 0
-      ? none
-      : link.query<LoadedSlot>(
-          `SELECT slot.id, slot.job_id, slot.decided_at_ms, job.project_id, session.session_id, job.facts
-           FROM slot JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
-           WHERE slot.id = ANY($1::bigint[])`,
-          [slotIds],
-        )
-  const beaconSlots = [...new Set(beacons.map(({ slot_id }) => slot_id))]
-  const judged =
-    beacons.length === 0
-      ? none
-      : link.query<StoredJudged>(
-          `SELECT judged.* FROM unnest($1::bigint[]) wanted (slot_id) CROSS JOIN LATERAL
-           (SELECT slot_id, id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
-            WHERE beacon.slot_id = wanted.slot_id AND event <> 'heartbeat' ${byId} LIMIT $2) judged`,
-          [beaconSlots, maxJudged],
-        )
-  const taken =
-    beacons.length === 0
-      ? none
-      : link.query<{ slot_id: number; beacon_id: string }>(
-          `SELECT beacon.slot_id, beacon.beacon_id FROM unnest($1::bigint[], $2::text[]) wanted (slot_id, beacon_id)
-           JOIN beacon ON beacon.slot_id = wanted.slot_id AND beacon.beacon_id = wanted.beacon_id`,
-          [beacons.map((beacon) => beacon.slot_id), beacons.map((beacon) => beacon.beacon_id)],
-        )
-  const origins =
-    activationIds.length === 0
-      ? none
-      : link.query<{ id: number; origin: string | null }>(
-          'SELECT id, origin FROM activation WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
-          [activationIds],
-        )
-  const callbackIds = unique((need) => need.callbacks)
-  const callbacks =
-    callbackIds.length === 0
-      ? none
-      : link.query<{ id: number; project_id: number }>(
-          'SELECT id, project_id FROM callback WHERE id = ANY($1::bigint[])',
-          [callbackIds],
-        )
-  const capped = [...caps].map(([name, cap]) => loadCap(link, name, cap))
-
-  const [[state], headRows, , sessionRows, slotRows, judgedRows, takenRows, originRows, callbackRows, capRows] =
+  const wanted = mergeNeeds(needs)
+  const [generation, heads, sessions, slots, judged, beaconIds, origins, callbacks, registry, values, caps] =
     await Promise.all([
-      stateRows,
-      heads,
-      created,
-      sessions,
-      slots,
-      judged,
-      taken,
-      origins,
-      callbacks,
-      Promise.all(capped),
+      loadGeneration(link),
+      lockChains(link, wanted),
+      loadSessions(link, wanted.sessions),
+      loadSlots(link, wanted.slots),
+      loadJudged(link, wanted.beacons, maxJudged),
+      loadBeaconIds(link, wanted.beacons),
+      lockOrigins(link, wanted.activations),
+      loadCallbacks(link, wanted.callbacks),
+      loadRegistry(link, wanted),
+      loadValues(link, wanted.values),
+      Promise.all(wanted.caps.map((cap) => loadCap(link, cap))),
     ])
-  const judgedBySlot = new Map<number, AcceptedBeacon[]>(beaconSlots.map((slot_id) => [slot_id, []]))
-  for (const { slot_id, ...beacon } of judgedRows) judgedBySlot.get(slot_id)?.push(withMeasurements(beacon))
   return {
-    generation: state?.generation ?? -1,
-    heads: new Map(
-      headRows.map(({ project_id, seq, hash }) => [project_id, { seq, hash: hash?.toString('hex') ?? genesis }]),
-    ),
-    sessions: new Map(sessionRows.map((row) => [nameSession(row), { id: row.session, newest: toNewestConsent(row) }])),
-    slots: new Map(slotRows.map((row) => [row.id, row])),
-    judged: judgedBySlot,
-    beaconIds: new Set(takenRows.map(({ slot_id, beacon_id }) => nameBeacon(slot_id, beacon_id))),
-    fills: new Map(capRows.flatMap(({ name, fills }) => (fills === null ? [] : [[name, fills]]))),
-    nearJobs: new Map(capRows.flatMap(({ name, jobs }) => (jobs === null ? [] : [[name, jobs]]))),
-    origins: new Map(originRows.map(({ id, origin }) => [id, origin])),
-    callbacks: new Map(callbackRows.map(({ id, project_id }) => [id, project_id])),
+    ...{ generation, heads, sessions, slots, judged, beaconIds, origins, callbacks, values },
+    ...registry,
+    fills: new Map(caps.flatMap(({ name, fills }) => (fills === null ? [] : [[name, fills]]))),
+    nearJobs: new Map(caps.flatMap(({ name, jobs }) => (jobs === null ? [] : [[name, jobs]]))),
   }
+}
+
+type Wanted = Required<Needs>
+
+function mergeNeeds(needs: readonly Needs[]): Wanted {
+  const unique = <Item>(pick: (need: Needs) => readonly Item[] | undefined): Item[] => [
+    ...new Set(needs.flatMap((need) => pick(need) ?? [])),
+  ]
+  const beacons = unique((need) => need.beacons)
+  return {
+    projects: unique((need) => need.projects),
+    projectRows: unique((need) => need.projectRows),
+    keys: unique((need) => need.keys),
+    values: unique((need) => need.values),
+    sessions: [...new Map(unique((need) => need.sessions).map((name) => [nameSession(name), name])).values()],
+    slots: [...new Set([...unique((need) => need.slots), ...beacons.map(({ slot_id }) => slot_id)])],
+    beacons,
+    caps: [...new Map(unique((need) => need.caps).map((cap) => [nameCap(cap), cap])).values()],
+    activations: unique((need) => need.activations),
+    callbacks: unique((need) => need.callbacks),
+  }
+}
+
+async function loadGeneration(link: Link): Promise<number> {
+  const [state] = await link.query<{ generation: number }>('SELECT generation FROM state FOR KEY SHARE')
+  return state?.generation ?? -1
+}
+
+async function lockChains(link: Link, { projects, slots }: Wanted): Promise<Loaded['heads']> {
+  if (projects.length + slots.length === 0) return new Map()
+  const rows = await link.query<{ project_id: number; seq: number; hash: Buffer | null }>(
+    `SELECT project_id, seq, hash FROM chain WHERE project_id = ANY($1::bigint[]) OR project_id IN
+     (SELECT job.project_id FROM slot JOIN job ON job.id = slot.job_id WHERE slot.id = ANY($2::bigint[]))
+     ORDER BY project_id FOR UPDATE`,
+    [projects, slots],
+  )
+  return new Map(rows.map(({ project_id, seq, hash }) => [project_id, { seq, hash: hash?.toString('hex') ?? genesis }]))
+}
+
+async function loadSessions(link: Link, names: readonly SessionName[]): Promise<Loaded['sessions']> {
+  if (names.length === 0) return new Map()
+  const wanted = [names.map(({ project_id }) => project_id), names.map(({ session_id }) => session_id)]
+  const [, rows] = await Promise.all([
+    link.run(
+      `INSERT INTO session (project_id, session_id) SELECT wanted.project_id, wanted.session_id
+       FROM unnest($1::bigint[], $2::text[]) wanted (project_id, session_id)
+       WHERE NOT EXISTS (SELECT 1 FROM session
+         WHERE session.project_id = wanted.project_id AND session.session_id = wanted.session_id)
+       ON CONFLICT DO NOTHING`,
+      wanted,
+    ),
+    link.query<StoredSession>(sessionsWanted, wanted),
+  ])
+  return new Map(rows.map((row) => [nameSession(row), { id: row.session, newest: toNewestConsent(row) }]))
+}
+
+async function loadSlots(link: Link, ids: readonly number[]): Promise<Loaded['slots']> {
+  if (ids.length === 0) return new Map()
+  const rows = await link.query<LoadedSlot>(
+    `SELECT slot.id, slot.job_id, slot.decided_at_ms, job.project_id, session.session_id, job.facts
+     FROM slot JOIN job ON job.id = slot.job_id LEFT JOIN session ON session.id = job.session
+     WHERE slot.id = ANY($1::bigint[])`,
+    [ids],
+  )
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+async function loadJudged(link: Link, beacons: Wanted['beacons'], maxJudged: number): Promise<Loaded['judged']> {
+  if (beacons.length === 0) return new Map()
+  const slotIds = [...new Set(beacons.map(({ slot_id }) => slot_id))]
+  const rows = await link.query<StoredJudged>(
+    `SELECT judged.* FROM unnest($1::bigint[]) wanted (slot_id) CROSS JOIN LATERAL
+     (SELECT slot_id, id, event, occurred_at_ms, received_at_ms, measurements FROM beacon
+      WHERE beacon.slot_id = wanted.slot_id AND event <> 'heartbeat' ${byId} LIMIT $2) judged`,
+    [slotIds, maxJudged],
+  )
+  const bySlot = new Map<number, AcceptedBeacon[]>(slotIds.map((slot_id) => [slot_id, []]))
+  for (const { slot_id, ...beacon } of rows) bySlot.get(slot_id)?.push(withMeasurements(beacon))
+  return bySlot
+}
+
+async function loadBeaconIds(link: Link, beacons: Wanted['beacons']): Promise<Loaded['beaconIds']> {
+  if (beacons.length === 0) return new Set()
+  const rows = await link.query<{ slot_id: number; beacon_id: string }>(
+    `SELECT beacon.slot_id, beacon.beacon_id FROM unnest($1::bigint[], $2::text[]) wanted (slot_id, beacon_id)
+     JOIN beacon ON beacon.slot_id = wanted.slot_id AND beacon.beacon_id = wanted.beacon_id`,
+    [beacons.map(({ slot_id }) => slot_id), beacons.map(({ beacon_id }) => beacon_id)],
+  )
+  return new Set(rows.map(({ slot_id, beacon_id }) => nameBeacon(slot_id, beacon_id)))
+}
+
+async function lockOrigins(link: Link, ids: readonly number[]): Promise<Loaded['origins']> {
+  if (ids.length === 0) return new Map()
+  const rows = await link.query<{ id: number; origin: string | null }>(
+    'SELECT id, origin FROM activation WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
+    [ids],
+  )
+  return new Map(rows.map(({ id, origin }) => [id, origin]))
+}
+
+async function loadCallbacks(link: Link, ids: readonly number[]): Promise<Loaded['callbacks']> {
+  if (ids.length === 0) return new Map()
+  const rows = await link.query<{ id: number; project_id: number }>(
+    'SELECT id, project_id FROM callback WHERE id = ANY($1::bigint[])',
+    [ids],
+  )
+  return new Map(rows.map(({ id, project_id }) => [id, project_id]))
+}
+
+type Registry = Pick<Loaded, 'projects' | 'keys' | 'lastIds'>
+
+/** Loads projects and keys, and the largest numbers of both. */
+async function loadRegistry(link: Link, { projectRows, keys }: Wanted): Promise<Registry> {
+  if (projectRows.length + keys.length === 0) return { projects: new Map(), keys: new Map(), lastIds: noIds }
+  const ids = projectRows.filter((wanted) => typeof wanted === 'number')
+  const clientIds = projectRows.filter((wanted) => typeof wanted === 'string')
+  const [projects, keyRows, [lastIds]] = await Promise.all([
+    link.query<StoredProject>(
+      `SELECT ${projectColumns} FROM project WHERE id = ANY($1::bigint[]) OR client_id = ANY($2::text[])
+       OR id IN (SELECT project_id FROM api_key WHERE api_key.id = ANY($3::bigint[]))`,
+      [ids, clientIds, keys],
+    ),
+    link.query<StoredKey>(`SELECT ${keyColumns} FROM api_key WHERE id = ANY($1::bigint[])`, [keys]),
+    link.query<Loaded['lastIds']>(
+      `SELECT (SELECT coalesce(max(id), 0) FROM project) AS project, (SELECT coalesce(max(id), 0) FROM api_key) AS api_key`,
+    ),
+  ])
+  return {
+    projects: new Map(projects.map((row) => [row.id, row])),
+    keys: new Map(keyRows.map((row) => [row.id, row])),
+    lastIds: lastIds ?? noIds,
+  }
+}
+
+const noIds = { project: 0, api_key: 0 }
+
+async function loadValues(link: Link, names: readonly MetaName[]): Promise<Loaded['values']> {
+  if (names.length === 0) return new Map()
+  const rows = await link.query<{ name: MetaName; value: string }>(
+    'SELECT name, value FROM meta WHERE name = ANY($1::text[])',
+    [names],
+  )
+  return new Map(rows.map(({ name, value }) => [name, value]))
 }
 
 type StoredJudged = Omit<AcceptedBeacon, 'measurements'> & { slot_id: number; measurements: string | null }
@@ -222,7 +285,8 @@ export function nearJobsValues({ project_id, session_id, job_id, jobs }: Interva
   return [project_id, session_id, job_id, jobs]
 }
 
-async function loadCap(link: Pick<Link, 'query'>, name: string, cap: CapGuard) {
+async function loadCap(link: Pick<Link, 'query'>, cap: CapGuard) {
+  const name = nameCap(cap)
   if (cap.kind === 'interval') {
     return { name, fills: null, jobs: await link.query<NearJob>(capQueries.nearJobs, nearJobsValues(cap)) }
   }

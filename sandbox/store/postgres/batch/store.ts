@@ -1,8 +1,9 @@
 /** The second round trip of a transaction: the rows that a batch adds and changes, one statement for each table. */
 import { decisionColumns } from '#store/slot-rows.ts'
 import type { Link } from '../open.ts'
-import { addedTables, type Batch } from './batch.ts'
+import type { Batch } from './batch.ts'
 import { type JsonRow, toJson } from './json.ts'
+import { addedTables } from './registry.ts'
 
 /**
  * Sends everything that a batch changed except evidence and events, whose numbers depend on the head. Nothing is
@@ -16,6 +17,24 @@ export function storeRows(link: Link, batch: Batch): Promise<unknown>[] {
   for (const table of addedTables) {
     send(`INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`, batch.rows.get(table) ?? [])
   }
+  send(
+    'INSERT INTO chain (project_id, seq) SELECT id, 0 FROM json_populate_recordset(NULL::project, $1) ON CONFLICT DO NOTHING',
+    batch.rows.get('project') ?? [],
+  )
+  send(
+    `UPDATE project SET settings = new.settings, config_revision = new.config_revision
+     FROM json_populate_recordset(NULL::project, $1) new WHERE project.id = new.id`,
+    [...batch.savedSettings.values()],
+  )
+  send(
+    'UPDATE api_key SET revoked_at_ms = new.revoked_at_ms FROM json_populate_recordset(NULL::api_key, $1) new WHERE api_key.id = new.id',
+    [...batch.revocations.values()],
+  )
+  send(
+    `INSERT INTO meta SELECT * FROM json_populate_recordset(NULL::meta, $1)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    [...batch.values].map(([name, value]) => ({ name, value })),
+  )
   send(
     `UPDATE consent SET extras = new.extras, updated_at_ms = new.updated_at_ms, expires_at_ms = new.expires_at_ms
      FROM json_populate_recordset(NULL::consent, $1) new WHERE consent.id = new.id`,
