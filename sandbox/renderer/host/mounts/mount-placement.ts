@@ -53,7 +53,8 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     render,
     delivery,
     emit: context.events.within({ turn_id, slot_id, instance_id }),
-    closing: new AbortController(),
+    listening: new AbortController(),
+    closings: [],
     state: 'mounting',
     isClicked: false,
     clip: render.media_type === 'video' ? unplayed : null,
@@ -70,6 +71,7 @@ export function mountPlacement(context: MountContext, options: MountOptions): Mo
     label: keepLabel(frame.element, [render.label_text, render.sponsor_name], () => fail(mount, 'label_removed')),
     expiry: watchExpiry(consent.expires_at_ms, context.clock.now, () => block(mount, 'consent_expired')),
   }
+  mount.closings.push(mount.expiry.close, mount.label.close, mount.viewability.close, frame.close)
   delivery.holder = { block: (reason) => block(mount, reason), clear: (reason) => close(mount, 'cleared', reason) }
   if (!mount.viewability.isMeasurable && !delivery.isViewed) {
     delivery.isViewed = true
@@ -111,7 +113,7 @@ const handlers: Handlers = {
       setInterval(() => beat(mount), heartbeatIntervalMs),
       setInterval(mount.label.check, labelIntervalMs),
     ]
-    mount.closing.signal.addEventListener('abort', () => timers.forEach(clearInterval))
+    mount.closings.push(() => timers.forEach(clearInterval))
     mount.options.onRendered?.()
     // Last, since a listener may end the turn.
     mount.emit('rendered', {})
@@ -212,7 +214,7 @@ function followScheme(frame: HTMLElement, target: Element): void {
 /** Watches the page until the mount is closed: its policy, its visibility, and whether the frame stays in it. */
 function watchPage(mount: OpenMount): void {
   const { context, options, render, frame, viewability } = mount
-  const { signal } = mount.closing
+  const { signal } = mount.listening
   const { violations } = context
   const stopViolations = violations.on(() => {
     const violation = violations.find('frame-src', render.frame_url)
@@ -229,10 +231,7 @@ function watchPage(mount: OpenMount): void {
   }
   // A target may be appended to the document later.
   removal.observe(document, { childList: true, subtree: true })
-  signal.addEventListener('abort', () => {
-    stopViolations()
-    removal.disconnect()
-  })
+  mount.closings.push(stopViolations, () => removal.disconnect())
   const onVisibility = (): void => {
     postVisibility(mount)
     if (isPageVisible()) viewability.check()

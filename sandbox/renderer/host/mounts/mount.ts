@@ -74,7 +74,9 @@ export interface OpenMount {
   readonly label: Label
   readonly expiry: ReturnType<typeof watchExpiry>
   /** Aborted when the mount is closed. */
-  readonly closing: AbortController
+  readonly listening: AbortController
+  /** Called when the mount is closed. */
+  readonly closings: (() => void)[]
   state: Mount['state']
   isClicked: boolean
   /** Null for an ad that is not a clip. */
@@ -111,11 +113,8 @@ export function close(mount: OpenMount, outcome: MountOutcome, reason: string): 
   const { context, options, delivery, frame, wrapper } = mount
   mount.state = outcome
   delivery.holder = null
-  mount.closing.abort()
-  mount.expiry.close()
-  mount.label.close()
-  mount.viewability.close()
-  frame.close()
+  mount.listening.abort()
+  for (const end of mount.closings) end()
   // The target has left, or was moved. A page that takes the frame out of it alone wants no ad.
   const root = wrapper.shadowRoot!
   const isGone = reason === 'target_removed' && frame.element.parentNode === root
