@@ -152,9 +152,11 @@ export function consentProblem(
  * Whether a bound consent was implied and a stored one exists now. A stored one may have the source `none` too (C02).
  */
 function isImplied(bound: AuthoritativeConsent, latest: ConsentRecord): boolean {
-  const { semantic_targeting, prompt_shared } = bound.purposes
-  const isSame = latest.semantic_targeting === semantic_targeting && latest.prompt_shared === prompt_shared
-  return bound.source === 'none' && (latest.source !== 'none' || !isSame)
+  return bound.source === 'none' && (latest.source !== 'none' || !hasPurposes(latest, bound.purposes))
+}
+
+function hasPurposes(stored: ConsentRecord, { semantic_targeting, prompt_shared }: Record<Purpose, boolean>): boolean {
+  return stored.semantic_targeting === semantic_targeting && stored.prompt_shared === prompt_shared
 }
 
 /** Whether prompt text, and anything derived from it, may be used (A50). */
@@ -199,13 +201,9 @@ function revise(
     prompt_shared: resolvePurpose('prompt_shared'),
   }
   const state = isRefused ? decision : isGrant(settings, decision, purposes) ? 'granted' : 'denied'
-  const renews =
-    stored?.state === state &&
-    stored.source === sent.source &&
-    stored.semantic_targeting === purposes.semantic_targeting &&
-    stored.prompt_shared === purposes.prompt_shared
+  const renews = stored?.state === state && stored.source === sent.source && hasPurposes(stored, purposes)
   const draft: ConsentDraft = {
-    revision: stored === null ? 1 : renews ? stored.revision : stored.revision + 1,
+    revision: nextRevision(stored, renews),
     state,
     source: sent.source,
     ...purposes,
@@ -222,6 +220,11 @@ function revise(
     keepsPurposes: purposeNames.some((name) => sent.purposes[name] === undefined && purposes[name]),
     isMissing: false,
   }
+}
+
+function nextRevision(stored: ConsentRecord | null, renews: boolean): number {
+  if (stored === null) return 1
+  return renews ? stored.revision : stored.revision + 1
 }
 
 /** Whether a consent that is not refused is a grant: by its decision, or by the purposes that the project requires. */

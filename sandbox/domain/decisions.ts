@@ -288,7 +288,7 @@ export function decide(market: Market, opportunity: Opportunity): MarketOutcome 
     letters.push((removed_by?.code ?? outbid).charCodeAt(0))
     if (removed_by !== undefined) {
       if (passed > furthest) furthest = passed
-    } else if (best === null || outranks(offer, formats, best, best_formats, query)) {
+    } else if (best === null || outranks(offer, best, query, firstBit(formats) - firstBit(best_formats))) {
       best = offer
       best_formats = formats
       best_position = position
@@ -361,14 +361,13 @@ function keepAffordable({ price_usd }: Offer, { opportunity: { floors }, usd_rat
   return kept
 }
 
-function outranks(offer: Offer, formats: number, best: Offer, best_formats: number, query: Query): boolean {
+/** `format_order` is negative when the format of the offer is preferred to that of the best one, 0 when they are the same. */
+function outranks(offer: Offer, best: Offer, query: Query, format_order: number): boolean {
   if (offer.price_usd !== best.price_usd) return offer.price_usd > best.price_usd
   const preferred = query.opportunity.preferred_partner_id
   const is_preferred = offer.campaign.partner_id === preferred
   if (is_preferred !== (best.campaign.partner_id === preferred)) return is_preferred
-  const first = firstBit(formats)
-  const best_first = firstBit(best_formats)
-  if (first !== best_first) return first < best_first
+  if (format_order !== 0) return format_order < 0
   return mixHash(offer.hash ^ query.hash) < mixHash(best.hash ^ query.hash)
 }
 

@@ -29,7 +29,7 @@ export const setConsent: Operation<Contract['consent.set']> = async (services, c
     const record =
       draft === null
         ? stored
-        : await services.store.saveConsent(consentWrite(services, project, body.session_id, draft, stored))
+        : await services.store.saveConsent(consentWrite(services, project, body.session_id, { draft, stored }))
     if (record === null) continue
     if (keepsPurposes) addWarning(context, 'consent_purposes_kept')
     return {
@@ -62,8 +62,7 @@ export function consentWrite(
   services: Services,
   project: ProjectRow,
   session_id: string,
-  draft: ConsentDraft,
-  stored: ConsentRecord | null,
+  { draft, stored }: { draft: ConsentDraft; stored: ConsentRecord | null },
 ): ConsentWrite {
   const id = draft.renews && stored !== null ? stored.id : services.platform.newId()
   const evidence: EvidenceDraft = {

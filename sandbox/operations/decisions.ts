@@ -114,20 +114,25 @@ export function slotStatus(slot: SlotRow, now_ms: number): SlotStatus {
 
 /** Returns the response of POST /v1/placements and GET /v1/decisions/{slot_id}. */
 export function placementResponse(services: Services, slot: SlotRow, now_ms: number): MaybePromise<PlacementResponse> {
-  const { decision } = slot
-  if (decision === null) {
+  if (!isDecided(slot)) {
     return { slot_id: encodeId('slot', slot.id), status: 'pending', placement: null, decision: null }
   }
-  return andThen(findFill(services, decision), (fill) => decidedResponse(services, slot, decision, fill, now_ms))
+  return andThen(findFill(services, slot.decision), (fill) => decidedResponse(services, slot, fill, now_ms))
+}
+
+type DecidedSlot = SlotRow & { decision: DecisionFacts }
+
+function isDecided(slot: SlotRow): slot is DecidedSlot {
+  return slot.decision !== null
 }
 
 function decidedResponse(
   services: Services,
-  slot: SlotRow,
-  decision: DecisionFacts,
+  slot: DecidedSlot,
   fill: Fill | null,
   now_ms: number,
 ): MaybePromise<PlacementResponse> {
+  const { decision } = slot
   const slot_id = encodeId('slot', slot.id)
   const status = slotStatus(slot, now_ms)
   if (fill === null) {
@@ -147,7 +152,7 @@ function decidedResponse(
     authoritative_consent: decision.consent,
   }
   if (hash.equals(outcome.asset_token_hash)) return response
-  return replaceToken(services, slot, decision, fill, hash).then(() => response)
+  return replaceToken(services, slot, fill, hash).then(() => response)
 }
 
 /** A fill with its fields in a response. */
@@ -175,14 +180,8 @@ function fillIn(market: Market | null, outcome: FilledOutcome): Fill {
  * The secret of an asset token is derived from the key of this install. A database from another install has hashes of
  * other secrets: such a token is replaced when its placement is requested again.
  */
-async function replaceToken(
-  services: Services,
-  slot: SlotRow,
-  decision: DecisionFacts,
-  { outcome }: Fill,
-  hash: Buffer,
-): Promise<void> {
-  const renewed = { ...decision, outcome: { ...outcome, asset_token_hash: hash } }
+async function replaceToken(services: Services, slot: DecidedSlot, { outcome }: Fill, hash: Buffer): Promise<void> {
+  const renewed = { ...slot.decision, outcome: { ...outcome, asset_token_hash: hash } }
   const evidence = decisionEvidence(services, { ...slot, slot_id: slot.id }, renewed)
   await services.store.replaceAssetToken(slot.id, hash, evidence)
 }

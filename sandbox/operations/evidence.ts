@@ -216,42 +216,42 @@ function unwrapResult<Value>(result: PromiseSettledResult<Value>): Value {
 
 /** Resolves to a description of how an entry's row was changed after it. Consent is compared once, at the end. */
 async function rowProblem(services: VerifyServices, row: EvidenceRow): Promise<string | null> {
-  const { store } = services
-  const entry = JSON.parse(row.entry) as Record<string, unknown>
-  if (row.kind === 'decision') {
-    const slot = await store.findSlot(row.ref)
-    if (slot === null || slot.decision === null) return `The decision of entry ${row.seq} is gone.`
-    const digest = decisionDigest(services, slot.decision)
-    const isSame = entry.slot_id === encodeId('slot', slot.id) && entry.decision_sha256 === digest
-    if (isSame && (await isTokenExchanged(store, slot, entry))) {
-      return `The asset token of entry ${row.seq} was exchanged after it was recorded.`
-    }
-    return isSame ? null : `The decision of entry ${row.seq} was changed after it was recorded.`
+  const entry = JSON.parse(row.entry) as Entry
+  if (row.kind === 'decision') return decisionProblem(services, row, entry)
+  return row.kind === 'beacon' ? beaconProblem(services, row, entry) : null
+}
+
+type Entry = Readonly<Record<string, unknown>>
+
+async function decisionProblem(services: VerifyServices, { ref, seq }: EvidenceRow, entry: Entry) {
+  const slot = await services.store.findSlot(ref)
+  if (slot === null || slot.decision === null) return `The decision of entry ${seq} is gone.`
+  const digest = decisionDigest(services, slot.decision)
+  const isSame = entry.slot_id === encodeId('slot', slot.id) && entry.decision_sha256 === digest
+  if (isSame && (await isTokenExchanged(services.store, slot, entry))) {
+    return `The asset token of entry ${seq} was exchanged after it was recorded.`
   }
-  if (row.kind === 'beacon') {
-    const beacon = await store.findBeaconById(row.ref)
-    if (beacon === null) return `The beacon of entry ${row.seq} is gone.`
-    const isSame =
-      entry.beacon_id === beacon.beacon_id &&
-      entry.event === beacon.event &&
-      entry.occurred_at_ms === beacon.occurred_at_ms &&
-      entry.received_at_ms === beacon.received_at_ms &&
-      entry.body_sha256 === beacon.body_sha256 &&
-      entry.record_sha256 === recordDigest(services, beacon)
-    return isSame ? null : `The beacon of entry ${row.seq} was changed after it was recorded.`
-  }
-  return null
+  return isSame ? null : `The decision of entry ${seq} was changed after it was recorded.`
 }
 
 /** A replaced asset token has its own entry: the last decision entry of the slot must hold the stored hash. */
-async function isTokenExchanged(
-  store: Services['store'],
-  slot: SlotRow,
-  entry: Readonly<Record<string, unknown>>,
-): Promise<boolean> {
+async function isTokenExchanged(store: Services['store'], slot: SlotRow, entry: Entry): Promise<boolean> {
   const outcome = slot.decision?.outcome
   const hash = outcome?.status === 'filled' ? outcome.asset_token_hash.toString('base64url') : null
   if (entry.asset_token_sha256 === hash) return false
   const last = (await store.listSlotEvidence(slot.id)).findLast(({ kind }) => kind === 'decision')
   return (JSON.parse(last?.entry ?? '{}') as { asset_token_sha256?: string }).asset_token_sha256 !== hash
+}
+
+async function beaconProblem(services: VerifyServices, { ref, seq }: EvidenceRow, entry: Entry) {
+  const beacon = await services.store.findBeaconById(ref)
+  if (beacon === null) return `The beacon of entry ${seq} is gone.`
+  const isSame =
+    entry.beacon_id === beacon.beacon_id &&
+    entry.event === beacon.event &&
+    entry.occurred_at_ms === beacon.occurred_at_ms &&
+    entry.received_at_ms === beacon.received_at_ms &&
+    entry.body_sha256 === beacon.body_sha256 &&
+    entry.record_sha256 === recordDigest(services, beacon)
+  return isSame ? null : `The beacon of entry ${seq} was changed after it was recorded.`
 }

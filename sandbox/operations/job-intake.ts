@@ -145,14 +145,15 @@ export function storedFields(
   processed: boolean,
 ): JobFacts {
   const { hint, overrides } = intake
+  const { defaults } = settings
   const floors = readFloors(overrides)
   return defined({
     allowed_formats: overrides.allowed_formats,
     native_template_id: overrides.native_template_id,
     position: hint.position,
     timing: overrides.timing,
-    max_width: hint.max_width ?? settings.defaults.max_width ?? undefined,
-    max_height: hint.max_height ?? settings.defaults.max_height ?? undefined,
+    max_width: chooseSide(hint.max_width, defaults.max_width),
+    max_height: chooseSide(hint.max_height, defaults.max_height),
     floors,
     floor_currency: floors === undefined ? undefined : overrides.bidfloor_currency,
     blocked_categories: overrides.blocked_categories,
@@ -168,6 +169,10 @@ export function storedFields(
     predicted_latency_ms: intake.predicted_latency_ms ?? undefined,
     callback_url: intake.callback_url ?? undefined,
   })
+}
+
+function chooseSide(asked: number | undefined, fallback: number | null): number | undefined {
+  return asked ?? fallback ?? undefined
 }
 
 function readPrompt(prompt: PlacementRequest['prompt']): { topic: string | null; text: string | null } {

@@ -152,7 +152,7 @@ async function tryToOpen(services: Services, context: Context, caller: Caller, i
   const write =
     draft === null || intake.session_id === null
       ? null
-      : consentWrite(services, project, intake.session_id, draft, stored)
+      : consentWrite(services, project, intake.session_id, { draft, stored })
   const created = await store.createJob(job, slots, write, listCaps(job, now_ms))
   if (!created) return null
   context.subject.slot_id = slots[0]!.id

@@ -85,7 +85,7 @@ export const findRequests: Operation<Contract['requests.find']> = async (service
     const { rows, next } = await services.store.listExchanges({ ...page, ...filter })
     return { items: await requestItems(services, rows), next_cursor: encodeCursor(next) }
   }
-  const found = await matchesWithin(services, match, filter, page.before, page.limit)
+  const found = await matchesWithin(services, match, filter, page)
   return { items: found.items, next_cursor: encodeCursor(found.next) }
 }
 
@@ -97,7 +97,7 @@ export const countRequests: Operation<Contract['requests.count']> = async (servi
     const { count, next } = await services.store.countExchanges({ before, ...filter })
     return { count, next_cursor: encodeCursor(next) }
   }
-  const { items, next } = await matchesWithin(services, match, filter, before, maxPerCall)
+  const { items, next } = await matchesWithin(services, match, filter, { before, limit: maxPerCall })
   return { count: items.length, next_cursor: encodeCursor(next) }
 }
 
@@ -158,8 +158,7 @@ async function matchesWithin(
   services: Services,
   match: RequestMatch,
   filter: ExchangeFilter,
-  before: number | null,
-  limit: number,
+  { before, limit }: { before: number | null; limit: number },
 ): Promise<{ items: RequestItem[]; next: number | null }> {
   const conditions: Conditions = defined({ headers: match.headers, body: match.body })
   const items: RequestItem[] = []

@@ -67,9 +67,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
   const { shared } = store
   const expected = new Set<number>()
   const keys = createKeys(services)
-  const retries = new Set<NodeJS.Timeout>()
-  const stopped = new AbortController()
-  const queue = createCallbackQueue(attempt, services.report)
+  const { deliver, lose, send, close } = createDeliveries(services, keys)
   /** When a callback of another node was first seen undelivered, by `performance.now()`. */
   const strays = new Map<number, number>()
   return {
@@ -100,7 +98,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
       const message = await services.readMessage(row.slot_id)
       if (message === null) throw new ApiError('callback_undecided')
       if (text !== undefined) keys.keep(row.key_id, text)
-      const sent = await sendCallback(services, { row, key, message }, stopped.signal)
+      const sent = await send({ row, key, message })
       if (sent === null) return row
       await store.updateCallback(...outcome(sent.update, true), platform.clock.now())
       return (await store.findCallback(row.slot_id)) ?? row
@@ -114,7 +112,33 @@ export function createCallbacks(services: CallbackServices): Callbacks {
         else if (is_decided) deliver(slot_id)
       }
     },
-    async close() {
+    close,
+  }
+
+  /** Runs on one node: it takes the attempt, and no other can. */
+  async function giveUp(slot_id: number): Promise<void> {
+    strays.delete(slot_id)
+    const row = await store.findCallback(slot_id)
+    if (row === null || isFinished(row)) return
+    if (await shared?.claimCallback(slot_id, row.attempts, leaseMs)) await lose(row)
+  }
+}
+
+/** The attempts to deliver callbacks whose keys are in memory. */
+function createDeliveries(services: CallbackServices, keys: Keys) {
+  const { store, platform } = services
+  const { shared } = store
+  const retries = new Set<NodeJS.Timeout>()
+  const stopped = new AbortController()
+  const queue = createCallbackQueue(attempt, services.report)
+  const send = (callback: Parameters<typeof sendCallback>[1]) => sendCallback(services, callback, stopped.signal)
+  return {
+    deliver(slot_id: number): void {
+      begin(slot_id).catch(services.report)
+    },
+    lose,
+    send,
+    async close(): Promise<void> {
       queue.clear()
       for (const timer of retries) clearTimeout(timer)
       const force = setTimeout(() => stopped.abort(), stopTimeoutMs)
@@ -122,10 +146,6 @@ export function createCallbacks(services: CallbackServices): Callbacks {
       clearTimeout(force)
       stopped.abort()
     },
-  }
-
-  function deliver(slot_id: number): void {
-    begin(slot_id).catch(services.report)
   }
 
   /** Queues the first attempt, with the share that it counts to. */
@@ -150,7 +170,7 @@ export function createCallbacks(services: CallbackServices): Callbacks {
     if (shared !== null && !(await shared.claimCallback(row.slot_id, row.attempts, leaseMs))) return
     delivery.message ??= await services.readMessage(row.slot_id)
     if (delivery.message === null || !isCurrent(delivery)) return
-    const sent = await sendCallback(services, { row, key, message: delivery.message }, stopped.signal)
+    const sent = await send({ row, key, message: delivery.message })
     if (sent === null || !isCurrent(delivery)) return
     const wait_ms = retryDelaysMs[delivery.attempt - 1]
     const isLast = sent.is_final || wait_ms === undefined
@@ -175,14 +195,6 @@ export function createCallbacks(services: CallbackServices): Callbacks {
       'The text of its key is no longer in memory: the sandbox was restarted before this was delivered, or 256 other keys have created callbacks since.'
     const update = { ...row, status: 'key_lost', problem } as const
     return store.updateCallback(update, 'callback.failed', platform.clock.now())
-  }
-
-  /** Runs on one node: it takes the attempt, and no other can. */
-  async function giveUp(slot_id: number): Promise<void> {
-    strays.delete(slot_id)
-    const row = await store.findCallback(slot_id)
-    if (row === null || isFinished(row)) return
-    if (await shared?.claimCallback(slot_id, row.attempts, leaseMs)) await lose(row)
   }
 }
 

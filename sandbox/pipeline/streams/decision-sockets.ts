@@ -62,19 +62,15 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
   const handshakes = new WeakMap<Request, { slot_id: number; caller: Caller } | null>()
   /** The request ids of handshakes that were accepted. */
   const accepted = new WeakMap<IncomingMessage, string>()
-  const open = new Map<WebSocket, OpenSocket>()
-  const events = createRecorder(services)
-  let heartbeat: NodeJS.Timeout | undefined
+  const sockets = createOpenSockets(options)
   let isClosing = false
   server.on('headers', (headers, incoming) => headers.push(`x-request-id: ${accepted.get(incoming)}`))
-
-  const groups = createSlotGroups({ services, readMessage: options.readMessage, send })
 
   return {
     async respond(side, { context, request }) {
       if (!handshakes.has(request)) throw notAnUpgrade()
       checkHandshake(request)
-      if (open.size >= maxSockets) throw new ApiError('too_many_sockets', { retry_after_s: 1 })
+      if (sockets.count() >= maxSockets) throw new ApiError('too_many_sockets', { retry_after_s: 1 })
       const slot_id = decodeId('slot', request.params.slot_id ?? '')
       const { ticket } = request.query
       const subject = { slot_id: slot_id ?? -1, side, origin: context.origin }
@@ -107,11 +103,39 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
       accepted.set(incoming, exchange.context.request_id)
       server.handleUpgrade(incoming, socket, head, (opened) => {
         socket.off('error', onError)
-        join(opened, redeemed.slot_id, redeemed.caller)
+        sockets.add(opened, redeemed.slot_id, redeemed.caller)
       })
     },
     async close() {
       isClosing = true
+      await sockets.close()
+    },
+  }
+}
+
+/** The sockets that are open: each gets the decision of its slot, and is pinged. */
+function createOpenSockets({ services, readMessage }: DecisionSocketOptions) {
+  const open = new Map<WebSocket, OpenSocket>()
+  const events = createRecorder(services)
+  const groups = createSlotGroups({ services, readMessage, send })
+  let heartbeat: NodeJS.Timeout | undefined
+
+  return {
+    count: () => open.size,
+    add(socket: WebSocket, slot_id: number, { project }: Caller): void {
+      const state = { slot_id, project_id: project.id, isAlive: true, sent_at: null }
+      open.set(socket, state)
+      socket.on('error', () => {})
+      socket.on('pong', () => {
+        state.isAlive = true
+      })
+      socket.once('close', () => leave(socket, state))
+      heartbeat ??= setInterval(() => ping(open), heartbeatMs).unref()
+      events.record('socket.opened', state)
+      groups.add(slot_id, socket)
+    },
+    /** Closes every socket, and resolves when all have ended and their events are written. */
+    async close(): Promise<void> {
       const ended = [...open.keys()].map((socket) => new Promise((resolve) => socket.once('close', resolve)))
       for (const socket of open.keys()) socket.close(closed.goingAway)
       const force = setTimeout(() => {
@@ -121,19 +145,6 @@ export function createDecisionSockets(options: DecisionSocketOptions): DecisionS
       clearTimeout(force)
       await events.finish()
     },
-  }
-
-  function join(socket: WebSocket, slot_id: number, { project }: Caller): void {
-    const state = { slot_id, project_id: project.id, isAlive: true, sent_at: null }
-    open.set(socket, state)
-    socket.on('error', () => {})
-    socket.on('pong', () => {
-      state.isAlive = true
-    })
-    socket.once('close', () => leave(socket, state))
-    heartbeat ??= setInterval(() => ping(open), heartbeatMs).unref()
-    events.record('socket.opened', state)
-    groups.add(slot_id, socket)
   }
 
   function leave(socket: WebSocket, state: OpenSocket): void {

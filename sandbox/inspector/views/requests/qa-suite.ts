@@ -85,19 +85,18 @@ function buildRequest(
   const isJson = text === '' || body !== undefined
   const isPlain = type === null || /^application\/json\b/.test(type)
   const sent = body === undefined ? undefined : portable(body, [], entry, notes)
-  if (endpoint === undefined || !isJson || !isPlain) {
-    const raw = isJson && isPlain ? (sent ?? null) : escaped(text)
-    const content_type = text === '' ? null : type
-    return {
-      request: {
-        method,
-        path: tokensAsVariables(escaped(path)),
-        ...(text === '' ? {} : { body: raw }),
-        ...(isPlain && type !== null ? {} : { content_type }),
-      },
-    }
+  const isReadable = isJson && isPlain
+  if (endpoint !== undefined && isReadable) return buildCall(entry, endpoint, sent)
+  const raw = isReadable ? (sent ?? null) : escaped(text)
+  const content_type = text === '' ? null : type
+  return {
+    request: {
+      method,
+      path: tokensAsVariables(escaped(path)),
+      ...(text !== '' && { body: raw }),
+      ...((!isPlain || type === null) && { content_type }),
+    },
   }
-  return buildCall(entry, endpoint, sent)
 }
 
 function buildCall(entry: SavedEntry, endpoint: KnownEndpoint, sent: Json | undefined): JsonObject {
