@@ -122,9 +122,9 @@ const consent: Omit<Mutation, 'about'>[] = [
   {
     name: 'revision_stands_still',
     wrong: 'A changed consent keeps its revision.',
-    in: 'sandbox/domain#revise',
-    from: 'revision: stored === null ? 1 : renews ? stored.revision : stored.revision + 1',
-    to: 'revision: stored === null ? 1 : stored.revision',
+    in: 'sandbox/domain#nextRevision',
+    from: 'renews ? stored.revision : stored.revision + 1',
+    to: 'stored.revision',
   },
   {
     name: 'expected_revision_ignored',

@@ -1,6 +1,6 @@
 /** A list of the control plane, with new items at its top. */
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { type ApiProblem, call, type EndpointId, type EndpointInput } from './api.ts'
+import { type ApiProblem, call, type EndpointId } from './api.ts'
 import { isReplaced, type SandboxEvent, useLiveEvents, useRecovery } from './live.ts'
 import { toProblem } from './resource.ts'
 
@@ -21,7 +21,8 @@ export interface List<Item> {
 interface ListOptions<Item> {
   /** The identifier of an item: an item that is read again replaces the earlier one. */
   getKey(item: Item): string
-  /** Whether an event adds to the list or changes an item in it. */ isAffected(event: SandboxEvent): boolean
+  /** Whether an event adds to the list or changes an item in it. */
+  isAffected(event: SandboxEvent): boolean
   /** Whether new items are shown as they arrive. Default true. */
   isLive?: boolean
   page_size?: number
@@ -59,23 +60,12 @@ export function useList<Item>(
   latest.current = { id, input, options, state }
   const generation = useRef(0)
   const cursors = useRef(new Map<string, string>())
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-
-  const readPage = useCallback(async (cursor: string | null) => {
-    const { id, input, options } = latest.current
-    const query = { ...input?.query, limit: options.page_size ?? defaultPageSize, ...(cursor !== null && { cursor }) }
-    const page = await (call as (id: EndpointId, input: unknown) => Promise<unknown>)(id, {
-      ...input,
-      query,
-    } as EndpointInput<EndpointId>)
-    return page as ReadPage<Item>
-  }, [])
 
   const readFirst = useCallback(async () => {
     if (latest.current.input === null) return
     const own = ++generation.current
     try {
-      const page = await readPage(null)
+      const page = await readPage(latest.current, null)
       if (own !== generation.current) return
       const { getKey } = latest.current.options
       noteCursor(cursors.current, page, getKey)
@@ -85,49 +75,37 @@ export function useList<Item>(
         setState((before) => ({ ...before, isLoading: false, isLoadingMore: false, problem: toProblem(error) }))
       }
     }
-  }, [readPage])
+  }, [])
+
+  const refresh = useCallback(() => void readFirst(), [readFirst])
+  const reload = useCallback(() => {
+    setState(initial)
+    void readFirst()
+  }, [readFirst])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the name stands for id and input
   useEffect(() => {
-    setState(initial)
     cursors.current.clear()
-    void readFirst()
+    reload()
     return () => {
       generation.current++
-      clearTimeout(timer.current)
-      timer.current = undefined
     }
-  }, [name, readFirst])
-
-  useLiveEvents((events) => {
-    const { options } = latest.current
-    if (events.some(isReplaced)) {
-      setState(initial)
-      void readFirst()
-      return
-    }
-    if (options.isLive === false || timer.current !== undefined || !events.some(options.isAffected)) return
-    timer.current = setTimeout(() => {
-      timer.current = undefined
-      void readFirst()
-    }, refreshMs)
-  })
-  useRecovery(() => void readFirst())
+  }, [name, reload])
+  useAffectedReads(name, () => latest.current.options, { refresh, reload })
+  useRecovery(refresh)
 
   const loadMore = useCallback(async () => {
     const { state } = latest.current
     if (state.isLoadingMore || state.next_cursor === null) return
     setState((before) => ({ ...before, isLoadingMore: true }))
     try {
-      const { items, next_cursor } = await readPage(state.next_cursor)
+      const { items, next_cursor } = await readPage(latest.current, state.next_cursor)
       const { getKey } = latest.current.options
       noteCursor(cursors.current, { items, next_cursor }, getKey)
       setState((before) => {
         // A list that was restarted in the meantime has its own cursor.
         if (before.next_cursor !== state.next_cursor) return { ...before, isLoadingMore: false }
-        const known = new Set(before.items.map(getKey))
-        const added = items.filter((item) => !known.has(getKey(item)))
-        return { ...before, items: [...before.items, ...added], next_cursor, isLoadingMore: false, problem: null }
+        return appendPage(before, { items, next_cursor }, getKey)
       })
     } catch (error) {
       setState((before) => {
@@ -135,23 +113,48 @@ export function useList<Item>(
         return { ...before, isLoadingMore: false, problem }
       })
     }
-  }, [readPage])
+  }, [])
 
-  const refresh = useCallback(() => void readFirst(), [readFirst])
-  const reload = useCallback(() => {
-    setState(initial)
-    void readFirst()
-  }, [readFirst])
-  return {
-    items: state.items,
-    isLoading: state.isLoading,
-    isLoadingMore: state.isLoadingMore,
-    hasMore: state.next_cursor !== null,
-    problem: state.problem,
-    loadMore,
-    refresh,
-    reload,
-  }
+  const { next_cursor, ...shown } = state
+  return { ...shown, hasMore: next_cursor !== null, loadMore, refresh, reload }
+}
+
+interface ListRead<Item> {
+  id: EndpointId
+  input: { params?: object; query?: object } | null
+  options: ListOptions<Item>
+}
+
+async function readPage<Item>({ id, input, options }: ListRead<Item>, cursor: string | null): Promise<ReadPage<Item>> {
+  const query = { ...input?.query, limit: options.page_size ?? defaultPageSize, ...(cursor !== null && { cursor }) }
+  const request = call as (id: EndpointId, input: unknown) => Promise<unknown>
+  return (await request(id, { ...input, query })) as ReadPage<Item>
+}
+
+/** Reads a list again while events arrive that change it, and from the start when the state was replaced. */
+function useAffectedReads<Item>(
+  name: string,
+  readOptions: () => ListOptions<Item>,
+  { refresh, reload }: Pick<List<Item>, 'refresh' | 'reload'>,
+): void {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another list has its own events
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current)
+      timer.current = undefined
+    },
+    [name],
+  )
+  useLiveEvents((events) => {
+    if (events.some(isReplaced)) return reload()
+    const { isLive, isAffected } = readOptions()
+    if (isLive === false || timer.current !== undefined || !events.some(isAffected)) return
+    timer.current = setTimeout(() => {
+      timer.current = undefined
+      refresh()
+    }, refreshMs)
+  })
 }
 
 /** Returns a list with one item that was read elsewhere. */
@@ -168,6 +171,16 @@ function noteCursor<Item>(
 ): void {
   const last = items.at(-1)
   if (last !== undefined && next_cursor !== null) cursors.set(getKey(last), next_cursor)
+}
+
+function appendPage<Item>(
+  before: State<Item>,
+  { items, next_cursor }: ReadPage<Item>,
+  getKey: (item: Item) => string,
+): State<Item> {
+  const known = new Set(before.items.map(getKey))
+  const added = items.filter((item) => !known.has(getKey(item)))
+  return { ...before, items: [...before.items, ...added], next_cursor, isLoadingMore: false, problem: null }
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { type ColumnDef, columnVisibilityFeature, tableFeatures, useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import type { EndpointId } from '../../data/api.ts'
 import { mediaCell } from '../../data/cell.ts'
 import { type List, useList } from '../../data/list.ts'
@@ -79,30 +79,9 @@ export function DataTable<Item extends object>({
   const isNarrow = narrowWindow.use()
   const isWide = wideWindow.use()
   const scroller = useRef<HTMLDivElement>(null)
-  const [active, setActive] = useState<string | null>(null)
-
-  const definitions = useMemo(
-    () => columns.map(({ id, header }): ColumnDef<Features, Item> => ({ id, header })),
-    [columns],
-  )
-  const columnVisibility = useMemo(
-    () =>
-      Object.fromEntries(
-        columns.map((column) => [column.id, isNarrow ? column.isNarrow === true : isWide || column.isWide !== true]),
-      ),
-    [columns, isNarrow, isWide],
-  )
-  const table = useTable({
-    features,
-    columns: definitions,
-    data: items as Item[],
-    getRowId: getKey,
-    state: { columnVisibility },
-  })
+  const { table, visible, numbers } = useColumns({ columns, items, getKey, isNarrow, isWide })
   const { rows } = table.getRowModel()
-  const visible = useMemo(() => columns.filter(({ id }) => columnVisibility[id]), [columns, columnVisibility])
   const template = visible.map(({ width }) => width).join(' ')
-  const numbers = useMemo(() => new Set(columns.filter(({ isNumber }) => isNumber).map(({ id }) => id)), [columns])
 
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -118,19 +97,7 @@ export function DataTable<Item extends object>({
   useEffect(() => {
     if (hasMore && !isLoadingMore && problem === null && last >= rows.length - ahead) loadMore()
   }, [hasMore, isLoadingMore, problem, last, rows.length, loadMore])
-
-  /** j and k, and the arrow keys while the table has focus. */
-  useRowKeys((step) => {
-    if (rows.length === 0) return
-    const before = rows.findIndex(({ id }) => id === active)
-    const index = before === -1 ? 0 : Math.max(0, Math.min(rows.length - 1, before + step))
-    const id = rows[index]?.id ?? null
-    setActive(id)
-    virtualizer.scrollToIndex(index)
-    requestAnimationFrame(() => {
-      scroller.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(id ?? '')}"]`)?.focus()
-    })
-  })
+  const active = useActiveRow(rows, scroller, (index) => virtualizer.scrollToIndex(index))
 
   if (isLoading) return <Loading label={`Loading ${label}`} />
   if (problem !== null && items.length === 0) return <Problem problem={problem} retry={reload} />
@@ -149,23 +116,7 @@ export function DataTable<Item extends object>({
       >
         {/* biome-ignore lint/a11y/useSemanticElements: the same */}
         <div role="rowgroup" className="table-head">
-          {table.getHeaderGroups().map((group) => (
-            // biome-ignore lint/a11y/useSemanticElements: the same
-            // biome-ignore lint/a11y/useFocusableInteractive: the same
-            <div key={group.id} role="row" className="table-row" style={{ gridTemplateColumns: template }}>
-              {group.headers.map((header) => (
-                // biome-ignore lint/a11y/useSemanticElements: the same
-                // biome-ignore lint/a11y/useFocusableInteractive: the same
-                <div
-                  key={header.id}
-                  role="columnheader"
-                  className={numbers.has(header.column.id) ? 'number' : undefined}
-                >
-                  <table.FlexRender header={header} />
-                </div>
-              ))}
-            </div>
-          ))}
+          <TableHead table={table} template={template} numbers={numbers} />
         </div>
         {/* biome-ignore lint/a11y/useSemanticElements: the same */}
         <div role="rowgroup" className="table-body" style={{ height: virtualizer.getTotalSize() }}>
@@ -195,6 +146,80 @@ export function DataTable<Item extends object>({
       </p>
     </div>
   )
+}
+
+interface ColumnOptions<Item> extends Pick<DataTableProps<Item>, 'columns' | 'getKey'> {
+  items: readonly Item[]
+  isNarrow: boolean
+  isWide: boolean
+}
+
+/** Returns the table of a list, with the columns for which there is room. */
+function useColumns<Item extends object>({ columns, items, getKey, isNarrow, isWide }: ColumnOptions<Item>) {
+  const definitions = useMemo(
+    () => columns.map(({ id, header }): ColumnDef<Features, Item> => ({ id, header })),
+    [columns],
+  )
+  const columnVisibility = useMemo(
+    () =>
+      Object.fromEntries(
+        columns.map((column) => [column.id, isNarrow ? column.isNarrow === true : isWide || column.isWide !== true]),
+      ),
+    [columns, isNarrow, isWide],
+  )
+  const table = useTable({
+    features,
+    columns: definitions,
+    data: items as Item[],
+    getRowId: getKey,
+    state: { columnVisibility },
+  })
+  const visible = useMemo(() => columns.filter(({ id }) => columnVisibility[id]), [columns, columnVisibility])
+  const numbers = useMemo(() => new Set(columns.filter(({ isNumber }) => isNumber).map(({ id }) => id)), [columns])
+  return { table, visible, numbers }
+}
+
+/** Returns the row that j and k, and the arrow keys while the table has focus, have chosen. */
+function useActiveRow(
+  rows: readonly { id: string }[],
+  scroller: RefObject<HTMLDivElement | null>,
+  scrollTo: (index: number) => void,
+): string | null {
+  const [active, setActive] = useState<string | null>(null)
+  useRowKeys((step) => {
+    if (rows.length === 0) return
+    const before = rows.findIndex(({ id }) => id === active)
+    const index = before === -1 ? 0 : Math.max(0, Math.min(rows.length - 1, before + step))
+    const id = rows[index]?.id ?? null
+    setActive(id)
+    scrollTo(index)
+    requestAnimationFrame(() => {
+      scroller.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(id ?? '')}"]`)?.focus()
+    })
+  })
+  return active
+}
+
+interface TableHeadProps<Item extends object> {
+  table: ReturnType<typeof useColumns<Item>>['table']
+  template: string
+  numbers: ReadonlySet<string>
+}
+
+function TableHead<Item extends object>({ table, template, numbers }: TableHeadProps<Item>) {
+  return table.getHeaderGroups().map((group) => (
+    // biome-ignore lint/a11y/useSemanticElements: the same
+    // biome-ignore lint/a11y/useFocusableInteractive: the same
+    <div key={group.id} role="row" className="table-row" style={{ gridTemplateColumns: template }}>
+      {group.headers.map((header) => (
+        // biome-ignore lint/a11y/useSemanticElements: the same
+        // biome-ignore lint/a11y/useFocusableInteractive: the same
+        <div key={header.id} role="columnheader" className={numbers.has(header.column.id) ? 'number' : undefined}>
+          <table.FlexRender header={header} />
+        </div>
+      ))}
+    </div>
+  ))
 }
 
 /** Whether the window is as narrow as a phone's, where style alone cannot do it. */

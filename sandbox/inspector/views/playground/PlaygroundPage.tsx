@@ -39,19 +39,7 @@ export function PlaygroundPage() {
     <Page
       title="Playground"
       lead="Requests go over the wire, as your server or a page would send them, and appear in the journal like any other."
-      actions={
-        <>
-          <CopyButton
-            text={() => `${location.origin}${location.pathname}?${writeState(state)}`}
-            label="Copy link to this state"
-          >
-            Copy link
-          </CopyButton>
-          <Button className="small" isDisabled={writeState(state) === ''} onPress={() => change(defaultState)}>
-            Start over
-          </Button>
-        </>
-      }
+      actions={<StateActions state={state} startOver={() => change(defaultState)} />}
     >
       {isForeign && <ForeignOrigin base_url={base_url} />}
       <div className="playground">
@@ -66,21 +54,7 @@ export function PlaygroundPage() {
             problems={problems}
             publishable={{ value: publishable, onChange: setPublishable, isKnown: seeded !== undefined }}
           />
-          <div className="playground-send">
-            <Button
-              type="submit"
-              className="small primary bar send-button"
-              isDisabled={action.isRunning || problems.length > 0}
-            >
-              <Icon name="send" />
-              {action.isRunning ? 'Sending' : 'Send'}
-            </Button>
-            {action.isRunning && (
-              <Button className="small" onPress={stop}>
-                Stop
-              </Button>
-            )}
-          </div>
+          <SendButtons isRunning={action.isRunning} isReady={problems.length === 0} stop={stop} />
         </SubmitForm>
         <div className="playground-stage">
           <ProductStage
@@ -110,6 +84,38 @@ export function PlaygroundPage() {
         />
       </div>
     </Page>
+  )
+}
+
+function StateActions({ state, startOver }: { state: PlaygroundState; startOver: () => void }) {
+  return (
+    <>
+      <CopyButton
+        text={() => `${location.origin}${location.pathname}?${writeState(state)}`}
+        label="Copy link to this state"
+      >
+        Copy link
+      </CopyButton>
+      <Button className="small" isDisabled={writeState(state) === ''} onPress={startOver}>
+        Start over
+      </Button>
+    </>
+  )
+}
+
+function SendButtons({ isRunning, isReady, stop }: { isRunning: boolean; isReady: boolean; stop: () => void }) {
+  return (
+    <div className="playground-send">
+      <Button type="submit" className="small primary bar send-button" isDisabled={isRunning || !isReady}>
+        <Icon name="send" />
+        {isRunning ? 'Sending' : 'Send'}
+      </Button>
+      {isRunning && (
+        <Button className="small" onPress={stop}>
+          Stop
+        </Button>
+      )}
+    </div>
   )
 }
 

@@ -21,45 +21,25 @@ import { type Ground, groundedBody, newestParams, runExample } from './run-examp
 /** An example with its values filled in for this sandbox: one click runs it. */
 export function Example({ endpoint, operation }: { endpoint: ListedEndpoint; operation: JsonObject }) {
   const { id, method, path } = endpoint
-  const { base_url, projects } = useSession()
-  const { client_id, key_id } = useProjectKeys(defaultState)
+  const { base_url } = useSession()
+  const ground = useGround()
   const examples = useMemo(() => listExamples(operation), [operation])
   const names = useMemo(() => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? ''), [path])
   const [chosen, setChosen] = useState('0')
-  const [params, setParams] = useState<Readonly<Record<string, string>>>({})
+  const [params, setParams] = useNewestParams(names, ground.client_id)
   const [query, setQuery] = useState('')
   const example = examples[Number(chosen)] ?? examples[0]
   const [text, setText] = useState(bodyText(example?.body))
   const [sent, setSent] = useState<Sent | null>(null)
   const action = useAction()
-  const seeded = projects.find((project) => project.client_id === client_id)
-  const ground: Ground = { key_id, client_id, publishable_key: seeded?.publishable_key ?? '' }
-  useEffect(() => {
-    let isShown = true
-    if (names.length > 0 && client_id !== '') {
-      newestParams(names, client_id).then(
-        (found) => {
-          if (isShown) setParams((before) => ({ ...found, ...before }))
-        },
-        () => undefined,
-      )
-    }
-    return () => {
-      isShown = false
-    }
-  }, [names, client_id])
   const filled = names.reduce((whole, name) => whole.replace(`{${name}}`, encodeURIComponent(params[name] ?? '')), path)
   const empty = names.filter((name) => (params[name] ?? '') === '')
   const target = filled + (query === '' ? '' : `?${query.replace(/^\?/, '')}`)
-  const body = parseJson(text)
   const run = () =>
     action.run(async () => {
       setSent(null)
-      // An edited body is sent unchanged.
-      const isExample = example?.body !== undefined && text === bodyText(example.body)
-      const grounded = isExample ? await groundedBody(example.body as Json, ground, serverSender(key_id)) : null
-      const sentBody = grounded === null ? text : JSON.stringify(grounded)
-      const response = await runExample({ method, path: target, body: sentBody }, ground)
+      const body = await fillBody(example?.body, text, ground)
+      const response = await runExample({ method, path: target, body }, ground)
       setSent(response)
       return `Responded ${response.broken ?? response.status}.`
     })
@@ -110,22 +90,46 @@ export function Example({ endpoint, operation }: { endpoint: ListedEndpoint; ope
         {path.startsWith('/v1/') && (
           <CodeTabs
             label="The same call"
-            variants={renderExports(
-              {
-                id,
-                method,
-                path: filled,
-                ...(names.length === 0 ? {} : { params }),
-                ...(body === undefined ? {} : { body }),
-                as: 'server',
-              },
-              { base_url, origin: base_url },
-            )}
+            variants={renderCall({ id, method, path: filled, ...(names.length > 0 && { params }) }, text, base_url)}
           />
         )}
       </div>
     </Panel>
   )
+}
+
+/** Returns the body to send: an edited one unchanged. */
+async function fillBody(body: Json | undefined, text: string, ground: Ground): Promise<string> {
+  if (body === undefined || text !== bodyText(body)) return text
+  const grounded = await groundedBody(body, ground, serverSender(ground.key_id))
+  return grounded === null ? text : JSON.stringify(grounded)
+}
+
+function useGround(): Ground {
+  const { projects } = useSession()
+  const { client_id, key_id } = useProjectKeys(defaultState)
+  const seeded = projects.find((project) => project.client_id === client_id)
+  return { key_id, client_id, publishable_key: seeded?.publishable_key ?? '' }
+}
+
+/** Returns the parameters of a path with the newest ids of this sandbox, until they are edited. */
+function useNewestParams(names: readonly string[], client_id: string) {
+  const [params, setParams] = useState<Readonly<Record<string, string>>>({})
+  useEffect(() => {
+    let isShown = true
+    if (names.length > 0 && client_id !== '') {
+      newestParams(names, client_id).then(
+        (found) => {
+          if (isShown) setParams((before) => ({ ...found, ...before }))
+        },
+        () => undefined,
+      )
+    }
+    return () => {
+      isShown = false
+    }
+  }, [names, client_id])
+  return [params, setParams] as const
 }
 
 export interface Example {
@@ -135,6 +139,13 @@ export interface Example {
 
 function bodyText(body: Json | undefined): string {
   return body === undefined ? '' : JSON.stringify(body, null, 2)
+}
+
+type ExportedCall = Parameters<typeof renderExports>[0]
+
+function renderCall(call: Omit<ExportedCall, 'body' | 'as'>, text: string, base_url: string) {
+  const body = parseJson(text)
+  return renderExports({ ...call, ...(body !== undefined && { body }), as: 'server' }, { base_url, origin: base_url })
 }
 
 function Result({ sent: { status, broken, text, duration_ms, request_id, path }, id }: { sent: Sent; id: string }) {
