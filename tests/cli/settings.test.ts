@@ -73,7 +73,7 @@ hint: Set SVC_SECRET_KEY, or give --secret-key KEY.
       )
     }
     expect(await messageOf('', { SVC_OUTPUT: 'yaml' })).toContain(
-      'error: SVC_OUTPUT: must be one of text, json, jsonl, none.',
+      'error: SVC_OUTPUT: must be one of text, json, jsonl, csv, tsv, none.',
     )
     expect(await messageOf('--profile nobody')).toBe(
       `error: There is no profile nobody in ${join(home, 'profiles.json')}.`,

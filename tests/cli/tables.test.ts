@@ -91,6 +91,40 @@ test('in terminals of 80, 100 and 200 columns every table fits; a note names wha
   await expect(pinned.join('\n')).toMatchFileSnapshot('tables.txt')
 })
 
+test('as csv every table has a header, and lines of as many cells; as tsv too', async () => {
+  const paths = (await loadAll(commands)).filter(({ command }) => command.tables !== undefined).map(({ path }) => path)
+  const problems: string[] = []
+  let count = 0
+  for (const path of paths.filter((path) => !leftOut.includes(path))) {
+    const { code, stdout, stderr } = await cli.svc(`${lines[path] ?? path} -o csv`)
+    const rows = parseCsv(stdout)
+    const header = rows[0] ?? []
+    if (![0, 5].includes(code)) problems.push(`svc ${path}: ${stderr}`)
+    if (header.some((name) => !/^[a-z][\w.]*$/i.test(name)) || rows.some(({ length }) => length !== header.length))
+      problems.push(`svc ${path}: ${stdout.slice(0, 300)}`)
+    count += Math.max(0, rows.length - 1)
+  }
+  expect(problems).toEqual([])
+  expect(count).toBeGreaterThan(100)
+  const { stdout } = await cli.svc('beacons list -o tsv --columns when,event,slot_id')
+  expect(stdout.split('\n')[0]).toBe('received_at\tevent\tslot_id')
+  const endless = await cli.svc('events stream --since-seq 0 -o csv')
+  expect(endless).toMatchObject({ code: 2, stderr: expect.stringContaining('-o jsonl') })
+})
+
+/** Reads lines as RFC 4180 defines them. */
+function parseCsv(text: string): string[][] {
+  const rows: string[][] = []
+  let row: string[] = []
+  for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,"\r\n]*))(,|\r\n)/g)) {
+    row.push(quoted === undefined ? (plain ?? '') : quoted.replaceAll('""', '"'))
+    if (end === ',') continue
+    rows.push(row)
+    row = []
+  }
+  return rows
+}
+
 test('a list at 80 columns leaves out the least important, and --wide shows it', async () => {
   const stdout = { ...keptStream(true), columns: 50 }
   const stderr = keptStream(true)

@@ -303,8 +303,12 @@ describe('a usage error', () => {
       'nowhere.yaml: No such file. Check the path.',
       'For an example of a suite: svc qa show formats',
     ],
-    ['placements list -o yaml', '--output: must be one of text, json, jsonl, none.', 'See svc help settings.'],
-    ['placements list -o jsno', '--output: must be one of text, json, jsonl, none.', 'Did you mean json?'],
+    [
+      'placements list -o yaml',
+      '--output: must be one of text, json, jsonl, csv, tsv, none.',
+      'See svc help settings.',
+    ],
+    ['placements list -o jsno', '--output: must be one of text, json, jsonl, csv, tsv, none.', 'Did you mean json?'],
     [
       'placements create --format bannr',
       "Option '--format <format...>' argument 'bannr' is invalid.",

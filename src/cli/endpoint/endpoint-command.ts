@@ -67,6 +67,8 @@ interface Details<Id extends EndpointId> {
   /** The tables that `text` prints. */
   tables?: Command['tables']
   text?: (response: Response<Contract[Id]>, style: Style, call: CompletedCall<Response<Contract[Id]>>) => string[]
+  /** The rows of csv and tsv; default: the first table of the response, or the response itself. */
+  rows?: (response: Response<Contract[Id]>) => readonly object[]
   /** The state that the request is about to change, in the form of its response. */
   before?: (session: CommandContext, sent: CallInput) => Promise<Response<Contract[Id]>>
   /** Called with the response before it is printed. */
@@ -255,7 +257,7 @@ async function buildParams(
 
 function printResponse<Id extends EndpointId>(
   { response }: EndpointSchema,
-  { text }: EndpointCommand<Id>,
+  { text, rows }: EndpointCommand<Id>,
   data: Response<Contract[Id]>,
   call: CompletedCall<Response<Contract[Id]>>,
 ): void {
@@ -263,7 +265,7 @@ function printResponse<Id extends EndpointId>(
   // `text` reads fields that only a response in line with the contract is sure to have.
   const isAsAgreed = call.meta.differences.length === 0
   if (response.media_type !== undefined) out.document(String(data), response.media_type)
-  else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, style, call))
+  else if (text !== undefined && isAsAgreed) out.data(data, (style) => text(data, style, call), rows?.(data))
   else out.data(data, (style) => describeRecord(data, style))
 }
 

@@ -1,10 +1,11 @@
 /** The output of a command: data on stdout in the chosen format, everything else on stderr. */
-import type { Failure } from '../run/errors.ts'
+import { CliError, type Failure } from '../run/errors.ts'
 import type { System } from '../run/host.ts'
 import type { ColorChoice, OutputFormat } from '../settings/table.ts'
 import { createFilterPrinter, type ValueFilter } from './filter-printer.ts'
 import { showInPager } from './pager.ts'
 import { showBytes, showProgress } from './progress.ts'
+import { findRows, type NamedField, type SeparatedFormat, separatedText } from './separated.ts'
 import { chooseStyle, jsonText, oneLine, printable, type Style, streamText, type View } from './terminal.ts'
 import { hangingLines, wrap } from './text.ts'
 
@@ -29,10 +30,21 @@ export interface Output {
   readonly quiet: boolean
   /** How tables and times are shown. */
   readonly view: View
-  /** Prints one value: as a JSON document, or as the lines that `text` makes of it. */
-  data(value: unknown, text: (style: Style) => readonly string[]): void
-  /** Prints a list: as jsonl one item a line; as text in a pager when it is longer than the screen. */
-  list(whole: unknown, items: readonly unknown[], text: (style: Style) => readonly string[]): void
+  /**
+   * Prints one value: as a JSON document, or as the lines that `text` makes of it. `rows` are those of csv and tsv; default:
+   * its first table, or the value itself.
+   */
+  data(value: unknown, text: (style: Style) => readonly string[], rows?: readonly unknown[]): void
+  /**
+   * Prints a list: as jsonl one item a line, as csv and tsv with a header; as text in a pager when it is longer than the
+   * screen.
+   */
+  list(
+    whole: unknown,
+    items: readonly unknown[],
+    text: (style: Style) => readonly string[],
+    columns?: readonly NamedField[],
+  ): void
   /** Prints one item of an endless list. */
   item(value: unknown, text: (style: Style) => string | readonly string[]): void
   /**
@@ -77,6 +89,7 @@ export function createOutput(
   const filtered = createFilterPrinter(host.stdout, filter, out)
   const isFiltered = filter !== null && format !== 'none'
   const isJson = format === 'json' || format === 'jsonl'
+  const separated = format === 'csv' || format === 'tsv' ? format : null
 
   const output: Output = {
     format,
@@ -88,28 +101,31 @@ export function createOutput(
       return err()
     },
     quiet,
-    data(value, text) {
+    data(value, text, rows = findRows(value)) {
       if (isFiltered) filtered.print([value])
       else if (isJson) printJson(value)
+      else if (separated !== null) printSeparated(rows, separated)
       else if (format === 'text') host.stdout.write(toPrintable(text(out())))
       noteLeftOut()
     },
-    list(whole, items, text) {
+    list(whole, items, text, columns = []) {
       if (isFiltered) filtered.print(format === 'jsonl' ? items : [whole])
       else if (format === 'jsonl') host.stdout.write(items.map((item) => `${jsonText(item)}\n`).join(''))
       else if (format === 'json') printJson(whole)
+      else if (separated !== null) printSeparated(items, separated, columns)
       else if (format === 'text') printPages(text(out()), items.length)
       noteLeftOut()
     },
     item(value, text) {
       if (isFiltered) filtered.print([value])
       else if (isJson) host.stdout.write(`${jsonText(value)}\n`)
+      else if (separated !== null) throw endless(separated)
       else if (format === 'text') host.stdout.write(toPrintable([text(out())].flat()))
     },
     document(text, media_type) {
       if (isFiltered) filtered.print([{ media_type, text }])
       else if (isJson) printJson({ media_type, text })
-      else if (format === 'text') host.stdout.write(text)
+      else if (format !== 'none') host.stdout.write(text)
     },
     raw(text) {
       if (format !== 'none') host.stdout.write(text)
@@ -141,10 +157,21 @@ export function createOutput(
     host.stdout.write(`${jsonText(value, format === 'json' && host.stdout.is_terminal ? 2 : undefined)}\n`)
   }
 
+  function printSeparated(rows: readonly unknown[], as: SeparatedFormat, columns: readonly NamedField[] = []): void {
+    const fields = view.columns?.map((name) => columns.find((column) => column.name === name)?.field ?? name) ?? null
+    host.stdout.write(separatedText(rows, as, { fields, time: view.time }))
+  }
+
   function noteLeftOut(): void {
     const text = leftOutText(view.left_out?.splice(0) ?? [])
     if (text !== '') output.note(`Not shown ${text}. All columns: --wide`)
   }
+}
+
+/** What arrives one by one may bring further columns. */
+function endless(format: SeparatedFormat): CliError {
+  const hint = 'Take -o jsonl, or list what there is when it is over.'
+  return new CliError('usage', 'format_unfit', `A list without an end has no header, which -o ${format} needs.`, hint)
 }
 
 function once<T>(make: () => T): () => T {

@@ -78,7 +78,7 @@ interface Table {
 }
 
 export function printTable(out: Output, columns: readonly Column[], { whole, items, rows = items }: Table): void {
-  out.list(whole, items, (style) => (rows.length === 0 ? [] : tableLines(columns, rows, style)))
+  out.list(whole, items, (style) => (rows.length === 0 ? [] : tableLines(columns, rows, style)), columns)
 }
 
 /** Returns the columns of `--columns`, in its order; all without it. With several tables, each has its own columns. */

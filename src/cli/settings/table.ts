@@ -2,7 +2,7 @@
  * The settings as plain data: their environment variables, flags and descriptions. Nothing is imported here, so that a
  * command line can be parsed, and its help printed, without loading schemas.
  */
-export const outputFormats = ['text', 'json', 'jsonl', 'none'] as const
+export const outputFormats = ['text', 'json', 'jsonl', 'csv', 'tsv', 'none'] as const
 export type OutputFormat = (typeof outputFormats)[number]
 
 export const colorChoices = ['auto', 'always', 'never'] as const
@@ -61,7 +61,7 @@ export const settingsTable = {
     env: 'SVC_OUTPUT',
     flag: '-o, --output <format>',
     isFileSetting: true,
-    description: 'text, json, jsonl or none; default: text',
+    description: 'text, json, jsonl, csv, tsv or none; default: text',
   },
   profile: {
     env: 'SVC_PROFILE',

@@ -79,6 +79,7 @@ export const placements: Noun = {
       examples: ['placements funnel', 'placements funnel --session-id sess_1 --since 1h -o json'],
       tables: [funnelColumns, reasonColumns],
       text: (funnel, style) => funnelTables(funnel, style),
+      rows: ({ formats }) => formats,
     }),
     ofRequest(
       endpointCommand('placements.explain', {
