@@ -154,15 +154,24 @@ export function findFilledSlot({ store, platform }: Services, asset_token: strin
   })
 }
 
-/** Whether a beacon of this event is still accepted (A05). Before a frame was loaded, the time counts from the decision. */
+/** Whether a beacon of this event is still accepted (A05). */
 export function isBeaconOpen(
-  { project: { settings }, first_frame_at_ms }: SlotRow,
-  { decided_at_ms }: Pick<DecisionFacts, 'decided_at_ms'>,
+  slot: SlotRow,
+  decision: Pick<DecisionFacts, 'decided_at_ms'>,
   event: BeaconEvent,
   now_ms: number,
 ): boolean {
+  return now_ms <= beaconsEndMs(slot, decision, event)
+}
+
+/** Returns until when beacons of this event are accepted. Before a frame was loaded, the time counts from the decision. */
+export function beaconsEndMs(
+  { project: { settings }, first_frame_at_ms }: SlotRow,
+  { decided_at_ms }: Pick<DecisionFacts, 'decided_at_ms'>,
+  event: BeaconEvent,
+): number {
   const span_ms = event === 'click' ? settings.click_after_load_ms : settings.beacons_after_load_ms
-  return now_ms <= (first_frame_at_ms ?? decided_at_ms) + span_ms
+  return (first_frame_at_ms ?? decided_at_ms) + span_ms
 }
 
 /** Returns why the bound consent forbids rendering and beacons now; null when it permits them (A65). */

@@ -243,27 +243,11 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
   const id = decodeId('slot', params.slot_id)
   const slot = id === null ? null : await store.findSlot(id)
   if (slot === null) throw new ApiError('not_found', { message: 'No such slot in this sandbox.' })
-  const { decision, project } = slot
+  const { decision } = slot
   const market = decision === null ? null : await markets.at(decision.catalogue)
-  const accepted = await store.listSlotBeacons(slot.id)
-  const verdicts = judgeSlotBeacons(slot, accepted)
-  const unaccepted = await store.listUnacceptedBeacons(slot.id)
-  const beacons = [
-    ...accepted.map((beacon) => ({ id: beacon.id, item: acceptedItem(slot, beacon, verdicts.get(beacon.id)) })),
-    ...unaccepted.map((beacon) => ({ id: beacon.id, item: unacceptedItem(project.client_id, slot, beacon) })),
-  ].sort((a, b) => a.id - b.id)
-  const { billing_model, viewability } = project.settings
-  const explained = {
-    ...placementItem(slot, now_ms),
-    first_frame_at_ms: slot.first_frame_at_ms,
-    beacons: beacons.map(({ item }) => item),
-    billing:
-      decision?.outcome.status === 'filled'
-        ? judgeBilling(billing_model, decision.outcome, viewability, accepted)
-        : null,
-  }
+  const delivery = await explainDelivery(services, slot, now_ms)
   return {
-    ...explained,
+    ...delivery,
     topic: decision?.topic ?? null,
     prompt_length: slot.job.facts.prompt_length ?? null,
     decision: decision === null ? null : await redactedDecision(services, slot, now_ms),
@@ -272,7 +256,29 @@ export const explainPlacement: Operation<Contract['placements.explain']> = async
     consent: decision?.consent ?? null,
     consent_strings: await consentStrings(services, slot),
     evidence: (await store.listSlotEvidence(slot.id)).map(entryItem),
-    fix: findBillingFix(explained),
+    fix: findBillingFix(delivery),
+  }
+}
+
+/** Resolves to what happened to a placement: its beacons, accepted or not, oldest first, and the billing verdict over them. */
+export async function explainDelivery({ store }: Pick<Services, 'store'>, slot: SlotRow, now_ms: number) {
+  const { decision, project } = slot
+  const accepted = await store.listSlotBeacons(slot.id)
+  const verdicts = judgeSlotBeacons(slot, accepted)
+  const unaccepted = await store.listUnacceptedBeacons(slot.id)
+  const beacons = [
+    ...accepted.map((beacon) => ({ id: beacon.id, item: acceptedItem(slot, beacon, verdicts.get(beacon.id)) })),
+    ...unaccepted.map((beacon) => ({ id: beacon.id, item: unacceptedItem(project.client_id, slot, beacon) })),
+  ].sort((a, b) => a.id - b.id)
+  const { billing_model, viewability } = project.settings
+  return {
+    ...placementItem(slot, now_ms),
+    first_frame_at_ms: slot.first_frame_at_ms,
+    beacons: beacons.map(({ item }) => item),
+    billing:
+      decision?.outcome.status === 'filled'
+        ? judgeBilling(billing_model, decision.outcome, viewability, accepted)
+        : null,
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * What pages of other origins may read (A90, A91, C01): v1 responses if some project allows the origin, files always.
- * CORS credentials are never allowed; the control plane has no CORS at all (A93).
+ * CORS credentials are never allowed. Of the control plane, only the routes of the console on a page have CORS (A93, A104).
  */
 import { ApiError } from '#contract/errors.ts'
 import { contract } from '#contract/index.ts'
@@ -38,9 +38,12 @@ export async function addCors(
   }
 }
 
-/** Whether a request is to the API, the routes of old clients included. */
+/** The routes of the control plane for pages of other origins. */
+export const hostPagesRoot = '/_sandbox/console/page/'
+
+/** Whether a request is to the API, the routes of old clients included, or of the console on a page. */
 function isPublic({ strict }: Services, { path }: Request): boolean {
-  return path.startsWith('/v1/') || (!strict && path.startsWith('/public/'))
+  return path.startsWith('/v1/') || (!strict && path.startsWith('/public/')) || path.startsWith(hostPagesRoot)
 }
 
 /** Whether any page may read the response: its key is in the body, and the developer must see why it is refused. */
@@ -96,7 +99,7 @@ export async function isForeign(services: Services, { context, request }: OpenEx
 }
 
 /** Whether some project of this sandbox allows the origin, in the mode that allows most. */
-async function isKnownOrigin(services: Services, origin: string): Promise<boolean> {
+export async function isKnownOrigin(services: Services, origin: string): Promise<boolean> {
   if (serializeOrigin(origin) === null) return false
   const projects = await services.store.listProjects()
   return projects.some((project) => allowsOrigin(services, project, origin, 'test'))

@@ -57,6 +57,8 @@ export interface Route {
   audited_as?: string
   /** A page that can be opened without any effect: other sites may link to it. */
   isPage?: boolean
+  /** Of the control plane: for pages of other origins. It reveals nothing, or checks origin and credential itself (A104). */
+  isForHostPages?: boolean
   /** @throws ApiError */
   respond(exchange: OpenExchange): MaybePromise<PipelineResponse>
 }

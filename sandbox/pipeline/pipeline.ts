@@ -133,6 +133,7 @@ async function guardControlPlane(
   found: Route | null,
   request: Request,
 ): Promise<Route | null> {
+  if (found?.isForHostPages === true) return found
   const { url, base_url, access } = services
   await checkControlPlane(request, found ?? {}, { ...guard, access, own_origins: [url, base_url] })
   return found === null ? null : moveTokenToCookie(found, request, guard, url.startsWith('https:'))
@@ -332,7 +333,7 @@ const jsonType = /^application\/json\s*(;|$)/i
 const encodingName = /^[\w-]{1,32}$/
 
 /** Step 6. A GET may carry a body: it is not read, but its type must be right like any other's. */
-function checkContentType({ method, headers, body }: Request): void {
+export function checkContentType({ method, headers, body }: Request): void {
   const hasUnreadBody =
     method === 'GET' && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
   if (body.length === 0 && !hasUnreadBody) return

@@ -8,6 +8,7 @@ import { receivedRequest, writeResponse } from './exchange.ts'
 import { archiveRoutes } from './export-import.ts'
 import { frameRoutes } from './frames.ts'
 import { createListeners } from './listeners.ts'
+import { consoleRoutes } from './pages/console.ts'
 import { type DemoProject, pageRoutes } from './pages/demo.ts'
 import { docsRoutes } from './pages/docs.ts'
 import { inspectorRoutes } from './pages/inspector.ts'
@@ -65,6 +66,7 @@ export function createServer(options: ServerOptions): SandboxServer {
     ...pageRoutes(pipeline, assets, options.seeded_projects[0]),
     ...docsRoutes(pipeline.services, assets),
     ...mcpRoutes(pipeline, options.seeded_projects[0]),
+    ...consoleRoutes(services),
     ...inspector.routes,
     ...playgroundRoutes(pipeline),
     streams.route,
